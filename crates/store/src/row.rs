@@ -1,0 +1,454 @@
+//! The rows of the store. A job makes them, a backend keeps them, the CLI, the API and the UI show them.
+//!
+//! Times are nanoseconds since 1970, UTC, inside; RFC 3339 with microseconds outside. Durations outside are
+//! milliseconds with up to three decimals. The JSON names are a contract (DESIGN section 4).
+
+use trunkline_kit::Id;
+use trunkline_wire::Endpoint;
+
+/// How a call ended, as the signalling that was seen tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+pub enum CallState {
+    /// An INVITE and nothing else.
+    #[default]
+    Attempted = 0,
+    /// Last provisional was 100 (or another 1xx that does not ring).
+    Trying = 1,
+    /// Last provisional was 180 or 183.
+    Ringing = 2,
+    /// Challenged with 401 or 407 and not tried again.
+    AuthChallenged = 3,
+    /// Last final was 3xx.
+    Redirected = 4,
+    /// Last final was 4xx (but 401, 407), 5xx or 6xx.
+    Rejected = 5,
+    /// CANCEL with 487 or without a final.
+    Cancelled = 6,
+    /// 2xx to INVITE, no BYE seen.
+    Answered = 7,
+    /// 2xx to INVITE and BYE.
+    Completed = 8,
+}
+
+/// Who ended an answered call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+pub enum Hangup {
+    /// Nobody that we saw.
+    #[default]
+    None = 0,
+    /// The one who sent the first INVITE.
+    Caller = 1,
+    /// The other one.
+    Callee = 2,
+}
+
+/// Which party of the call sent a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+pub enum Direction {
+    /// Not known: a stream without signalling, or signalling that does not tell.
+    #[default]
+    Unknown = 0,
+    /// The caller sent it.
+    Caller = 1,
+    /// The callee sent it.
+    Callee = 2,
+}
+
+/// What the capture itself did to this call.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct CaptureLedger {
+    /// Whether everything that belongs to the call was seen, as far as it can be told.
+    pub complete: bool,
+    /// Packets that existed where we listened and that the capture lost.
+    pub lost_at_tap: u64,
+    /// Packets that were lost before they came to where we listened.
+    pub lost_before_tap: u64,
+    /// Why it is not complete; empty if there is nothing to say.
+    pub note: String,
+}
+
+/// One call: a SIP session with its legs and streams.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Call {
+    /// Derived from the first packet's time and the Call-ID.
+    pub id: Id,
+    /// Call-ID header field, as on the wire (octets that are not UTF-8 replaced).
+    pub sip_call_id: String,
+    /// How it ended.
+    pub state: CallState,
+    /// User part of From.
+    pub from: String,
+    /// User part of To.
+    pub to: String,
+    /// URI of From, without parameters.
+    pub from_uri: String,
+    /// URI of To, without parameters.
+    pub to_uri: String,
+    /// First message.
+    pub start_ns: i64,
+    /// First 180 or 183 (post-dial delay counts to here).
+    pub ringing_ns: Option<i64>,
+    /// First 2xx to INVITE.
+    pub answer_ns: Option<i64>,
+    /// First BYE of an answered call; the last final response of another; none if it was still up.
+    pub end_ns: Option<i64>,
+    /// Last packet of signalling or media that was seen.
+    pub last_ns: i64,
+    /// Status code of the final response that decides the state, else the last provisional; 0 if none came.
+    pub code: u16,
+    /// Its reason phrase.
+    pub reason: String,
+    /// Who hung up.
+    pub hangup: Hangup,
+    /// Where the first INVITE came from.
+    pub src: Endpoint,
+    /// Where the first INVITE went.
+    pub dst: Endpoint,
+    /// User-Agent of the first INVITE (or Server of the first response if the INVITE was not seen).
+    pub user_agent: String,
+    /// The lowest G.107 score of the streams that have one.
+    pub mos: Option<f32>,
+    /// What the capture did to it.
+    pub capture: CaptureLedger,
+    /// One sentence that says what was wrong, or none.
+    pub verdict: Option<Verdict>,
+    /// The signalling, in order: what the ladder is drawn from.
+    pub ladder: Ladder,
+    /// The media, by first packet.
+    pub streams: Vec<Stream>,
+    /// The files of the capture that hold its packets, as they were named when read (absolute path, or "-").
+    pub files: Vec<String>,
+}
+
+/// What was wrong with a call and why we think so.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Verdict {
+    /// A short stable name that filters and alerts use: `one-way-audio`, `loss`, `early-hangup`.
+    pub kind: String,
+    /// The sentence for people.
+    pub text: String,
+    /// Numbers of the packets that show it (in the input as read).
+    pub packets: Vec<u64>,
+}
+
+/// The signalling of a call, compact.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Ladder {
+    /// The hosts, in the order in which they appeared. At most 255.
+    pub hosts: Vec<Endpoint>,
+    /// The messages, in order of capture.
+    pub messages: Vec<Message>,
+    /// Texts that [`Message::text`] points into.
+    pub texts: String,
+    /// Messages that were not kept because of the limit on messages of a call.
+    pub not_kept: u32,
+}
+
+/// One SIP message of a ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Message {
+    /// When it was captured (for TCP: when its last octet was).
+    pub at_ns: i64,
+    /// Number of the packet that completed it, from 1, in the whole input.
+    pub packet: u64,
+    /// Offset of that packet's record in its (decompressed) file.
+    pub offset: u64,
+    /// Octets of the message.
+    pub octets: u32,
+    /// Sequence number of CSeq.
+    pub cseq: u32,
+    /// Index of its file in [`Call::files`].
+    pub file: u16,
+    /// Status code; 0 for a request.
+    pub status: u16,
+    /// The method: of a request its own, of a response that of CSeq (see [`Message::method_name`]).
+    pub method: u8,
+    /// Index of the sender in [`Ladder::hosts`].
+    pub src: u8,
+    /// Index of the receiver in [`Ladder::hosts`].
+    pub dst: u8,
+    /// What is worth marking: `Message::SDP`, `RETRANSMISSION`, ...
+    pub flags: u8,
+    /// Start and length, in [`Ladder::texts`], of what to say about it: reason phrase or SDP in brief and oddities.
+    pub text: (u32, u16),
+}
+
+impl Message {
+    /// It carries SDP.
+    pub const SDP: u8 = 1;
+    /// It repeats an earlier message of the same hop.
+    pub const RETRANSMISSION: u8 = 2;
+    /// Something about it was odd; the text says what.
+    pub const ODD: u8 = 4;
+    /// The snap length cut it.
+    pub const CUT: u8 = 8;
+    /// It came over TCP.
+    pub const TCP: u8 = 16;
+
+    /// Methods by number; 0 is any other (the text begins with its name).
+    pub const METHODS: [&'static str; 15] = [
+        "other",
+        "INVITE",
+        "ACK",
+        "BYE",
+        "CANCEL",
+        "REGISTER",
+        "OPTIONS",
+        "SUBSCRIBE",
+        "NOTIFY",
+        "MESSAGE",
+        "PUBLISH",
+        "INFO",
+        "UPDATE",
+        "PRACK",
+        "REFER",
+    ];
+
+    /// The name of the method.
+    pub fn method_name(&self) -> &'static str {
+        Self::METHODS.get(usize::from(self.method)).copied().unwrap_or("other")
+    }
+}
+
+/// Scores of a stream. None where no value is published for the codec or too little was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Mos {
+    /// ITU-T G.107 (narrowband) or G.107.1 (wideband), the codec's own Ie and Bpl, discards included; no delay term.
+    pub g107: Option<f32>,
+    /// Whether `g107` is on the wideband scale of G.107.1.
+    pub wideband: bool,
+    /// VoIPmonitor-compatible, fixed 50 ms jitter buffer.
+    pub vm_f1: Option<f32>,
+    /// VoIPmonitor-compatible, fixed 200 ms jitter buffer.
+    pub vm_f2: Option<f32>,
+    /// VoIPmonitor-compatible, adaptive 500 ms jitter buffer.
+    pub vm_adapt: Option<f32>,
+}
+
+/// One RTP stream: one SSRC in one direction.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Stream {
+    /// Derived from the first packet's time, the SSRC and the addresses.
+    pub id: Id,
+    /// The call it belongs to; none for a stream without signalling.
+    pub call: Option<Id>,
+    /// Synchronisation source.
+    pub ssrc: u32,
+    /// Who sent it.
+    pub src: Endpoint,
+    /// Whom it was sent to.
+    pub dst: Endpoint,
+    /// Which party sent it.
+    pub direction: Direction,
+    /// Encoding names in order of appearance, joined with ", " ("PCMA, telephone-event").
+    pub codec: String,
+    /// RTP clock rate of the first codec, Hz.
+    pub clock_rate: u32,
+    /// Payload types seen, in order of appearance.
+    pub payload_types: Vec<u8>,
+    /// Packet time, milliseconds; 0 if it could not be told.
+    pub ptime_ms: f32,
+    /// All packets that arrived, copies included.
+    pub packets: u64,
+    /// RTP payload octets of all that arrived.
+    pub octets: u64,
+    /// Highest - lowest extended sequence number + 1.
+    pub expected: u64,
+    /// expected - packets (RFC 3550 A.3): copies hide losses, so it may be negative.
+    pub lost: i64,
+    /// Distinct packets that never came.
+    pub missing: u64,
+    /// Exact copies.
+    pub duplicates: u64,
+    /// Packets that came after a higher sequence number, copies left out.
+    pub reordered: u64,
+    /// Mean over all packets but the first of the RFC 3550 A.8 jitter, milliseconds.
+    pub jitter_mean_ms: f64,
+    /// Highest RFC 3550 A.8 jitter, milliseconds.
+    pub jitter_max_ms: f64,
+    /// Packets that the modelled jitter buffer (fixed, 200 ms) discarded as late.
+    pub discarded: u64,
+    /// First packet.
+    pub first_ns: i64,
+    /// Last packet.
+    pub last_ns: i64,
+    /// Scores.
+    pub mos: Mos,
+    /// Burst ratio of missing and discarded packets (G.107: 1 = independent); none without loss.
+    pub burst_ratio: Option<f32>,
+    /// Runs of lost packets by length: `[0]` runs of 1 .. `[8]` runs of 9, `[9]` longer.
+    pub loss_runs: [u32; 10],
+    /// Differences of transit between neighbours: 50-70, 70-90, 90-120, 120-150, 150-200, 200-300, >= 300 ms.
+    pub delay_histogram: [u32; 7],
+    /// Talkspurts (marker bits and gaps of discontinuous transmission).
+    pub talkspurts: u32,
+    /// Comfort-noise packets (RFC 3389).
+    pub comfort_noise: u32,
+    /// RFC 4733 digits and events in order ("1", "#", "*", "flash").
+    pub dtmf: String,
+    /// Silence or no audio at all is not looked at here; encryption is: SRTP offered in SDP.
+    pub encrypted: bool,
+    /// What RTCP said about it.
+    pub rtcp: RtcpSummary,
+    /// Differences in milliseconds between the media clock and the capture clock, parts per million.
+    pub skew_ppm: Option<f32>,
+    /// Highest DSCP seen and whether it changed.
+    pub dscp: u8,
+    /// Number of the first and last packet in the whole input.
+    pub packet_first: u64,
+    /// See `packet_first`.
+    pub packet_last: u64,
+    /// File (index in [`Call::files`]) and record offset of the first packet.
+    pub file: u16,
+    /// See `file`.
+    pub offset_first: u64,
+    /// Record offset of the last packet.
+    pub offset_last: u64,
+}
+
+/// What RTCP reports said about a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct RtcpSummary {
+    /// Sender reports of the stream's sender.
+    pub sender_reports: u32,
+    /// Reports of receivers about the stream (report blocks).
+    pub receiver_reports: u32,
+    /// Last cumulative number of packets lost that a receiver reported.
+    pub lost: Option<i32>,
+    /// Highest fraction lost that a receiver reported, 0..=255 of 256.
+    pub fraction_max: u8,
+    /// Highest interarrival jitter that a receiver reported, milliseconds.
+    pub jitter_max_ms: Option<f32>,
+    /// Last round-trip time computed from LSR and DLSR, milliseconds.
+    pub round_trip_ms: Option<f32>,
+    /// Packets the sender says it sent, from the last sender report.
+    pub sent: Option<u32>,
+}
+
+/// Ten seconds of a stream, for plots.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct StreamInterval {
+    /// The stream.
+    pub stream: Id,
+    /// Number of the interval, from 0, ten seconds each from the stream's first packet.
+    pub index: u32,
+    /// When it began.
+    pub start_ns: i64,
+    /// Packets that arrived in it.
+    pub packets: u32,
+    /// Packets missing in it.
+    pub missing: u32,
+    /// Copies in it.
+    pub duplicates: u32,
+    /// Packets that came late in it.
+    pub reordered: u32,
+    /// Mean jitter in it, milliseconds.
+    pub jitter_mean_ms: f32,
+    /// Highest jitter in it, milliseconds.
+    pub jitter_max_ms: f32,
+    /// G.107 or G.107.1 score of it.
+    pub mos: Option<f32>,
+    /// VoIPmonitor-compatible F1, F2, adaptive.
+    pub mos_vm: [Option<f32>; 3],
+}
+
+/// A REGISTER transaction (with its challenges: the transactions of one Call-ID within 32 s that lead to one result).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Registration {
+    /// Derived from the first packet and the Call-ID.
+    pub id: Id,
+    /// Call-ID.
+    pub sip_call_id: String,
+    /// Address of record: the URI of To.
+    pub aor: String,
+    /// User part of To.
+    pub user: String,
+    /// First Contact of the request.
+    pub contact: String,
+    /// Seconds asked for (Contact's expires or Expires); none if not said.
+    pub expires: Option<u32>,
+    /// First request.
+    pub start_ns: i64,
+    /// Last final response; none if none came.
+    pub end_ns: Option<i64>,
+    /// Status of the last final response, 0 if none.
+    pub code: u16,
+    /// Its reason phrase.
+    pub reason: String,
+    /// Who asked.
+    pub src: Endpoint,
+    /// Who was asked.
+    pub dst: Endpoint,
+    /// User-Agent of the request.
+    pub user_agent: String,
+    /// Requests seen, retransmissions included.
+    pub requests: u32,
+    /// Of these, retransmissions.
+    pub retransmissions: u32,
+    /// One sentence if it failed.
+    pub verdict: Option<Verdict>,
+}
+
+/// A transaction outside calls and registrations: OPTIONS, SUBSCRIBE, NOTIFY, MESSAGE, PUBLISH, INFO, ...
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct SipEvent {
+    /// Derived from the first packet, Call-ID and CSeq.
+    pub id: Id,
+    /// Method.
+    pub method: String,
+    /// Call-ID.
+    pub sip_call_id: String,
+    /// User part of From.
+    pub from: String,
+    /// User part of To.
+    pub to: String,
+    /// First request.
+    pub start_ns: i64,
+    /// Final response; none if none came.
+    pub end_ns: Option<i64>,
+    /// Its status, 0 if none.
+    pub code: u16,
+    /// Its reason phrase.
+    pub reason: String,
+    /// Who asked.
+    pub src: Endpoint,
+    /// Who was asked.
+    pub dst: Endpoint,
+    /// Retransmissions of the request.
+    pub retransmissions: u32,
+}
+
+/// Packets that the capture lost or that could not be used, by place.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Loss {
+    /// When counting began.
+    pub since_ns: i64,
+    /// When it was reported.
+    pub at_ns: i64,
+    /// Where: `interface`, `operating-system`, `table-streams`, ...
+    pub place: String,
+    /// The file or interface.
+    pub source: String,
+    /// Packets (or what the place counts).
+    pub count: u64,
+}
+
+/// A batch of rows that a job hands to the store.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// Calls, with their streams.
+    pub calls: Vec<Call>,
+    /// Streams that belong to no call.
+    pub streams: Vec<Stream>,
+    /// Intervals of streams.
+    pub intervals: Vec<StreamInterval>,
+    /// Registrations.
+    pub registrations: Vec<Registration>,
+    /// Other transactions.
+    pub events: Vec<SipEvent>,
+    /// Losses.
+    pub losses: Vec<Loss>,
+}
