@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 pub mod classify;
+#[doc(hidden)]
+pub mod exercise;
 pub mod job;
 pub mod join;
 pub mod lane;
