@@ -6,6 +6,8 @@
 
 pub mod address;
 pub mod decode;
+pub mod multipart;
+pub mod sip;
 
 pub use address::{Address, Endpoint};
 pub use decode::{Datagram, Decoded, Fragment, Layer, TcpHeader};
