@@ -2,6 +2,8 @@
 
 use std::hint::black_box;
 use std::time::Instant;
+use trunkline_wire::sdp;
+use trunkline_wire::sip::stream::Splitter;
 use trunkline_wire::sip::{Header, looks_like_sip, scan};
 
 const INVITE: &str = "INVITE sip:+442079460123@proxy.example.com;user=phone SIP/2.0\r\n\
@@ -59,7 +61,21 @@ fn main() {
     time("scan INVITE, Call-ID, CSeq, tags, top Via", || {
         let m = scan(black_box(invite), true).unwrap();
         let branch = m.top_via().and_then(|v| v.branch()).map(<[u8]>::len);
-        (m.call_id().len(), m.cseq().map(|c| c.number), m.from().tag(), m.to().tag().is_some(), branch, m.header(Header::UserAgent))
+        (
+            m.call_id().len(),
+            m.cseq().map(|c| c.number),
+            m.from().tag(),
+            m.to().tag().is_some(),
+            branch,
+            m.header(Header::UserAgent),
+        )
     });
     time("validate INVITE", || scan(black_box(invite), true).unwrap().validate());
+    time("SDP, 12 lines", || sdp::parse(black_box(SDP.as_bytes())));
+    let mut splitter = Splitter::new(true);
+    time("stream, INVITE whole in one push", || {
+        let mut seen = 0;
+        splitter.push(0, 0u32, black_box(invite), &mut |f| seen += f.message.len());
+        seen
+    });
 }

@@ -159,11 +159,10 @@ fn values_of_the_tortuous_invite() {
     assert_eq!(m.to().tag(), Some(&b"1918181833n"[..]));
     assert_eq!(m.from().tag(), Some(&b"98asjd8"[..]));
     assert_eq!(m.max_forwards(), Some(68));
-    assert_eq!(m.vias().map(|v| v.branch().unwrap()).collect::<Vec<_>>(), [
-        &b"390skdjuw"[..],
-        b"z9hG4bK9ikj8",
-        b"z9hG4bK30239"
-    ]);
+    assert_eq!(
+        m.vias().map(|v| v.branch().unwrap()).collect::<Vec<_>>(),
+        [&b"390skdjuw"[..], b"z9hG4bK9ikj8", b"z9hG4bK30239"]
+    );
     assert_eq!(m.contact().unwrap().q_thousandths(), Some(330));
     assert_eq!(m.header(Header::Subject), Some(&b""[..]));
     let framed = m.header_named("NewFangledHeader").unwrap();

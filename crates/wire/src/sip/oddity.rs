@@ -146,6 +146,12 @@ impl Oddities {
         self.0 |= u128::from(odd) << (oddity as u32);
     }
 
+    /// Takes one away.
+    #[inline]
+    pub(crate) fn remove(&mut self, oddity: Oddity) {
+        self.0 &= !(1 << (oddity as u32));
+    }
+
     /// Whether one is among them.
     #[inline]
     pub fn contains(self, oddity: Oddity) -> bool {
