@@ -1,5 +1,7 @@
-//! What the fuzz targets and the replay of their corpora drive: one function per parser, with its invariants.
+//! Drives every parser with any octets: one function per fuzz target, also called by the test that replays the corpora.
 
+pub use crate::sdp::exercise::sdp;
+pub use crate::sip::exercise::{sip, sip_stream, sip_uri, websocket};
 use crate::{rtcp, rtp};
 
 /// RTP header, payload views and the cheap test.

@@ -8,8 +8,12 @@ pub mod address;
 pub mod decode;
 #[doc(hidden)]
 pub mod exercise;
+pub mod multipart;
 pub mod rtcp;
 pub mod rtp;
+pub mod sdp;
+pub mod sip;
+pub mod websocket;
 
 pub use address::{Address, Endpoint};
 pub use decode::{Datagram, Decoded, Fragment, Layer, TcpHeader};
