@@ -13,6 +13,7 @@ pub mod decode;
 
 mod arcnet;
 mod atm;
+pub mod counts;
 mod erspan;
 mod esp;
 pub mod ether;
@@ -20,7 +21,9 @@ mod exported;
 mod geneve;
 mod gre;
 pub mod gtpu;
+mod hashing;
 mod hdlc;
+pub mod ip_reassembly;
 pub mod ipv4;
 pub mod ipv6;
 mod juniper;
