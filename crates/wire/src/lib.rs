@@ -39,6 +39,7 @@ pub mod sctp;
 mod slip;
 mod sll;
 pub mod tcp;
+pub mod tcp_reassembly;
 mod teredo;
 mod transport;
 mod tzsp;
