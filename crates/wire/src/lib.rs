@@ -6,6 +6,10 @@
 
 pub mod address;
 pub mod decode;
+#[doc(hidden)]
+pub mod exercise;
+pub mod pcap;
+pub mod pcapng;
 
 pub use address::{Address, Endpoint};
 pub use decode::{Datagram, Decoded, Fragment, Layer, TcpHeader};
