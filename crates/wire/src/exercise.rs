@@ -1,5 +1,7 @@
 //! Drives every parser with any octets: one function per fuzz target, also called by the test that replays the corpora.
 
+pub use crate::pcap::exercise as pcap;
+pub use crate::pcapng::exercise as pcapng;
 pub use crate::sdp::exercise::sdp;
 pub use crate::sip::exercise::{sip, sip_stream, sip_uri, websocket};
 use crate::{rtcp, rtp};

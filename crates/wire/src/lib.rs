@@ -55,6 +55,8 @@ pub mod udp;
 mod vxlan;
 pub mod walk;
 mod wlan;
+pub mod pcap;
+pub mod pcapng;
 
 pub use address::{Address, Endpoint};
 pub use decode::{Datagram, Decoded, Fragment, Layer, TcpHeader};
