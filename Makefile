@@ -1,11 +1,11 @@
-# What to type. Each target sets up what it needs first (scripts/setup), on a fresh Debian or Ubuntu with git, make, Rust and Node.
+# What to type. Each target sets up what it needs first (scripts/setup): a fresh Debian or Ubuntu needs git, make, Rust.
 #
 #   make demo       build, make a seeded capture, read it, show the calls and one ladder
 #   make test       every test of the workspace, the fuzz corpora replayed
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
 #   make bench      packets per CPU second and memory beside tshark, sngrep and tcpdump: bench/results.md
-#   make fuzz       every fuzz target, SECONDS_EACH seconds (600), FUZZ_JOBS at once (2); TARGETS="wire_sip ..." for some
+#   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
 #   make build      the release binary: target/release/trunkline
 
 SHELL := /bin/bash
