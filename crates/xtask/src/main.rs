@@ -1,6 +1,7 @@
 //! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`.
 #![forbid(unsafe_code)]
 
+mod accuracy;
 mod repository;
 mod tidy;
 
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let repository = Repository::here();
     let result = match task.as_str() {
         "tidy" => tidy::command(&repository, options),
+        "accuracy" => accuracy::command(&repository, options),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(true)
