@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod accuracy;
+mod bench;
 mod repository;
 mod tidy;
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let result = match task.as_str() {
         "tidy" => tidy::command(&repository, options),
         "accuracy" => accuracy::command(&repository, options),
+        "bench" => bench::command(&repository, options),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(true)

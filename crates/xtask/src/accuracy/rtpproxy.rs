@@ -1,8 +1,8 @@
 //! The statistics that rtpproxy's own tests expect of its captures, beside ours of the same captures.
 //!
 //! Its analyser (src/rtp_analyze.c) counts a stream from its first packet on: `pcount` distinct packets, `psent`
-//! highest - lowest sequence number + 1, `plost` psent - precvd (precvd: distinct), `duplicates` the copies. Its jitter is
-//! that of RFC 3550 A.8 in units of the RTP timestamp (8 kHz in all its captures), arrival times cut to whole units,
+//! highest - lowest sequence number + 1, `plost` psent - precvd (precvd: distinct), `duplicates` the copies. Its jitter
+//! is that of RFC 3550 A.8 in units of the RTP timestamp (8 kHz in all its captures), arrival times cut to whole units,
 //! packets whose timestamp came before left out, the mean over all but the first.
 
 use super::compare::Comparison;

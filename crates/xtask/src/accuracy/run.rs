@@ -162,11 +162,10 @@ mod tests {
     fn reads_calls_and_summary() {
         let stream =
             r#"{"ssrc":"0x01","src":"a:1","dst":"b:2","packets":5,"lost":-1,"clock_rate":8000,"jitter_mean_ms":0.5}"#;
-        let text = format!(
-            "{{\"sip_call_id\":\"x\",\"state\":\"answered\",\"streams\":[{stream}]}}\n\
-             {{\"summary\":{{\"packets\":9,\"sip_messages\":3,\"call_ids\":1,\"files\":[{{\"format\":\"pcap\",\"error\":null}}],\
-             \"orphan_streams\":[]}}}}\n"
-        );
+        let call = format!("{{\"sip_call_id\":\"x\",\"state\":\"answered\",\"streams\":[{stream}]}}");
+        let counts = r#""packets":9,"sip_messages":3,"call_ids":1,"orphan_streams":[]"#;
+        let files = r#""files":[{"format":"pcap","error":null}]"#;
+        let text = format!("{call}\n{{\"summary\":{{{counts},{files}}}}}\n");
         let outcome = parse(&text).unwrap();
         assert_eq!(outcome.figures.packets, Some(9));
         assert_eq!(outcome.figures.streams[0].jitter_mean_ms, Some(0.5));
