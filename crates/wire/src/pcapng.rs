@@ -153,10 +153,47 @@ impl Sections {
     pub fn scan(&mut self, octets: &[u8], sink: &mut impl Sink) -> Scanned<PcapngError> {
         let mut at = 0;
         loop {
+            at = match self.order {
+                Some(ByteOrder::Little) => self.plain_packets::<false>(octets, at, sink),
+                Some(ByteOrder::Big) => self.plain_packets::<true>(octets, at, sink),
+                None => at,
+            };
             match self.block(octets, at, sink) {
                 Ok(block_octets) => at += block_octets,
                 Err(rest) => return Scanned { consumed: at, rest },
             }
+        }
+    }
+
+    /// Frames enhanced packet blocks without options for as long as nothing is odd about them: most of most files, in
+    /// half the time of [`Sections::block`], which decides about all others. Returns where it stopped.
+    #[inline]
+    fn plain_packets<const BIG: bool>(&mut self, octets: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+        let order = if BIG { ByteOrder::Big } else { ByteOrder::Little };
+        if self.trailer.is_some() {
+            return at;
+        }
+        loop {
+            let left = &octets[at..];
+            let Some(o) = left.first_chunk::<28>() else { return at };
+            let word = |i: usize| order.u32([o[i], o[i + 1], o[i + 2], o[i + 3]]);
+            let (said, captured) = (word(4), word(20));
+            let Some(end) = left.get(..said as usize).and_then(|block| block.last_chunk()) else { return at };
+            let Some(interface) = self.interfaces.get_mut(word(8) as usize) else { return at };
+            let is_plain = word(0) == PACKET
+                && order.u32(*end) == said
+                && captured <= packet_octets_max(interface.link)
+                && captured.next_multiple_of(4) + 32 == said;
+            if !is_plain {
+                return at;
+            }
+            let at_ns = interface.clock.nanoseconds(word(12), word(16));
+            let frame = Frame { at_ns, record: at, start: at + 28, captured, wire: word(24), link: interface.link };
+            sink.packet(frame);
+            interface.last_ns = Some(at_ns);
+            self.first_ns.get_or_insert(at_ns);
+            self.last_ns = at_ns;
+            at += said as usize;
         }
     }
 
