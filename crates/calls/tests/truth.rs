@@ -248,7 +248,8 @@ fn the_demo_world_gets_the_verdicts_it_deserves() {
 #[test]
 fn a_clean_world_gets_no_verdict() {
     let world = world(&Settings { calls: 200, seed: 11, ..Settings::preset(Preset::Clean) });
-    let (rows, _) = read_rows(&world.file, 1);
+    let (rows, summary) = read_rows(&world.file, 1);
+    compare_all(&world, &rows, &summary);
     let verdicts: Vec<_> = rows.calls.iter().filter_map(|c| c.verdict.as_ref()).map(|v| &v.text).collect();
     assert!(verdicts.is_empty(), "{verdicts:?}");
 }

@@ -25,8 +25,6 @@ pub mod counts;
 mod erspan;
 mod esp;
 pub mod ether;
-#[doc(hidden)]
-pub mod exercise;
 mod exported;
 mod geneve;
 mod gre;
