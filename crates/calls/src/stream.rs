@@ -181,6 +181,9 @@ impl Analyzer {
 
     /// SDP became known, or changed, after packets came. Jitter starts again where it changes the clock.
     pub fn set_payloads(&mut self, payloads: Arc<PayloadMap>) {
+        if Arc::ptr_eq(&payloads, &self.payloads) {
+            return;
+        }
         self.pace.announce(payloads.packet_ms());
         self.payloads = payloads;
         self.payload_type = NO_TYPE;
