@@ -1,16 +1,19 @@
 //! pcapng capture files: draft-ietf-opsawg-pcapng.
 //!
-//! A file is a run of blocks, each with its type and its length at both ends. A section header says the byte order; each
-//! interface description says link type and clock of the packets that name it. [`Sections`] keeps just that and frames
-//! packets in place; blocks that hold no packets are told to the [`Sink`] by their type.
+//! A file is a run of blocks, each with its type and its length at both ends. A section header says the byte order;
+//! each interface description says link type and clock of the packets that name it. [`Sections`] keeps just that and
+//! frames packets in place; blocks that hold no packets are told to the [`Sink`] by their type.
 
 pub mod emit;
+mod error;
+mod interface;
 pub mod options;
 pub mod time;
 
-use core::fmt;
-
 use crate::pcap::{ByteOrder, Frame, Rest, Scanned, Sink, packet_octets_max};
+pub use error::PcapngError;
+use interface::Interface;
+pub use interface::Lost;
 use options::Options;
 use time::Clock;
 
@@ -43,77 +46,6 @@ pub const SECRETS: u32 = 10;
 
 /// What a section header's byte-order magic reads as in its own order.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-
-/// Packets that the capturing side lost, as statistics blocks and packet options report them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
-    /// When it was reported, nanoseconds since 1970, UTC.
-    pub at_ns: i64,
-    /// When counting began.
-    pub since_ns: i64,
-    /// How many since then.
-    pub packets: u64,
-    /// Whether the interface lost them (`isb_ifdrop`), not the operating system (`isb_osdrop`, `epb_dropcount`).
-    pub by_interface: bool,
-}
-
-/// What is wrong with a pcapng file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PcapngError {
-    /// A section header without the byte-order magic: what stands there.
-    ByteOrder(u32),
-    /// A section of a version that is not known.
-    Version(u16, u16),
-    /// A block before any section header: its type.
-    NoSection(u32),
-    /// A block shorter than its kind can be, or longer than [`BLOCK_OCTETS_MAX`]: type and length.
-    BlockLength(u32, u32),
-    /// The two lengths of a block differ.
-    LengthsDiffer(u32, u32),
-    /// A packet that says it is longer than its block or than its link type's limit: what it says, and the limit.
-    PacketTooLong(u32, u32),
-    /// A packet or statistics of an interface that was not described: its number, and how many were.
-    NoInterface(u32, usize),
-    /// More than [`INTERFACES_MAX`] interfaces in one section.
-    TooManyInterfaces,
-}
-
-impl fmt::Display for PcapngError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PcapngError::ByteOrder(magic) => write!(f, "a section header without byte-order magic (0x{magic:08x})"),
-            PcapngError::Version(major, minor) => write!(f, "pcapng section version {major}.{minor} is not known"),
-            PcapngError::NoSection(kind) => write!(f, "a block of type 0x{kind:08x} before any section header"),
-            PcapngError::BlockLength(kind, n) => {
-                write!(f, "a block of type 0x{kind:08x} cannot be {n} octets long (limit {BLOCK_OCTETS_MAX})")
-            }
-            PcapngError::LengthsDiffer(a, b) => write!(f, "the block's two lengths differ: {a} and {b}"),
-            PcapngError::PacketTooLong(n, limit) => {
-                write!(f, "the packet says {n} octets, more than the limit of {limit}: the length is damaged")
-            }
-            PcapngError::NoInterface(i, n) => write!(f, "a packet of interface {i}, but {n} were described"),
-            PcapngError::TooManyInterfaces => write!(f, "more than {INTERFACES_MAX} interfaces in one section"),
-        }
-    }
-}
-
-impl core::error::Error for PcapngError {}
-
-/// What is known of an interface.
-#[derive(Clone, Debug)]
-struct Interface {
-    link: u16,
-    snap: u32,
-    clock: Clock,
-    /// Drops already told, by the interface and by the system.
-    told: [u64; 2],
-    /// Drops that packets told and a statistics block has yet to repeat.
-    told_by_packets: u64,
-    /// When the last statistics block was.
-    since_ns: Option<i64>,
-    /// When the last packet was.
-    last_ns: Option<i64>,
-}
 
 /// The state of reading a file: the section that is open and its interfaces.
 #[derive(Clone, Debug, Default)]
@@ -327,8 +259,7 @@ impl Sections {
         let clock = Clock::new(resolution, offset_s);
         let link = crate::pcap::link_type(link.into());
         self.packet_block_max = self.packet_block_max.max(packet_octets_max(link) + KEPT_OCTETS_MAX);
-        let told = [0; 2];
-        self.interfaces.push(Interface { link, snap, clock, told, told_by_packets: 0, since_ns: None, last_ns: None });
+        self.interfaces.push(Interface::new(link, snap, clock));
         self.described += 1;
         Ok(())
     }
@@ -449,25 +380,6 @@ struct Head {
     ticks: (u32, u32),
     captured: u32,
     wire: u32,
-}
-
-impl Interface {
-    /// What a total says beyond what was told before. A total that went down began anew.
-    fn new_drops(&mut self, which: usize, total: u64) -> u64 {
-        let new = total.checked_sub(self.told[which]).unwrap_or(total);
-        self.told[which] = total;
-        let known = new.min(self.told_by_packets);
-        self.told_by_packets -= known;
-        new - known
-    }
-
-    /// `epb_dropcount` counts from the packet before on this interface.
-    fn told_by_packet(&mut self, packets: u64, at_ns: i64, sink: &mut impl Sink) {
-        if packets > 0 {
-            self.told_by_packets = self.told_by_packets.saturating_add(packets);
-            sink.lost(Lost { at_ns, since_ns: self.last_ns.unwrap_or(at_ns), packets, by_interface: false });
-        }
-    }
 }
 
 impl Block<'_> {
