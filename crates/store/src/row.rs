@@ -147,6 +147,14 @@ pub struct Ladder {
     pub not_kept: u32,
 }
 
+impl Ladder {
+    /// What to say about a message; empty where there is nothing, or where the message points past the texts.
+    pub fn text_of(&self, message: &Message) -> &str {
+        let start = message.text.0 as usize;
+        self.texts.get(start..start.saturating_add(usize::from(message.text.1))).unwrap_or_default()
+    }
+}
+
 /// One SIP message of a ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Message {

@@ -1,0 +1,82 @@
+//! What is wrong with a filter: where, what was expected, and the nearest right name.
+
+use core::fmt;
+
+/// The first mistake in a filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterError {
+    /// Where it is: characters from 1.
+    pub column: usize,
+    /// How many characters are meant, at least 1.
+    pub width: usize,
+    /// What is wrong and what was expected.
+    pub message: String,
+}
+
+impl FilterError {
+    /// The filter and, below it, a line that points at the mistake.
+    pub fn caret(&self, text: &str) -> String {
+        let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        format!("{line}\n{}{}", " ".repeat(self.column.saturating_sub(1)), "^".repeat(self.width.max(1)))
+    }
+}
+
+/// `column 8: unknown field 'calee'; did you mean 'callee'?`
+impl fmt::Display for FilterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "column {}: {}", self.column, self.message)
+    }
+}
+
+impl core::error::Error for FilterError {}
+
+/// `; did you mean 'callee'?` where one of the names is near, else which there are.
+pub fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let lower = wrong.to_ascii_lowercase();
+    let near = names.clone().map(|n| (distance(&lower, n), n)).min();
+    match near {
+        Some((d, name)) if d <= 1 + lower.chars().count() / 4 => format!("; did you mean '{name}'?"),
+        _ => match names.clone().find(|n| lower.len() >= 2 && (n.starts_with(&lower) || lower.starts_with(n))) {
+            Some(name) => format!("; did you mean '{name}'?"),
+            None => format!("; there are {}", names.collect::<Vec<_>>().join(", ")),
+        },
+    }
+}
+
+/// Edit distance with neighbours exchanged counted once (optimal string alignment), of at most 32 characters.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().take(32).collect();
+    let b: Vec<char> = b.chars().take(32).collect();
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    for j in 0..=b.len() {
+        rows[0][j] = j;
+    }
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let change = usize::from(a[i - 1] != b[j - 1]);
+            let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + change);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_the_nearest() {
+        let names = ["caller", "callee", "mos", "duration"];
+        assert_eq!(suggestion("calee", names.into_iter()), "; did you mean 'callee'?");
+        assert_eq!(suggestion("msо", ["mos"].into_iter()), "; there are mos");
+        assert_eq!(suggestion("dur", names.into_iter()), "; did you mean 'duration'?");
+        assert_eq!(suggestion("zzz", ["mos"].into_iter()), "; there are mos");
+    }
+}

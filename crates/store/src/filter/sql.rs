@@ -1,0 +1,247 @@
+//! A filter as a condition in SQL over the columns of [`crate::schema::CALLS`].
+//!
+//! Each test is wrapped so that it is true or false, never NULL: then `NOT` means what it means in memory. Patterns and
+//! packed hosts are left to functions that the backend registers: `like_pattern(pattern, text)`,
+//! `has_codec(pattern, codecs)`, `has_host(detail, first, last)`.
+
+use super::field::{Field, PRESENCES};
+use super::pattern::Pattern;
+use super::test::{Network, Test};
+use super::{Filter, Node};
+use crate::packed::{EndpointOctets, endpoint_octets};
+use core::fmt::Write;
+use trunkline_wire::Endpoint;
+
+/// A parameter of a condition.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parameter {
+    /// A whole number.
+    Whole(i64),
+    /// A number.
+    Real(f64),
+    /// A text.
+    Text(String),
+    /// Octets.
+    Octets(EndpointOctets),
+}
+
+/// A condition with `?` for its parameters, in order.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Condition {
+    /// The text.
+    pub sql: String,
+    /// The parameters.
+    pub parameters: Vec<Parameter>,
+}
+
+/// The condition of a filter.
+pub fn condition(filter: &Filter) -> Condition {
+    let mut c = Condition::default();
+    c.node(filter.node());
+    c
+}
+
+/// How to find calls by a text in an index: a condition on one column that is at least as wide as the pattern.
+pub fn by_text(column: &str, pattern: &Pattern) -> Condition {
+    let mut c = Condition::default();
+    // SQLite's NOCASE stops at a NUL.
+    let prefix = pattern.prefix().split('\0').next().unwrap_or_default().to_ascii_lowercase();
+    if let Some(end) = successor(&prefix) {
+        c.add(&format!("{column} >= ? AND {column} < ? AND "), [Parameter::Text(prefix), Parameter::Text(end)]);
+    }
+    c.like(column, pattern);
+    c
+}
+
+/// The first text behind all those that begin with this one; none for the empty text.
+fn successor(prefix: &str) -> Option<String> {
+    let mut text = prefix.to_owned();
+    while let Some(c) = text.pop() {
+        let next = (u32::from(c) + 1..=0x0010_ffff).find_map(char::from_u32);
+        if let Some(next) = next {
+            text.push(next);
+            return Some(text);
+        }
+    }
+    None
+}
+
+impl Condition {
+    fn node(&mut self, node: &Node) {
+        match node {
+            Node::And(nodes) => self.joined(nodes, " AND "),
+            Node::Or(nodes) => self.joined(nodes, " OR "),
+            Node::Not(node) => {
+                self.sql.push_str("NOT ");
+                self.joined(core::slice::from_ref(&**node), "");
+            }
+            Node::Test(test) => self.test(test),
+        }
+    }
+
+    fn joined(&mut self, nodes: &[Node], between: &str) {
+        self.sql.push('(');
+        for (i, node) in nodes.iter().enumerate() {
+            self.sql.push_str(if i > 0 { between } else { "" });
+            self.node(node);
+        }
+        self.sql.push(')');
+    }
+
+    fn test(&mut self, test: &Test) {
+        match test {
+            Test::Text { field, pattern } => self.text(*field, pattern),
+            Test::Named { field, names } => {
+                let column = if *field == Field::State { "state" } else { "hangup" };
+                self.add(&format!("(? >> {column} & 1)"), [Parameter::Whole(i64::from(*names))]);
+            }
+            Test::Whole { field, all } => {
+                self.compare(expression(*field), all.iter().map(|(c, v)| (c.sql(), Parameter::Whole(*v))));
+            }
+            Test::Real { field, all } => {
+                self.compare(expression(*field), all.iter().map(|(c, v)| (c.sql(), Parameter::Real(*v))));
+            }
+            Test::Host { field, network } => self.host(*field, network),
+            Test::Ssrc(ssrc) => self.add(
+                "EXISTS (SELECT 1 FROM streams WHERE call_key = calls.key AND ssrc = ?)",
+                [Parameter::Whole(i64::from(*ssrc))],
+            ),
+            Test::Has(names) => self.has(*names),
+        }
+    }
+
+    fn compare<'a>(&mut self, expression: &str, all: impl Iterator<Item = (&'a str, Parameter)>) {
+        self.sql.push('(');
+        for (i, (operator, parameter)) in all.enumerate() {
+            let and = if i > 0 { " AND " } else { "" };
+            self.add(&format!("{and}{expression} {operator} ?"), [parameter]);
+        }
+        self.sql.push_str(") IS TRUE");
+    }
+
+    fn text(&mut self, field: Field, pattern: &Pattern) {
+        match field {
+            Field::Caller => self.like("caller", pattern),
+            Field::Callee => self.like("callee", pattern),
+            Field::CallId => self.like("sip_call_id", pattern),
+            Field::UserAgent => self.word("user_agent", "like_pattern", pattern),
+            Field::Verdict => self.word("verdict_kind", "like_pattern", pattern),
+            Field::Codec => self.word("codecs", "has_codec", pattern),
+            _ => {
+                self.sql.push('(');
+                self.like("caller", pattern);
+                self.sql.push_str(" OR ");
+                self.like("callee", pattern);
+                self.sql.push(')');
+            }
+        }
+    }
+
+    fn like(&mut self, column: &str, pattern: &Pattern) {
+        self.add(&format!("like_pattern(?, {column})"), [Parameter::Text(pattern.text())]);
+    }
+
+    /// Words have few distinct values: the function looks at each of them once.
+    fn word(&mut self, column: &str, function: &str, pattern: &Pattern) {
+        let sql = format!("({column} IN (SELECT id FROM words WHERE {function}(?, text))) IS TRUE");
+        self.add(&sql, [Parameter::Text(pattern.text())]);
+    }
+
+    fn host(&mut self, field: Field, network: &Network) {
+        match field {
+            Field::Src => self.endpoint("src", network),
+            Field::Dst => self.endpoint("dst", network),
+            _ => {
+                self.sql.push('(');
+                for column in ["src", "dst"] {
+                    self.endpoint(column, network);
+                    self.sql.push_str(" OR ");
+                }
+                self.sql.push_str("EXISTS (SELECT 1 FROM streams s WHERE s.call_key = calls.key AND (");
+                self.endpoint("s.src", network);
+                self.sql.push_str(" OR ");
+                self.endpoint("s.dst", network);
+                self.sql.push_str(")) OR ");
+                let (first, last) = ends(network);
+                self.add("has_host(detail, ?, ?))", [Parameter::Octets(first), Parameter::Octets(last)]);
+            }
+        }
+    }
+
+    fn endpoint(&mut self, column: &str, network: &Network) {
+        let (first, last) = ends(network);
+        let length = Parameter::Whole(first.as_slice().len() as i64);
+        let sql = format!("(length({column}) = ? AND {column} >= ? AND {column} <= ?)");
+        self.add(&sql, [length, Parameter::Octets(first), Parameter::Octets(last)]);
+    }
+
+    fn has(&mut self, names: u32) {
+        self.sql.push_str("(0");
+        for (n, name) in PRESENCES.iter().enumerate().filter(|(n, _)| names >> n & 1 == 1) {
+            let _ = n;
+            let column = match *name {
+                "mos" => "mos",
+                "verdict" => "verdict_kind",
+                "answer" => "answer_ns",
+                "end" => "end_ns",
+                "ringing" => "ringing_ns",
+                "code" => "code",
+                "streams" => "jitter_max_ms",
+                "user-agent" => "user_agent",
+                _ => "codecs",
+            };
+            let _ = write!(self.sql, " OR {column} IS NOT NULL");
+        }
+        self.sql.push(')');
+    }
+
+    fn add(&mut self, sql: &str, parameters: impl IntoIterator<Item = Parameter>) {
+        self.sql.push_str(sql);
+        self.parameters.extend(parameters);
+    }
+}
+
+/// The lowest and the highest endpoint of a network, as columns keep them: address, then port.
+pub fn ends(network: &Network) -> (EndpointOctets, EndpointOctets) {
+    let low = Endpoint::new(network.first, network.port.unwrap_or(0));
+    let high = Endpoint::new(network.last, network.port.unwrap_or(u16::MAX));
+    (endpoint_octets(low), endpoint_octets(high))
+}
+
+fn expression(field: Field) -> &'static str {
+    match field {
+        Field::Code => "code",
+        Field::Duration => "(coalesce(end_ns, last_ns) - answer_ns)",
+        Field::Pdd => "(ringing_ns - start_ns)",
+        Field::Setup => "(answer_ns - start_ns)",
+        Field::Start => "start_ns",
+        Field::Mos => "mos",
+        Field::Lost => "lost_percent",
+        Field::Jitter => "jitter_max_ms",
+        Field::JitterMean => "jitter_mean_ms",
+        _ => "NULL",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_become_two_valued_conditions() {
+        let sql = |text: &str| condition(&Filter::parse(text).unwrap()).sql;
+        assert_eq!(sql("mos<3.5"), "(mos < ?) IS TRUE");
+        assert_eq!(
+            sql("not (caller:a* or code:5xx)"),
+            "NOT ((like_pattern(?, caller) OR (code >= ? AND code < ?) IS TRUE))"
+        );
+    }
+
+    #[test]
+    fn a_prefix_ends_before_its_successor() {
+        assert_eq!(successor("+4420").as_deref(), Some("+4421"));
+        assert_eq!(successor("a\u{10ffff}").as_deref(), Some("b"));
+        assert_eq!(successor("\u{d7ff}").as_deref(), Some("\u{e000}"));
+        assert_eq!(successor(""), None);
+    }
+}

@@ -1,0 +1,272 @@
+//! The tables of a day, described once: backends make their DDL from this, SQL views and their help too.
+
+/// The version of these tables and of the packed columns. A change of either needs a new number.
+pub const VERSION: i64 = 1;
+
+/// How a column is kept and shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The time-ordered number that a row lies under (see `crate::key`).
+    Key,
+    /// A UUID, 16 octets.
+    Id,
+    /// A whole number.
+    Whole,
+    /// A number in double precision.
+    Real,
+    /// A text.
+    Text,
+    /// A telephone number or another user part: compared without ASCII case.
+    Number,
+    /// A text of which there are few: kept once, in the dictionary of the day.
+    Word,
+    /// Nanoseconds since 1970, UTC.
+    Time,
+    /// Address and port, 6 or 18 octets.
+    Endpoint,
+    /// The number of one of these names.
+    Name(&'static [&'static str]),
+    /// Yes or no.
+    Flag,
+    /// What is rarely searched, packed (`crate::detail`); these names can be taken out of it.
+    Packed(&'static [&'static str]),
+}
+
+/// One column. Every column but those of the primary key may be NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// How it is kept.
+    pub kind: Kind,
+    /// What it says.
+    pub help: &'static str,
+}
+
+/// One table of a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub help: &'static str,
+    /// Its columns, in the order in which rows are bound and read.
+    pub columns: &'static [Column],
+    /// The names of the primary key's columns.
+    pub key: &'static [&'static str],
+    /// Secondary indexes: name and columns.
+    pub indexes: &'static [(&'static str, &'static [&'static str])],
+}
+
+impl Table {
+    /// Names of the columns, joined with ", ".
+    pub fn names(&self) -> String {
+        self.columns.iter().map(|c| c.name).collect::<Vec<_>>().join(", ")
+    }
+}
+
+const fn column(name: &'static str, kind: Kind, help: &'static str) -> Column {
+    Column { name, kind, help }
+}
+
+/// All tables of a day.
+pub const TABLES: [&Table; 7] = [&CALLS, &STREAMS, &STREAM_INTERVALS, &REGISTRATIONS, &SIP_EVENTS, &LOSSES, &MINUTES];
+
+/// What the packed column of a call holds.
+pub const CALL_PARTS: [&str; 10] = [
+    "from_uri",
+    "to_uri",
+    "reason",
+    "complete",
+    "lost_at_tap",
+    "lost_before_tap",
+    "note",
+    "verdict",
+    "messages",
+    "retransmissions",
+];
+
+/// Calls. Numbers are indexed within slices of a few minutes, so that a batch of new rows touches few pages.
+pub const CALLS: Table = Table {
+    name: "calls",
+    help: "calls: SIP sessions with an INVITE",
+    columns: &[
+        column("key", Kind::Key, "orders calls by start"),
+        column("id", Kind::Id, "identifier"),
+        column("slice", Kind::Whole, "part of the day, for the indexes"),
+        column("caller", Kind::Number, "user part of From"),
+        column("callee", Kind::Number, "user part of To"),
+        column("sip_call_id", Kind::Text, "Call-ID header field"),
+        column("call_hash", Kind::Whole, "hash of the Call-ID, for its index"),
+        column("start_ns", Kind::Time, "first message"),
+        column("ringing_ns", Kind::Time, "first 180 or 183"),
+        column("answer_ns", Kind::Time, "first 2xx to INVITE"),
+        column("end_ns", Kind::Time, "BYE, or the last final response"),
+        column("last_ns", Kind::Time, "last packet seen"),
+        column("seen", Kind::Whole, "messages and packets seen"),
+        column("state", Kind::Name(&crate::json::STATES), "how it ended"),
+        column("code", Kind::Whole, "status code of the deciding response"),
+        column("hangup", Kind::Name(&crate::json::HANGUPS), "who ended it"),
+        column("src", Kind::Endpoint, "where the first INVITE came from"),
+        column("dst", Kind::Endpoint, "where the first INVITE went"),
+        column("user_agent", Kind::Word, "User-Agent of the first INVITE"),
+        column("mos", Kind::Real, "lowest G.107 score of its streams"),
+        column("lost_percent", Kind::Real, "packets that never came, worst stream"),
+        column("jitter_mean_ms", Kind::Real, "mean jitter, worst stream"),
+        column("jitter_max_ms", Kind::Real, "highest jitter, worst stream"),
+        column("codecs", Kind::Word, "codecs of its streams"),
+        column("verdict_kind", Kind::Word, "short name of what was wrong"),
+        column("files", Kind::Word, "capture files, separated by NUL"),
+        column("detail", Kind::Packed(&CALL_PARTS), "ladder and what is rarely searched"),
+    ],
+    key: &["key"],
+    indexes: &[
+        ("calls_caller", &["slice", "caller"]),
+        ("calls_callee", &["slice", "callee"]),
+        ("calls_call_hash", &["slice", "call_hash"]),
+    ],
+};
+
+/// Streams: those of calls lie in the day of their call, those without in the day of their first packet.
+pub const STREAMS: Table = Table {
+    name: "streams",
+    help: "RTP streams: one SSRC in one direction",
+    columns: &[
+        column("id", Kind::Id, "identifier"),
+        column("call_key", Kind::Whole, "key of its call in this day; none without signalling"),
+        column("ssrc", Kind::Whole, "synchronisation source"),
+        column("src", Kind::Endpoint, "who sent it"),
+        column("dst", Kind::Endpoint, "whom it was sent to"),
+        column("direction", Kind::Name(&crate::json::DIRECTIONS), "which party sent it"),
+        column("codec", Kind::Word, "encoding names in order of appearance"),
+        column("clock_rate", Kind::Whole, "Hz"),
+        column("packets", Kind::Whole, "all that arrived"),
+        column("expected", Kind::Whole, "highest - lowest extended sequence number + 1"),
+        column("lost", Kind::Whole, "expected - packets (RFC 3550)"),
+        column("missing", Kind::Whole, "distinct packets that never came"),
+        column("duplicates", Kind::Whole, "exact copies"),
+        column("reordered", Kind::Whole, "packets that came late"),
+        column("jitter_mean_ms", Kind::Real, "mean RFC 3550 jitter"),
+        column("jitter_max_ms", Kind::Real, "highest RFC 3550 jitter"),
+        column("first_ns", Kind::Time, "first packet"),
+        column("last_ns", Kind::Time, "last packet"),
+        column("mos", Kind::Real, "G.107 or G.107.1 score"),
+        column("wideband", Kind::Flag, "whether the score is on the scale of G.107.1"),
+        column("vm_f1", Kind::Real, "VoIPmonitor-compatible, fixed 50 ms"),
+        column("vm_f2", Kind::Real, "VoIPmonitor-compatible, fixed 200 ms"),
+        column("vm_adapt", Kind::Real, "VoIPmonitor-compatible, adaptive 500 ms"),
+        column("detail", Kind::Packed(&["dtmf", "burst_ratio", "discarded", "octets"]), "what is rarely searched"),
+    ],
+    key: &["id"],
+    indexes: &[("streams_call_key", &["call_key"])],
+};
+
+/// Ten-second intervals of streams, in the day of the stream's first packet.
+pub const STREAM_INTERVALS: Table = Table {
+    name: "stream_intervals",
+    help: "ten seconds of a stream each",
+    columns: &[
+        column("stream", Kind::Id, "the stream"),
+        column("number", Kind::Whole, "from 0, ten seconds each"),
+        column("start_ns", Kind::Time, "when it began"),
+        column("packets", Kind::Whole, "packets that arrived in it"),
+        column("missing", Kind::Whole, "packets missing in it"),
+        column("duplicates", Kind::Whole, "copies in it"),
+        column("reordered", Kind::Whole, "packets that came late in it"),
+        column("jitter_mean_ms", Kind::Real, "mean jitter in it"),
+        column("jitter_max_ms", Kind::Real, "highest jitter in it"),
+        column("mos", Kind::Real, "G.107 or G.107.1 score of it"),
+        column("vm_f1", Kind::Real, "VoIPmonitor-compatible, fixed 50 ms"),
+        column("vm_f2", Kind::Real, "VoIPmonitor-compatible, fixed 200 ms"),
+        column("vm_adapt", Kind::Real, "VoIPmonitor-compatible, adaptive 500 ms"),
+    ],
+    key: &["stream", "number"],
+    indexes: &[],
+};
+
+/// Registrations.
+pub const REGISTRATIONS: Table = Table {
+    name: "registrations",
+    help: "REGISTER transactions with their challenges",
+    columns: &[
+        column("id", Kind::Id, "identifier"),
+        column("sip_call_id", Kind::Text, "Call-ID header field"),
+        column("aor", Kind::Text, "address of record"),
+        column("user", Kind::Number, "user part of To"),
+        column("contact", Kind::Text, "first Contact"),
+        column("expires", Kind::Whole, "seconds asked for"),
+        column("start_ns", Kind::Time, "first request"),
+        column("end_ns", Kind::Time, "last final response"),
+        column("code", Kind::Whole, "its status code"),
+        column("reason", Kind::Word, "its reason phrase"),
+        column("src", Kind::Endpoint, "who asked"),
+        column("dst", Kind::Endpoint, "who was asked"),
+        column("user_agent", Kind::Word, "User-Agent of the request"),
+        column("requests", Kind::Whole, "requests seen, retransmissions included"),
+        column("retransmissions", Kind::Whole, "of these, retransmissions"),
+        column("detail", Kind::Packed(&["verdict"]), "the verdict, if it failed"),
+    ],
+    key: &["id"],
+    indexes: &[],
+};
+
+/// Transactions outside calls and registrations.
+pub const SIP_EVENTS: Table = Table {
+    name: "sip_events",
+    help: "transactions outside calls and registrations",
+    columns: &[
+        column("id", Kind::Id, "identifier"),
+        column("method", Kind::Word, "method"),
+        column("sip_call_id", Kind::Text, "Call-ID header field"),
+        column("caller", Kind::Number, "user part of From"),
+        column("callee", Kind::Number, "user part of To"),
+        column("start_ns", Kind::Time, "first request"),
+        column("end_ns", Kind::Time, "final response"),
+        column("code", Kind::Whole, "its status code"),
+        column("reason", Kind::Word, "its reason phrase"),
+        column("src", Kind::Endpoint, "who asked"),
+        column("dst", Kind::Endpoint, "who was asked"),
+        column("retransmissions", Kind::Whole, "retransmissions of the request"),
+    ],
+    key: &["id"],
+    indexes: &[],
+};
+
+/// Losses of the capture itself.
+pub const LOSSES: Table = Table {
+    name: "losses",
+    help: "packets that the capture lost or could not use, by place",
+    columns: &[
+        column("place", Kind::Text, "where"),
+        column("source", Kind::Text, "file or interface"),
+        column("since_ns", Kind::Time, "when counting began"),
+        column("at_ns", Kind::Time, "when it was reported"),
+        column("count", Kind::Whole, "packets, or what the place counts"),
+    ],
+    key: &["place", "source", "since_ns"],
+    indexes: &[],
+};
+
+/// Calls a minute, by their start: what dashboards read. All counts are sums, so that rows can be taken out again.
+pub const MINUTES: Table = Table {
+    name: "minutes",
+    help: "calls by the minute of their start",
+    columns: &[
+        column("minute", Kind::Whole, "minutes since 1970"),
+        column("started", Kind::Whole, "calls"),
+        column("answered", Kind::Whole, "of these with a 2xx"),
+        column("completed", Kind::Whole, "of these with a 2xx and BYE"),
+        column("cancelled", Kind::Whole, "cancelled"),
+        column("redirected", Kind::Whole, "ended with 3xx"),
+        column("rejected_4xx", Kind::Whole, "ended with 4xx"),
+        column("rejected_5xx", Kind::Whole, "ended with 5xx"),
+        column("rejected_6xx", Kind::Whole, "ended with 6xx"),
+        column("duration_us", Kind::Whole, "sum of durations, microseconds"),
+        column("pdd_us", Kind::Whole, "sum of post-dial delays, microseconds"),
+        column("pdd_count", Kind::Whole, "calls that rang"),
+        column("mos_thousandths", Kind::Whole, "sum of scores, thousandths"),
+        column("mos_count", Kind::Whole, "calls with a score"),
+    ],
+    key: &["minute"],
+    indexes: &[],
+};
