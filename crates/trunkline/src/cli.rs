@@ -24,7 +24,6 @@ pub struct Cli {
 
 /// The commands, one file each.
 #[derive(Debug, Subcommand)]
-#[expect(missing_docs, reason = "each command is described where it is defined")]
 pub enum Command {
     Read(command::read::Read),
     Calls(command::calls::Calls),
@@ -48,6 +47,11 @@ pub struct DataFolder {
 }
 
 impl DataFolder {
+    /// The folder of the store in it.
+    pub fn store(&self) -> PathBuf {
+        self.path.join("store")
+    }
+
     /// ` --data DIR` for commands that are suggested; empty for the default.
     pub fn option(&self) -> String {
         if self.path.as_os_str() == DATA_DEFAULT {

@@ -72,7 +72,10 @@ pub fn messages(call: &Call) -> Result<Vec<Option<Vec<u8>>>, String> {
 
 /// Whether the files are still what they were when the call was read: each message's record is where it was, with the
 /// time it had.
-fn check(call: &Call) -> Result<(), String> {
+///
+/// # Errors
+/// Which file is gone or changed, and what to do.
+pub fn check(call: &Call) -> Result<(), String> {
     if call.files.len() > FILES_MAX {
         return Err(format!("the call lies in {} files, and at most {FILES_MAX} are read side by side", call.files.len()));
     }

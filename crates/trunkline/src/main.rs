@@ -3,8 +3,11 @@
 
 mod cli;
 mod command;
+mod cut;
 mod failure;
+mod moment;
 mod output;
+mod search;
 mod selection;
 mod show;
 mod summary_json;

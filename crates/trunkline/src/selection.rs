@@ -88,12 +88,10 @@ impl Selection {
         };
         self.bad_calls += 1;
         keep_light(&mut self.bad, if self.all { usize::MAX } else { BAD_LISTED_MAX }, call);
-        match self.kinds.get_mut(&verdict.kind) {
-            Some((count, _)) => *count += 1,
-            None if self.kinds.len() < KINDS_MAX => {
-                self.kinds.insert(verdict.kind.clone(), (1, light(call)));
-            }
-            None => {}
+        if let Some((count, _)) = self.kinds.get_mut(&verdict.kind) {
+            *count += 1;
+        } else if self.kinds.len() < KINDS_MAX {
+            self.kinds.insert(verdict.kind.clone(), (1, light(call)));
         }
     }
 

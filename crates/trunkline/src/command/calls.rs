@@ -4,20 +4,17 @@ use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::moment;
 use crate::output::{csv, stdout};
-use crate::search::{self, Range};
+use crate::search::{self, Range, TABLE_ROWS_DEFAULT};
 use crate::show::call_list::{self, Verdicts};
-use crate::show::figure::of;
-use crate::show::table;
-use crate::show::text::{Line, Style};
+use crate::show::text::{Line, Style, clean, wrap};
+use crate::show::{figure, table};
 use crate::terminal::Terminal;
 use std::io::{self, Write};
 use trunkline_kit::exit::Exit;
 use trunkline_store::filter::Filter;
 use trunkline_store::json;
+use trunkline_store::Store;
 use trunkline_store::row::Call;
-
-/// Calls that are listed if --limit does not say.
-pub const LIMIT_DEFAULT: u32 = 50;
 
 /// Search calls
 #[derive(Debug, clap::Args)]
@@ -38,9 +35,9 @@ pub struct Calls {
     /// Calls that began until then, to the end of the day or minute that is named
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
-    /// How many to list at most
-    #[arg(long, value_name = "N", default_value_t = LIMIT_DEFAULT)]
-    limit: u32,
+    /// How many to list at most [default: 50 in a table, else all]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
     /// In which order
     #[arg(long, value_enum, default_value_t)]
     sort: Sort,
@@ -73,17 +70,23 @@ impl Calls {
         let filter = parse(&text)?;
         let range = self.range(terminal)?;
         let store = search::open(&self.data)?;
-        let found = search::calls(&store, filter.as_ref(), range, self.sort, self.limit)?;
         let mut out = stdout();
-        if self.json {
-            print_json(&found, &mut out)?;
-        } else if self.csv {
-            print_csv(&found, &mut out)?;
-        } else if found.is_empty() {
-            let why = search::why_no_calls(&store, &self.data, &text, range, &terminal.zone)?;
-            Line::new(terminal).with(Style::Plain, &why).write(terminal.colour, &mut out)?;
+        if self.json || self.csv {
+            let limit = self.limit.map_or(usize::MAX, |n| n as usize);
+            self.print_rows(&store, filter.as_ref(), range, limit, &mut out)?;
         } else {
-            self.print_table(&found, terminal, &mut out)?;
+            let limit = self.limit.unwrap_or(TABLE_ROWS_DEFAULT) as usize;
+            let mut found = Vec::new();
+            search::calls(&store, filter.as_ref(), range, self.sort, limit, &mut |call| {
+                found.push(call.clone());
+                Ok(())
+            })?;
+            if found.is_empty() {
+                let why = search::why_no_calls(&store, &self.data, filter.is_some(), range, &terminal.zone)?;
+                say(Style::Plain, &why, terminal, &mut out)?;
+            } else {
+                print_table(&found, limit, terminal, &mut out)?;
+            }
         }
         out.flush()?;
         Ok(Exit::Done)
@@ -104,15 +107,42 @@ impl Calls {
         Ok(range)
     }
 
-    fn print_table(&self, found: &[Call], terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-        table::write(&call_list::calls(found, Verdicts::Kinds, terminal), terminal, out)?;
-        let n = found.len() as u64;
-        let mut text = of(n, "call", "calls");
-        if n == u64::from(self.limit) {
-            text.push_str("; there may be more: --limit N lists more, --from and --to or a filter fewer");
+    fn print_rows(
+        &self,
+        store: &Store,
+        filter: Option<&Filter>,
+        range: Range,
+        limit: usize,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        if self.csv {
+            writeln!(out, "{}", CSV.join(","))?;
         }
-        Line::new(terminal).with(Style::Dim, &text).write(terminal.colour, out)
+        let mut line = String::new();
+        search::calls(store, filter, range, self.sort, limit, &mut |call| {
+            line.clear();
+            if self.csv { line.push_str(&csv_line(call)) } else { json::call(&mut line, call) }
+            line.push('\n');
+            Ok(out.write_all(line.as_bytes())?)
+        })
     }
+}
+
+fn print_table(found: &[Call], limit: usize, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    table::write(&call_list::calls(found, Verdicts::Kinds, terminal), terminal, out)?;
+    let first = found.iter().map(|call| call.start_ns).min().unwrap_or_default();
+    let day = format!("{} {}", figure::date(first, &terminal.zone), figure::offset(first, &terminal.zone));
+    let mut text = format!("{}, {day}", figure::of(found.len() as u64, "call", "calls"));
+    if found.len() == limit {
+        text.push_str("; there may be more: --limit N lists more, --from and --to or a filter fewer");
+    }
+    say(Style::Dim, &text, terminal, out)
+}
+
+fn say(style: Style, text: &str, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let text = clean(text, !terminal.unicode);
+    let lines: Vec<Line> = wrap(&text, terminal.width).iter().map(|t| Line::new(terminal).with(style, t)).collect();
+    table::write(&lines, terminal, out)
 }
 
 /// Reads a filter; none for an empty text.
@@ -130,27 +160,11 @@ pub fn parse(text: &str) -> Result<Option<Filter>, Failure> {
     Filter::parse(text).map(Some).map_err(wrong)
 }
 
-fn print_json(found: &[Call], out: &mut dyn Write) -> io::Result<()> {
-    let mut line = String::new();
-    for call in found {
-        line.clear();
-        json::call(&mut line, call);
-        line.push('\n');
-        out.write_all(line.as_bytes())?;
-    }
-    Ok(())
-}
-
 /// The columns of `--csv`: names as in JSON.
 const CSV: [&str; 19] = [
     "id", "sip_call_id", "state", "from", "to", "start", "answer", "end", "duration_ms", "code", "reason", "hangup", "src",
     "dst", "user_agent", "mos", "streams", "verdict_kind", "verdict",
 ];
-
-fn print_csv(found: &[Call], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", CSV.join(","))?;
-    found.iter().try_for_each(|call| writeln!(out, "{}", csv_line(call)))
-}
 
 fn csv_line(call: &Call) -> String {
     let time = |ns: Option<i64>| ns.map_or_else(String::new, trunkline_store::time::rfc3339);

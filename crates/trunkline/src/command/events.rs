@@ -3,23 +3,23 @@
 use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::output::stdout;
-use crate::search;
+use crate::search::{self, TABLE_ROWS_DEFAULT};
 use crate::show::figure;
 use crate::show::table::{self, Row, Table, number, text};
 use crate::show::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
 use std::io::Write;
 use trunkline_kit::exit::Exit;
-use trunkline_store::json;
+use trunkline_store::{Query, json};
 use trunkline_store::row::SipEvent;
 
 /// List SIP transactions outside calls: OPTIONS, SUBSCRIBE, MESSAGE, ...
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  trunkline events\n  trunkline events --json | jq -c 'select(.method == \"OPTIONS\")'")]
 pub struct Events {
-    /// How many to list at most, the newest
-    #[arg(long, value_name = "N", default_value_t = super::calls::LIMIT_DEFAULT)]
-    limit: u32,
+    /// How many to list at most, the newest [default: 50 in a table, else all]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -31,11 +31,16 @@ impl Events {
     /// Lists them.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let store = search::open(&self.data)?;
-        let found = search::events(&store, self.limit)?;
         let mut out = stdout();
+        let ask = |query: &Query| store.events(query);
         if self.json {
-            search::print_json(&found, json::event, &mut out)?;
-        } else if found.is_empty() {
+            let limit = self.limit.map_or(usize::MAX, |n| n as usize);
+            search::print_json(limit, ask, json::event, &mut out)?;
+            out.flush()?;
+            return Ok(Exit::Done);
+        }
+        let found = search::list(self.limit.unwrap_or(TABLE_ROWS_DEFAULT) as usize, ask)?;
+        if found.is_empty() {
             writeln!(out, "No transactions outside calls in {}: none was in what was read.", self.data.path.display())?;
         } else {
             table::write(&lines(&found, terminal), terminal, &mut out)?;

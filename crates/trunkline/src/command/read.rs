@@ -3,6 +3,7 @@
 use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::output::stdout;
+use crate::search;
 use crate::selection::Selection;
 use crate::show::report::{Report, report};
 use crate::show::{figure, table};
@@ -15,11 +16,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trunkline_calls::job::{self, Progress, ReadOptions, Sink, Summary};
 use trunkline_kit::exit::Exit;
-use trunkline_store::json;
 use trunkline_store::row::Rows;
+use trunkline_store::{Access, Store, json};
 
 /// Threads that may share the work.
 pub const THREADS_MAX: u16 = 64;
+/// Rows that are written to the store before they are made durable.
+pub const COMMIT_ROWS: usize = 20_000;
 /// How often the progress bar is drawn and Ctrl-C looked for.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -61,18 +64,18 @@ impl Read {
         let options = ReadOptions { files: self.files.clone(), threads: self.threads() };
         let read = job::read(&options, &mut sink, &progress);
         let stopped = watcher.end();
-        let summary = match read {
-            Ok(summary) => summary,
-            Err(text) => return Err(sink.failed.take().unwrap_or(Failure::Failed(text))),
-        };
-        sink.finish()?;
+        // What was read before a failure is kept, too: also when nobody reads the output any more.
+        sink.commit()?;
+        let summary = read.map_err(|text| sink.failed.take().unwrap_or(Failure::Failed(text)))?;
         self.tell(&summary, &mut sink, stopped, terminal)?;
         Ok(if stopped || summary.degraded() { Exit::Degraded } else { Exit::Done })
     }
 
     fn sink(&self) -> Result<Output, Failure> {
         let selection = Selection { all: self.all, ..Selection::default() };
-        Ok(Output { store: None, json: self.json, out: stdout(), line: String::new(), selection, failed: None })
+        let open = || Store::open(&self.data.store(), Access::Write).map_err(search::failure);
+        let store = if self.no_store { None } else { Some(open()?) };
+        Ok(Output { store, waiting: 0, json: self.json, out: stdout(), line: String::new(), selection, failed: None })
     }
 
     fn threads(&self) -> usize {
@@ -97,7 +100,9 @@ impl Read {
 
 /// Where rows go: the store, the JSON lines, what is kept for the report.
 struct Output {
-    store: Option<()>,
+    store: Option<Store>,
+    /// Rows written since the last commit.
+    waiting: usize,
     json: bool,
     out: std::io::BufWriter<std::io::Stdout>,
     line: String,
@@ -109,13 +114,11 @@ struct Output {
 impl Sink for Output {
     fn rows(&mut self, rows: Rows) -> Result<(), String> {
         self.selection.take(&rows);
-        if self.json {
-            if let Err(error) = self.print(&rows) {
-                self.failed = Some(error.into());
-                return Err("standard output is closed".to_owned());
-            }
-        }
-        Ok(())
+        let kept = self.keep(&rows).and_then(|()| if self.json { Ok(self.print(&rows)?) } else { Ok(()) });
+        kept.map_err(|failure| {
+            self.failed = Some(failure);
+            "the rows could not be kept".to_owned()
+        })
     }
 }
 
@@ -129,8 +132,19 @@ impl Output {
         self.out.write_all(self.line.as_bytes())
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn keep(&mut self, rows: &Rows) -> Result<(), Failure> {
+        let Some(store) = &mut self.store else { return Ok(()) };
+        store.write(rows).map_err(search::failure)?;
+        self.waiting += rows.calls.len() + rows.streams.len() + rows.registrations.len() + rows.events.len();
+        if self.waiting >= COMMIT_ROWS {
+            self.commit()?;
+        }
         Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.waiting = 0;
+        self.store.as_mut().map_or(Ok(()), |store| store.commit().map_err(search::failure))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::output::stdout;
-use crate::search;
+use crate::search::{self, TABLE_ROWS_DEFAULT};
 use crate::show::call_page;
 use crate::show::figure;
 use crate::show::table::{self, Row, Table, number, text};
@@ -11,16 +11,16 @@ use crate::show::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
 use std::io::Write;
 use trunkline_kit::exit::Exit;
-use trunkline_store::json;
+use trunkline_store::{Query, json};
 use trunkline_store::row::Registration;
 
 /// List registrations
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  trunkline registrations\n  trunkline registrations --json | jq -c 'select(.code >= 400)'")]
 pub struct Registrations {
-    /// How many to list at most, the newest
-    #[arg(long, value_name = "N", default_value_t = super::calls::LIMIT_DEFAULT)]
-    limit: u32,
+    /// How many to list at most, the newest [default: 50 in a table, else all]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -32,11 +32,16 @@ impl Registrations {
     /// Lists them.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let store = search::open(&self.data)?;
-        let found = search::registrations(&store, self.limit)?;
         let mut out = stdout();
+        let ask = |query: &Query| store.registrations(query);
         if self.json {
-            search::print_json(&found, json::registration, &mut out)?;
-        } else if found.is_empty() {
+            let limit = self.limit.map_or(usize::MAX, |n| n as usize);
+            search::print_json(limit, ask, json::registration, &mut out)?;
+            out.flush()?;
+            return Ok(Exit::Done);
+        }
+        let found = search::list(self.limit.unwrap_or(TABLE_ROWS_DEFAULT) as usize, ask)?;
+        if found.is_empty() {
             writeln!(out, "No registrations in {}: none was in what was read.", self.data.path.display())?;
         } else {
             table::write(&lines(&found, terminal), terminal, &mut out)?;

@@ -3,6 +3,7 @@
 use super::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
 use std::io;
+use unicode_width::UnicodeWidthStr;
 
 /// Spaces between columns.
 const GAP: usize = 2;
@@ -48,6 +49,7 @@ impl Column {
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<Column>,
+    titles: Vec<String>,
     rows: Vec<Row>,
 }
 
@@ -63,7 +65,13 @@ pub struct Row {
 impl Table {
     /// A table without rows.
     pub fn new(columns: Vec<Column>) -> Self {
-        Table { columns, rows: Vec::new() }
+        let titles = columns.iter().map(|column| column.title.to_owned()).collect();
+        Table { columns, titles, rows: Vec::new() }
+    }
+
+    /// A table whose titles are known only now.
+    pub fn with_titles(columns: Vec<Column>, titles: &[String]) -> Self {
+        Table { columns, titles: titles.to_vec(), rows: Vec::new() }
     }
 
     /// Appends a row.
@@ -71,16 +79,11 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Whether it has no row.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The table as lines, at most `terminal.width` wide where the columns that may not be cut allow it.
     pub fn lines(mut self, terminal: &Terminal) -> Vec<Line> {
         let kept = self.fit(terminal.width);
         let mut lines = Vec::with_capacity(self.rows.len() + 1);
-        if self.columns.iter().any(|column| !column.title.is_empty()) {
+        if self.titles.iter().any(|title| !title.is_empty()) {
             lines.push(self.titles(&kept, terminal));
         }
         for row in std::mem::take(&mut self.rows) {
@@ -109,7 +112,7 @@ impl Table {
 
     /// How wide a column wants to be.
     fn natural(&self, i: usize) -> usize {
-        let title = self.columns[i].title.len();
+        let title = self.titles.get(i).map_or(0, |title| title.width());
         self.rows.iter().filter_map(|row| row.cells.get(i)).map(Line::width).max().unwrap_or(0).max(title)
     }
 
@@ -130,7 +133,7 @@ impl Table {
     }
 
     fn titles(&self, kept: &[(usize, usize)], terminal: &Terminal) -> Line {
-        let cells = |i: usize| Line::new(terminal).with(Style::Dim, self.columns[i].title);
+        let cells = |i: usize| Line::new(terminal).with(Style::Dim, self.titles.get(i).map_or("", String::as_str));
         let row = Row { cells: (0..self.columns.len()).map(cells).collect(), below: Vec::new() };
         self.draw(&row, kept, terminal)
     }

@@ -96,11 +96,6 @@ impl Line {
         self.pieces.iter().all(|(_, text)| text.is_empty())
     }
 
-    /// Draws every piece in that style.
-    pub fn restyle(&mut self, style: Style) {
-        self.pieces.iter_mut().for_each(|piece| piece.0 = style);
-    }
-
     /// Cuts the line to `width` columns, an ellipsis in place of what is left out.
     pub fn fit(&mut self, width: usize, keep: Keep) {
         if self.width() <= width {
