@@ -38,10 +38,10 @@ impl Help {
 fn help_of(topic: Option<&str>) -> Result<clap::builder::StyledStr, Failure> {
     let mut whole = definition();
     whole.build();
-    let Some(topic) = topic else { return Ok(whole.render_long_help()) };
+    let Some(topic) = topic else { return Ok(whole.render_help()) };
     let names: Vec<String> = whole.get_subcommands().map(|c| c.get_name().to_owned()).collect();
     let missing = || Failure::Usage(format!("no help on '{topic}': there are filter, {}", names.join(", ")));
-    Ok(whole.find_subcommand_mut(topic).ok_or_else(missing)?.render_long_help())
+    Ok(whole.find_subcommand_mut(topic).ok_or_else(missing)?.render_help())
 }
 
 /// What stands above the fields.
