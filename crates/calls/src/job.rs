@@ -1,7 +1,9 @@
-//! Reading captures: the thin shell that brings sources, analysis and store together.
+//! Reading captures: the thin shell that brings source, analysis and sink together.
 
+use crate::pipeline::Pipeline;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use trunkline_capture::FileSource;
 use trunkline_kit::counters::Counted;
 use trunkline_store::row::Rows;
 
@@ -25,10 +27,12 @@ pub struct Progress {
     pub packets: AtomicU64,
     /// Calls finished so far.
     pub calls: AtomicU64,
+    /// Set by the shell to stop early: what was read until then is finished as if the input ended there.
+    pub stop: AtomicBool,
 }
 
 /// Where finished rows go, in an order that depends on the input alone.
-pub trait Sink {
+pub trait Sink: Send {
     /// Takes a batch of rows.
     ///
     /// # Errors
@@ -56,31 +60,60 @@ pub struct FileSummary {
 /// What was read, in all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// File by file.
+    /// File by file, as they were named.
     pub files: Vec<FileSummary>,
     /// All counters.
     pub counters: Vec<Counted>,
-    /// SIP messages seen.
+    /// Packets read.
+    pub packets: u64,
+    /// First and last packet, nanoseconds since 1970.
+    pub span_ns: Option<(i64, i64)>,
+    /// SIP messages seen, retransmissions included.
     pub sip_messages: u64,
-    /// Distinct Call-IDs... counted as calls, registrations and event rows made.
+    /// Distinct Call-IDs; exact up to [`crate::limits::CALL_IDS_COUNTED_MAX`].
+    pub call_ids: u64,
+    /// Calls.
     pub calls: u64,
+    /// Registrations.
+    pub registrations: u64,
+    /// Other transactions.
+    pub sip_events: u64,
     /// RTP streams, with and without calls.
     pub streams: u64,
-    /// RTP packets in streams.
+    /// Packets of these streams.
     pub rtp_packets: u64,
+    /// Packets that the capturing side said it lost.
+    pub capture_lost: u64,
 }
 
 impl Summary {
-    /// Whether a file was broken or the capture lost something: exit code 3.
+    /// The value of a counter by its metric name; 0 if there is none of that name.
+    pub fn counter(&self, name: &str) -> u64 {
+        self.counters.iter().find(|c| c.name == name).map_or(0, |c| c.value)
+    }
+
+    /// Whether a file was broken, the capture lost something, or a limit was hit: exit code 3.
     pub fn degraded(&self) -> bool {
-        self.files.iter().any(|f| f.error.is_some())
+        self.capture_lost > 0
+            || self.files.iter().any(|f| f.error.is_some())
+            || self.counters.iter().any(|c| c.name.ends_with("_overflow_total") && c.value > 0)
     }
 }
 
 /// Reads captures to their end and hands finished rows to `sink`.
 ///
 /// # Errors
-/// Only what ends the whole run: no file could be opened, or the sink refused.
-pub fn read(_options: &ReadOptions, _sink: &mut dyn Sink, _progress: &Progress) -> Result<Summary, String> {
-    Ok(Summary::default())
+/// Only what ends the whole run: the sink refused. Files that could not be read are in the summary.
+pub fn read(options: &ReadOptions, sink: &mut dyn Sink, progress: &Progress) -> Result<Summary, String> {
+    let source = FileSource::open(&options.files);
+    let names = options.files.iter().map(|f| full_name(f)).collect();
+    Pipeline::new(source, names, options.threads, sink, progress).run()
+}
+
+/// The name under which a file is found again from another folder.
+fn full_name(path: &std::path::Path) -> String {
+    if path.as_os_str() == "-" {
+        return "-".to_owned();
+    }
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
 }

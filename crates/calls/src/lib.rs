@@ -1,4 +1,23 @@
 //! SIP dialogs and RTP streams to calls with quality and verdicts.
+//!
+//! The way of a packet: [`classify`] looks at it; [`transport`] makes SIP messages of what is signalling;
+//! [`signalling`] makes calls, registrations and events of those and tells the lanes ([`media`]) what to expect;
+//! a [`lane`] follows RTP and RTCP; [`join`] brings both together, with the [`ledger`] of the capture and a
+//! [`verdict`]. None of these does I/O or reads a clock; [`pipeline`] and [`job`] drive them.
 #![forbid(unsafe_code)]
 
+pub mod classify;
+#[doc(hidden)]
+pub mod exercise;
 pub mod job;
+pub mod join;
+pub mod lane;
+pub mod ledger;
+pub mod limits;
+pub mod media;
+pub mod payload;
+pub mod pipeline;
+pub mod signalling;
+pub mod stream;
+pub mod transport;
+pub mod verdict;

@@ -28,7 +28,10 @@ pub struct Counted {
 /// ```
 #[macro_export]
 macro_rules! counters {
-    ($(#[doc = $doc:literal])* $vis:vis struct $name:ident { $(#[doc = $help:literal] $field:ident: $metric:literal,)+ }) => {
+    (
+        $(#[doc = $doc:literal])*
+        $vis:vis struct $name:ident { $(#[doc = $help:literal] $field:ident: $metric:literal,)+ }
+    ) => {
         $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         $vis struct $name { $(#[doc = $help] pub $field: u64,)+ }

@@ -1,1 +1,50 @@
-//! stub
+//! A seeded world: subscribers, trunks, calls of all endings, networks and faults, as packets and as truth.
+//!
+//! The same [`Settings`] make the same octets on every machine and in every version of the libraries below: the
+//! generator of random numbers, the logarithm and the emitters of every protocol are this crate's own, so that what
+//! reads the capture is tested against something that shares no code with it.
+//!
+//! ```
+//! use trunkline_sim::{PacketBuf, Preset, Settings, World};
+//! let mut world = World::new(&Settings { calls: 2, ..Settings::preset(Preset::Clean) });
+//! let mut packet = PacketBuf::new();
+//! let mut last = 0;
+//! while let Some(at_ns) = world.next_packet(&mut packet) {
+//!     assert!(at_ns >= last && !packet.octets().is_empty());
+//!     last = at_ns;
+//! }
+//! assert!(world.next_truth().is_some());
+//! ```
+//!
+//! A world is a calendar of what happens next ([`world`]): each call has a script of its signalling ([`script`]) and
+//! its streams ([`stream`]). Only what is going on is in memory, so a file of any length needs no more than its
+//! concurrent calls do. What arrived is counted as it is emitted ([`tally`]) and told when a call is over ([`truth`]).
+#![forbid(unsafe_code)]
+
+pub mod codec;
+mod errand;
+pub mod faults;
+pub mod impair;
+mod ledger;
+mod media;
+mod net;
+pub mod pcap;
+mod plot;
+pub mod random;
+mod rtcp;
+mod scene;
+mod script;
+mod sdp;
+pub mod settings;
+mod sip;
+mod stream;
+pub mod tally;
+mod transport;
+pub mod truth;
+pub mod world;
+
+pub use faults::Kind;
+pub use pcap::{Written, write};
+pub use settings::{Preset, Settings};
+pub use truth::Truth;
+pub use world::{PacketBuf, World};

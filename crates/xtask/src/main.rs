@@ -1,2 +1,42 @@
-//! stub
-fn main() {}
+//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`.
+#![forbid(unsafe_code)]
+
+mod accuracy;
+mod bench;
+mod repository;
+mod tidy;
+
+use repository::Repository;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask tidy [--fix]        the project's own rules: who may depend on whom, names, widths, paths; --fix mends lists
+cargo xtask accuracy [--write]  our figures against the oracle's; --write renews docs/accuracy.md
+cargo xtask bench [--quick]     packets per CPU second and memory beside other programs: bench/results.md";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((task, options)) = arguments.split_first() else {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    };
+    let repository = Repository::here();
+    let result = match task.as_str() {
+        "tidy" => tidy::command(&repository, options),
+        "accuracy" => accuracy::command(&repository, options),
+        "bench" => bench::command(&repository, options),
+        "help" | "--help" | "-h" => {
+            println!("{USAGE}");
+            Ok(true)
+        }
+        other => Err(format!("unknown task '{other}'\n{USAGE}")),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(reason) => {
+            eprintln!("xtask {task}: {reason}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+# What to type. Each target sets up what it needs first (scripts/setup): a fresh Debian or Ubuntu needs git, make, Rust.
+#
+#   make demo       build, make a seeded capture, read it, show the calls and one ladder
+#   make test       every test of the workspace, the fuzz corpora replayed
+#   make lint       the project's own rules, rustfmt, clippy, cargo deny
+#   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
+#   make bench      packets per CPU second and memory beside tshark, sngrep and tcpdump: bench/results.md
+#   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
+#   make build      the release binary: target/release/trunkline
+
+SHELL := /bin/bash
+export PATH := $(CURDIR)/target/tools/bin:$(HOME)/.cargo/bin:$(PATH)
+
+SECONDS_EACH ?= 600
+FUZZ_JOBS ?= 2
+TARGETS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test lint tidy fmt clippy deny accuracy bench fuzz clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+build:
+	scripts/setup build
+	cargo build --locked --release
+
+demo: build
+	scripts/demo
+
+test:
+	scripts/setup test
+	cargo test --locked --workspace
+
+lint: tidy fmt clippy deny
+
+tidy:
+	scripts/setup build
+	cargo xtask tidy
+
+fmt:
+	cargo fmt --all --check
+
+clippy:
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+deny:
+	scripts/setup lint
+	scripts/deny
+
+accuracy:
+	scripts/setup build
+	cargo xtask accuracy --write
+
+bench:
+	scripts/setup bench
+	cargo xtask bench
+
+fuzz:
+	scripts/setup fuzz
+	scripts/fuzz $(SECONDS_EACH) $(FUZZ_JOBS) $(TARGETS)
+
+clean:
+	cargo clean
+	rm -rf fuzz/target bench/work

@@ -1,0 +1,155 @@
+//! Closed calls and finished streams become rows, in an order that depends on the input alone.
+
+use crate::job::Sink;
+use crate::lane::{Finished, LaneOutput};
+use crate::limits::ROWS_PER_HANDOVER;
+use crate::media::Serial;
+use crate::pipeline::DecodeCounters;
+use crate::signalling::{Closed, Output};
+use crate::{ledger, verdict};
+use hashbrown::HashMap;
+use trunkline_capture::{CaptureLoss, LossPlace};
+use trunkline_store::row::{Call, Loss, Rows, Stream};
+
+/// All that a batch led to.
+pub struct Joined<'a> {
+    /// From signalling.
+    pub output: Output,
+    /// From each lane.
+    pub lanes: Vec<LaneOutput>,
+    /// What the capturing side said it lost.
+    pub losses: &'a [CaptureLoss],
+    /// The latest time of the input up to here.
+    pub now_ns: i64,
+    /// Whether the input ends here.
+    pub last: bool,
+}
+
+/// Brings calls and their streams together.
+pub struct Joiner<'a> {
+    /// Streams of calls that are still up.
+    pending: HashMap<Serial, Vec<Finished>>,
+    rows: Rows,
+    gathered: usize,
+    names: Vec<String>,
+    sink: &'a mut dyn Sink,
+    losses: Vec<CaptureLoss>,
+    /// What decoding counted in the batches joined so far.
+    pub counters: DecodeCounters,
+    /// Calls so far.
+    pub calls: u64,
+    /// Registrations so far.
+    pub registrations: u64,
+    /// Other transactions so far.
+    pub events: u64,
+    /// Streams so far.
+    pub streams: u64,
+    /// Packets that the capturing side lost.
+    pub capture_lost: u64,
+}
+
+impl<'a> Joiner<'a> {
+    /// A joiner for files of these names.
+    pub fn new(names: Vec<String>, sink: &'a mut dyn Sink) -> Self {
+        Joiner {
+            pending: HashMap::new(),
+            rows: Rows::default(),
+            gathered: 0,
+            names,
+            sink,
+            losses: Vec::new(),
+            counters: DecodeCounters::default(),
+            calls: 0,
+            registrations: 0,
+            events: 0,
+            streams: 0,
+            capture_lost: 0,
+        }
+    }
+
+    /// Takes what a batch led to.
+    ///
+    /// # Errors
+    /// What the sink said when it refused rows.
+    pub fn join(&mut self, joined: Joined<'_>) -> Result<(), String> {
+        self.losses(joined.losses);
+        self.take_lanes(joined.lanes);
+        for closed in joined.output.closed {
+            let call = self.assemble(closed, joined.last);
+            self.rows.calls.push(call);
+            self.calls += 1;
+            self.gathered += 1;
+        }
+        self.registrations += joined.output.registrations.len() as u64;
+        self.events += joined.output.events.len() as u64;
+        self.gathered += joined.output.registrations.len() + joined.output.events.len();
+        self.rows.registrations.extend(joined.output.registrations);
+        self.rows.events.extend(joined.output.events);
+        if self.gathered >= ROWS_PER_HANDOVER || joined.last {
+            self.gathered = 0;
+            return self.sink.rows(core::mem::take(&mut self.rows));
+        }
+        Ok(())
+    }
+
+    fn losses(&mut self, losses: &[CaptureLoss]) {
+        for loss in losses {
+            self.capture_lost += loss.packets;
+            self.losses.push(*loss);
+            self.rows.losses.push(Loss {
+                since_ns: loss.since_ns,
+                at_ns: loss.at_ns,
+                place: match loss.place {
+                    LossPlace::Interface => "interface".to_owned(),
+                    LossPlace::OperatingSystem => "operating-system".to_owned(),
+                },
+                source: self.names.get(usize::from(loss.file)).cloned().unwrap_or_default(),
+                count: loss.packets,
+            });
+        }
+        let extra = self.losses.len().saturating_sub(ledger::LOSSES_KEPT_MAX);
+        self.losses.drain(..extra);
+    }
+
+    fn take_lanes(&mut self, lanes: Vec<LaneOutput>) {
+        let (intervals, streams) = (self.rows.intervals.len(), self.rows.streams.len());
+        for lane in lanes {
+            self.rows.intervals.extend(lane.intervals);
+            for finished in lane.streams {
+                self.streams += 1;
+                match finished.serial {
+                    Some(serial) => self.pending.entry(serial).or_default().push(finished),
+                    None => self.rows.streams.push(finished.stream),
+                }
+            }
+        }
+        // Lanes hand over in any number and order: the rows' order must not show it.
+        self.rows.intervals[intervals..].sort_unstable_by_key(|i| (i.start_ns, i.stream, i.index));
+        self.rows.streams[streams..].sort_unstable_by_key(|s| (s.first_ns, s.id));
+        self.gathered += self.rows.intervals.len() - intervals + self.rows.streams.len() - streams;
+    }
+
+    fn assemble(&mut self, closed: Closed, at_end: bool) -> Call {
+        let Closed { serial, mut call, facts, mut files, .. } = closed;
+        let mut finished = self.pending.remove(&serial).unwrap_or_default();
+        finished.sort_unstable_by_key(|f| (f.stream.first_ns, f.stream.id));
+        call.streams = finished.into_iter().map(|f| place(f, &mut files)).collect();
+        for stream in &call.streams {
+            call.last_ns = call.last_ns.max(stream.last_ns);
+        }
+        call.mos = call.streams.iter().filter_map(|s| s.mos.g107).min_by(f32::total_cmp);
+        call.files = files.iter().map(|f| self.names.get(usize::from(*f)).cloned().unwrap_or_default()).collect();
+        call.capture = ledger::ledger(&call, &facts, &self.losses, at_end);
+        call.verdict = verdict::judge(&verdict::Case { call: &call, facts: &facts, media_seen: self.streams > 0 });
+        call
+    }
+}
+
+/// Sets the stream's file by the call's own list of files.
+fn place(finished: Finished, files: &mut Vec<u16>) -> Stream {
+    let at = files.iter().position(|f| *f == finished.file).unwrap_or_else(|| {
+        files.push(finished.file);
+        files.len() - 1
+    });
+    Stream { file: at as u16, ..finished.stream }
+}

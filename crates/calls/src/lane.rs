@@ -1,0 +1,453 @@
+//! One lane's media: RTP streams, found by what signalling announced or by their own shape, and the RTCP about them.
+//!
+//! A lane shares nothing. It is told about calls by [`Notice`]s and hands over streams that are finished. All that it
+//! decides depends on packet times and on the order of packets, never on how many lanes there are: RTP of one pair of
+//! endpoints always meets in one lane, and RTCP comes to every lane.
+
+mod candidate;
+mod directory;
+mod reports;
+
+use crate::limits::{ADOPT_NS, STREAM_SILENCE_NS, STREAMS_MAX};
+use crate::media::{Notice, Serial};
+use crate::payload::PayloadMap;
+use crate::stream::Analyzer;
+use candidate::{Candidates, Held};
+use core::hash::{BuildHasher, Hasher};
+use directory::{Directory, Owner};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use trunkline_kit::Id;
+use trunkline_store::row::{Direction, Stream, StreamInterval};
+use trunkline_wire::{Datagram, Endpoint, rtp};
+
+trunkline_kit::counters! {
+    /// What a lane counts.
+    pub struct LaneCounters {
+        /// RTP packets that belong to streams
+        rtp: "trunkline_calls_rtp_packets_total",
+        /// octets of RTP payload in streams
+        rtp_octets: "trunkline_calls_rtp_payload_octets_total",
+        /// datagrams that look like RTP but belong to no stream
+        unclaimed: "trunkline_calls_rtp_unclaimed_packets_total",
+        /// streams begun
+        streams: "trunkline_calls_streams_total",
+        /// streams begun without signalling
+        streams_without_call: "trunkline_calls_streams_without_call_total",
+        /// streams not followed because the table was full
+        streams_overflow: "trunkline_calls_streams_overflow_total",
+        /// flows under observation that were forgotten because their table was full
+        candidates_overflow: "trunkline_calls_candidates_overflow_total",
+        /// RTCP packets (each of a compound)
+        rtcp: "trunkline_calls_rtcp_packets_total",
+    }
+}
+
+/// A media packet as the decoder hands it over.
+#[derive(Clone, Copy, Debug)]
+pub struct MediaPacket<'a> {
+    /// When it was captured, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// Its number in the input.
+    pub number: u64,
+    /// Record offset in its file.
+    pub offset: u64,
+    /// Input file.
+    pub file: u16,
+    /// Addresses and ports.
+    pub datagram: &'a Datagram,
+    /// The UDP payload that was captured.
+    pub payload: &'a [u8],
+}
+
+/// A stream that is finished.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The call's number in this run; none without signalling.
+    pub serial: Option<Serial>,
+    /// Input file of the first packet.
+    pub file: u16,
+    /// The row; its `file` is still to be set.
+    pub stream: Stream,
+}
+
+/// What a lane gave since the last time it was asked.
+#[derive(Debug, Default)]
+pub struct LaneOutput {
+    /// Streams that are finished.
+    pub streams: Vec<Finished>,
+    /// Ten-second intervals that are finished, of any stream.
+    pub intervals: Vec<StreamInterval>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    from: Endpoint,
+    to: Endpoint,
+    ssrc: u32,
+}
+
+struct Tracked {
+    analyzer: Analyzer,
+    key: Key,
+    /// Packets after this do not belong to the stream's call; `i64::MAX` while it is up.
+    until_ns: i64,
+    last_ns: i64,
+    packet_last: u64,
+    offset_last: u64,
+    dscp: u8,
+    hash: u64,
+    owner: Option<(Serial, Id)>,
+    direction: Direction,
+    encrypted: bool,
+    begin: u64,
+    first_ns: i64,
+    packet_first: u64,
+    offset_first: u64,
+    file: u16,
+}
+
+/// The streams of one lane.
+pub struct Lane {
+    streams: Vec<Option<Box<Tracked>>>,
+    free: Vec<u32>,
+    by_key: HashTable<u32>,
+    by_ssrc: HashMap<u32, Vec<u32>>,
+    /// Streams without a call by both their endpoints, so that late signalling finds them.
+    orphans: HashMap<Endpoint, Vec<u32>>,
+    silence: BinaryHeap<Reverse<(i64, u64, u32)>>,
+    begun: u64,
+    candidates: Candidates,
+    directory: Directory,
+    plain: Arc<PayloadMap>,
+    hasher: DefaultHashBuilder,
+    output: LaneOutput,
+    /// What was counted so far.
+    pub counters: LaneCounters,
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Lane {
+            streams: Vec::new(),
+            free: Vec::new(),
+            by_key: HashTable::new(),
+            by_ssrc: HashMap::new(),
+            orphans: HashMap::new(),
+            silence: BinaryHeap::new(),
+            begun: 0,
+            candidates: Candidates::default(),
+            directory: Directory::default(),
+            plain: Arc::new(PayloadMap::default()),
+            hasher: DefaultHashBuilder::default(),
+            output: LaneOutput::default(),
+            counters: LaneCounters::default(),
+        }
+    }
+}
+
+impl Lane {
+    /// Takes an RTP packet of this lane.
+    pub fn rtp(&mut self, packet: &MediaPacket<'_>) {
+        let Ok(media) = rtp::Packet::new(packet.payload, packet.datagram.payload_wire) else { return };
+        let key = Key { from: packet.datagram.from(), to: packet.datagram.to(), ssrc: media.header.ssrc };
+        let hash = self.hash(&key);
+        match self.find(&key, hash, packet.at_ns) {
+            Some(at) => self.follow(at, packet, &media),
+            None => self.unknown(packet, &media, &key, hash),
+        }
+    }
+
+    fn follow(&mut self, at: u32, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>) {
+        let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::as_deref_mut) else { return };
+        tracked.last_ns = tracked.last_ns.max(packet.at_ns);
+        tracked.packet_last = packet.number;
+        tracked.offset_last = packet.offset;
+        tracked.dscp = tracked.dscp.max(packet.datagram.dscp);
+        self.counters.rtp += 1;
+        self.counters.rtp_octets += u64::from(media.payload_wire);
+        let interval = tracked.analyzer.packet(packet.at_ns, &media.header, media.payload, media.payload_wire);
+        if let Some(interval) = interval {
+            self.output.intervals.push(StreamInterval { stream: tracked.id(), ..interval });
+        }
+    }
+
+    /// The stream of this key, unless its call was over before `at_ns`: then it is finished and a new one may begin.
+    fn find(&mut self, key: &Key, hash: u64, at_ns: i64) -> Option<u32> {
+        let streams = &self.streams;
+        let at = *self.by_key.find(hash, |at| streams[*at as usize].as_ref().is_some_and(|s| s.key == *key))?;
+        let tracked = self.streams[at as usize].as_ref()?;
+        let silent = tracked.owner.is_none() && at_ns.saturating_sub(tracked.last_ns) > STREAM_SILENCE_NS;
+        if at_ns > tracked.until_ns || silent {
+            self.finish_stream(at);
+            return None;
+        }
+        Some(at)
+    }
+
+    fn unknown(&mut self, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>, key: &Key, hash: u64) {
+        if let Some(owner) = self.directory.owner(key.from, key.to, packet.at_ns) {
+            let held = Held::new(packet, media);
+            if let Some(at) = self.begin(key, hash, &held, Some(owner)) {
+                self.follow(at, packet, media);
+            }
+            return;
+        }
+        let (held, forgotten) = self.candidates.see(hash, packet, media);
+        self.counters.candidates_overflow += u64::from(forgotten);
+        let Some(held) = held else {
+            self.counters.unclaimed += 1;
+            return;
+        };
+        self.counters.unclaimed = self.counters.unclaimed.saturating_sub(held.len() as u64 - 1);
+        let Some(at) = self.begin(key, hash, &held[0], None) else { return };
+        for earlier in &held[..held.len() - 1] {
+            self.follow_held(at, earlier);
+        }
+        self.follow(at, packet, media);
+    }
+
+    /// A packet that was kept while nobody knew whether it was RTP.
+    fn follow_held(&mut self, at: u32, held: &Held) {
+        let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::as_deref_mut) else { return };
+        tracked.last_ns = tracked.last_ns.max(held.at_ns);
+        tracked.dscp = tracked.dscp.max(held.dscp);
+        self.counters.rtp += 1;
+        self.counters.rtp_octets += u64::from(held.wire);
+        if let Some(interval) = tracked.analyzer.packet(held.at_ns, &held.header, held.payload(), held.wire) {
+            self.output.intervals.push(StreamInterval { stream: tracked.id(), ..interval });
+        }
+    }
+
+    fn begin(&mut self, key: &Key, hash: u64, first: &Held, owner: Option<Owner>) -> Option<u32> {
+        if self.by_key.len() >= STREAMS_MAX {
+            self.counters.streams_overflow += 1;
+            return None;
+        }
+        self.counters.streams += 1;
+        self.counters.streams_without_call += u64::from(owner.is_none());
+        let payloads = owner.as_ref().map_or_else(|| self.plain.clone(), |o| o.payloads.clone());
+        self.begun += 1;
+        let tracked = Box::new(Tracked {
+            analyzer: Analyzer::new(first.at_ns, payloads, &first.header),
+            key: *key,
+            until_ns: owner.as_ref().map_or(i64::MAX, |o| o.until_ns),
+            last_ns: first.at_ns,
+            packet_last: first.number,
+            offset_last: first.offset,
+            dscp: 0,
+            hash,
+            owner: owner.as_ref().map(|o| (o.serial, o.id)),
+            direction: owner.as_ref().map_or(Direction::Unknown, |o| o.sender),
+            encrypted: owner.as_ref().is_some_and(|o| o.encrypted),
+            begin: self.begun,
+            first_ns: first.at_ns,
+            packet_first: first.number,
+            offset_first: first.offset,
+            file: first.file,
+        });
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.streams[at as usize] = Some(tracked);
+                at
+            }
+            None => {
+                self.streams.push(Some(tracked));
+                (self.streams.len() - 1) as u32
+            }
+        };
+        let streams = &self.streams;
+        self.by_key.insert_unique(hash, at, |at| streams[*at as usize].as_ref().map_or(0, |s| s.hash));
+        self.by_ssrc.entry(key.ssrc).or_default().push(at);
+        match owner {
+            Some(owner) => self.directory.own(owner.serial, at),
+            None => {
+                for end in [key.from, key.to] {
+                    self.orphans.entry(end).or_default().push(at);
+                }
+                self.silence.push(Reverse((first.at_ns + STREAM_SILENCE_NS, self.begun, at)));
+            }
+        }
+        Some(at)
+    }
+
+    /// Takes RTCP, which every lane gets.
+    pub fn rtcp(&mut self, packet: &MediaPacket<'_>) {
+        reports::take(self, packet);
+    }
+
+    /// Takes what signalling told.
+    pub fn notice(&mut self, number: u64, notice: &Notice) {
+        match notice {
+            Notice::Announce(announcement) => {
+                let superseded = self.directory.announce(announcement);
+                for at in superseded {
+                    self.finish_stream(at);
+                }
+                self.adopt(announcement);
+            }
+            Notice::Until { serial, at_ns } => {
+                for at in self.directory.until(*serial, *at_ns) {
+                    if let Some(tracked) = self.streams[*at as usize].as_deref_mut() {
+                        tracked.until_ns = *at_ns;
+                    }
+                }
+            }
+            Notice::Release { serial } => {
+                for at in self.directory.release(*serial) {
+                    self.finish_stream(at);
+                }
+            }
+            Notice::Reassembled(r) => {
+                let packet = MediaPacket {
+                    at_ns: r.at_ns,
+                    number,
+                    offset: r.offset,
+                    file: r.file,
+                    datagram: &r.datagram,
+                    payload: &r.octets,
+                };
+                self.rtp(&packet);
+            }
+        }
+    }
+
+    /// Streams that came before their signalling.
+    fn adopt(&mut self, announcement: &crate::media::Announcement) {
+        let Some(found) = self.orphans.get(&announcement.endpoint) else { return };
+        for at in found.clone() {
+            let Some(tracked) = self.streams[at as usize].as_deref() else { continue };
+            let key = tracked.key;
+            // The call's first message may be younger than its media, but not the media older than the call.
+            let now = announcement.at_ns;
+            if now.saturating_sub(tracked.last_ns) > ADOPT_NS || now.saturating_sub(tracked.first_ns) > 30 * ADOPT_NS {
+                continue;
+            }
+            let Some(owner) = self.directory.owner(key.from, key.to, tracked.last_ns) else { continue };
+            self.forget_orphan(&key, at);
+            self.counters.streams_without_call = self.counters.streams_without_call.saturating_sub(1);
+            self.directory.own(owner.serial, at);
+            let Some(tracked) = self.streams[at as usize].as_deref_mut() else { continue };
+            tracked.owner = Some((owner.serial, owner.id));
+            tracked.direction = owner.sender;
+            tracked.encrypted = owner.encrypted;
+            tracked.until_ns = owner.until_ns;
+            tracked.analyzer.set_payloads(owner.payloads);
+        }
+    }
+
+    /// Finishes streams without signalling that are silent since long before `now_ns`.
+    pub fn tick(&mut self, now_ns: i64) {
+        while let Some(&Reverse((deadline, begin, at))) = self.silence.peek() {
+            if deadline >= now_ns {
+                break;
+            }
+            self.silence.pop();
+            let tracked = self.streams[at as usize].as_ref().filter(|s| s.begin == begin && s.owner.is_none());
+            match tracked.map(|s| s.last_ns.saturating_add(STREAM_SILENCE_NS)) {
+                Some(later) if later >= now_ns => self.silence.push(Reverse((later, begin, at))),
+                Some(_) => self.finish_stream(at),
+                None => {}
+            }
+        }
+    }
+
+    /// Finishes everything: the input has ended.
+    pub fn finish(&mut self) {
+        for at in 0..self.streams.len() as u32 {
+            self.finish_stream(at);
+        }
+        self.silence.clear();
+    }
+
+    /// What is finished since the last call.
+    pub fn poll(&mut self) -> LaneOutput {
+        core::mem::take(&mut self.output)
+    }
+
+    fn finish_stream(&mut self, at: u32) {
+        let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::take) else { return };
+        if let Ok(entry) = self.by_key.find_entry(tracked.hash, |other| *other == at) {
+            entry.remove();
+        }
+        if let Some(same) = self.by_ssrc.get_mut(&tracked.key.ssrc) {
+            same.retain(|other| *other != at);
+            if same.is_empty() {
+                self.by_ssrc.remove(&tracked.key.ssrc);
+            }
+        }
+        match tracked.owner {
+            Some((serial, _)) => self.directory.disown(serial, at),
+            None => self.forget_orphan(&tracked.key, at),
+        }
+        self.free.push(at);
+        let id = tracked.id();
+        if let Some(interval) = tracked.analyzer.interval() {
+            self.output.intervals.push(StreamInterval { stream: id, ..interval });
+        }
+        self.output.streams.push(tracked.finished());
+    }
+
+    fn forget_orphan(&mut self, key: &Key, at: u32) {
+        for end in [key.from, key.to] {
+            if let Some(list) = self.orphans.get_mut(&end) {
+                list.retain(|other| *other != at);
+                if list.is_empty() {
+                    self.orphans.remove(&end);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn hash(&self, key: &Key) -> u64 {
+        let word = |o: &[u8; 16], i: usize| {
+            u64::from_le_bytes([o[i], o[i + 1], o[i + 2], o[i + 3], o[i + 4], o[i + 5], o[i + 6], o[i + 7]])
+        };
+        let (from, to) = (key.from.address.octets(), key.to.address.octets());
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_u64(word(from, 0) ^ word(to, 0).rotate_left(32));
+        hasher.write_u64(word(from, 8));
+        hasher.write_u64(word(to, 8));
+        hasher.write_u64(u64::from(key.from.port) << 48 | u64::from(key.to.port) << 32 | u64::from(key.ssrc));
+        hasher.finish()
+    }
+}
+
+impl Tracked {
+    fn id(&self) -> Id {
+        stream_id(&self.key, self.first_ns)
+    }
+
+    fn finished(self: Box<Self>) -> Finished {
+        let id = self.id();
+        let stream = Stream {
+            id,
+            call: self.owner.map(|(_, id)| id),
+            ssrc: self.key.ssrc,
+            src: self.key.from,
+            dst: self.key.to,
+            direction: self.direction,
+            encrypted: self.encrypted,
+            dscp: self.dscp,
+            packet_first: self.packet_first,
+            packet_last: self.packet_last,
+            offset_first: self.offset_first,
+            offset_last: self.offset_last,
+            ..self.analyzer.report()
+        };
+        Finished { serial: self.owner.map(|(serial, _)| serial), file: self.file, stream }
+    }
+}
+
+fn stream_id(key: &Key, first_ns: i64) -> Id {
+    let mut name = [0u8; 40];
+    name[..16].copy_from_slice(key.from.address.octets());
+    name[16..32].copy_from_slice(key.to.address.octets());
+    name[32..34].copy_from_slice(&key.from.port.to_be_bytes());
+    name[34..36].copy_from_slice(&key.to.port.to_be_bytes());
+    name[36..].copy_from_slice(&key.ssrc.to_be_bytes());
+    Id::derive(first_ns, &name)
+}

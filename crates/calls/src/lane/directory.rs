@@ -1,0 +1,238 @@
+//! Which call an endpoint belongs to, as signalling announced it.
+
+use crate::limits::STREAMS_PER_CALL_MAX;
+use crate::media::{Announcement, Serial};
+use crate::payload::PayloadMap;
+use hashbrown::HashMap;
+use std::sync::Arc;
+use trunkline_kit::Id;
+use trunkline_store::row::Direction;
+use trunkline_wire::Endpoint;
+
+/// The call that a stream belongs to.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// The call.
+    pub serial: Serial,
+    /// Its identifier.
+    pub id: Id,
+    /// Who sends the stream.
+    pub sender: Direction,
+    /// What its payload types mean.
+    pub payloads: Arc<PayloadMap>,
+    /// It is SRTP.
+    pub encrypted: bool,
+    /// Until when packets belong to it.
+    pub until_ns: i64,
+}
+
+#[derive(Debug)]
+struct Mapping {
+    serial: Serial,
+    party: Direction,
+    payloads: Arc<PayloadMap>,
+    encrypted: bool,
+}
+
+#[derive(Debug)]
+struct CallMedia {
+    id: Id,
+    until_ns: i64,
+    endpoints: Vec<Endpoint>,
+    streams: Vec<u32>,
+}
+
+/// Endpoints of all calls that are up.
+#[derive(Debug, Default)]
+pub struct Directory {
+    by_endpoint: HashMap<Endpoint, Vec<Mapping>>,
+    calls: HashMap<Serial, CallMedia>,
+}
+
+impl Directory {
+    /// Learns an endpoint. Gives the streams of calls that are over and used it: its ports are in use again.
+    pub fn announce(&mut self, a: &Announcement) -> Vec<u32> {
+        let call = self.calls.entry(a.serial).or_insert_with(|| CallMedia {
+            id: a.id,
+            until_ns: i64::MAX,
+            endpoints: Vec::new(),
+            streams: Vec::new(),
+        });
+        if !call.endpoints.contains(&a.endpoint) {
+            call.endpoints.push(a.endpoint);
+        }
+        let mappings = self.by_endpoint.entry(a.endpoint).or_default();
+        let mut superseded = Vec::new();
+        mappings.retain(|m| {
+            if m.serial == a.serial {
+                return false;
+            }
+            match self.calls.get(&m.serial) {
+                Some(other) if other.until_ns == i64::MAX => true,
+                Some(over) => {
+                    superseded.extend_from_slice(&over.streams);
+                    false
+                }
+                None => false,
+            }
+        });
+        mappings.push(Mapping {
+            serial: a.serial,
+            party: a.party,
+            payloads: a.payloads.clone(),
+            encrypted: a.encrypted,
+        });
+        superseded
+    }
+
+    /// The call of what `from` sends to `to`.
+    ///
+    /// A call that announced both endpoints comes first, the oldest of several (a back-to-back user agent that does not
+    /// touch media announces the same endpoints in both its calls); then the youngest that wants to receive at `to`;
+    /// then, when network address translation changed the receiver, the youngest that receives at `from`.
+    pub fn owner(&self, from: Endpoint, to: Endpoint, at_ns: i64) -> Option<Owner> {
+        let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
+        let list = |end: &Endpoint| self.by_endpoint.get(end).map_or(&[][..], Vec::as_slice);
+        let (receivers, senders) = (list(&to), list(&from));
+        let both = |m: &&Mapping| senders.iter().any(|s| s.serial == m.serial);
+        let receiver = receivers
+            .iter()
+            .filter(alive)
+            .filter(both)
+            .min_by_key(|m| m.serial)
+            .or_else(|| receivers.iter().rfind(alive));
+        let (mapping, sender) = match receiver {
+            Some(m) => (m, opposite(m.party)),
+            None => senders.iter().rfind(alive).map(|m| (m, m.party))?,
+        };
+        let call = self.calls.get(&mapping.serial)?;
+        Some(Owner {
+            serial: mapping.serial,
+            id: call.id,
+            sender,
+            payloads: mapping.payloads.clone(),
+            encrypted: mapping.encrypted,
+            until_ns: call.until_ns,
+        })
+    }
+
+    /// Notes a stream of a call.
+    pub fn own(&mut self, serial: Serial, stream: u32) {
+        if let Some(call) = self.calls.get_mut(&serial).filter(|c| c.streams.len() < STREAMS_PER_CALL_MAX) {
+            call.streams.push(stream);
+        }
+    }
+
+    /// Forgets a stream of a call.
+    pub fn disown(&mut self, serial: Serial, stream: u32) {
+        if let Some(call) = self.calls.get_mut(&serial) {
+            call.streams.retain(|s| *s != stream);
+        }
+    }
+
+    /// Learns until when packets belong to a call; gives its streams.
+    pub fn until(&mut self, serial: Serial, at_ns: i64) -> &[u32] {
+        match self.calls.get_mut(&serial) {
+            Some(call) => {
+                call.until_ns = at_ns;
+                &call.streams
+            }
+            None => &[],
+        }
+    }
+
+    /// Forgets a call and its endpoints; gives its streams.
+    pub fn release(&mut self, serial: Serial) -> Vec<u32> {
+        let Some(call) = self.calls.remove(&serial) else { return Vec::new() };
+        for endpoint in &call.endpoints {
+            if let Some(mappings) = self.by_endpoint.get_mut(endpoint) {
+                mappings.retain(|m| m.serial != serial);
+                if mappings.is_empty() {
+                    self.by_endpoint.remove(endpoint);
+                }
+            }
+        }
+        call.streams
+    }
+}
+
+fn opposite(party: Direction) -> Direction {
+    match party {
+        Direction::Caller => Direction::Callee,
+        Direction::Callee => Direction::Caller,
+        Direction::Unknown => Direction::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(text: &str) -> Endpoint {
+        text.parse().unwrap()
+    }
+
+    fn announce(d: &mut Directory, serial: Serial, party: Direction, endpoint: &str) -> Vec<u32> {
+        d.announce(&Announcement {
+            serial,
+            id: Id::derive(serial as i64, b"call"),
+            party,
+            endpoint: end(endpoint),
+            payloads: PayloadMap::standard(),
+            at_ns: 0,
+            encrypted: false,
+        })
+    }
+
+    #[test]
+    fn the_receiver_names_the_sender() {
+        let mut d = Directory::default();
+        announce(&mut d, 1, Direction::Caller, "10.0.0.1:4000");
+        let owner = d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 5).unwrap();
+        assert_eq!((owner.serial, owner.sender), (1, Direction::Callee));
+    }
+
+    #[test]
+    fn a_translated_receiver_is_found_by_the_sender() {
+        let mut d = Directory::default();
+        announce(&mut d, 1, Direction::Callee, "198.51.100.2:7000");
+        let owner = d.owner(end("198.51.100.2:7000"), end("203.0.113.5:31000"), 5).unwrap();
+        assert_eq!((owner.serial, owner.sender), (1, Direction::Callee));
+    }
+
+    #[test]
+    fn of_two_calls_with_the_same_endpoints_the_first_has_both_streams() {
+        let mut d = Directory::default();
+        for (serial, party, endpoint) in [
+            (1, Direction::Caller, "10.0.0.1:4000"),
+            (2, Direction::Caller, "10.0.0.1:4000"),
+            (2, Direction::Callee, "10.0.0.2:5000"),
+            (1, Direction::Callee, "10.0.0.2:5000"),
+        ] {
+            announce(&mut d, serial, party, endpoint);
+        }
+        assert_eq!(d.owner(end("10.0.0.1:4000"), end("10.0.0.2:5000"), 5).unwrap().serial, 1);
+        assert_eq!(d.owner(end("10.0.0.2:5000"), end("10.0.0.1:4000"), 5).unwrap().serial, 1);
+    }
+
+    #[test]
+    fn ports_in_use_again_belong_to_the_new_call() {
+        let mut d = Directory::default();
+        announce(&mut d, 1, Direction::Caller, "10.0.0.1:4000");
+        d.own(1, 17);
+        d.until(1, 100);
+        assert_eq!(announce(&mut d, 2, Direction::Caller, "10.0.0.1:4000"), [17]);
+        assert_eq!(d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 50).unwrap().serial, 2);
+        d.release(2);
+        assert!(d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 50).is_none());
+    }
+
+    #[test]
+    fn a_call_that_is_over_owns_nothing_after_its_end() {
+        let mut d = Directory::default();
+        announce(&mut d, 1, Direction::Caller, "10.0.0.1:4000");
+        d.until(1, 100);
+        assert!(d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 100).is_some());
+        assert!(d.owner(end("10.0.0.9:7000"), end("10.0.0.1:4000"), 101).is_none());
+    }
+}

@@ -1,0 +1,49 @@
+//! RTCP: sender and receiver reports laid against the streams they speak of (RFC 3550 section 6.4).
+
+use super::{Lane, MediaPacket};
+use trunkline_wire::Address;
+use trunkline_wire::rtcp::{Body, Packets, ReportBlock};
+
+/// Takes a compound packet.
+pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>) {
+    let (from, to) = (packet.datagram.src, packet.datagram.dst);
+    for part in Packets::new(packet.payload) {
+        lane.counters.rtcp += 1;
+        match part.body {
+            Body::SenderReport { ssrc, sender, reports } => {
+                for at in lane.streams_of(ssrc, |src, _| src == from) {
+                    if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
+                        tracked.analyzer.sender_report(packet.at_ns, &sender);
+                    }
+                }
+                reports.for_each(|report| receiver(lane, packet.at_ns, &report, from, to));
+            }
+            Body::ReceiverReport { reports, .. } => {
+                reports.for_each(|report| receiver(lane, packet.at_ns, &report, from, to));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What `from` received, told to `to`: the stream went the other way. Behind network address translation or a mixer
+/// only one of the two addresses need be the stream's.
+fn receiver(lane: &mut Lane, at_ns: i64, report: &ReportBlock, from: Address, to: Address) {
+    let streams = lane.streams_of(report.ssrc, |src, dst| src == to || dst == from);
+    for at in &streams {
+        if let Some(tracked) = lane.streams[*at as usize].as_deref_mut() {
+            tracked.analyzer.receiver_report(at_ns, report);
+        }
+    }
+}
+
+impl Lane {
+    /// Streams of an SSRC whose addresses fit.
+    fn streams_of(&self, ssrc: u32, fits: impl Fn(Address, Address) -> bool) -> Vec<u32> {
+        let Some(streams) = self.by_ssrc.get(&ssrc) else { return Vec::new() };
+        let fits = |at: &&u32| {
+            self.streams[**at as usize].as_ref().is_some_and(|s| fits(s.key.from.address, s.key.to.address))
+        };
+        streams.iter().filter(fits).copied().collect()
+    }
+}

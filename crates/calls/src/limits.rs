@@ -1,0 +1,59 @@
+//! The limits of this crate's tables and timers, each with what happens beyond it.
+
+/// One second in nanoseconds.
+pub const SECOND_NS: i64 = 1_000_000_000;
+
+/// Calls kept at once. Beyond it the call with the nearest deadline is closed early and counted.
+pub const CALLS_MAX: usize = 1 << 20;
+
+/// Transactions outside calls, and registrations, kept at once. Beyond it the oldest is closed early and counted.
+pub const TRANSACTIONS_MAX: usize = 1 << 20;
+
+/// Messages kept for the ladder of one call. Later ones are counted in `Ladder::not_kept`.
+pub const MESSAGES_PER_CALL_MAX: usize = 512;
+
+/// Hosts in one call's ladder. Messages of further hosts are drawn at the last one and marked odd.
+pub const HOSTS_PER_CALL_MAX: usize = 32;
+
+/// Octets of remarks kept for one ladder.
+pub const TEXTS_PER_CALL_MAX: usize = 16 * 1024;
+
+/// Media endpoints announced by one call. Further ones are counted and not followed.
+pub const ENDPOINTS_PER_CALL_MAX: usize = 64;
+
+/// Streams followed by one lane. Beyond it a new stream is counted and not followed.
+pub const STREAMS_MAX: usize = 1 << 18;
+
+/// Streams of one call. Further ones are kept without their call.
+pub const STREAMS_PER_CALL_MAX: usize = 128;
+
+/// Flows under observation that are not yet known to be RTP, in one lane. Beyond it all are forgotten and counted.
+pub const CANDIDATES_MAX: usize = 1 << 15;
+
+/// An ended call stays open this long for retransmissions: 64 * T1 (RFC 3261 section 17.1.1.2, timer B).
+pub const LINGER_NS: i64 = 32 * SECOND_NS;
+
+/// An INVITE without final response is given up after this silence: above timer C (RFC 3261 section 16.6, > 3 min).
+pub const SETUP_SILENCE_NS: i64 = 300 * SECOND_NS;
+
+/// An answered call without BYE is given up after this silence of its signalling: beyond usual session timers
+/// (RFC 4028 suggests 30 min), so that only calls whose BYE was not seen end so.
+pub const ANSWERED_SILENCE_NS: i64 = 4 * 3600 * SECOND_NS;
+
+/// A stream without signalling ends after this silence.
+pub const STREAM_SILENCE_NS: i64 = 60 * SECOND_NS;
+
+/// A stream seen before its signalling is joined to it when its last packet is at most this old.
+pub const ADOPT_NS: i64 = 10 * SECOND_NS;
+
+/// Consecutive packets that make a stream of a flow nobody announced.
+pub const CANDIDATE_PACKETS: usize = 4;
+
+/// Distinct Call-IDs that are counted exactly; beyond it only new calls and transactions are counted.
+pub const CALL_IDS_COUNTED_MAX: usize = 1 << 20;
+
+/// Batches between reader and joiner, per thread. The reader waits beyond it.
+pub const BATCHES_PER_THREAD_MAX: usize = 4;
+
+/// Rows that are gathered before they are handed to the sink.
+pub const ROWS_PER_HANDOVER: usize = 2048;

@@ -1,0 +1,74 @@
+//! What signalling tells the lanes about media: who expects RTP where, until when, and in which payload types.
+
+use crate::payload::PayloadMap;
+use std::sync::Arc;
+use trunkline_kit::Id;
+use trunkline_store::row::Direction;
+use trunkline_wire::{Datagram, Endpoint};
+
+/// Number of a call in this run, in order of first message.
+pub type Serial = u64;
+
+/// A party of a call said where it wants to receive media.
+#[derive(Clone, Debug)]
+pub struct Announcement {
+    /// The call.
+    pub serial: Serial,
+    /// Its identifier.
+    pub id: Id,
+    /// Which party wants to receive there.
+    pub party: Direction,
+    /// Where.
+    pub endpoint: Endpoint,
+    /// What the payload types mean to it.
+    pub payloads: Arc<PayloadMap>,
+    /// When it was said, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// SRTP was offered: the payload cannot be heard.
+    pub encrypted: bool,
+}
+
+/// Something that the lanes have to know, in order of capture.
+#[derive(Clone, Debug)]
+pub enum Notice {
+    /// Media may come to (or from) an endpoint.
+    Announce(Announcement),
+    /// After this time packets do not belong to the call any more.
+    Until {
+        /// The call.
+        serial: Serial,
+        /// Nanoseconds since 1970.
+        at_ns: i64,
+    },
+    /// The call is closed: its streams are to be handed over.
+    Release {
+        /// The call.
+        serial: Serial,
+    },
+    /// A datagram that came in fragments and looks like RTP or RTCP.
+    Reassembled(Box<Reassembled>),
+}
+
+/// A datagram put together from fragments.
+#[derive(Clone, Debug)]
+pub struct Reassembled {
+    /// When its last fragment was captured.
+    pub at_ns: i64,
+    /// Record offset of the last fragment.
+    pub offset: u64,
+    /// Input file of the last fragment.
+    pub file: u16,
+    /// Addresses and ports; the payload's place is in `octets`.
+    pub datagram: Datagram,
+    /// The datagram's payload.
+    pub octets: Vec<u8>,
+}
+
+/// A notice with the number of the packet that gave rise to it: lanes apply it before any later packet.
+#[derive(Clone, Debug)]
+pub struct Numbered {
+    /// Number of the packet, [`trunkline_capture::Packet::number`].
+    pub number: u64,
+    /// What it told.
+    pub notice: Notice,
+}

@@ -1,0 +1,132 @@
+//! What each payload type of a stream means: RFC 3551's static types, and what SDP says about the dynamic ones.
+
+use std::sync::{Arc, OnceLock};
+use trunkline_audio::Codec;
+use trunkline_audio::codec::Media;
+
+/// Payload types of one media description that are kept; SDP that lists more has its first ones kept.
+pub const PAYLOADS_MAX: usize = 48;
+
+/// What a payload type means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payload {
+    /// Encoding name as SDP gave it or as it is registered; empty if nothing is known.
+    pub name: Box<str>,
+    /// Clock of the timestamps, Hz; 0 if it is not known.
+    pub clock_rate: u32,
+    /// What it carries.
+    pub media: Media,
+    /// What is known about the codec.
+    pub codec: Option<&'static Codec>,
+    /// Whether SDP said so; otherwise it is the static meaning or a convention.
+    pub signalled: bool,
+}
+
+/// The meaning of all payload types of a stream. Made once for a media description, shared by its streams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PayloadMap {
+    /// Index into `payloads` by payload type; [`UNKNOWN`] where nothing is known.
+    index: [u8; 128],
+    payloads: Vec<Payload>,
+    packet_ms: u16,
+    media: Media,
+}
+
+const UNKNOWN: u8 = u8::MAX;
+
+impl PayloadMap {
+    /// The static payload types alone; `media` is what unknown encoding names are taken for.
+    pub fn new(media: Media) -> PayloadMap {
+        PayloadMap { index: [UNKNOWN; 128], payloads: Vec::new(), packet_ms: 0, media }
+    }
+
+    /// The map for streams without signalling: the static payload types, and 101 for telephone events, which senders
+    /// agree on without a standard.
+    pub fn standard() -> Arc<PayloadMap> {
+        static STANDARD: OnceLock<Arc<PayloadMap>> = OnceLock::new();
+        Arc::clone(STANDARD.get_or_init(|| {
+            let mut map = PayloadMap::new(Media::Audio);
+            map.insert(101, "telephone-event", 8000, false);
+            Arc::new(map)
+        }))
+    }
+
+    /// Takes an `a=rtpmap` line: payload type, encoding name and clock rate. The first line of a type counts; types
+    /// above 127 and lines beyond [`PAYLOADS_MAX`] are ignored.
+    pub fn map(&mut self, payload_type: u8, name: &str, clock_rate: u32) {
+        self.insert(payload_type, name, clock_rate, true);
+    }
+
+    /// Takes `a=ptime`: milliseconds of a packet, until packets tell.
+    pub fn set_packet_ms(&mut self, ms: u16) {
+        self.packet_ms = ms;
+    }
+
+    /// Milliseconds of a packet as SDP said; 0 if it did not.
+    pub fn packet_ms(&self) -> u16 {
+        self.packet_ms
+    }
+
+    /// What a payload type means: by SDP, else by RFC 3551; none if neither says.
+    pub fn get(&self, payload_type: u8) -> Option<&Payload> {
+        let at = *self.index.get(usize::from(payload_type))?;
+        self.payloads.get(usize::from(at)).or_else(|| static_payload(payload_type))
+    }
+
+    /// Encoding name of a payload type, `RTP-96` where none is known.
+    pub fn name(&self, payload_type: u8) -> String {
+        self.get(payload_type).map_or_else(|| format!("RTP-{payload_type}"), |p| p.name.to_string())
+    }
+
+    /// Clock rate of a payload type; 0 where none is known.
+    pub fn clock_rate(&self, payload_type: u8) -> u32 {
+        self.get(payload_type).map_or(0, |p| p.clock_rate)
+    }
+
+    fn insert(&mut self, payload_type: u8, name: &str, clock_rate: u32, signalled: bool) {
+        let Some(at) = self.index.get_mut(usize::from(payload_type)) else { return };
+        if *at != UNKNOWN || self.payloads.len() >= PAYLOADS_MAX {
+            return;
+        }
+        *at = self.payloads.len() as u8;
+        let codec = Codec::by_name(name, Some(clock_rate));
+        let media = codec.map_or(self.media, |c| c.media);
+        self.payloads.push(Payload { name: name.into(), clock_rate, media, codec, signalled });
+    }
+}
+
+fn static_payload(payload_type: u8) -> Option<&'static Payload> {
+    static STATIC: OnceLock<Vec<Option<Payload>>> = OnceLock::new();
+    let payload = |t| {
+        let c = Codec::by_static_type(t)?;
+        let (name, clock_rate) = (c.name.into(), c.clock_rate);
+        Some(Payload { name, clock_rate, media: c.media, codec: Some(c), signalled: false })
+    };
+    STATIC.get_or_init(|| (0..35).map(payload).collect()).get(usize::from(payload_type))?.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sdp_goes_before_the_static_types() {
+        let mut map = PayloadMap::new(Media::Audio);
+        map.map(0, "PCMU", 16000);
+        map.map(96, "opus", 48000);
+        map.map(96, "speex", 8000);
+        map.map(200, "x", 1);
+        assert_eq!((map.clock_rate(0), map.clock_rate(8), map.clock_rate(96)), (16000, 8000, 48000));
+        assert_eq!((map.name(96), map.name(97), map.name(9)), ("opus".into(), "RTP-97".into(), "G722".into()));
+        assert_eq!(map.get(13).unwrap().media, Media::ComfortNoise);
+        assert_eq!(map.get(101), None);
+        assert_eq!(PayloadMap::standard().get(101).unwrap().media, Media::Event);
+    }
+
+    #[test]
+    fn unknown_names_are_of_the_described_media() {
+        let mut map = PayloadMap::new(Media::Video);
+        map.map(97, "x-something", 90000);
+        assert_eq!(map.get(97).unwrap().media, Media::Video);
+    }
+}

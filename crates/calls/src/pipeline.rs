@@ -1,0 +1,473 @@
+//! How threads share the work of reading, with the same result for any number of them.
+//!
+//! A batch of packets goes through four steps: *decode* (any thread, any order), *signal* (one batch after the other:
+//! SIP needs all that came before), *lane* (each thread its own lane, one batch after the other) and *join* (one after
+//! the other). A thread takes the step nearest to the end that is ready, so that one thread alone walks each batch
+//! through all steps while it is in the cache, and several keep each other fed. See docs/decisions/0002.
+
+use crate::classify::{Class, classify, lane_of};
+use crate::job::{FileSummary, Progress, Sink, Summary};
+use crate::join::{Joined, Joiner};
+use crate::lane::{Lane, LaneOutput, MediaPacket};
+use crate::limits::BATCHES_PER_THREAD_MAX;
+use crate::media::Numbered;
+use crate::signalling::Output;
+use crate::transport::Transport;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use trunkline_capture::{Batch, FileSource};
+use trunkline_wire::{Datagram, Decoded, Layer};
+
+trunkline_kit::counters! {
+    /// What decoding counts.
+    pub struct DecodeCounters {
+        /// packets looked at
+        packets: "trunkline_calls_packets_total",
+        /// UDP datagrams
+        udp: "trunkline_calls_udp_packets_total",
+        /// TCP segments
+        tcp: "trunkline_calls_tcp_packets_total",
+        /// SCTP packets
+        sctp: "trunkline_calls_sctp_packets_total",
+        /// fragments of IP datagrams
+        fragments: "trunkline_calls_fragments_total",
+        /// packets of other protocols
+        other: "trunkline_calls_other_packets_total",
+        /// packets whose link or inner protocol is not known
+        unknown: "trunkline_calls_unknown_packets_total",
+        /// packets with a broken link header
+        malformed_link: "trunkline_calls_malformed_link_total",
+        /// packets with a broken shim header (VLAN, MPLS, PPPoE)
+        malformed_shim: "trunkline_calls_malformed_shim_total",
+        /// packets with a broken network header
+        malformed_network: "trunkline_calls_malformed_network_total",
+        /// packets with a broken tunnel header
+        malformed_tunnel: "trunkline_calls_malformed_tunnel_total",
+        /// packets with a broken transport header
+        malformed_transport: "trunkline_calls_malformed_transport_total",
+    }
+}
+
+#[derive(Clone, Copy)]
+struct MediaItem {
+    packet: u32,
+    datagram: Datagram,
+}
+
+/// A batch with what decoding made of it.
+#[derive(Default)]
+struct Work {
+    batch: Batch,
+    signalling: Vec<(u32, Decoded)>,
+    media: Vec<Vec<MediaItem>>,
+    rtcp: Vec<MediaItem>,
+    counters: DecodeCounters,
+    /// The latest time of the input up to here.
+    now_ns: i64,
+    last: bool,
+}
+
+/// A batch on its way, with what later steps add.
+struct InFlight {
+    work: Work,
+    signalled: OnceLock<(Vec<Numbered>, Mutex<Output>)>,
+    lanes: Mutex<Vec<Option<LaneOutput>>>,
+}
+
+struct State {
+    /// From the oldest that is not joined; none while it is being decoded.
+    in_flight: VecDeque<Option<Arc<InFlight>>>,
+    base: u64,
+    next_signal: u64,
+    next_lane: Vec<u64>,
+    reading: bool,
+    signalling: bool,
+    joining: bool,
+    ended: bool,
+    error: Option<String>,
+    lanes_done: Vec<crate::lane::LaneCounters>,
+}
+
+enum Task {
+    Read,
+    Signal(Arc<InFlight>),
+    Lane(Arc<InFlight>),
+    Join(Arc<InFlight>),
+    Wait,
+    Exit,
+}
+
+struct Reader {
+    source: FileSource,
+    now_ns: i64,
+}
+
+/// The reading of some files.
+pub struct Pipeline<'a> {
+    threads: usize,
+    reader: Mutex<Reader>,
+    transport: Mutex<Transport>,
+    joiner: Mutex<Joiner<'a>>,
+    state: Mutex<State>,
+    wake: Condvar,
+    pool: Mutex<Vec<Work>>,
+    progress: &'a Progress,
+}
+
+impl<'a> Pipeline<'a> {
+    /// A pipeline of `threads` lanes; `names` are the files' names for the rows.
+    pub fn new(
+        source: FileSource,
+        names: Vec<String>,
+        threads: usize,
+        sink: &'a mut dyn Sink,
+        progress: &'a Progress,
+    ) -> Self {
+        let threads = threads.max(1);
+        progress.octets_total.store(source.octets_total(), Ordering::Relaxed);
+        Pipeline {
+            threads,
+            reader: Mutex::new(Reader { source, now_ns: i64::MIN }),
+            transport: Mutex::new(Transport::default()),
+            joiner: Mutex::new(Joiner::new(names, sink)),
+            state: Mutex::new(State {
+                in_flight: VecDeque::new(),
+                base: 0,
+                next_signal: 0,
+                next_lane: vec![0; threads],
+                reading: false,
+                signalling: false,
+                joining: false,
+                ended: false,
+                error: None,
+                lanes_done: Vec::new(),
+            }),
+            wake: Condvar::new(),
+            pool: Mutex::new(Vec::new()),
+            progress,
+        }
+    }
+
+    /// Reads to the end.
+    ///
+    /// # Errors
+    /// What the sink said when it refused rows.
+    pub fn run(self) -> Result<Summary, String> {
+        std::thread::scope(|scope| {
+            for lane in 1..self.threads {
+                let pipeline = &self;
+                scope.spawn(move || pipeline.work(lane));
+            }
+            self.work(0);
+        });
+        self.summary()
+    }
+
+    fn work(&self, me: usize) {
+        // A step that panics must not leave the other threads waiting for its result.
+        let _alarm = Alarm(self);
+        let mut lane = Lane::default();
+        loop {
+            match self.next_task(me) {
+                Task::Read => self.read(),
+                Task::Signal(batch) => self.signal(&batch),
+                Task::Lane(batch) => self.lane(me, &mut lane, &batch),
+                Task::Join(batch) => self.join(batch),
+                Task::Wait => {}
+                Task::Exit => break,
+            }
+        }
+        self.lock().lanes_done.push(lane.counters);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the step nearest to the end that is ready.
+    fn next_task(&self, me: usize) -> Task {
+        let mut state = self.lock();
+        let task = state.choose(me, self.threads);
+        if matches!(task, Task::Wait) {
+            drop(self.wake.wait(state).unwrap_or_else(PoisonError::into_inner));
+        }
+        task
+    }
+
+    fn change(&self, how: impl FnOnce(&mut State)) {
+        how(&mut self.lock());
+        self.wake.notify_all();
+    }
+
+    fn read(&self) {
+        let mut work = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let slot = {
+            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let more = !self.progress.stop.load(Ordering::Relaxed) && reader.source.fill(&mut work.batch);
+            if !more {
+                work.batch.clear();
+            }
+            work.last = !more;
+            reader.now_ns = work.batch.packets.iter().map(|p| p.at_ns).fold(reader.now_ns, i64::max);
+            work.now_ns = reader.now_ns;
+            self.progress.octets.store(reader.source.octets_read(), Ordering::Relaxed);
+            self.progress.packets.fetch_add(work.batch.packets.len() as u64, Ordering::Relaxed);
+            let mut state = self.lock();
+            state.in_flight.push_back(None);
+            state.reading = false;
+            state.ended = work.last;
+            state.base + state.in_flight.len() as u64 - 1
+        };
+        self.wake.notify_all();
+        work.decode(self.threads);
+        let lanes = Mutex::new((0..self.threads).map(|_| None).collect());
+        let in_flight = Arc::new(InFlight { work, signalled: OnceLock::new(), lanes });
+        self.change(|state| {
+            let at = (slot - state.base) as usize;
+            if let Some(place) = state.in_flight.get_mut(at) {
+                *place = Some(in_flight);
+            }
+        });
+    }
+
+    fn signal(&self, batch: &InFlight) {
+        let work = &batch.work;
+        let mut transport = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
+        for (packet, decoded) in &work.signalling {
+            let packet = &work.batch.packets[*packet as usize];
+            transport.packet(packet, decoded, work.batch.octets_of(packet));
+        }
+        if work.last { transport.finish() } else { transport.tick(work.now_ns) }
+        let mut output = transport.poll();
+        let notices = core::mem::take(&mut output.notices);
+        drop(transport);
+        let _ = batch.signalled.set((notices, Mutex::new(output)));
+        self.change(|state| {
+            state.signalling = false;
+            state.next_signal += 1;
+        });
+    }
+
+    fn lane(&self, me: usize, lane: &mut Lane, batch: &InFlight) {
+        let notices = batch.signalled.get().map_or(&[][..], |(notices, _)| notices);
+        batch.work.media(me, self.threads, lane, notices);
+        if batch.work.last { lane.finish() } else { lane.tick(batch.work.now_ns) }
+        batch.lanes.lock().unwrap_or_else(PoisonError::into_inner)[me] = Some(lane.poll());
+        self.change(|state| state.next_lane[me] += 1);
+    }
+
+    fn join(&self, batch: Arc<InFlight>) {
+        let mut joiner = self.joiner.lock().unwrap_or_else(PoisonError::into_inner);
+        let output = batch.signalled.get().map(|(_, output)| {
+            core::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        let lanes = core::mem::take(&mut *batch.lanes.lock().unwrap_or_else(PoisonError::into_inner));
+        joiner.counters.add(&batch.work.counters);
+        let joined = Joined {
+            output: output.unwrap_or_default(),
+            lanes: lanes.into_iter().flatten().collect(),
+            losses: &batch.work.batch.losses,
+            now_ns: batch.work.now_ns,
+            last: batch.work.last,
+        };
+        let result = joiner.join(joined);
+        self.progress.calls.store(joiner.calls, Ordering::Relaxed);
+        drop(joiner);
+        self.change(|state| {
+            state.joining = false;
+            state.in_flight.pop_front();
+            state.base += 1;
+            state.error = result.err().or(state.error.take());
+        });
+        if let Some(done) = Arc::into_inner(batch) {
+            self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(done.work);
+        }
+    }
+
+    fn summary(self) -> Result<Summary, String> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = state.error {
+            return Err(error);
+        }
+        let reader = self.reader.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let transport = self.transport.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let joiner = self.joiner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = crate::lane::LaneCounters::default();
+        state.lanes_done.iter().for_each(|l| lanes.add(l));
+        let signalling = transport.signalling();
+        let files: Vec<FileSummary> = reader.source.files().iter().map(file_summary).collect();
+        let first = files.iter().filter_map(|f| f.first_ns).min();
+        let last = files.iter().filter_map(|f| f.last_ns).max();
+        let mut counters = reader.source.counters().list();
+        counters.extend(joiner.counters.list());
+        counters.extend(transport.counters());
+        counters.extend(signalling.counters.list());
+        counters.extend(lanes.list());
+        Ok(Summary {
+            packets: joiner.counters.packets,
+            span_ns: first.zip(last),
+            sip_messages: signalling.counters.messages,
+            call_ids: signalling.call_ids(),
+            calls: joiner.calls,
+            registrations: joiner.registrations,
+            sip_events: joiner.events,
+            streams: joiner.streams,
+            rtp_packets: lanes.rtp,
+            capture_lost: joiner.capture_lost,
+            counters,
+            files,
+        })
+    }
+}
+
+struct Alarm<'p, 'a>(&'p Pipeline<'a>);
+
+impl Drop for Alarm<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.change(|state| state.error = Some("a thread failed; this is a defect of Trunkline".to_owned()));
+        }
+    }
+}
+
+fn file_summary(file: &trunkline_capture::InputFile) -> FileSummary {
+    FileSummary {
+        path: file.path.to_string_lossy().into_owned(),
+        format: file.format.clone(),
+        packets: file.packets,
+        first_ns: file.first_ns,
+        last_ns: file.last_ns,
+        error: file.error.as_ref().map(ToString::to_string),
+    }
+}
+
+impl State {
+    fn choose(&mut self, me: usize, threads: usize) -> Task {
+        if self.error.is_some() || (self.ended && self.in_flight.is_empty() && !self.reading) {
+            return Task::Exit;
+        }
+        if !self.joining && self.next_lane.iter().all(|n| *n > self.base) {
+            if let Some(Some(batch)) = self.in_flight.front() {
+                self.joining = true;
+                return Task::Join(batch.clone());
+            }
+        }
+        let mine = self.next_lane[me];
+        if mine < self.next_signal {
+            if let Some(Some(batch)) = self.in_flight.get((mine - self.base) as usize) {
+                return Task::Lane(batch.clone());
+            }
+        }
+        if !self.signalling {
+            if let Some(Some(batch)) = self.in_flight.get((self.next_signal - self.base) as usize) {
+                self.signalling = true;
+                return Task::Signal(batch.clone());
+            }
+        }
+        if !self.reading && !self.ended && self.in_flight.len() < threads * BATCHES_PER_THREAD_MAX {
+            self.reading = true;
+            return Task::Read;
+        }
+        Task::Wait
+    }
+}
+
+impl Work {
+    /// Decodes the batch's packets and sorts them by what they are for.
+    fn decode(&mut self, lanes: usize) {
+        self.signalling.clear();
+        self.rtcp.clear();
+        self.media.resize_with(lanes, Vec::new);
+        self.media.iter_mut().for_each(Vec::clear);
+        self.counters = DecodeCounters { packets: self.batch.packets.len() as u64, ..DecodeCounters::default() };
+        for (at, packet) in self.batch.packets.iter().enumerate() {
+            let octets = self.batch.octets_of(packet);
+            let decoded = trunkline_wire::decode::decode(packet.link, octets);
+            self.counters.see(&decoded);
+            match (classify(&decoded, octets), decoded) {
+                (Class::Rtp, Decoded::Udp(datagram)) => {
+                    self.media[lane_of(&datagram, lanes)].push(MediaItem { packet: at as u32, datagram });
+                }
+                (Class::Rtcp, Decoded::Udp(datagram)) => self.rtcp.push(MediaItem { packet: at as u32, datagram }),
+                (Class::Signalling, decoded) => self.signalling.push((at as u32, decoded)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives a lane its packets, RTCP and notices in order of capture.
+    fn media(&self, me: usize, lanes: usize, lane: &mut Lane, notices: &[Numbered]) {
+        let mut notices = notices.iter().peekable();
+        let mut rtcp = self.rtcp.iter().peekable();
+        for item in &self.media[me] {
+            while let Some(report) = rtcp.next_if(|r| r.packet < item.packet) {
+                self.give(report, lane, &mut notices, (me, lanes), Lane::rtcp);
+            }
+            self.give(item, lane, &mut notices, (me, lanes), Lane::rtp);
+        }
+        for report in rtcp {
+            self.give(report, lane, &mut notices, (me, lanes), Lane::rtcp);
+        }
+        for n in notices {
+            notice(n, lane, (me, lanes));
+        }
+    }
+
+    #[inline]
+    fn give<'n>(
+        &self,
+        item: &MediaItem,
+        lane: &mut Lane,
+        notices: &mut std::iter::Peekable<impl Iterator<Item = &'n Numbered>>,
+        who: (usize, usize),
+        take: fn(&mut Lane, &MediaPacket<'_>),
+    ) {
+        let packet = &self.batch.packets[item.packet as usize];
+        while let Some(n) = notices.next_if(|n| n.number < packet.number) {
+            notice(n, lane, who);
+        }
+        let payload = crate::classify::payload(&item.datagram, self.batch.octets_of(packet));
+        take(
+            lane,
+            &MediaPacket {
+                at_ns: packet.at_ns,
+                number: packet.number,
+                offset: packet.offset,
+                file: packet.file,
+                datagram: &item.datagram,
+                payload,
+            },
+        );
+    }
+}
+
+/// Tells a lane; datagrams from fragments only go to the lane of their flow.
+fn notice(n: &Numbered, lane: &mut Lane, (me, lanes): (usize, usize)) {
+    if let crate::media::Notice::Reassembled(r) = &n.notice {
+        if lane_of(&r.datagram, lanes) != me {
+            return;
+        }
+    }
+    lane.notice(n.number, &n.notice);
+}
+
+impl DecodeCounters {
+    #[inline]
+    fn see(&mut self, decoded: &Decoded) {
+        let counter = match decoded {
+            Decoded::Udp(_) => &mut self.udp,
+            Decoded::Tcp(..) => &mut self.tcp,
+            Decoded::Sctp(_) => &mut self.sctp,
+            Decoded::Fragment(_) => &mut self.fragments,
+            Decoded::Other => &mut self.other,
+            Decoded::Unknown(_) => &mut self.unknown,
+            Decoded::Malformed(Layer::Link) => &mut self.malformed_link,
+            Decoded::Malformed(Layer::Shim) => &mut self.malformed_shim,
+            Decoded::Malformed(Layer::Network) => &mut self.malformed_network,
+            Decoded::Malformed(Layer::Tunnel) => &mut self.malformed_tunnel,
+            Decoded::Malformed(Layer::Transport) => &mut self.malformed_transport,
+        };
+        *counter += 1;
+    }
+}

@@ -1,0 +1,350 @@
+//! One call: what its messages told so far.
+
+use super::Incoming;
+use super::facts::{Facts, PartyMedia};
+use crate::limits::{
+    ANSWERED_SILENCE_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETUP_SILENCE_NS, TEXTS_PER_CALL_MAX,
+};
+use crate::media::Serial;
+use trunkline_kit::Id;
+use trunkline_store::row::{self, CallState, Direction, Hangup, Ladder};
+use trunkline_wire::Endpoint;
+use trunkline_wire::sip::{Method, StartLine};
+
+/// Who a message says it is from and to, read once from a call's first message.
+#[derive(Clone, Debug, Default)]
+pub struct Parties {
+    /// Call-ID.
+    pub call_id: String,
+    /// URI of From and its user part.
+    pub from: (String, String),
+    /// URI of To and its user part.
+    pub to: (String, String),
+    /// User-Agent or Server.
+    pub user_agent: String,
+}
+
+/// A call in progress.
+#[derive(Debug)]
+pub struct Call {
+    /// Its number in this run.
+    pub serial: Serial,
+    /// Its identifier.
+    pub id: Id,
+    /// Hash of its Call-ID, to find it in the table again.
+    pub hash: u64,
+    /// When it is closed if nothing more comes, nanoseconds since 1970.
+    pub deadline_ns: i64,
+    /// From and To of the first message.
+    pub parties: Parties,
+    /// What its media was said to be.
+    pub media: [PartyMedia; 2],
+    /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced again.
+    pub announced: Vec<(Endpoint, Direction, usize)>,
+    /// Hash of the From tag of the first INVITE: what tells caller from callee.
+    caller_tag: u64,
+    start_ns: i64,
+    last_ns: i64,
+    ringing_ns: Option<i64>,
+    answer_ns: Option<i64>,
+    bye_ns: Option<i64>,
+    cancel_ns: Option<i64>,
+    final_ns: Option<i64>,
+    /// Status of the first 2xx to INVITE, of the last other final, of the last provisional; 0 if none.
+    accepted: u16,
+    refused: u16,
+    provisional: u16,
+    /// Text of the reason phrase of each of these, in the ladder's texts.
+    reasons: [(u32, u16); 3],
+    cancelled_final: bool,
+    hangup: Hangup,
+    src: Endpoint,
+    dst: Endpoint,
+    invite_seen: bool,
+    ladder: Ladder,
+    /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
+    prints: Vec<u32>,
+    files: Vec<u16>,
+    facts: Facts,
+}
+
+/// What a message is, read once by the caller.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// Request or response.
+    pub start: StartLine<'a>,
+    /// Method of the request, or of CSeq for a response.
+    pub method: Method,
+    /// CSeq number.
+    pub cseq: u32,
+    /// Hash of the From tag.
+    pub from_tag: u64,
+    /// Hash of what tells one transaction and fork from another: top Via and To.
+    pub print: u32,
+    /// Whether it carries SDP.
+    pub sdp: bool,
+}
+
+impl Told<'_> {
+    /// Status of a response, 0 for a request.
+    pub fn status(&self) -> u16 {
+        match self.start {
+            StartLine::Request { .. } => 0,
+            StartLine::Response { status, .. } => status,
+        }
+    }
+}
+
+impl Call {
+    /// A call that begins with this message.
+    pub fn new(serial: Serial, hash: u64, parties: Parties, from: &Incoming<'_>, told: &Told<'_>) -> Self {
+        let id = Id::derive(from.at_ns, parties.call_id.as_bytes());
+        // A response comes from where the request went.
+        let (src, dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
+        Call {
+            serial,
+            id,
+            hash,
+            deadline_ns: 0,
+            parties,
+            media: Default::default(),
+            announced: Vec::new(),
+            caller_tag: told.from_tag,
+            start_ns: from.at_ns,
+            last_ns: from.at_ns,
+            ringing_ns: None,
+            answer_ns: None,
+            bye_ns: None,
+            cancel_ns: None,
+            final_ns: None,
+            accepted: 0,
+            refused: 0,
+            provisional: 0,
+            reasons: [(0, 0); 3],
+            cancelled_final: false,
+            hangup: Hangup::None,
+            src,
+            dst,
+            invite_seen: false,
+            ladder: Ladder { messages: Vec::with_capacity(8), ..Ladder::default() },
+            prints: Vec::with_capacity(8),
+            files: Vec::new(),
+            facts: Facts::default(),
+        }
+    }
+
+    /// Which party sent the message: requests carry their sender's tag in From, responses the requester's.
+    pub fn sender(&self, told: &Told<'_>) -> Direction {
+        if (told.status() == 0) == (told.from_tag == self.caller_tag) { Direction::Caller } else { Direction::Callee }
+    }
+
+    /// Takes a message and what is to be remarked about it; says whether it was a retransmission.
+    pub fn message(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> bool {
+        self.last_ns = self.last_ns.max(from.at_ns);
+        let again = self.keep(from, told, remark, odd);
+        match told.start {
+            StartLine::Request { .. } => self.request(from.at_ns, told, again),
+            StartLine::Response { status, .. } => self.response(from.at_ns, status, told, again),
+        }
+        self.deadline_ns = self.last_ns.saturating_add(self.patience_ns());
+        again
+    }
+
+    fn request(&mut self, at_ns: i64, told: &Told<'_>, again: bool) {
+        if again {
+            self.facts.repeat_request(told.method, told.cseq);
+        }
+        match told.method {
+            Method::Invite if !self.invite_seen => self.invite_seen = true,
+            Method::Ack => self.facts.acknowledged(told.cseq),
+            Method::Cancel => self.cancel_ns = self.cancel_ns.or(Some(at_ns)),
+            Method::Bye if self.bye_ns.is_none() => {
+                self.bye_ns = Some(at_ns);
+                self.hangup = if told.from_tag == self.caller_tag { Hangup::Caller } else { Hangup::Callee };
+            }
+            _ => {}
+        }
+    }
+
+    fn response(&mut self, at_ns: i64, status: u16, told: &Told<'_>, again: bool) {
+        self.facts.answered(status, told.method, told.cseq, again);
+        if told.method != Method::Invite {
+            return;
+        }
+        let text = self.ladder.messages.last().map_or((0, 0), |m| m.text);
+        match status {
+            ..=199 => {
+                if matches!(status, 180 | 183) && self.ringing_ns.is_none() {
+                    self.ringing_ns = Some(at_ns);
+                }
+                // 100 never takes a call back from ringing to trying.
+                if !(matches!(self.provisional, 180 | 183) && !matches!(status, 180 | 183)) {
+                    (self.provisional, self.reasons[2]) = (status, text);
+                }
+            }
+            200..=299 => {
+                if self.accepted == 0 {
+                    (self.accepted, self.reasons[0]) = (status, text);
+                    self.answer_ns = Some(at_ns);
+                }
+            }
+            _ => {
+                self.cancelled_final |= status == 487;
+                if !again {
+                    self.final_ns = Some(at_ns);
+                }
+                (self.refused, self.reasons[1]) = (status, text);
+            }
+        }
+    }
+
+    /// Notes the message in the ladder.
+    fn keep(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> bool {
+        let status = told.status();
+        let (src, src_fits) = self.host(from.src);
+        let (dst, dst_fits) = self.host(from.dst);
+        let same = |(m, p): (&row::Message, &u32)| {
+            *p == told.print
+                && (m.cseq, m.status, m.src, m.dst, m.method) == (told.cseq, status, src, dst, told.method as u8)
+        };
+        let again = self.ladder.messages.iter().zip(&self.prints).rev().take(64).any(same);
+        if self.ladder.messages.len() >= MESSAGES_PER_CALL_MAX {
+            self.ladder.not_kept = self.ladder.not_kept.saturating_add(1);
+            return again;
+        }
+        let file = self.file(from.file);
+        let text = self.text(remark);
+        let flag = |on: bool, flag: u8| if on { flag } else { 0 };
+        self.ladder.messages.push(row::Message {
+            at_ns: from.at_ns,
+            packet: from.number,
+            offset: from.offset,
+            octets: u32::try_from(from.octets.len()).unwrap_or(u32::MAX),
+            cseq: told.cseq,
+            file,
+            status,
+            method: told.method as u8,
+            src,
+            dst,
+            flags: flag(told.sdp, row::Message::SDP)
+                | flag(again, row::Message::RETRANSMISSION)
+                | flag(odd || !src_fits || !dst_fits, row::Message::ODD)
+                | flag(from.cut, row::Message::CUT)
+                | flag(from.stream, row::Message::TCP),
+            text,
+        });
+        self.prints.push(told.print);
+        again
+    }
+
+    fn host(&mut self, host: Endpoint) -> (u8, bool) {
+        if let Some(at) = self.ladder.hosts.iter().position(|h| *h == host) {
+            return (at as u8, true);
+        }
+        if self.ladder.hosts.len() >= HOSTS_PER_CALL_MAX {
+            return ((HOSTS_PER_CALL_MAX - 1) as u8, false);
+        }
+        self.ladder.hosts.push(host);
+        ((self.ladder.hosts.len() - 1) as u8, true)
+    }
+
+    fn file(&mut self, file: u16) -> u16 {
+        let at = self.files.iter().position(|f| *f == file).unwrap_or_else(|| {
+            self.files.push(file);
+            self.files.len() - 1
+        });
+        at as u16
+    }
+
+    fn text(&mut self, text: &str) -> (u32, u16) {
+        let start = self.ladder.texts.len();
+        if text.is_empty() || start + text.len() > TEXTS_PER_CALL_MAX {
+            return (0, 0);
+        }
+        self.ladder.texts.push_str(text);
+        (start as u32, text.len() as u16)
+    }
+
+    /// How long a call waits for its next message.
+    fn patience_ns(&self) -> i64 {
+        if self.bye_ns.is_some() {
+            LINGER_NS
+        } else if self.accepted != 0 {
+            ANSWERED_SILENCE_NS
+        } else if self.refused != 0 {
+            LINGER_NS
+        } else if self.provisional != 0 {
+            SETUP_SILENCE_NS
+        } else {
+            2 * LINGER_NS
+        }
+    }
+
+    /// When media stops to belong to the call, if that is known: it has ended.
+    pub fn until_ns(&self) -> Option<i64> {
+        let ended = self.bye_ns.is_some() || (self.accepted == 0 && self.refused != 0);
+        ended.then_some(self.deadline_ns)
+    }
+
+    /// How the call stands (DESIGN section 4, "State").
+    pub fn state(&self) -> CallState {
+        if self.accepted != 0 {
+            return if self.bye_ns.is_some() { CallState::Completed } else { CallState::Answered };
+        }
+        if self.cancel_ns.is_some() && (self.cancelled_final || self.refused == 0) {
+            return CallState::Cancelled;
+        }
+        match (self.refused, self.provisional) {
+            (401 | 407, _) => CallState::AuthChallenged,
+            (300..=399, _) => CallState::Redirected,
+            (400.., _) => CallState::Rejected,
+            (_, 180 | 183) => CallState::Ringing,
+            (_, 0) => CallState::Attempted,
+            _ => CallState::Trying,
+        }
+    }
+
+    /// The row of the call, without its streams, and what the verdict wants to know besides.
+    pub fn close(mut self) -> (row::Call, Facts, Vec<u16>) {
+        let state = self.state();
+        let (code, text) = match state {
+            CallState::Answered | CallState::Completed => (self.accepted, self.reasons[0]),
+            _ if self.refused != 0 => (self.refused, self.reasons[1]),
+            _ => (self.provisional, self.reasons[2]),
+        };
+        let end_ns = match state {
+            CallState::Completed => self.bye_ns,
+            CallState::Cancelled => self.final_ns.or(self.cancel_ns),
+            CallState::Rejected | CallState::Redirected | CallState::AuthChallenged => self.final_ns,
+            _ => None,
+        };
+        let reason = self.ladder.texts.get(text.0 as usize..text.0 as usize + usize::from(text.1)).unwrap_or_default();
+        let reason = reason.split(super::REMARK_SEPARATOR).next().unwrap_or_default().to_owned();
+        self.facts.parties = self.media;
+        self.facts.invite_seen = self.invite_seen;
+        self.ladder.messages.shrink_to_fit();
+        let call = row::Call {
+            id: self.id,
+            sip_call_id: self.parties.call_id,
+            state,
+            from: self.parties.from.1,
+            to: self.parties.to.1,
+            from_uri: self.parties.from.0,
+            to_uri: self.parties.to.0,
+            start_ns: self.start_ns,
+            ringing_ns: self.ringing_ns,
+            answer_ns: self.answer_ns,
+            end_ns,
+            last_ns: self.last_ns,
+            code,
+            reason,
+            hangup: if state == CallState::Completed { self.hangup } else { Hangup::None },
+            src: self.src,
+            dst: self.dst,
+            user_agent: self.parties.user_agent,
+            ladder: self.ladder,
+            ..row::Call::default()
+        };
+        (call, self.facts, self.files)
+    }
+}

@@ -1,0 +1,77 @@
+//! What the signalling of a call told beyond its row: what verdicts are made of.
+
+use trunkline_wire::sip::Method;
+use trunkline_wire::{Address, Endpoint};
+
+/// What one party said about its audio.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PartyMedia {
+    /// Where it wants to receive audio, as its last SDP said; none if it sent no SDP.
+    pub endpoint: Option<Endpoint>,
+    /// Where the signalling with that SDP came from.
+    pub signalled_from: Address,
+    /// Payload types it accepts, a bit each.
+    pub payload_types: u128,
+    /// It said at least once that it would send.
+    pub sends: bool,
+    /// It said at least once that it would receive.
+    pub receives: bool,
+    /// It was held or held the other at some time (sendonly, recvonly, inactive, or address 0.0.0.0).
+    pub held: bool,
+    /// The media was fax (T.38), so that silence of RTP means nothing.
+    pub fax: bool,
+}
+
+impl PartyMedia {
+    /// The address in SDP is of a private network while the signalling came from a public one: NAT.
+    pub fn behind_nat(&self) -> bool {
+        self.endpoint.is_some_and(|e| e.address.is_private() && !self.signalled_from.is_private())
+    }
+}
+
+/// What verdicts want to know of the signalling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// The first INVITE was seen.
+    pub invite_seen: bool,
+    /// Caller's and callee's media.
+    pub parties: [PartyMedia; 2],
+    /// CSeq of the last 2xx to INVITE and how often it was repeated.
+    pub accepted: Option<(u32, u32)>,
+    /// The 2xx to INVITE was acknowledged.
+    pub acked: bool,
+    /// Requests that were repeated, in all, and most of one transaction.
+    pub request_repeats: u32,
+    /// Most repetitions of one request, with its method's number in `Message::METHODS`.
+    pub worst_repeats: (u32, u8),
+    /// Responses of any kind were seen.
+    pub responses: u32,
+    run: (u8, u32, u32),
+}
+
+impl Facts {
+    pub(super) fn repeat_request(&mut self, method: Method, cseq: u32) {
+        let method = method as u8;
+        self.request_repeats = self.request_repeats.saturating_add(1);
+        let count = if (self.run.0, self.run.1) == (method, cseq) { self.run.2 + 1 } else { 1 };
+        self.run = (method, cseq, count);
+        if count > self.worst_repeats.0 {
+            self.worst_repeats = (count, method);
+        }
+    }
+
+    pub(super) fn acknowledged(&mut self, cseq: u32) {
+        self.acked |= self.accepted.is_some_and(|(of, _)| of == cseq);
+    }
+
+    pub(super) fn answered(&mut self, status: u16, method: Method, cseq: u32, again: bool) {
+        self.responses = self.responses.saturating_add(1);
+        if method != Method::Invite || !(200..300).contains(&status) {
+            return;
+        }
+        match &mut self.accepted {
+            Some((of, repeats)) if *of == cseq => *repeats = repeats.saturating_add(u32::from(again)),
+            _ => (self.accepted, self.acked) = (Some((cseq, 0)), false),
+        }
+    }
+}

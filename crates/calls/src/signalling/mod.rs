@@ -1,0 +1,397 @@
+//! SIP messages in, calls, registrations and events out: dialogs, transactions, and what they say about media.
+//!
+//! No I/O and no clock: time is the packets' time. A call ends by its messages and its silence, never by how the input
+//! was cut into batches, so that the same packets give the same rows.
+
+mod call;
+mod facts;
+mod offer;
+mod transaction;
+
+pub use facts::{Facts, PartyMedia};
+pub use transaction::Registering;
+
+use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
+use crate::media::{Notice, Numbered, Serial};
+use call::{Call, Parties, Told};
+use core::hash::{BuildHasher, Hasher};
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use transaction::Transactions;
+use trunkline_store::row;
+use trunkline_wire::Endpoint;
+use trunkline_wire::sip::{self, Header, Message, Method, StartLine};
+
+/// What stands between a reason phrase and further remarks in a ladder's text.
+pub const REMARK_SEPARATOR: &str = " · ";
+
+trunkline_kit::counters! {
+    /// What the signalling counts.
+    pub struct SignallingCounters {
+        /// SIP messages, retransmissions included
+        messages: "trunkline_calls_sip_messages_total",
+        /// SIP requests
+        requests: "trunkline_calls_sip_requests_total",
+        /// SIP responses
+        responses: "trunkline_calls_sip_responses_total",
+        /// SIP retransmissions
+        retransmissions: "trunkline_calls_sip_retransmissions_total",
+        /// SIP messages with something odd about them
+        odd: "trunkline_calls_sip_odd_total",
+        /// SIP messages without Call-ID, kept out of calls
+        without_call_id: "trunkline_calls_sip_without_call_id_total",
+        /// SIP messages without a CSeq that could be read
+        without_cseq: "trunkline_calls_sip_without_cseq_total",
+        /// SIP messages that the snap length cut
+        cut: "trunkline_calls_sip_cut_total",
+        /// calls begun
+        calls: "trunkline_calls_begun_total",
+        /// calls closed early because the table of calls was full
+        calls_overflow: "trunkline_calls_table_overflow_total",
+        /// transactions closed early because their table was full
+        transactions_overflow: "trunkline_calls_transactions_overflow_total",
+        /// media endpoints not followed because a call announced too many
+        endpoints_overflow: "trunkline_calls_endpoints_overflow_total",
+        /// ladder messages not kept because a call had too many
+        ladder_overflow: "trunkline_calls_ladder_overflow_total",
+        /// SDP bodies read
+        sdp: "trunkline_calls_sdp_total",
+    }
+}
+
+/// A SIP message with where and when it was captured.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming<'a> {
+    /// When its last octet was captured, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// Number of that packet.
+    pub number: u64,
+    /// Record offset of that packet in its file.
+    pub offset: u64,
+    /// Input file of that packet.
+    pub file: u16,
+    /// Who sent it.
+    pub src: Endpoint,
+    /// Whom it was sent to.
+    pub dst: Endpoint,
+    /// It came over a stream transport (TCP, TLS-less WebSocket).
+    pub stream: bool,
+    /// The snap length or a gap cut it.
+    pub cut: bool,
+    /// The message.
+    pub octets: &'a [u8],
+}
+
+/// A call that is over, for the joiner.
+#[derive(Debug)]
+pub struct Closed {
+    /// Its number in this run.
+    pub serial: Serial,
+    /// When it was over.
+    pub deadline_ns: i64,
+    /// The row, without streams.
+    pub call: row::Call,
+    /// What verdicts want to know.
+    pub facts: Facts,
+    /// Input files of its messages; `row::Message::file` is an index into these.
+    pub files: Vec<u16>,
+}
+
+/// What signalling gave since the last time it was asked.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// For the lanes, in order of packets.
+    pub notices: Vec<Numbered>,
+    /// Calls that are over, by when.
+    pub closed: Vec<Closed>,
+    /// Registrations that are over.
+    pub registrations: Vec<row::Registration>,
+    /// Other transactions that are over.
+    pub events: Vec<row::SipEvent>,
+}
+
+/// All calls and transactions in progress.
+pub struct Signalling {
+    calls: Vec<Option<Box<Call>>>,
+    free: Vec<u32>,
+    by_call_id: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    deadlines: BinaryHeap<Reverse<(i64, Serial, u32)>>,
+    next_serial: Serial,
+    transactions: Transactions,
+    payload_maps: offer::PayloadMaps,
+    remark: String,
+    number: u64,
+    call_ids: HashSet<u64>,
+    output: Output,
+    /// What was counted so far.
+    pub counters: SignallingCounters,
+}
+
+impl Default for Signalling {
+    fn default() -> Self {
+        Signalling {
+            calls: Vec::new(),
+            free: Vec::new(),
+            by_call_id: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            deadlines: BinaryHeap::new(),
+            next_serial: 1,
+            transactions: Transactions::default(),
+            payload_maps: offer::PayloadMaps::default(),
+            remark: String::new(),
+            number: 0,
+            call_ids: HashSet::new(),
+            output: Output::default(),
+            counters: SignallingCounters::default(),
+        }
+    }
+}
+
+impl Signalling {
+    /// Distinct Call-IDs so far; exact up to [`CALL_IDS_COUNTED_MAX`].
+    pub fn call_ids(&self) -> u64 {
+        self.call_ids.len() as u64
+    }
+
+    /// Takes one message.
+    pub fn handle(&mut self, from: &Incoming<'_>) {
+        if let Some(message) = sip::scan(from.octets, !from.cut) {
+            self.message(from, &message);
+        }
+    }
+
+    /// Takes one message that is scanned already.
+    pub fn message(&mut self, from: &Incoming<'_>, message: &Message<'_>) {
+        self.number = from.number;
+        self.count(from, message);
+        let call_id = message.call_id();
+        if call_id.is_empty() {
+            self.counters.without_call_id += 1;
+            return;
+        }
+        let cseq = message.cseq();
+        self.counters.without_cseq += u64::from(cseq.is_none());
+        let method = message.method();
+        let told = Told {
+            start: message.start(),
+            method,
+            cseq: cseq.map_or(0, |c| c.number),
+            from_tag: message.from().tag().map_or(0, |t| self.hash(t)),
+            print: self.print(message),
+            sdp: message.sdp().is_some(),
+        };
+        let hash = self.hash(call_id);
+        if self.call_ids.len() < CALL_IDS_COUNTED_MAX {
+            self.call_ids.insert(hash);
+        }
+        self.handle_call(from, message, call_id, hash, &told);
+        if !matches!(method, Method::Invite | Method::Ack | Method::Cancel | Method::Prack | Method::Update) {
+            let in_call = method == Method::Bye && self.find(call_id, hash).is_some();
+            if !in_call {
+                self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
+            }
+        }
+    }
+
+    fn count(&mut self, from: &Incoming<'_>, message: &Message<'_>) {
+        let c = &mut self.counters;
+        c.messages += 1;
+        match message.start() {
+            StartLine::Request { .. } => c.requests += 1,
+            StartLine::Response { .. } => c.responses += 1,
+        }
+        c.cut += u64::from(from.cut);
+        c.odd += u64::from(!message.oddities().is_empty());
+    }
+
+    fn hash(&self, octets: &[u8]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(octets);
+        hasher.finish()
+    }
+
+    /// Equal for retransmissions of one message, different for other transactions and forks: a retransmission repeats
+    /// the message octet for octet (RFC 3261 section 17), so the raw top Via and To are enough.
+    fn print(&self, message: &Message<'_>) -> u32 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(message.header(Header::Via).unwrap_or_default());
+        hasher.write(message.header(Header::To).unwrap_or_default());
+        hasher.finish() as u32
+    }
+
+    fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
+        let calls = &self.calls;
+        let same = |at: &u32| {
+            calls[*at as usize]
+                .as_ref()
+                .is_some_and(|c| c.hash == hash && c.parties.call_id.as_bytes() == String::from_utf8_lossy(call_id).as_bytes())
+        };
+        self.by_call_id.find(hash, same).copied()
+    }
+
+    fn handle_call(&mut self, from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], hash: u64, told: &Told<'_>) {
+        let mut at = self.find(call_id, hash);
+        if let Some(found) = at {
+            // Its silence was longer than a call lasts: what comes now is another call with the same name.
+            if self.calls[found as usize].as_ref().is_some_and(|c| c.deadline_ns < from.at_ns) {
+                self.close(found);
+                at = None;
+            }
+        }
+        let at = match at {
+            Some(at) => at,
+            None if told.method == Method::Invite => self.open(from, message, call_id, hash, told),
+            None => return,
+        };
+        self.remark.clear();
+        let odd = remark(&mut self.remark, message, told);
+        let Some(call) = self.calls[at as usize].as_deref_mut() else { return };
+        if told.sdp {
+            self.counters.sdp += 1;
+            let sender = call.sender(told);
+            let news = offer::Offer { from, message, sender, counters: &mut self.counters };
+            news.announce(call, &mut self.payload_maps, &mut self.remark, &mut self.output.notices);
+        }
+        let before = call.until_ns();
+        let again = call.message(from, told, &self.remark, odd);
+        self.counters.retransmissions += u64::from(again);
+        let until = call.until_ns();
+        if until != before && !call.announced.is_empty() {
+            // An unended call has no end; a retry after a challenge takes the end back.
+            let notice = Notice::Until { serial: call.serial, at_ns: until.unwrap_or(i64::MAX) };
+            self.output.notices.push(Numbered { number: from.number, notice });
+        }
+    }
+
+    fn open(
+        &mut self,
+        from: &Incoming<'_>,
+        message: &Message<'_>,
+        call_id: &[u8],
+        hash: u64,
+        told: &Told<'_>,
+    ) -> u32 {
+        if self.by_call_id.len() >= CALLS_MAX {
+            self.counters.calls_overflow += 1;
+            self.close_nearest();
+        }
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        self.counters.calls += 1;
+        let call = Box::new(Call::new(serial, hash, parties(call_id, message), from, told));
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.calls[at as usize] = Some(call);
+                at
+            }
+            None => {
+                self.calls.push(Some(call));
+                (self.calls.len() - 1) as u32
+            }
+        };
+        let calls = &self.calls;
+        self.by_call_id.insert_unique(hash, at, |at| calls[*at as usize].as_ref().map_or(0, |c| c.hash));
+        self.deadlines.push(Reverse((from.at_ns, serial, at)));
+        at
+    }
+
+    /// Closes what is over by `now_ns`.
+    pub fn tick(&mut self, now_ns: i64) {
+        // What is released now is released after every packet of the batch.
+        self.number = u64::MAX;
+        while let Some(&Reverse((deadline, serial, at))) = self.deadlines.peek() {
+            if deadline >= now_ns {
+                break;
+            }
+            self.deadlines.pop();
+            match self.calls[at as usize].as_ref().filter(|c| c.serial == serial).map(|c| c.deadline_ns) {
+                Some(later) if later > deadline && later >= now_ns => self.deadlines.push(Reverse((later, serial, at))),
+                Some(_) => self.close(at),
+                None => {}
+            }
+        }
+        self.transactions.tick(now_ns, &mut self.output);
+    }
+
+    /// Closes everything: the input has ended.
+    pub fn finish(&mut self) {
+        self.number = u64::MAX;
+        for at in 0..self.calls.len() as u32 {
+            self.close(at);
+        }
+        self.deadlines.clear();
+        self.transactions.tick(i64::MAX, &mut self.output);
+    }
+
+    /// What there is for lanes and joiner since the last call; closed calls by when they were over.
+    pub fn poll(&mut self) -> Output {
+        let mut output = core::mem::take(&mut self.output);
+        output.closed.sort_by_key(|c| (c.deadline_ns, c.serial));
+        output
+    }
+
+    fn close_nearest(&mut self) {
+        while let Some(Reverse((_, serial, at))) = self.deadlines.pop() {
+            if self.calls[at as usize].as_ref().is_some_and(|c| c.serial == serial) {
+                return self.close(at);
+            }
+        }
+    }
+
+    fn close(&mut self, at: u32) {
+        let Some(call) = self.calls[at as usize].take() else { return };
+        if let Ok(entry) = self.by_call_id.find_entry(call.hash, |other| *other == at) {
+            entry.remove();
+        }
+        self.free.push(at);
+        let (serial, deadline_ns) = (call.serial, call.deadline_ns);
+        if !call.announced.is_empty() {
+            self.output.notices.push(Numbered { number: self.number, notice: Notice::Release { serial } });
+        }
+        let (call, facts, files) = call.close();
+        self.counters.ladder_overflow += u64::from(call.ladder.not_kept);
+        self.output.closed.push(Closed { serial, deadline_ns, call, facts, files });
+    }
+}
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+/// URI without parameters, and its user part.
+fn uri_and_user(address: &sip::NameAddr<'_>) -> (String, String) {
+    let uri = address.uri();
+    (text(uri.core), uri.user_text().into_owned())
+}
+
+fn parties(call_id: &[u8], message: &Message<'_>) -> Parties {
+    let agent = message.user_agent().unwrap_or_default();
+    Parties {
+        call_id: text(call_id),
+        from: uri_and_user(&message.from()),
+        to: uri_and_user(&message.to()),
+        user_agent: text(agent),
+    }
+}
+
+/// Writes the reason phrase and what is odd; says whether something is.
+fn remark(into: &mut String, message: &Message<'_>, told: &Told<'_>) -> bool {
+    match told.start {
+        StartLine::Response { reason, .. } => into.push_str(&String::from_utf8_lossy(reason)),
+        StartLine::Request { method_name, .. } if told.method == Method::Other => {
+            into.push_str(&String::from_utf8_lossy(method_name));
+        }
+        StartLine::Request { .. } => {}
+    }
+    let oddities = message.oddities();
+    for oddity in oddities {
+        into.push_str(REMARK_SEPARATOR);
+        into.push_str(oddity.name());
+    }
+    !oddities.is_empty()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Dialogs as they are on the wire, and the calls they become.
+
+use super::*;
+use crate::limits::{LINGER_NS, SECOND_NS};
+use trunkline_store::row::{CallState, Hangup, Message as Kept};
+
+const ALICE: &str = "192.0.2.1:5060";
+const BOB: &str = "192.0.2.2:5060";
+
+struct Play {
+    signalling: Signalling,
+    at_ns: i64,
+    number: u64,
+}
+
+impl Play {
+    fn new() -> Self {
+        Play { signalling: Signalling::default(), at_ns: 1_000 * SECOND_NS, number: 0 }
+    }
+
+    fn send(&mut self, src: &str, dst: &str, text: &str) -> &mut Self {
+        self.at_ns += SECOND_NS / 100;
+        self.number += 1;
+        let octets = text.replace('\n', "\r\n");
+        self.signalling.handle(&Incoming {
+            at_ns: self.at_ns,
+            number: self.number,
+            offset: self.number * 100,
+            file: 0,
+            src: src.parse().unwrap(),
+            dst: dst.parse().unwrap(),
+            stream: false,
+            cut: false,
+            octets: octets.as_bytes(),
+        });
+        self
+    }
+
+    fn wait(&mut self, seconds: i64) -> &mut Self {
+        self.at_ns += seconds * SECOND_NS;
+        self
+    }
+
+    fn request(&mut self, method: &str, cseq: u32) -> &mut Self {
+        self.send(ALICE, BOB, &request(method, cseq, "a"))
+    }
+
+    fn response(&mut self, status: u16, reason: &str, method: &str, cseq: u32) -> &mut Self {
+        self.send(BOB, ALICE, &response(status, reason, method, cseq))
+    }
+
+    fn end(&mut self) -> Output {
+        self.signalling.finish();
+        self.signalling.poll()
+    }
+
+    fn only_call(&mut self) -> Closed {
+        let mut output = self.end();
+        assert_eq!(output.closed.len(), 1);
+        output.closed.remove(0)
+    }
+}
+
+fn request(method: &str, cseq: u32, from_tag: &str) -> String {
+    format!(
+        "{method} sip:bob@example.com SIP/2.0\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK{method}{cseq}\n\
+         From: Alice <sip:alice@example.com;user=phone>;tag={from_tag}\nTo: <sip:bob@example.com>\nCall-ID: one\n\
+         CSeq: {cseq} {method}\nUser-Agent: test\nContent-Length: 0\n\n"
+    )
+}
+
+fn response(status: u16, reason: &str, method: &str, cseq: u32) -> String {
+    format!(
+        "SIP/2.0 {status} {reason}\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK{method}{cseq}\n\
+         From: Alice <sip:alice@example.com>;tag=a\nTo: <sip:bob@example.com>;tag=b\nCall-ID: one\n\
+         CSeq: {cseq} {method}\nContent-Length: 0\n\n"
+    )
+}
+
+#[test]
+fn a_call_from_invite_to_bye() {
+    let mut play = Play::new();
+    play.request("INVITE", 1).response(100, "Trying", "INVITE", 1).response(180, "Ringing", "INVITE", 1);
+    play.wait(4).response(200, "OK", "INVITE", 1).request("ACK", 1);
+    play.wait(60).send(BOB, ALICE, &request("BYE", 1, "b")).send(ALICE, BOB, &response(200, "OK", "BYE", 1));
+    let closed = play.only_call();
+    let call = closed.call;
+    assert_eq!((call.state, call.code, call.reason.as_str()), (CallState::Completed, 200, "OK"));
+    assert_eq!((call.from.as_str(), call.from_uri.as_str()), ("alice", "sip:alice@example.com"));
+    assert_eq!((call.src.to_string().as_str(), call.hangup), (ALICE, Hangup::Callee));
+    assert_eq!(call.answer_ns.unwrap() - call.start_ns, 4 * SECOND_NS + 3 * SECOND_NS / 100);
+    assert_eq!(call.ladder.messages.len(), 7);
+    assert!(closed.facts.acked && call.user_agent == "test");
+}
+
+#[test]
+fn retransmissions_are_marked_and_do_not_move_times() {
+    let mut play = Play::new();
+    play.request("INVITE", 1).wait(1).request("INVITE", 1).wait(2).request("INVITE", 1);
+    let closed = play.only_call();
+    let marked = closed.call.ladder.messages.iter().filter(|m| m.flags & Kept::RETRANSMISSION != 0).count();
+    assert_eq!((marked, closed.facts.request_repeats, closed.facts.responses), (2, 2, 0));
+    assert_eq!(closed.call.state, CallState::Attempted);
+}
+
+#[test]
+fn states_follow_the_contract() {
+    let cases: [(&[(u16, &str)], bool, CallState, u16); 8] = [
+        (&[(100, "Trying")], false, CallState::Trying, 100),
+        (&[(100, "Trying"), (183, "Session Progress")], false, CallState::Ringing, 183),
+        (&[(407, "Proxy Authentication Required")], false, CallState::AuthChallenged, 407),
+        (&[(302, "Moved")], false, CallState::Redirected, 302),
+        (&[(180, "Ringing"), (486, "Busy Here")], false, CallState::Rejected, 486),
+        (&[(180, "Ringing"), (487, "Request Terminated")], true, CallState::Cancelled, 487),
+        (&[(180, "Ringing")], true, CallState::Cancelled, 180),
+        (&[(200, "OK")], false, CallState::Answered, 200),
+    ];
+    for (responses, cancel, state, code) in cases {
+        let mut play = Play::new();
+        play.request("INVITE", 1);
+        if cancel {
+            play.request("CANCEL", 1);
+        }
+        for (status, reason) in responses {
+            play.response(*status, reason, "INVITE", 1);
+        }
+        let call = play.only_call().call;
+        assert_eq!((call.state, call.code), (state, code), "{responses:?}");
+    }
+}
+
+#[test]
+fn a_challenge_and_the_retry_are_one_call() {
+    let mut play = Play::new();
+    play.request("INVITE", 1).response(407, "Proxy Authentication Required", "INVITE", 1).request("ACK", 1);
+    play.request("INVITE", 2).response(200, "OK", "INVITE", 2).request("ACK", 2);
+    let call = play.only_call().call;
+    assert_eq!((call.state, call.code), (CallState::Answered, 200));
+}
+
+#[test]
+fn after_its_silence_the_same_call_id_is_another_call() {
+    let mut play = Play::new();
+    play.request("INVITE", 1).response(486, "Busy Here", "INVITE", 1).request("ACK", 1);
+    play.wait(LINGER_NS / SECOND_NS + 1).request("INVITE", 1);
+    let closed = play.end().closed;
+    assert_eq!(closed.len(), 2);
+    assert_ne!(closed[0].call.id, closed[1].call.id);
+}
+
+#[test]
+fn calls_leave_when_they_are_over() {
+    let mut play = Play::new();
+    play.request("INVITE", 1).response(486, "Busy Here", "INVITE", 1);
+    let over = play.at_ns + LINGER_NS;
+    play.signalling.tick(over);
+    assert!(play.signalling.poll().closed.is_empty());
+    play.signalling.tick(over + 1);
+    assert_eq!(play.signalling.poll().closed.len(), 1);
+}
+
+#[test]
+fn a_registration_with_its_challenge_is_one_row() {
+    let mut play = Play::new();
+    play.request("REGISTER", 1).response(401, "Unauthorized", "REGISTER", 1);
+    let again = request("REGISTER", 2, "a").replace("User-Agent", "Authorization: Digest x=\"y\"\nUser-Agent");
+    play.send(ALICE, BOB, &again).response(200, "OK", "REGISTER", 2);
+    let rows = play.end().registrations;
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].code, rows[0].requests, rows[0].verdict.is_none()), (200, 2, true));
+}
+
+#[test]
+fn refused_credentials_are_a_failed_registration() {
+    let mut play = Play::new();
+    for cseq in 1..4 {
+        let text = request("REGISTER", cseq, "a").replace("User-Agent", "Authorization: Digest x=\"y\"\nUser-Agent");
+        play.send(ALICE, BOB, &text).response(401, "Unauthorized", "REGISTER", cseq);
+    }
+    let rows = play.end().registrations;
+    assert_eq!(rows[0].verdict.as_ref().unwrap().kind, "registration-failed");
+}
+
+#[test]
+fn single_requests_become_events_with_their_response_time() {
+    let mut play = Play::new();
+    play.request("OPTIONS", 7).wait(1).response(200, "OK", "OPTIONS", 7);
+    let events = play.end().events;
+    assert_eq!(events.len(), 1);
+    assert_eq!((events[0].method.as_str(), events[0].code), ("OPTIONS", 200));
+    assert_eq!(events[0].end_ns.unwrap() - events[0].start_ns, SECOND_NS + SECOND_NS / 100);
+}
+
+#[test]
+fn sdp_is_announced_once() {
+    let sdp = "v=0\no=- 1 1 IN IP4 192.0.2.1\ns=-\nc=IN IP4 192.0.2.1\nt=0 0\nm=audio 4000 RTP/AVP 8 101\n\
+               a=rtpmap:101 telephone-event/8000\n";
+    let invite = request("INVITE", 1, "a").replace(
+        "Content-Length: 0\n\n",
+        &format!("Content-Type: application/sdp\nContent-Length: {}\n\n{sdp}", sdp.replace('\n', "\r\n").len()),
+    );
+    let mut play = Play::new();
+    play.send(ALICE, BOB, &invite).send(ALICE, BOB, &invite);
+    let output = play.signalling.poll();
+    assert_eq!(output.notices.len(), 1);
+    let Notice::Announce(a) = &output.notices[0].notice else { panic!("not an announcement") };
+    assert_eq!((a.endpoint.to_string().as_str(), a.party), ("192.0.2.1:4000", row::Direction::Caller));
+    let call = play.only_call();
+    assert_eq!(call.facts.parties[0].payload_types, 1 << 8 | 1 << 101);
+    assert!(call.call.ladder.texts.contains("192.0.2.1:4000 PCMA"));
+}

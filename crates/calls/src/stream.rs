@@ -1,0 +1,454 @@
+//! The analysis of one RTP stream: counts, jitter, losses and their runs, jitter-buffer models, scores, DTMF.
+//!
+//! An [`Analyzer`] takes the packets of one SSRC in one direction in order of capture and keeps no packet. What it
+//! counts is told by DESIGN section 4 ("Counting") and by the fields of [`Stream`]; where the standards leave a choice:
+//!
+//! - **Copies.** A sequence number that arrived before is a copy, whatever the packet carries. Copies count in `packets`
+//!   and `octets` and enter nothing else.
+//! - **Jitter** is that of RFC 3550 A.8 over all packets in arrival order but copies, telephone events and strays.
+//!   An event's packets all carry the timestamp of its beginning (RFC 4733), so that each would add its own distance
+//!   from it to the jitter; the first packet of speech after an event is compared with the last one before. Video packets
+//!   of one frame share a timestamp as well, but leave the sender together: they count, as the RFC has it. A step of
+//!   transit of ten seconds or more is a new origin of the sender's timestamps and enters neither jitter nor histogram.
+//! - **Restarts.** A jump of 3000 numbers forward or beyond the window backward (or of more than 100 backward with a
+//!   timestamp that is more than a second old) is a stray packet until the next one follows it in sequence; then the
+//!   sender has restarted (RFC 3550 A.1). The stream goes on: `expected` is the sum over the runs of numbers, and the
+//!   jump itself is no loss.
+//! - **Discarded** are packets that a fixed buffer of 200 ms would have got too late ([`trunkline_audio::playout`]);
+//!   they count as lost in the G.107 score and its burst ratio.
+
+use crate::payload::PayloadMap;
+use events::Events;
+use pace::{Pace, Speech};
+use reports::Reports;
+use score::IntervalMean;
+use sequences::{Arrival, Sequences};
+use std::sync::Arc;
+use timing::Timing;
+use trunkline_audio::Codec;
+use trunkline_audio::buffer::{self, Buffers, Voice};
+use trunkline_audio::codec::Media;
+use trunkline_audio::e_model::Loss;
+use trunkline_store::row::{Mos, Stream, StreamInterval};
+use trunkline_wire::rtcp::{ReportBlock, SenderInfo, VoipMetrics};
+use trunkline_wire::rtp::{Event, Header};
+
+mod events;
+mod pace;
+mod reports;
+mod score;
+mod sequences;
+mod timing;
+
+pub use events::EVENTS_MAX;
+pub use score::SCORED_PACKETS_MIN;
+pub use sequences::{DROPOUT_MAX, MISORDER_MAX, WINDOW};
+pub use timing::STEP_MAX_MS;
+
+/// Length of an interval, nanoseconds.
+pub const INTERVAL_NS: i64 = 10_000_000_000;
+
+/// Payload types of a stream that are kept in order of appearance; later ones are counted like the others but not
+/// listed.
+pub const PAYLOAD_TYPES_MAX: usize = 8;
+
+/// Age of a timestamp, milliseconds, that makes a packet far behind a sign of a restart.
+const OLD_MS: f64 = 1000.0;
+
+/// Not a payload type: the next packet's is looked up.
+const NO_TYPE: u8 = u8::MAX;
+
+/// The analysis of one RTP stream.
+#[derive(Clone, Debug)]
+pub struct Analyzer {
+    // What each packet touches comes first.
+    interval_end_ns: i64,
+    packets: u64,
+    octets: u64,
+    last_ns: i64,
+    first_ns: i64,
+    media_ticks: i64,
+    codec: Option<&'static Codec>,
+    modelled: u64,
+    last_timestamp: u32,
+    payload_type: u8,
+    kind: Kind,
+    after_silence: bool,
+    dscp: u8,
+    pace: Pace,
+    timing: Timing,
+    buffers: Buffers,
+    sequences: Sequences,
+    // What follows is touched on change and at the end of an interval.
+    payloads: Arc<PayloadMap>,
+    interval: IntervalStart,
+    scores: IntervalMean,
+    reports: Reports,
+    events: Events,
+    comfort_noise: u32,
+    clock_rate: u32,
+    types: [u8; PAYLOAD_TYPES_MAX],
+    types_seen: u8,
+    speech: Option<&'static Codec>,
+}
+
+/// What a packet is analysed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Audio with a known clock: all of it.
+    Speech,
+    /// Counts and timing alone: video, repair, unknown payloads.
+    Plain,
+    /// Telephone events that SDP announced, or four octets of the conventional payload type.
+    Events,
+    /// Comfort noise.
+    Noise,
+}
+
+/// Counts at the start of the interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct IntervalStart {
+    index: u32,
+    packets: u64,
+    copies: u64,
+    reordered: u64,
+    modelled: u64,
+    missing: u64,
+    highest: u64,
+}
+
+impl Analyzer {
+    /// A stream whose first packet has this header and came at `at_ns` (nanoseconds since 1970); that packet is still to
+    /// be given to [`Analyzer::packet`].
+    pub fn new(at_ns: i64, payloads: Arc<PayloadMap>, first: &Header) -> Analyzer {
+        let pace = Pace::new(payloads.packet_ms());
+        let sequences = Sequences::new(first.sequence);
+        Analyzer {
+            interval_end_ns: at_ns.saturating_add(INTERVAL_NS),
+            packets: 0,
+            octets: 0,
+            last_ns: at_ns,
+            first_ns: at_ns,
+            media_ticks: 0,
+            codec: None,
+            modelled: 0,
+            last_timestamp: first.timestamp,
+            payload_type: NO_TYPE,
+            kind: Kind::Plain,
+            after_silence: false,
+            dscp: 0,
+            pace,
+            timing: Timing::new(0),
+            buffers: Buffers::default(),
+            interval: IntervalStart { highest: sequences.highest(), ..IntervalStart::default() },
+            sequences,
+            payloads,
+            scores: IntervalMean::default(),
+            reports: Reports::default(),
+            events: Events::default(),
+            comfort_noise: 0,
+            clock_rate: 0,
+            types: [NO_TYPE; PAYLOAD_TYPES_MAX],
+            types_seen: 0,
+            speech: None,
+        }
+    }
+
+    /// Takes a packet, in order of capture. `payload` is what was captured of it, `payload_wire` its length on the wire,
+    /// both without padding.
+    ///
+    /// Gives the interval that this packet ended, which does not hold the packet. Intervals without packets are not
+    /// told: their numbers are left out.
+    #[inline]
+    pub fn packet(&mut self, at_ns: i64, header: &Header, payload: &[u8], payload_wire: u32) -> Option<StreamInterval> {
+        let ended = if at_ns >= self.interval_end_ns { self.end_interval(at_ns) } else { None };
+        self.packets += 1;
+        self.octets += u64::from(payload_wire);
+        self.last_ns = self.last_ns.max(at_ns);
+        if header.payload_type != self.payload_type {
+            self.change_payload(header.payload_type);
+        }
+        let timing = &self.timing;
+        let arrival = self.sequences.arrive(header.sequence, || {
+            let age = timing.age_ms(header.timestamp);
+            age < -OLD_MS || age > OLD_MS || timing.tick_ms() == 0.0
+        });
+        if !matches!(arrival, Arrival::Copy | Arrival::Stray) {
+            self.distinct(at_ns, header, payload, payload_wire, arrival);
+        }
+        ended
+    }
+
+    /// SDP became known, or changed, after packets came. Jitter starts again where it changes the clock.
+    pub fn set_payloads(&mut self, payloads: Arc<PayloadMap>) {
+        self.pace.announce(payloads.packet_ms());
+        self.payloads = payloads;
+        self.payload_type = NO_TYPE;
+    }
+
+    /// Notes the DSCP of a packet.
+    #[inline]
+    pub fn dscp(&mut self, dscp: u8) {
+        self.dscp = self.dscp.max(dscp);
+    }
+
+    /// A sender report of the stream's source.
+    pub fn rtcp_sender(&mut self, at_ns: i64, sender: &SenderInfo) {
+        self.reports.sender(at_ns, sender);
+    }
+
+    /// A report block about the stream.
+    pub fn rtcp_report(&mut self, at_ns: i64, block: &ReportBlock) {
+        self.reports.receiver(at_ns, block);
+    }
+
+    /// VoIP metrics about the stream.
+    pub fn rtcp_metrics(&mut self, metrics: &VoipMetrics) {
+        self.reports.metrics(metrics);
+    }
+
+    /// All that is known of the stream so far; identity, addresses and places in files are left for the caller.
+    pub fn report(&self) -> Stream {
+        let (jitter_mean_ms, jitter_max_ms) = self.timing.jitter_ms();
+        let judged = self.sequences.judged();
+        let expected = self.sequences.expected();
+        let loss = Loss::counted(judged.lost, judged.bursts, expected);
+        Stream {
+            codec: self.codec_names(),
+            clock_rate: self.first_clock_rate(),
+            payload_types: self.types[..usize::from(self.types_seen)].to_vec(),
+            ptime_ms: self.pace.packet_ms(),
+            packets: self.packets,
+            octets: self.octets,
+            expected,
+            lost: signed_difference(expected, self.packets),
+            missing: self.sequences.missing(),
+            duplicates: self.sequences.copies,
+            reordered: self.sequences.reordered,
+            jitter_mean_ms,
+            jitter_max_ms,
+            discarded: self.sequences.late,
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            mos: self.scores(loss),
+            burst_ratio: (judged.lost > 0).then_some(loss.burst_ratio as f32),
+            loss_runs: judged.runs,
+            delay_histogram: self.timing.histogram,
+            talkspurts: self.pace.talkspurts,
+            comfort_noise: self.comfort_noise,
+            dtmf: self.events.text(),
+            rtcp: self.reports.summary(self.clock_rate),
+            skew_ppm: self.timing.skew_ppm(),
+            dscp: self.dscp,
+            ..Stream::default()
+        }
+    }
+
+    /// The interval that is under way; none if no packet came in it.
+    pub fn interval(&self) -> Option<StreamInterval> {
+        let start = &self.interval;
+        let packets = self.packets - start.packets;
+        if packets == 0 {
+            return None;
+        }
+        let (jitter_mean_ms, jitter_max_ms) = self.timing.interval_jitter_ms();
+        let (judged, numbers) = self.sequences.judged_after(start.highest);
+        let loss = Loss::counted(judged.lost, judged.bursts, numbers);
+        let mos = score::listening(self.speech, self.pace.speech_octets, loss, self.modelled - start.modelled);
+        Some(StreamInterval {
+            index: start.index,
+            start_ns: self.interval_end_ns.saturating_sub(INTERVAL_NS),
+            packets: narrow(packets),
+            missing: narrow(self.sequences.missing().saturating_sub(start.missing)),
+            duplicates: narrow(self.sequences.copies - start.copies),
+            reordered: narrow(self.sequences.reordered - start.reordered),
+            jitter_mean_ms: jitter_mean_ms as f32,
+            jitter_max_ms: jitter_max_ms as f32,
+            mos: mos.map(|(mos, _)| mos),
+            mos_vm: self.interval_scores(),
+            ..StreamInterval::default()
+        })
+    }
+
+    /// Times the sender restarted its sequence numbers.
+    pub fn restarts(&self) -> u32 {
+        self.sequences.restarts
+    }
+
+    /// Packets with a sequence number far from all others.
+    pub fn strays(&self) -> u64 {
+        self.sequences.strays
+    }
+
+    /// When the last packet came.
+    pub fn last_ns(&self) -> i64 {
+        self.last_ns
+    }
+
+    /// All packets that arrived.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Takes a packet that is no copy.
+    #[inline]
+    fn distinct(&mut self, at_ns: i64, header: &Header, payload: &[u8], octets: u32, arrival: Arrival) {
+        match self.kind {
+            Kind::Speech => self.speech(at_ns, header, payload, octets, arrival),
+            Kind::Plain => self.timed(at_ns, header),
+            Kind::Events => self.event(at_ns, header, payload, octets),
+            Kind::Noise => {
+                self.comfort_noise = self.comfort_noise.saturating_add(1);
+                self.after_silence = true;
+                self.timed(at_ns, header);
+                self.keep_timestamp(header.timestamp);
+            }
+        }
+    }
+
+    #[inline]
+    fn timed(&mut self, at_ns: i64, header: &Header) {
+        if self.timing.packet(at_ns, header.timestamp) {
+            self.sequences.mark_late(header.sequence);
+        }
+    }
+
+    #[inline]
+    fn speech(&mut self, at_ns: i64, header: &Header, payload: &[u8], octets: u32, arrival: Arrival) {
+        self.timed(at_ns, header);
+        let step = header.timestamp.wrapping_sub(self.last_timestamp);
+        let next = arrival == Arrival::Next;
+        let marker = header.marker || self.after_silence;
+        let tick_ms = self.timing.tick_ms();
+        let speech = Speech { codec: self.codec, payload, octets, step, tick_ms, next, marker };
+        self.pace.packet(speech);
+        self.after_silence = false;
+        self.keep_timestamp(header.timestamp);
+        let packet_ms = self.pace.packet_ms() as u16;
+        if !buffer::PACKET_MS.contains(&packet_ms) {
+            return;
+        }
+        let media_ms = self.media_ticks as f64 * tick_ms;
+        if !next && arrival != Arrival::Reordered && f64::from(step as i32) * tick_ms == f64::from(packet_ms) {
+            // Numbers are missing and time is not: the sender skipped them.
+            self.buffers.reset();
+        }
+        self.modelled += 1;
+        self.buffers.voice(&Voice {
+            at_ms: at_ns.wrapping_sub(self.first_ns) / 1_000_000,
+            // Rounded down as integers are; the fraction keeps 1/48 from falling short of the millisecond.
+            media_ms: (media_ms + 1e-4) as i64,
+            sequence: header.sequence,
+            packet_ms,
+            marker,
+        });
+    }
+
+    #[inline]
+    fn keep_timestamp(&mut self, timestamp: u32) {
+        self.media_ticks += i64::from(timestamp.wrapping_sub(self.last_timestamp) as i32);
+        self.last_timestamp = timestamp;
+    }
+
+    #[cold]
+    fn event(&mut self, at_ns: i64, header: &Header, payload: &[u8], octets: u32) {
+        let signalled = self.payloads.get(header.payload_type).is_some_and(|p| p.signalled);
+        let fits = octets == 4 || signalled && octets % 4 == 0;
+        match Event::new(payload) {
+            Some(event) if fits => {
+                self.events.packet(header.timestamp, event);
+                // The models start again with the speech after it.
+                self.buffers.reset();
+                self.after_silence = true;
+            }
+            _ => self.timed(at_ns, header),
+        }
+    }
+
+    #[cold]
+    fn change_payload(&mut self, payload_type: u8) {
+        self.payload_type = payload_type;
+        let seen = usize::from(self.types_seen);
+        if !self.types[..seen].contains(&payload_type) && seen < PAYLOAD_TYPES_MAX {
+            self.types[seen] = payload_type;
+            self.types_seen += 1;
+        }
+        let payload = self.payloads.get(payload_type);
+        let clock_rate = payload.map_or(0, |p| p.clock_rate);
+        self.kind = match payload.map(|p| p.media) {
+            Some(Media::Audio) if clock_rate > 0 => Kind::Speech,
+            Some(Media::Event) => Kind::Events,
+            Some(Media::ComfortNoise) => Kind::Noise,
+            _ => Kind::Plain,
+        };
+        self.codec = payload.and_then(|p| p.codec);
+        if self.kind == Kind::Speech && self.codec != self.speech {
+            self.speech = self.codec;
+            self.pace.forget();
+        }
+        // Events keep their own time; all else is measured by its clock.
+        if self.kind != Kind::Events && clock_rate != self.clock_rate {
+            self.clock_rate = clock_rate;
+            self.timing.set_clock(clock_rate);
+            self.buffers.reset();
+        }
+    }
+
+    #[cold]
+    fn end_interval(&mut self, at_ns: i64) -> Option<StreamInterval> {
+        let ended = self.interval();
+        self.scores.add(self.interval_scores(), INTERVAL_NS as f64 * 1e-9);
+        self.timing.end_interval(self.interval_end_ns.wrapping_sub(self.first_ns) as f64 * 1e-9);
+        self.buffers.take(0);
+        let index = at_ns.saturating_sub(self.first_ns) / INTERVAL_NS;
+        self.interval_end_ns = self.first_ns.saturating_add((index + 1).saturating_mul(INTERVAL_NS));
+        self.interval = IntervalStart {
+            index: u32::try_from(index).unwrap_or(u32::MAX),
+            packets: self.packets,
+            copies: self.sequences.copies,
+            reordered: self.sequences.reordered,
+            modelled: self.modelled,
+            // What came late after the interval was told is taken off the next one.
+            missing: self.sequences.missing(),
+            highest: self.sequences.highest(),
+        };
+        ended
+    }
+
+    fn interval_scores(&self) -> [Option<f32>; 3] {
+        let received = self.packets - self.interval.packets;
+        let modelled = self.modelled - self.interval.modelled;
+        score::voipmonitor(self.buffers.interval(narrow(received)), modelled)
+    }
+
+    fn scores(&self, loss: Loss) -> Mos {
+        let g107 = score::listening(self.speech, self.pace.speech_octets, loss, self.modelled);
+        let mut mean = self.scores;
+        let start_ns = self.interval_end_ns.saturating_sub(INTERVAL_NS);
+        mean.add(self.interval_scores(), (self.last_ns.saturating_sub(start_ns) as f64 * 1e-9).max(0.001));
+        let [vm_f1, vm_f2, vm_adapt] = mean.scores();
+        let wideband = g107.is_some_and(|(_, wideband)| wideband);
+        Mos { g107: g107.map(|(mos, _)| mos), wideband, vm_f1, vm_f2, vm_adapt }
+    }
+
+    fn codec_names(&self) -> String {
+        let names: Vec<String> =
+            self.types[..usize::from(self.types_seen)].iter().map(|&t| self.payloads.name(t)).collect();
+        names.join(", ")
+    }
+
+    fn first_clock_rate(&self) -> u32 {
+        self.types[..usize::from(self.types_seen)].first().map_or(0, |&t| self.payloads.clock_rate(t))
+    }
+}
+
+fn narrow(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn signed_difference(a: u64, b: u64) -> i64 {
+    i64::try_from(i128::from(a) - i128::from(b)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

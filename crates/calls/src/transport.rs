@@ -1,0 +1,168 @@
+//! From packets to SIP messages: UDP as it is, TCP and SCTP put together, fragments put together first.
+
+mod stream;
+
+use crate::classify::{Class, classify_udp};
+use crate::media::{Notice, Numbered, Reassembled};
+use crate::signalling::{Incoming, Output, Signalling};
+use stream::Streams;
+use trunkline_capture::Packet;
+use trunkline_kit::counters::Counted;
+use trunkline_wire::ip_reassembly::Fragments;
+use trunkline_wire::sctp::SctpReassembly;
+use trunkline_wire::{Datagram, Decoded, Endpoint, sip};
+
+trunkline_kit::counters! {
+    /// What putting together counts.
+    pub struct TransportCounters {
+        /// IP datagrams put together from fragments
+        reassembled: "trunkline_calls_ip_reassembled_total",
+        /// IP datagrams given up because fragments did not come in time
+        fragments_timed_out: "trunkline_calls_ip_fragments_timed_out_total",
+        /// IP datagrams given up because the table of fragments was full
+        fragments_overflow: "trunkline_calls_ip_fragments_overflow_total",
+        /// RTCP datagrams that came in fragments and were left out
+        rtcp_fragmented: "trunkline_calls_rtcp_fragmented_total",
+    }
+}
+
+/// Where a message was captured: what stream reassembly carries along with the octets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the packet.
+    pub number: u64,
+    /// Record offset.
+    pub offset: u64,
+    /// Input file.
+    pub file: u16,
+}
+
+/// Finds the SIP messages in packets and hands them to signalling.
+#[derive(Default)]
+pub struct Transport {
+    fragments: Fragments,
+    streams: Streams,
+    sctp: SctpReassembly,
+    signalling: Signalling,
+    reassembled: Vec<Numbered>,
+    counters: TransportCounters,
+}
+
+impl Transport {
+    /// Takes a packet that may carry signalling.
+    pub fn packet(&mut self, packet: &Packet, decoded: &Decoded, octets: &[u8]) {
+        match decoded {
+            Decoded::Udp(datagram) => {
+                let cut = datagram.payload_captured < datagram.payload_wire;
+                self.message(packet, datagram, false, cut, crate::classify::payload(datagram, octets));
+            }
+            Decoded::Tcp(datagram, tcp) => {
+                let payload = crate::classify::payload(datagram, octets);
+                self.streams.segment(packet.at_ns, place(packet), datagram, tcp, payload, &mut self.signalling);
+            }
+            Decoded::Sctp(datagram) => self.sctp(packet, datagram, crate::classify::payload(datagram, octets)),
+            Decoded::Fragment(fragment) => self.fragment(packet, fragment, octets),
+            Decoded::Other | Decoded::Malformed(_) | Decoded::Unknown(_) => {}
+        }
+    }
+
+    fn message(&mut self, packet: &Packet, datagram: &Datagram, stream: bool, cut: bool, octets: &[u8]) {
+        self.signalling.handle(&incoming(packet, datagram.from(), datagram.to(), stream, cut, octets));
+    }
+
+    fn sctp(&mut self, packet: &Packet, datagram: &Datagram, chunks: &[u8]) {
+        let signalling = &mut self.signalling;
+        self.sctp.push(packet.at_ns, datagram, chunks, |message| {
+            if sip::looks_like_sip(message.octets) {
+                let (from, to) = (datagram.from(), datagram.to());
+                signalling.handle(&incoming(packet, from, to, true, message.cut, message.octets));
+            }
+        });
+    }
+
+    fn fragment(&mut self, packet: &Packet, fragment: &trunkline_wire::Fragment, octets: &[u8]) {
+        let Some(whole) = self.fragments.push(packet.at_ns, fragment, octets) else { return };
+        let decoded = whole.decode();
+        let Decoded::Udp(datagram) = &decoded else {
+            let octets = whole.octets.to_vec();
+            return self.packet(packet, &decoded, &octets);
+        };
+        let payload = crate::classify::payload(datagram, whole.octets);
+        match classify_udp(payload) {
+            Class::Rtp => {
+                let reassembled = Reassembled {
+                    at_ns: packet.at_ns,
+                    offset: packet.offset,
+                    file: packet.file,
+                    datagram: *datagram,
+                    octets: payload.to_vec(),
+                };
+                let notice = Notice::Reassembled(Box::new(reassembled));
+                self.reassembled.push(Numbered { number: packet.number, notice });
+            }
+            Class::Rtcp => self.counters.rtcp_fragmented += 1,
+            Class::Signalling => {
+                let cut = datagram.payload_captured < datagram.payload_wire;
+                let from = incoming(packet, datagram.from(), datagram.to(), false, cut, payload);
+                self.signalling.handle(&from);
+            }
+            Class::OtherUdp | Class::Other => {}
+        }
+    }
+
+    /// Closes what is over by `now_ns`.
+    pub fn tick(&mut self, now_ns: i64) {
+        self.signalling.tick(now_ns);
+    }
+
+    /// Closes everything: the input has ended.
+    pub fn finish(&mut self) {
+        self.streams.finish(&mut self.signalling);
+        self.signalling.finish();
+    }
+
+    /// What there is for lanes and joiner since the last call.
+    pub fn poll(&mut self) -> Output {
+        let mut output = self.signalling.poll();
+        if !self.reassembled.is_empty() {
+            output.notices.append(&mut self.reassembled);
+            output.notices.sort_by_key(|n| n.number);
+        }
+        output
+    }
+
+    /// The signalling behind it.
+    pub fn signalling(&self) -> &Signalling {
+        &self.signalling
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Vec<Counted> {
+        let fragments = self.fragments.counts();
+        let counters = TransportCounters {
+            reassembled: fragments.reassembled,
+            fragments_timed_out: fragments.timed_out,
+            fragments_overflow: fragments.evicted,
+            ..self.counters
+        };
+        let mut all = counters.list();
+        all.extend(self.streams.counters().list());
+        all
+    }
+}
+
+fn place(packet: &Packet) -> Place {
+    Place { number: packet.number, offset: packet.offset, file: packet.file }
+}
+
+fn incoming<'a>(
+    packet: &Packet,
+    src: Endpoint,
+    dst: Endpoint,
+    stream: bool,
+    cut: bool,
+    octets: &'a [u8],
+) -> Incoming<'a> {
+    let Packet { at_ns, number, offset, file, .. } = *packet;
+    Incoming { at_ns, number, offset, file, src, dst, stream, cut, octets }
+}

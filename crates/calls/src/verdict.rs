@@ -1,0 +1,85 @@
+//! Verdicts: one sentence per bad call that says what is wrong, why we think so, and which packets show it.
+//!
+//! A rule looks at one closed call. The first rule of [`RULES`] that finds something gives the verdict: causes come
+//! before their consequences. Each rule's thresholds are constants beside it; each has a simulated case that must
+//! trigger it and one that must not.
+
+mod audio;
+mod setup;
+
+use crate::signalling::Facts;
+use crate::signalling::Registering;
+use trunkline_store::row::{Call, Message, Verdict};
+
+/// A call with all that is known of it.
+pub struct Case<'a> {
+    /// The row, all but its verdict.
+    pub call: &'a Call,
+    /// What signalling told besides.
+    pub facts: &'a Facts,
+    /// Media was seen in this input: where there is none at all, its absence says nothing.
+    pub media_seen: bool,
+}
+
+type Rule = fn(&Case<'_>) -> Option<Verdict>;
+
+/// All rules, causes first.
+pub const RULES: &[(&str, Rule)] = &[
+    ("no-response", setup::no_response),
+    ("failure-6xx", setup::failure),
+    ("missing-ack", setup::missing_ack),
+    ("no-audio", audio::no_audio),
+    ("one-way-audio", audio::one_way_audio),
+    ("codec-mismatch", audio::codec_mismatch),
+    ("loss", audio::loss),
+    ("jitter", audio::jitter),
+    ("retransmission-storm", setup::retransmission_storm),
+    ("early-hangup", setup::early_hangup),
+    ("slow-setup", setup::slow_setup),
+];
+
+/// The verdict on a call; none if nothing is wrong that a rule knows.
+pub fn judge(case: &Case<'_>) -> Option<Verdict> {
+    RULES.iter().find_map(|(_, rule)| rule(case))
+}
+
+/// Packets that a verdict names at most.
+const EVIDENCE_MAX: usize = 16;
+
+fn verdict(kind: &str, text: String, mut packets: Vec<u64>) -> Option<Verdict> {
+    packets.sort_unstable();
+    packets.dedup();
+    packets.truncate(EVIDENCE_MAX);
+    Some(Verdict { kind: kind.to_owned(), text, packets })
+}
+
+/// Numbers of the packets with messages that `wanted` picks.
+fn packets_of(call: &Call, wanted: impl Fn(&Message) -> bool) -> Vec<u64> {
+    call.ladder.messages.iter().filter(|m| wanted(m)).map(|m| m.packet).collect()
+}
+
+/// Seconds with one decimal.
+fn seconds(ns: i64) -> String {
+    format!("{:.1} s", ns as f64 / 1e9)
+}
+
+/// The verdict on a registration; none if it succeeded, was given up before an answer could come, or was challenged
+/// and not tried again.
+pub fn registration_verdict(r: &Registering) -> Option<Verdict> {
+    let row = &r.row;
+    let text = match row.code {
+        0 if row.requests >= 3 => format!(
+            "Registration of {} got no answer: {} sent {} requests to {} and nothing came back.",
+            row.user, row.src, row.requests, row.dst
+        ),
+        0..=299 => return None,
+        401 | 407 if !r.credentials => return None,
+        401 | 407 => format!(
+            "Registration of {} failed: {} refused the credentials ({} {}) in each of {} requests. Wrong password or user name.",
+            row.user, row.dst, row.code, row.reason, row.requests
+        ),
+        code => format!("Registration of {} failed: {} answered {code} {}.", row.user, row.dst, row.reason),
+    };
+    let packets = r.packets.iter().copied().filter(|p| *p > 0).collect();
+    verdict("registration-failed", text, packets)
+}

@@ -1,0 +1,348 @@
+//! The same packets in all forms of file: compressed, piped, in many pieces, cut anywhere.
+
+use std::fs;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+use trunkline_capture::{
+    Batch, CaptureLoss, FileFault, FileSource, LossPlace, Packet, PcapWriter, reread, reread_range,
+};
+use trunkline_wire::pcapng::emit::Statistics;
+
+/// One packet with its octets, without where it lay in the batch.
+type Seen = (Packet, Vec<u8>);
+
+fn all(source: &mut FileSource) -> Vec<Seen> {
+    let mut batch = Batch::default();
+    let mut seen = Vec::new();
+    while source.fill(&mut batch) {
+        let packets = batch.packets.iter();
+        seen.extend(packets.map(|p| (Packet { start: 0, ..*p }, batch.octets_of(p).to_vec())));
+    }
+    seen
+}
+
+fn read(path: &Path) -> Vec<Seen> {
+    all(&mut FileSource::open(&[path.to_path_buf()]))
+}
+
+/// A capture of `n` packets, one a millisecond from `start_ms` on, of many lengths.
+fn capture(pcapng: bool, start_ms: i64, n: u32) -> Vec<u8> {
+    let mut writer = if pcapng { PcapWriter::pcapng(Vec::new()) } else { PcapWriter::pcap(Vec::new()) };
+    for i in 0..n {
+        let octets = vec![i as u8; (i as usize * 37) % 1500];
+        let at_ns = (start_ms + i64::from(i)) * 1_000_000;
+        writer.write(at_ns, 1, octets.len() as u32 + 4, &octets).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn gzip(octets: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(octets).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn lz4(octets: &[u8]) -> Vec<u8> {
+    let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    encoder.write_all(octets).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(octets: &[u8]) -> Vec<u8> {
+    zstd::encode_all(octets, 1).unwrap()
+}
+
+fn write(dir: &Path, name: &str, octets: &[u8]) -> PathBuf {
+    let path = dir.join(name);
+    fs::write(&path, octets).unwrap();
+    path
+}
+
+#[test]
+fn compressed_files_hold_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    for pcapng in [false, true] {
+        let file = capture(pcapng, 0, 3000);
+        let expected = read(&write(dir.path(), "plain", &file));
+        assert_eq!(expected.len(), 3000);
+        let (one, two) = file.split_at(file.len() / 3);
+        for (name, compress) in [("gzip", gzip as fn(&[u8]) -> Vec<u8>), ("zstd", zstd), ("lz4", lz4)] {
+            let several = [compress(one), compress(two)].concat();
+            for octets in [compress(&file), several] {
+                let path = write(dir.path(), name, &octets);
+                let mut source = FileSource::open(&[path]);
+                assert!(all(&mut source) == expected, "{name}");
+                let file = &source.files()[0];
+                assert!(file.format.ends_with(&format!(", in {name}")), "{}", file.format);
+                assert_eq!((&file.error, file.read.octets_read), (&None, octets.len() as u64));
+            }
+        }
+    }
+}
+
+#[test]
+fn small_batches_give_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    for pcapng in [false, true] {
+        let path = write(dir.path(), "file", &capture(pcapng, 0, 500));
+        let expected = read(&path);
+        for octets in [1, 7, 100, 5000] {
+            let mut source = FileSource::open(std::slice::from_ref(&path)).with_batch_octets(octets);
+            assert!(all(&mut source) == expected, "{octets}");
+        }
+    }
+}
+
+#[test]
+fn overlapping_files_are_merged_by_time() {
+    let dir = tempfile::tempdir().unwrap();
+    // Two that overlap wholly, one at the end of them, one long after, one long before; named out of order.
+    let starts = [(5_000, 400), (1_000, 600), (1_000, 600), (1_590, 50), (0, 10)];
+    let named = starts.iter().enumerate();
+    let paths: Vec<_> =
+        named.map(|(i, (start, n))| write(dir.path(), &i.to_string(), &capture(i % 2 == 0, *start, *n))).collect();
+    let mut expected: Vec<Seen> = Vec::new();
+    for (i, path) in paths.iter().enumerate() {
+        expected.extend(read(path).into_iter().map(|(p, o)| (Packet { file: i as u16, ..p }, o)));
+    }
+    expected.sort_by_key(|(p, _)| (p.at_ns, p.file));
+    expected.iter_mut().zip(1..).for_each(|((p, _), number)| p.number = number);
+    for octets in [1, 3000, 1 << 20] {
+        let mut source = FileSource::open(&paths).with_batch_octets(octets);
+        assert!(all(&mut source) == expected, "{octets}");
+        let counters = source.counters();
+        assert_eq!((counters.packets, counters.files, counters.files_late), (1660, 5, 0));
+        // Those that are alone are not copied, but for what a batch held when the next file began.
+        assert!(octets == 1 << 20 || counters.merged < 1400, "{}", counters.merged);
+        assert_eq!(source.octets_read(), source.octets_total());
+    }
+}
+
+#[test]
+fn the_order_inside_a_file_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = PcapWriter::pcap(Vec::new());
+    for at in [10, 90, 20, 100] {
+        writer.write(at, 1, 0, b"").unwrap();
+    }
+    let a = write(dir.path(), "a", &writer.finish().unwrap());
+    let mut writer = PcapWriter::pcap(Vec::new());
+    writer.write(50, 1, 0, b"").unwrap();
+    let b = write(dir.path(), "b", &writer.finish().unwrap());
+    let times: Vec<_> = all(&mut FileSource::open(&[a, b])).iter().map(|(p, _)| (p.at_ns, p.file)).collect();
+    assert_eq!(times, [(10, 0), (50, 1), (90, 0), (20, 0), (100, 0)]);
+}
+
+#[test]
+fn thousands_of_files_do_not_exhaust_descriptors() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths: Vec<_> = (0..3000).map(|i| write(dir.path(), &i.to_string(), &capture(false, i * 10, 10))).collect();
+    let mut source = FileSource::open(&paths);
+    let mut batch = Batch::default();
+    let (mut packets, mut open) = (0, 0);
+    while source.fill(&mut batch) {
+        packets += batch.packets.len();
+        open = open.max(fs::read_dir("/proc/self/fd").map_or(0, |fds| fds.count()));
+    }
+    assert_eq!(packets, 30_000);
+    assert!(open < 200, "{open} descriptors");
+}
+
+/// More files than are merged at once all begin at the same time: all is handed out, and what was late is counted.
+#[test]
+fn too_much_overlap_is_late_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths: Vec<_> = (0..200).map(|i| write(dir.path(), &i.to_string(), &capture(false, i / 200, 5))).collect();
+    let mut source = FileSource::open(&paths);
+    assert_eq!(all(&mut source).len(), 1000);
+    assert_eq!(source.counters().files_late, 200 - trunkline_capture::source::OVERLAP_MAX as u64);
+}
+
+#[test]
+fn a_broken_file_does_not_stop_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = write(dir.path(), "good", &capture(false, 0, 10));
+    let cut = write(dir.path(), "cut", &capture(true, 5, 10)[..700]);
+    let gz = gzip(&capture(false, 5, 100));
+    let cut_gz = write(dir.path(), "cut.gz", &gz[..gz.len() / 2]);
+    let empty = write(dir.path(), "empty", b"");
+    let none = write(dir.path(), "none", &capture(false, 0, 0));
+    let text = write(dir.path(), "text", b"hello, world\n");
+    let text_gz = write(dir.path(), "text.gz", &gzip(b"hello, world\n"));
+    let missing = dir.path().join("missing");
+    let folder = dir.path().to_path_buf();
+    let again = good.clone();
+    let mut source = FileSource::open(&[good, cut, cut_gz, empty, none, text, text_gz, missing, folder, again]);
+    let seen = all(&mut source);
+    let files = source.files();
+    let told = |i: usize| files[i].error.as_ref().map(|e| e.to_string().split_once(": ").unwrap().1.to_string());
+    assert_eq!((told(0), told(3), told(4), told(9)), (None, None, None, None));
+    assert_eq!(files[3].format, "empty");
+    assert!(told(1).unwrap().ends_with("octets are there"), "{:?}", told(1));
+    assert!(told(2).unwrap().contains("the gzip compression is damaged"), "{:?}", told(2));
+    assert_eq!(told(5).unwrap(), "not a capture file: it looks like text");
+    assert_eq!(told(6).unwrap(), "not a capture file: it is gzip, with what looks like text inside");
+    assert!(told(7).unwrap().starts_with("cannot be read: No such file"), "{:?}", told(7));
+    assert!(told(8).unwrap().starts_with("cannot be read: "), "{:?}", told(8));
+    assert!(files[1].read.packets > 0 && files[2].read.packets > 10);
+    assert_eq!(seen.len() as u64, files.iter().map(|f| f.read.packets).sum::<u64>());
+    assert_eq!((source.counters().files, source.counters().files_broken), (10, 6));
+}
+
+#[test]
+fn losses_and_secrets_come_along() {
+    let mut writer = PcapWriter::pcapng(Vec::new());
+    writer.write_secrets(0x544c_534b, b"keys").unwrap();
+    writer.write(1_000, 1, 0, b"").unwrap();
+    let statistics =
+        |at_ns, dropped_by_system| Statistics { start_ns: 500, at_ns, dropped_by_system, ..Default::default() };
+    writer.write_statistics(&statistics(2_000, 7)).unwrap();
+    writer.write_statistics(&statistics(3_000, 9)).unwrap();
+    let mut source = FileSource::of_octets(vec![writer.finish().unwrap()]);
+    let (mut batch, mut losses) = (Batch::default(), Vec::new());
+    while source.fill(&mut batch) {
+        losses.append(&mut batch.losses);
+    }
+    let loss =
+        |at_ns, since_ns, packets| CaptureLoss { at_ns, since_ns, packets, file: 0, place: LossPlace::OperatingSystem };
+    assert_eq!(losses, [loss(2_000, 500, 7), loss(3_000, 2_000, 2)]);
+    assert_eq!(source.files()[0].secrets[0].octets, b"keys");
+    assert_eq!((source.counters().lost, source.counters().secret_blocks), (9, 1));
+}
+
+#[test]
+fn packets_are_read_again_by_their_place() {
+    let dir = tempfile::tempdir().unwrap();
+    for pcapng in [false, true] {
+        let file = capture(pcapng, 0, 3000);
+        for (name, octets) in [("plain", file.clone()), ("gz", gzip(&file))] {
+            let path = write(dir.path(), name, &octets);
+            let expected = read(&path);
+            let wanted: Vec<&Seen> = expected.iter().filter(|(p, _)| p.number % 700 == 5).collect();
+            let offsets: Vec<u64> = wanted.iter().map(|(p, _)| p.offset).collect();
+            let mut seen = Vec::new();
+            let found = reread(&path, &offsets, |p, o| seen.push((p.at_ns, p.wire, o.to_vec()))).unwrap();
+            assert_eq!(found, offsets.len() as u64);
+            assert!(wanted.iter().map(|(p, o)| (p.at_ns, p.wire, o.clone())).eq(seen), "{name}");
+
+            let (first, last) = (expected[2000].0.offset, expected[2009].0.offset);
+            let mut times = Vec::new();
+            let found = reread_range(&path, first..=last, |p, _| {
+                times.push(p.at_ns);
+                ControlFlow::Continue(())
+            });
+            assert_eq!(found, Ok(10));
+            assert_eq!(times, (2000..2010).map(|i| i * 1_000_000).collect::<Vec<i64>>());
+        }
+    }
+    assert_eq!(reread(Path::new("nowhere"), &[], |_, _| {}), Ok(0));
+    let fault = reread(Path::new("/dev/null"), &[0], |_, _| {}).unwrap_err().fault;
+    assert_eq!(fault, FileFault::NotRepeatable);
+}
+
+#[test]
+fn pcap_takes_one_link_type() {
+    let mut writer = PcapWriter::pcap(Vec::new());
+    writer.write(0, 1, 1, b"x").unwrap();
+    assert_eq!(writer.write(0, 113, 1, b"x").unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
+}
+
+/// What is written is what capinfos reads, where it is installed.
+#[test]
+fn capinfos_reads_what_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    for pcapng in [false, true] {
+        let path = write(dir.path(), "written", &capture(pcapng, 1_700_000_000_000, 100));
+        let Ok(out) = Command::new("capinfos").args(["-T", "-m", "-r", "-M", "-c", "-d", "-u"]).arg(&path).output()
+        else {
+            println!("skipped: no capinfos");
+            return;
+        };
+        let wire: u64 = read(&path).iter().map(|(p, _)| u64::from(p.wire)).sum();
+        let text = String::from_utf8_lossy(&out.stdout);
+        let fields: Vec<&str> = text.trim().split(',').skip(1).collect();
+        assert_eq!(fields, ["100".to_string(), wire.to_string(), "0.099000000".into()]);
+    }
+}
+
+#[test]
+fn standard_input_gives_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = capture(false, 0, 3000);
+    for octets in [zstd(&file), file] {
+        let path = write(dir.path(), "file", &octets);
+        let expected = read(&path).iter().map(|(p, o)| p.at_ns + p.number as i64 + o.len() as i64).sum::<i64>();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_of_standard_input", "--ignored", "--nocapture"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(&octets).unwrap();
+        let out = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&out.stdout);
+        assert!(text.contains(&format!("3000 packets, sum {expected}, twice true")), "{text}");
+    }
+}
+
+/// Run by the test above, with a capture on standard input.
+#[test]
+#[ignore = "reads standard input"]
+fn child_of_standard_input() {
+    let mut source = FileSource::open(&["-".into(), "-".into()]);
+    let seen = all(&mut source);
+    let sum: i64 = seen.iter().map(|(p, o)| p.at_ns + p.number as i64 + o.len() as i64).sum();
+    let twice = source.files()[1].error.as_ref().is_some_and(|e| e.fault == FileFault::StandardInputTwice);
+    println!("{} packets, sum {sum}, twice {twice}", seen.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    /// A file cut anywhere gives the packets that are whole, and an error that names the place of the first that is not.
+    #[test]
+    fn cut_anywhere(pcapng: bool, form in 0..4, cut in 0usize..20_000) {
+        let file = capture(pcapng, 0, 60);
+        let whole = all(&mut FileSource::of_octets(vec![file.clone()]));
+        let octets = match form {
+            0 => file,
+            1 => gzip(&file),
+            2 => zstd(&file),
+            _ => lz4(&file),
+        };
+        let cut = cut.min(octets.len() - 1);
+        let mut source = FileSource::of_octets(vec![octets[..cut].to_vec()]).with_batch_octets(1000);
+        let seen = all(&mut source);
+        prop_assert!(seen == whole[..seen.len()]);
+        let next = whole.get(seen.len()).map_or(u64::MAX, |(p, _)| p.offset);
+        match &source.files()[0].error {
+            Some(error) => prop_assert!(error.offset <= next, "{error} {next}"),
+            None => prop_assert!(cut == 0 || (form == 0 && (next == cut as u64 || seen.is_empty())), "no error at {cut}"),
+        }
+        trunkline_capture::exercise::source(&octets[..cut]);
+    }
+
+    /// One octet changed anywhere never panics, and all batch sizes agree.
+    #[test]
+    fn damaged_anywhere(pcapng: bool, form in 0..4, at: prop::sample::Index, octet: u8) {
+        let file = capture(pcapng, 0, 30);
+        let mut octets = match form {
+            0 => file,
+            1 => gzip(&file),
+            2 => zstd(&file),
+            _ => lz4(&file),
+        };
+        let at = at.index(octets.len());
+        octets[at] = octet;
+        trunkline_capture::exercise::source(&octets);
+    }
+
+    #[test]
+    fn anything_at_all(octets: Vec<u8>) {
+        trunkline_capture::exercise::source(&octets);
+    }
+}

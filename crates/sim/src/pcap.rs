@@ -1,0 +1,103 @@
+//! Worlds as capture files: pcap with nanoseconds (magic number a1b23c4d), Ethernet.
+
+use crate::settings::Settings;
+use crate::truth::{Totals, Truth};
+use crate::world::{PacketBuf, World};
+use std::io::{self, Write};
+
+/// Octets that are gathered before they are written.
+const BUFFER: usize = 1 << 20;
+/// Packets between two reports of progress.
+const PROGRESS_PACKETS: u64 = 1 << 16;
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// What the world came to.
+    pub totals: Totals,
+    /// Octets of the capture file.
+    pub file_octets: u64,
+    /// First packet, nanoseconds since 1970; 0 if there was none.
+    pub first_ns: i64,
+    /// Last packet.
+    pub last_ns: i64,
+}
+
+/// Makes the world of `settings` and writes its packets to `out` and, if asked for, its truth as JSON lines.
+///
+/// `progress` is called now and then with the calls that are over and the calls that will have been.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] with all mistakes if the settings do not pass [`Settings::check`]; else what
+/// writing failed with.
+pub fn write(
+    settings: &Settings,
+    out: impl Write,
+    truth: Option<impl Write>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> io::Result<Written> {
+    settings.check().map_err(|wrong| io::Error::new(io::ErrorKind::InvalidInput, wrong.join("; ")))?;
+    let mut world = World::new(settings);
+    let mut out = io::BufWriter::with_capacity(BUFFER, out);
+    let mut truth = truth.map(|t| io::BufWriter::with_capacity(BUFFER / 16, t));
+    let mut packet = PacketBuf::new();
+    let mut written = Written { file_octets: 24, ..Written::default() };
+    out.write_all(&file_header())?;
+    let mut count = 0u64;
+    while let Some(at_ns) = world.next_packet(&mut packet) {
+        if count == 0 {
+            written.first_ns = at_ns;
+        }
+        count += 1;
+        written.last_ns = at_ns;
+        written.file_octets += 16 + packet.octets().len() as u64;
+        out.write_all(&record_header(at_ns, packet.octets().len()))?;
+        out.write_all(packet.octets())?;
+        drain(&mut world, truth.as_mut())?;
+        if count % PROGRESS_PACKETS == 0 {
+            progress(world.totals().calls, settings.calls);
+        }
+    }
+    drain(&mut world, truth.as_mut())?;
+    progress(world.totals().calls, settings.calls);
+    if let Some(mut truth) = truth {
+        truth.flush()?;
+    }
+    out.flush()?;
+    Ok(Written { totals: *world.totals(), ..written })
+}
+
+/// Writes the records of what is over.
+fn drain(world: &mut World, mut truth: Option<&mut impl Write>) -> io::Result<()> {
+    while let Some(record) = world.next_truth() {
+        if let Some(out) = truth.as_mut() {
+            write_line(out, &record)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_line(out: &mut impl Write, record: &Truth) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, record)?;
+    out.write_all(b"\n")
+}
+
+/// Version 2.4, snap length 262,144, link type 1 (Ethernet), little endian.
+fn file_header() -> [u8; 24] {
+    let mut h = [0; 24];
+    h[..4].copy_from_slice(&0xa1b2_3c4d_u32.to_le_bytes());
+    h[4..8].copy_from_slice(&[2, 0, 4, 0]);
+    h[16..20].copy_from_slice(&262_144u32.to_le_bytes());
+    h[20] = 1;
+    h
+}
+
+#[inline]
+fn record_header(at_ns: i64, octets: usize) -> [u8; 16] {
+    let mut h = [0; 16];
+    h[..4].copy_from_slice(&((at_ns / 1_000_000_000) as u32).to_le_bytes());
+    h[4..8].copy_from_slice(&((at_ns % 1_000_000_000) as u32).to_le_bytes());
+    h[8..12].copy_from_slice(&(octets as u32).to_le_bytes());
+    h[12..].copy_from_slice(&(octets as u32).to_le_bytes());
+    h
+}

@@ -1,0 +1,295 @@
+//! What is going to happen in a call: drawn before it begins, so that the rest follows without chance deciding twice.
+
+use crate::codec::Codec;
+use crate::faults::{Kind, Planted, Variant};
+use crate::impair::{Impairment, Loss};
+use crate::random::Random;
+use crate::scene::{Cast, Party};
+use crate::sdp::Mode;
+use crate::settings::Settings;
+
+const SECOND: f64 = 1e9;
+
+/// How a call ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Answered, then BYE.
+    Answered,
+    /// Answered; no BYE is ever seen.
+    Open,
+    Cancelled,
+    /// This final response.
+    Rejected(u16),
+    /// Challenged, and the caller gives up.
+    Challenged,
+    /// 302, and the caller gives up.
+    Redirected,
+    /// 180 is the last that is seen.
+    Rings,
+    /// Not even 100.
+    Silence,
+}
+
+/// Hold: from when after the answer, for how long, by whom, and whether there is music.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hold {
+    pub after_ns: i64,
+    pub for_ns: i64,
+    pub by: Party,
+    pub music: bool,
+}
+
+/// The course of a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Plot {
+    pub planted: Option<Planted>,
+    pub cast: Cast,
+    pub ending: Ending,
+    pub challenge: Option<u16>,
+    /// A first try that fails with this; the second goes on.
+    pub first_try: Option<u16>,
+    pub forked: bool,
+    pub reliable: bool,
+    pub early_media: bool,
+    pub compact: bool,
+    pub large: bool,
+    pub mux: bool,
+    pub discontinuous: bool,
+    pub pdd_ns: i64,
+    pub ring_ns: i64,
+    pub talk_ns: i64,
+    pub hangup: Party,
+    pub ack: bool,
+    /// Whether the same message comes again: INVITE, 200, BYE, how often.
+    pub repeats: [u8; 3],
+    /// INVITE comes again and again at this distance.
+    pub storm_ns: Option<i64>,
+    pub hold: Option<Hold>,
+    pub update: bool,
+    pub refer: bool,
+    pub info: bool,
+    pub refresh: bool,
+    /// Another codec by re-INVITE, with the one before kept as second choice.
+    pub renegotiated: bool,
+    /// Another of the agreed codecs without a word.
+    pub switched: bool,
+    pub new_ssrc: bool,
+    pub digits: u8,
+    pub mode: Mode,
+    pub fax: bool,
+    /// Caller, callee: sends nothing although it should.
+    pub silent: [bool; 2],
+    /// A payload type nobody named, from the callee.
+    pub strange: bool,
+    /// The callee numbers payload types its own way.
+    pub own_map: bool,
+    /// The first stream of the caller lives a second.
+    pub short_first: bool,
+    pub impairments: [Impairment; 2],
+}
+
+impl Plot {
+    /// Draws a call; what is planted is as the kind demands and the rest of it is plain.
+    pub fn draw(settings: &Settings, planted: Option<Planted>, random: &mut Random) -> Self {
+        let mut plot = Plot::plain(settings, random);
+        match planted {
+            None => plot.vary(settings, random),
+            Some(planted) => plot.plant(planted, random),
+        }
+        // A message is not repeated by who knows that it arrived.
+        if plot.cast.tcp {
+            plot.repeats = [0; 3];
+        }
+        plot
+    }
+
+    fn plain(s: &Settings, random: &mut Random) -> Self {
+        let d = &s.duration;
+        let talk = random.exponential(d.mean_s).clamp(d.min_s, d.max_s);
+        Plot {
+            planted: None,
+            cast: Cast::default(),
+            ending: Ending::Answered,
+            challenge: None,
+            first_try: None,
+            forked: false,
+            reliable: false,
+            early_media: false,
+            compact: false,
+            large: false,
+            mux: random.chance(s.rtcp_mux),
+            discontinuous: false,
+            pdd_ns: (random.uniform(0.15, 2.5) * SECOND) as i64,
+            ring_ns: (random.uniform(1.0, 9.0) * SECOND) as i64,
+            talk_ns: (talk * SECOND) as i64,
+            hangup: if random.chance(0.6) { Party::Caller } else { Party::Callee },
+            ack: true,
+            repeats: [0; 3],
+            storm_ns: None,
+            hold: None,
+            update: false,
+            refer: false,
+            info: false,
+            refresh: false,
+            renegotiated: false,
+            switched: false,
+            new_ssrc: false,
+            digits: 0,
+            mode: Mode::SendRecv,
+            fax: false,
+            silent: [false; 2],
+            strange: false,
+            own_map: false,
+            short_first: false,
+            impairments: [(); 2].map(|()| Impairment::draw(&s.impairments, random)),
+        }
+    }
+
+    /// The variety of calls with which nothing is wrong.
+    fn vary(&mut self, s: &Settings, random: &mut Random) {
+        self.cast = Cast {
+            ipv6: random.chance(s.ipv6),
+            nat: random.chance(s.nat),
+            proxied: random.chance(s.proxy),
+            tcp: random.chance(s.tcp),
+        };
+        self.cast.nat &= !self.cast.ipv6;
+        self.large = !self.cast.tcp && random.chance(s.fragments);
+        self.discontinuous = random.chance(s.dtx);
+        self.digits = if random.chance(s.dtmf) { random.between(1, 6) as u8 } else { 0 };
+        if !random.chance(s.answer_ratio) {
+            self.ending = unanswered(random);
+        }
+        self.challenge = random.chance(2.0 * s.variety).then(|| random.pick(&[401, 407]));
+        self.first_try = random.chance(s.variety / 4.0).then_some(302);
+        self.forked = random.chance(s.variety / 2.0);
+        self.reliable = random.chance(s.variety);
+        self.early_media = random.chance(s.variety);
+        self.compact = random.chance(s.variety / 3.0);
+        self.own_map = random.chance(s.variety);
+        self.update = random.chance(s.variety / 2.0);
+        self.refer = random.chance(s.variety / 3.0);
+        self.info = random.chance(s.variety / 2.0);
+        self.refresh = random.chance(s.variety / 2.0);
+        self.renegotiated = random.chance(s.variety / 2.0);
+        self.new_ssrc = !self.renegotiated && random.chance(s.variety / 2.0);
+        self.repeats = [(); 3].map(|()| u8::from(random.chance(s.variety / 3.0)));
+        if random.chance(s.variety) && self.talk_ns > 20_000_000_000 {
+            self.hold = Some(hold(self.talk_ns, random));
+        }
+        if self.ending == Ending::Answered && random.chance(s.variety / 10.0) {
+            self.ending = Ending::Open;
+        }
+    }
+
+    fn plant(&mut self, planted: Planted, random: &mut Random) {
+        self.planted = Some(planted);
+        let seconds = |random: &mut Random, low, high| (random.uniform(low, high) * SECOND) as i64;
+        let clean = Impairment::default();
+        match (planted.kind, planted.variant) {
+            (Kind::Loss | Kind::Jitter, _) => {
+                self.talk_ns = self.talk_ns.max(seconds(random, 25.0, 40.0));
+                self.impairments = [clean; 2];
+                self.spoil(planted, random);
+            }
+            (Kind::OneWayAudio | Kind::NoAudio | Kind::CodecMismatch, _) => self.plant_media(planted, random),
+            (Kind::EarlyHangup, Variant::CancelledQuickly) => {
+                (self.ending, self.ring_ns) = (Ending::Cancelled, seconds(random, 0.3, 1.5));
+            }
+            (Kind::EarlyHangup, _) if planted.near_miss => self.talk_ns = seconds(random, 4.0, 10.0),
+            (Kind::EarlyHangup, _) => self.talk_ns = seconds(random, 0.5, 2.5),
+            (Kind::MissingAck, Variant::NoAck) => {
+                (self.ack, self.hangup, self.talk_ns) = (false, Party::Callee, 32_000_000_000);
+                self.repeats[1] = 10;
+            }
+            (Kind::MissingAck, _) => self.repeats[1] = 1,
+            (Kind::RetransmissionStorm, Variant::Bye) => self.repeats[2] = 10,
+            (Kind::RetransmissionStorm, Variant::Invite) => {
+                self.repeats[0] = random.between(11, 19) as u8;
+                self.storm_ns = Some(random.between(60_000_000, 150_000_000));
+            }
+            (Kind::RetransmissionStorm | Kind::NoResponse, Variant::OneRepeat) => self.repeats[0] = 1,
+            (Kind::NoResponse, _) => (self.ending, self.repeats[0]) = (Ending::Silence, 6),
+            (_, Variant::Code(code)) => self.ending = Ending::Rejected(code),
+            (_, Variant::RetriedElsewhere) => self.first_try = Some(503),
+            (Kind::SlowSetup, _) if planted.near_miss => self.pdd_ns = seconds(random, 4.5, 5.5),
+            (Kind::SlowSetup, _) => self.pdd_ns = seconds(random, 9.0, 15.0),
+            _ => {}
+        }
+    }
+
+    fn plant_media(&mut self, planted: Planted, random: &mut Random) {
+        match planted.variant {
+            Variant::NatPrivateSdp => (self.cast.nat, self.silent[1]) = (true, true),
+            Variant::SilentSide => self.silent[random.below(2) as usize] = true,
+            Variant::NatThatWorks => self.cast.nat = true,
+            Variant::Hold => {
+                self.talk_ns = self.talk_ns.max(40_000_000_000);
+                self.hold = Some(hold(self.talk_ns, random));
+            }
+            Variant::Announcement => self.mode = Mode::SendOnly,
+            Variant::Inactive => self.mode = Mode::Inactive,
+            Variant::Fax => self.fax = true,
+            Variant::NoPackets => self.silent = [true, true],
+            Variant::StrangePayloadType => self.strange = true,
+            Variant::TypesByDirection => (self.own_map, self.digits) = (true, 4),
+            Variant::AgreedChange => self.switched = true,
+            Variant::EarlyMediaOnly => {
+                self.early_media = true;
+                self.ring_ns = self.ring_ns.max(6_000_000_000);
+                self.ending = if random.chance(0.5) { Ending::Cancelled } else { Ending::Rejected(480) };
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes the network what the fault demands, in one direction or, for near misses, in both.
+    fn spoil(&mut self, planted: Planted, random: &mut Random) {
+        let side = random.below(2) as usize;
+        let one = &mut self.impairments[side];
+        match planted.variant {
+            Variant::Random => one.loss = Loss::Independent(random.uniform(0.06, 0.12)),
+            Variant::Bursty => one.loss = Loss::bursts(random.uniform(0.10, 0.15), random.uniform(2.0, 4.0)),
+            Variant::Queue => (one.jitter_ms, one.queue) = (random.uniform(90.0, 140.0), random.chance(0.5)),
+            Variant::Light if planted.kind == Kind::Loss => one.loss = Loss::Every(200),
+            Variant::Light => (one.jitter_ms, one.queue) = (12.0, true),
+            Variant::Discontinuous => self.discontinuous = true,
+            Variant::ShortStream => {
+                (self.short_first, self.new_ssrc) = (true, true);
+            }
+            _ => {}
+        }
+    }
+
+    /// Another codec of the same clock.
+    pub fn other_codec(codec: Codec) -> Option<Codec> {
+        match codec {
+            Codec::Pcma => Some(Codec::Pcmu),
+            Codec::Pcmu | Codec::G722 | Codec::G729 => Some(Codec::Pcma),
+            Codec::Opus | Codec::AmrWb => None,
+        }
+    }
+}
+
+/// The endings of calls that are not answered and with which nothing is wrong.
+fn unanswered(random: &mut Random) -> Ending {
+    match random.below(100) {
+        0..35 => Ending::Cancelled,
+        35..60 => Ending::Rejected(486),
+        60..80 => Ending::Rejected(480),
+        80..84 => Ending::Rejected(600),
+        84..90 => Ending::Challenged,
+        90..96 => Ending::Redirected,
+        _ => Ending::Rings,
+    }
+}
+
+/// Somewhere in the middle third or so of a call.
+fn hold(talk_ns: i64, random: &mut Random) -> Hold {
+    Hold {
+        after_ns: talk_ns / 5 + random.below(talk_ns as u64 / 10) as i64,
+        for_ns: talk_ns / 4 + random.below(talk_ns as u64 / 10) as i64,
+        by: random.pick(&[Party::Caller, Party::Callee]),
+        music: random.chance(0.5),
+    }
+}

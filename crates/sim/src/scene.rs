@@ -1,0 +1,213 @@
+//! Who takes part in a call: hosts, numbers, identifiers, addresses. Follows from the call's number and the seed alone.
+
+use crate::codec::Codec;
+use crate::random::Random;
+use crate::settings::Settings;
+use trunkline_wire::{Address, Endpoint};
+
+/// A host of the signalling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Party {
+    Caller = 0,
+    Proxy = 1,
+    Callee = 2,
+}
+
+impl Party {
+    /// The other end.
+    pub fn other(self) -> Party {
+        if self == Party::Caller { Party::Callee } else { Party::Caller }
+    }
+
+    /// 0 for the caller, 1 for the callee.
+    pub fn side(self) -> usize {
+        usize::from(self == Party::Callee)
+    }
+}
+
+/// A host, as it is seen and as it says it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    /// Where its signalling is seen.
+    pub seen: Endpoint,
+    /// What it writes into Via and Contact: its private address behind a NAT.
+    pub told: Endpoint,
+    /// Where its media is seen.
+    pub media_seen: Endpoint,
+    /// What it writes into SDP.
+    pub media_told: Endpoint,
+    /// User-Agent or Server.
+    pub agent: &'static str,
+    /// Which payload types it numbers dynamic codecs with.
+    pub map: u8,
+}
+
+/// The parts of a call that do not change while it goes on.
+#[derive(Clone, Debug)]
+pub(crate) struct Scene {
+    pub call_id: String,
+    /// User parts of From and To.
+    pub users: [String; 2],
+    pub domain: &'static str,
+    pub tags: [u32; 2],
+    pub nonce: u64,
+    /// Caller, proxy, callee.
+    pub hosts: [Host; 3],
+    pub proxied: bool,
+    pub tcp: bool,
+    /// Header fields by their short names (RFC 3261 section 7.3.3).
+    pub compact: bool,
+    pub codec: Codec,
+    pub ptime_ms: u8,
+    pub mux: bool,
+    pub discontinuous: bool,
+    /// Caller to tap, tap to callee.
+    pub path_ns: [i64; 2],
+    /// Of the caller's and the callee's stream.
+    pub ssrcs: [u32; 2],
+}
+
+const AGENTS: [&str; 6] = [
+    "Yealink SIP-T46S 66.85.0.5",
+    "PolycomVVX-VVX_411-UA/5.9.5.0614",
+    "Grandstream GXP2170 1.0.11.64",
+    "Linphone/5.2.4 (belle-sip/5.3.0)",
+    "Cisco-CP8841/12.8.1",
+    "Z 5.6.4 v2.10.20.4",
+];
+const EXCHANGE: &str = "Trunkline-Sim exchange 1.0";
+const GATEWAY: &str = "Trunkline-Sim gateway 1.0";
+
+/// What is drawn beforehand and decides who takes part.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cast {
+    pub ipv6: bool,
+    pub nat: bool,
+    pub proxied: bool,
+    pub tcp: bool,
+}
+
+impl Scene {
+    /// The scene of the `number`th call.
+    pub fn draw(settings: &Settings, number: u64, cast: Cast, random: &mut Random) -> Self {
+        let subscribers = u64::from(settings.subscribers);
+        let caller = random.below(subscribers);
+        let callee = (caller + 1 + random.below(subscribers - 1)) % subscribers;
+        let trunk = random.below(u64::from(settings.trunks));
+        // Out through a trunk, in from one, or inside; behind a NAT there are only subscribers.
+        let way = if cast.nat { random.below(2) * 2 } else { random.below(3) };
+        let port = |base: u16, n: u64| base + 2 * (n % 8192) as u16;
+        let phone = |who: u64| Host {
+            agent: AGENTS[(who % AGENTS.len() as u64) as usize],
+            ..host(subscriber_address(who, cast.ipv6), 5060, port(16_384, number))
+        };
+        let gateway = || Host {
+            agent: GATEWAY,
+            ..host(trunk_address(trunk, number / 8192 % 8, cast.ipv6), 5060, port(32_768, number))
+        };
+        let exchange = || Host {
+            agent: EXCHANGE,
+            ..host(exchange_address(10 + number / 8192 % 8, cast.ipv6), 5060, port(32_768, number))
+        };
+        let (mut a, b) = match way {
+            0 if cast.proxied => (phone(caller), gateway()),
+            1 if cast.proxied => (gateway(), phone(callee)),
+            1 => (gateway(), exchange()),
+            2 if cast.proxied => (phone(caller), phone(callee)),
+            _ => (phone(caller), exchange()),
+        };
+        if cast.nat {
+            hide(&mut a, random);
+        }
+        let proxy = Host { agent: EXCHANGE, ..host(exchange_address(5, cast.ipv6), 5060, 0) };
+        let outside =
+            |random: &mut Random| format!("+{}{:09}", random.pick(&[33, 44, 49, 31, 41]), random.below(1_000_000_000));
+        let users = match way {
+            0 => [number_of(caller), outside(random)],
+            1 => [outside(random), number_of(callee)],
+            _ => [number_of(caller), number_of(callee)],
+        };
+        let codec = pick_codec(settings, random);
+        Scene {
+            call_id: format!("{:016x}-{number}@{}", random.bits(), a.told.address),
+            users,
+            domain: "sip.trunkline.example",
+            tags: [random.bits() as u32, random.bits() as u32],
+            nonce: random.bits(),
+            hosts: [a, proxy, b],
+            proxied: cast.proxied,
+            tcp: cast.tcp,
+            compact: false,
+            codec,
+            ptime_ms: codec.whole_ptime(random.pick(&settings.ptimes_ms)),
+            mux: false,
+            discontinuous: false,
+            path_ns: [random.between(1_000_000, 40_000_000), random.between(500_000, 15_000_000)],
+            ssrcs: [random.bits() as u32, random.bits() as u32],
+        }
+    }
+
+    /// A host by its part.
+    pub fn host(&self, party: Party) -> &Host {
+        &self.hosts[party as usize]
+    }
+}
+
+fn pick_codec(settings: &Settings, random: &mut Random) -> Codec {
+    let total: f64 = settings.codecs.iter().map(|w| w.weight).sum();
+    let mut left = random.uniform(0.0, total);
+    for weighted in &settings.codecs {
+        left -= weighted.weight;
+        if left < 0.0 {
+            return weighted.codec;
+        }
+    }
+    settings.codecs.first().map_or(Codec::Pcma, |w| w.codec)
+}
+
+/// A host that is what it says.
+fn host(address: Address, port: u16, media_port: u16) -> Host {
+    let (seen, media) = (Endpoint::new(address, port), Endpoint::new(address, media_port));
+    Host { seen, told: seen, media_seen: media, media_told: media, agent: "", map: 0 }
+}
+
+/// Puts a NAT before a host: what it says of itself is private, what is seen is the NAT's.
+fn hide(host: &mut Host, random: &mut Random) {
+    let inside = Address::v4([192, 168, random.below(4) as u8, 20 + random.below(200) as u8]);
+    host.told = Endpoint::new(inside, 5060);
+    host.media_told = Endpoint::new(inside, host.media_seen.port);
+    host.seen.port = 40_000 + random.below(20_000) as u16;
+    // The NAT maps media elsewhere, out of the way of all ports that are told.
+    host.media_seen.port += 32_768;
+}
+
+/// The telephone number of a subscriber. +44 20 7946 0000.. is kept for stories by Ofcom.
+fn number_of(subscriber: u64) -> String {
+    format!("+4420{}", 79_460_000 + subscriber)
+}
+
+/// Subscribers are in 198.18.0.0/15 (RFC 2544), from 198.18.1.0 on, or in 2001:db8:1::/64.
+fn subscriber_address(subscriber: u64, ipv6: bool) -> Address {
+    let n = 256 + (subscriber % 100_000) as u32;
+    if ipv6 {
+        return v6(1, n);
+    }
+    let [_, high, mid, low] = n.to_be_bytes();
+    Address::v4([198, 18 + high, mid, low])
+}
+
+/// Gateways of other operators are in 203.0.113.0/24 and 2001:db8:2::/64; each has several addresses.
+fn trunk_address(trunk: u64, board: u64, ipv6: bool) -> Address {
+    let n = (trunk + board * 25) % 250 + 1;
+    if ipv6 { v6(2, n as u32) } else { Address::v4([203, 0, 113, n as u8]) }
+}
+
+/// The operator's own hosts are in 192.0.2.0/24 and 2001:db8::/64.
+fn exchange_address(n: u64, ipv6: bool) -> Address {
+    if ipv6 { v6(0, n as u32) } else { Address::v4([192, 0, 2, n as u8]) }
+}
+
+fn v6(subnet: u8, n: u32) -> Address {
+    let [a, b, c, d] = n.to_be_bytes();
+    Address::v6([0x20, 0x01, 0x0d, 0xb8, 0, subnet, 0, 0, 0, 0, 0, 0, a, b, c, d])
+}

@@ -1,0 +1,459 @@
+//! The script of a call: its messages and when they pass the tap, and the streams that follow from them.
+
+use crate::codec::Codec;
+use crate::plot::{Ending, Plot};
+use crate::random::Random;
+use crate::scene::{Party, Scene};
+use crate::sdp::{Mode, Sdp};
+use crate::sip::{Extra, Method, Step};
+
+const MS: i64 = 1_000_000;
+/// RFC 3261 section 17.1.1.1.
+const T1: i64 = 500 * MS;
+const T2: i64 = 4_000 * MS;
+
+/// When media flows, as the signalling has it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Media {
+    /// From and to, of the caller and of the callee; none: never.
+    pub spans: [Option<(i64, i64)>; 2],
+    pub pauses: [Vec<(i64, i64)>; 2],
+    /// From when on another codec is sent.
+    pub change: Option<(Codec, [i64; 2])>,
+    /// When the call was answered.
+    pub answer_ns: Option<i64>,
+}
+
+/// Writes a script message by message.
+pub(crate) struct Scribe<'a> {
+    scene: &'a Scene,
+    random: &'a mut Random,
+    steps: Vec<Step>,
+    /// When the last message passed the tap.
+    pub now: i64,
+    cseq: [u32; 2],
+    branch: u16,
+    fork: u8,
+}
+
+impl<'a> Scribe<'a> {
+    pub fn new(scene: &'a Scene, random: &'a mut Random, start_ns: i64) -> Self {
+        Scribe { scene, random, steps: Vec::with_capacity(16), now: start_ns, cseq: [0; 2], branch: 0, fork: 0 }
+    }
+
+    /// The messages in time order.
+    pub fn finish(mut self) -> Vec<Step> {
+        self.steps.sort_by_key(|s| s.at_ns);
+        self.steps
+    }
+
+    /// Lets time pass.
+    pub fn wait(&mut self, ns: i64) {
+        self.now += ns;
+    }
+
+    /// What follows is outside any dialog again: To has no tag.
+    pub fn leave_dialog(&mut self) {
+        self.fork = 0;
+    }
+
+    /// A new request of a party; passes the tap (or the hops) now.
+    pub fn request(&mut self, asker: Party, method: Method, extra: Extra) -> Step {
+        self.branch += 1;
+        let cseq = &mut self.cseq[asker.side()];
+        *cseq += 1;
+        let step = Step {
+            at_ns: self.now,
+            from: asker,
+            to: asker.other(),
+            method,
+            status: 0,
+            cseq: *cseq,
+            branch: self.branch,
+            asker,
+            fork: self.fork,
+            hop: 0,
+            repeats: false,
+            extra,
+        };
+        self.send(step);
+        step
+    }
+
+    /// The answer to a request, after a while.
+    pub fn respond(&mut self, request: &Step, status: u16, extra: Extra) -> Step {
+        self.turn(request.asker.other());
+        let fork = if status == 100 { request.fork } else { self.fork.max(1) };
+        let (from, to) = (request.asker.other(), request.asker);
+        let step = Step { at_ns: self.now, from, to, status, fork, extra, ..*request };
+        self.send(step);
+        step
+    }
+
+    /// The same message again at another time.
+    pub fn repeat(&mut self, step: &Step, at_ns: i64) {
+        let now = self.now;
+        self.now = at_ns;
+        self.send(Step { repeats: true, ..*step });
+        self.now = now;
+    }
+
+    /// The ACK of a 2xx: a transaction of its own with the number of its INVITE (RFC 3261 section 13.2.2.4).
+    fn acknowledge(&mut self, invite: &Step) {
+        self.turn(invite.asker);
+        self.branch += 1;
+        let ack = Step { method: Method::Ack, branch: self.branch, fork: self.fork, extra: Extra::None, ..*invite };
+        self.send(ack);
+    }
+
+    /// A request and its answer.
+    pub fn transaction(&mut self, asker: Party, method: Method, ask: Extra, status: u16, answer: Extra) {
+        let request = self.request(asker, method, ask);
+        self.respond(&request, status, answer);
+    }
+
+    /// The time a message needs to a party and its answer back to the tap.
+    fn turn(&mut self, party: Party) {
+        self.now += 2 * self.scene.path_ns[party.side()] + self.random.between(300_000, 3 * MS);
+    }
+
+    /// Puts a message on its hops; responses take them in reverse.
+    fn send(&mut self, step: Step) {
+        if !self.scene.proxied {
+            self.steps.push(Step { at_ns: self.now, ..step });
+            return;
+        }
+        let first = u8::from(step.status > 0);
+        if step.status == 100 {
+            // The proxy answers 100 itself, sooner, and passes none on.
+            self.steps.push(Step { at_ns: self.now - 200_000, from: Party::Proxy, ..step });
+        }
+        self.steps.push(Step { at_ns: self.now, to: Party::Proxy, hop: first, ..step });
+        if step.status == 100 {
+            return;
+        }
+        self.now += self.random.between(200_000, 900_000);
+        self.steps.push(Step { at_ns: self.now, from: Party::Proxy, hop: 1 - first, ..step });
+    }
+}
+
+/// The script and the media of a call.
+pub(crate) fn call(scene: &Scene, plot: &Plot, random: &mut Random, start_ns: i64) -> (Vec<Step>, Media) {
+    let mut story = Story {
+        scribe: Scribe::new(scene, random, start_ns),
+        scene,
+        plot,
+        media: Media::default(),
+        version: [0; 2],
+        codecs: offered(scene, plot),
+    };
+    story.tell();
+    let Story { scribe, mut media, .. } = story;
+    for side in 0..2 {
+        if plot.silent[side] {
+            media.spans[side] = None;
+        }
+    }
+    (scribe.finish(), media)
+}
+
+/// What the caller can: its codec first; both G.711 where the fault needs a second one that is agreed.
+fn offered(scene: &Scene, plot: &Plot) -> [Option<Codec>; 3] {
+    let second = Plot::other_codec(scene.codec).filter(|_| !plot.strange);
+    [Some(scene.codec), second, None]
+}
+
+struct Story<'a> {
+    scribe: Scribe<'a>,
+    scene: &'a Scene,
+    plot: &'a Plot,
+    media: Media,
+    version: [u8; 2],
+    codecs: [Option<Codec>; 3],
+}
+
+impl Story<'_> {
+    fn tell(&mut self) {
+        let Some(invite) = self.set_up() else { return };
+        match self.plot.ending {
+            Ending::Answered | Ending::Open => self.answer(&invite),
+            Ending::Rejected(status) => {
+                if matches!(status, 480 | 600 | 603) {
+                    self.ring(&invite);
+                    self.scribe.wait(self.plot.ring_ns);
+                }
+                self.reject(&invite, status, Extra::None);
+                self.stop_early_media();
+            }
+            Ending::Cancelled => self.cancel(&invite),
+            Ending::Rings => {
+                self.ring(&invite);
+                self.scribe.wait(self.plot.ring_ns);
+                self.stop_early_media();
+            }
+            Ending::Challenged | Ending::Redirected | Ending::Silence => {}
+        }
+    }
+
+    /// INVITE and what precedes ringing; none if that was all.
+    fn set_up(&mut self) -> Option<Step> {
+        let offer = self.sdp(Party::Caller, self.plot.mode);
+        let mut invite = self.invite(Extra::Sdp(offer));
+        match self.plot.ending {
+            Ending::Silence => return None,
+            Ending::Challenged => {
+                let status = self.plot.challenge.unwrap_or(401);
+                self.reject(&invite, status, Extra::Challenge);
+                return None;
+            }
+            Ending::Redirected => {
+                self.reject(&invite, 302, Extra::MovedTo);
+                return None;
+            }
+            _ => {}
+        }
+        if let Some(status) = self.plot.challenge {
+            self.reject(&invite, status, Extra::Challenge);
+            invite = self.again(Extra::Credentials(status, Some(offer)));
+        }
+        if let Some(status) = self.plot.first_try {
+            self.scribe.respond(&invite, 100, Extra::None);
+            self.reject(&invite, status, if status == 302 { Extra::MovedTo } else { Extra::None });
+            invite = self.again(Extra::Sdp(offer));
+        }
+        self.scribe.respond(&invite, 100, Extra::None);
+        Some(invite)
+    }
+
+    /// The first INVITE with its repetitions.
+    fn invite(&mut self, extra: Extra) -> Step {
+        let invite = self.scribe.request(Party::Caller, Method::Invite, extra);
+        let last = self.repeat(&invite, self.plot.repeats[0], self.plot.storm_ns);
+        // A storm and a timer pass before anything is answered; the answer to a lost message comes after its repetition.
+        self.scribe.now = self.scribe.now.max(last);
+        invite
+    }
+
+    /// Another try of the same call.
+    fn again(&mut self, extra: Extra) -> Step {
+        self.scribe.fork = 0;
+        self.scribe.turn(Party::Caller);
+        self.scribe.request(Party::Caller, Method::Invite, extra)
+    }
+
+    /// Repeats a message by the timers of RFC 3261 section 17.1 or at a fixed distance; when the last one was.
+    fn repeat(&mut self, step: &Step, times: u8, every: Option<i64>) -> i64 {
+        let (mut at_ns, mut distance) = (step.at_ns, T1);
+        for _ in 0..times {
+            at_ns += every.unwrap_or(distance);
+            // INVITE doubles without end, all else up to T2.
+            distance =
+                if step.method == Method::Invite && step.status == 0 { distance * 2 } else { T2.min(distance * 2) };
+            self.scribe.repeat(step, at_ns);
+        }
+        at_ns
+    }
+
+    fn reject(&mut self, invite: &Step, status: u16, extra: Extra) {
+        self.scribe.fork = 1;
+        self.scribe.respond(invite, status, extra);
+        self.scribe.turn(Party::Caller);
+        self.ack_failure(invite);
+    }
+
+    /// RFC 3261 section 17.1.1.3: the ACK of a failure belongs to the INVITE's transaction.
+    fn ack_failure(&mut self, invite: &Step) {
+        let at_ns = self.scribe.now;
+        let ack = Step { at_ns, method: Method::Ack, fork: 1, extra: Extra::OfFailure, ..*invite };
+        self.scribe.send(ack);
+    }
+
+    /// 180 or 183, of several callees if it forks, reliable if so.
+    fn ring(&mut self, invite: &Step) {
+        self.scribe.wait(self.plot.pdd_ns);
+        if self.plot.forked {
+            self.scribe.fork = 1;
+            self.scribe.respond(invite, 180, Extra::None);
+        }
+        self.scribe.fork = 1 + u8::from(self.plot.forked);
+        let description = self.plot.early_media.then(|| self.answer_sdp());
+        let status = if self.plot.early_media { 183 } else { 180 };
+        let extra = match description {
+            _ if self.plot.reliable => Extra::Reliable(1, description),
+            Some(sdp) => Extra::Sdp(sdp),
+            None => Extra::None,
+        };
+        self.scribe.respond(invite, status, extra);
+        if self.plot.early_media {
+            self.media.spans[1] = Some((self.scribe.now + 20 * MS, i64::MAX));
+        }
+        if self.plot.reliable {
+            self.scribe.turn(Party::Caller);
+            let acknowledges = Extra::Acknowledges(1, invite.cseq);
+            self.scribe.transaction(Party::Caller, Method::Prack, acknowledges, 200, Extra::None);
+        }
+    }
+
+    fn cancel(&mut self, invite: &Step) {
+        self.ring(invite);
+        self.scribe.wait(self.plot.ring_ns);
+        // RFC 3261 section 9.1: CANCEL has the branch and the number of its INVITE.
+        let at_ns = self.scribe.now;
+        let cancel = Step { at_ns, method: Method::Cancel, fork: 0, extra: Extra::None, ..*invite };
+        self.scribe.send(cancel);
+        self.scribe.fork = 1;
+        self.scribe.respond(&cancel, 200, Extra::None);
+        self.scribe.fork = 1 + u8::from(self.plot.forked);
+        self.reject(invite, 487, Extra::None);
+        self.stop_early_media();
+    }
+
+    fn stop_early_media(&mut self) {
+        if let Some(span) = &mut self.media.spans[1] {
+            span.1 = self.scribe.now;
+        }
+    }
+
+    fn answer(&mut self, invite: &Step) {
+        self.ring(invite);
+        self.scribe.wait(self.plot.ring_ns);
+        // An offer that a reliable 183 answered is not answered again (RFC 6337 section 2.2); others repeat it.
+        let answered = self.plot.early_media && self.plot.reliable;
+        let sdp = if answered { Extra::None } else { Extra::Sdp(self.answer_sdp()) };
+        let ok = self.scribe.respond(invite, 200, sdp);
+        let answer_ns = self.scribe.now;
+        self.media.answer_ns = Some(answer_ns);
+        let last = self.repeat(&ok, self.plot.repeats[1], None);
+        if self.plot.ack {
+            // An ACK that was lost is sent again when the 200 comes again.
+            self.scribe.now = self.scribe.now.max(last);
+            self.scribe.acknowledge(invite);
+        }
+        let both = if self.plot.ack { self.scribe.now } else { answer_ns + 80 * MS };
+        self.begin_media(answer_ns, both);
+        let end = answer_ns + self.plot.talk_ns;
+        if self.plot.ack {
+            self.middle(answer_ns, end);
+        }
+        self.scribe.now = self.scribe.now.max(end);
+        self.end();
+    }
+
+    fn begin_media(&mut self, answer_ns: i64, ack_ns: i64) {
+        if self.plot.fax {
+            self.media.spans = [None, None];
+            return;
+        }
+        let mode = self.plot.mode;
+        let early = self.media.spans[1].map(|(from, _)| from);
+        self.media.spans[0] = mode.sends().then_some((ack_ns + 7 * MS, i64::MAX));
+        self.media.spans[1] = mode.answer().sends().then(|| (early.unwrap_or(answer_ns + 11 * MS), i64::MAX));
+    }
+
+    /// What happens while they talk, as far as there is time for it.
+    fn middle(&mut self, answer_ns: i64, end: i64) {
+        let talk = end - answer_ns;
+        if self.plot.info && self.there_is_time(1_000 * MS, end) {
+            self.scribe.turn(Party::Callee);
+            self.scribe.transaction(Party::Caller, Method::Info, Extra::Digit(b'5'), 200, Extra::None);
+        }
+        if self.plot.update && self.there_is_time(1_500 * MS, end) {
+            self.scribe.wait(500 * MS);
+            let sdp = self.sdp(Party::Callee, self.plot.mode.answer());
+            let answer = self.sdp(Party::Caller, self.plot.mode);
+            self.scribe.transaction(Party::Callee, Method::Update, Extra::Sdp(sdp), 200, Extra::Sdp(answer));
+        }
+        if let Some(hold) = self.plot.hold {
+            self.scribe.now = self.scribe.now.max(answer_ns + hold.after_ns);
+            let mode = if hold.music { Mode::SendOnly } else { Mode::Inactive };
+            let from = self.renegotiate(hold.by, mode);
+            self.scribe.now = self.scribe.now.max(from + hold.for_ns);
+            let to = self.renegotiate(hold.by, Mode::SendRecv);
+            self.media.pauses[hold.by.other().side()].push((from, to));
+            if !hold.music {
+                self.media.pauses[hold.by.side()].push((from, to));
+            }
+        }
+        let other = Plot::other_codec(self.scene.codec);
+        if let Some(codec) = other.filter(|_| self.plot.renegotiated && self.there_is_time(talk / 8 + 2_000 * MS, end))
+        {
+            self.scribe.wait(talk / 8);
+            self.codecs = [Some(codec), Some(self.scene.codec), None];
+            let at = self.renegotiate(Party::Caller, self.plot.mode);
+            self.media.change = Some((codec, [at + 20 * MS, at + 30 * MS]));
+        }
+        if let Some(codec) = other.filter(|_| self.plot.switched) {
+            let at = answer_ns + talk / 2;
+            self.media.change = Some((codec, [at, i64::MAX]));
+        }
+        self.late(end);
+    }
+
+    fn late(&mut self, end: i64) {
+        if self.plot.refresh && self.there_is_time(2_000 * MS, end) {
+            self.scribe.wait(700 * MS);
+            let sdp = self.sdp(Party::Caller, self.plot.mode);
+            let invite = self.scribe.request(Party::Caller, Method::Invite, Extra::Refresh(Some(sdp)));
+            self.scribe.respond(&invite, 100, Extra::None);
+            let answer = self.answer_sdp();
+            self.scribe.respond(&invite, 200, Extra::Refresh(Some(answer)));
+            self.scribe.acknowledge(&invite);
+        }
+        if self.plot.refer && self.there_is_time(3_000 * MS, end) {
+            self.scribe.wait(600 * MS);
+            self.scribe.transaction(Party::Caller, Method::Refer, Extra::ReferTo, 202, Extra::None);
+            for status in [100, 200] {
+                self.scribe.wait(100 * MS);
+                self.scribe.transaction(Party::Callee, Method::Notify, Extra::Progress(status), 200, Extra::None);
+            }
+        }
+    }
+
+    fn there_is_time(&self, ns: i64, end: i64) -> bool {
+        self.scribe.now + ns < end
+    }
+
+    /// re-INVITE, 200, ACK; when the 200 passed.
+    fn renegotiate(&mut self, by: Party, mode: Mode) -> i64 {
+        let offer = self.sdp(by, mode);
+        let invite = self.scribe.request(by, Method::Invite, Extra::Sdp(offer));
+        self.scribe.respond(&invite, 100, Extra::None);
+        let answer = self.sdp(by.other(), mode.answer());
+        self.scribe.respond(&invite, 200, Extra::Sdp(answer));
+        let at = self.scribe.now;
+        self.scribe.acknowledge(&invite);
+        at
+    }
+
+    /// BYE and what becomes of it; media stops when a side knows.
+    fn end(&mut self) {
+        let by = self.plot.hangup;
+        let bye_ns = self.scribe.now;
+        if self.plot.ending == Ending::Answered {
+            let bye = self.scribe.request(by, Method::Bye, Extra::None);
+            let last = self.repeat(&bye, self.plot.repeats[2], None);
+            self.scribe.now = self.scribe.now.max(last);
+            // A storm of BYE is never answered.
+            if self.plot.repeats[2] <= 1 {
+                self.scribe.respond(&bye, 200, Extra::None);
+            }
+        }
+        for (side, span) in self.media.spans.iter_mut().enumerate() {
+            let knows = if side == by.side() { 0 } else { 2 * self.scene.path_ns[side] };
+            if let Some(span) = span {
+                span.1 = bye_ns + knows;
+            }
+        }
+    }
+
+    fn answer_sdp(&mut self) -> Sdp {
+        self.sdp(Party::Callee, self.plot.mode.answer())
+    }
+
+    fn sdp(&mut self, of: Party, mode: Mode) -> Sdp {
+        let version = &mut self.version[of.side()];
+        *version += 1;
+        let large = self.plot.large && of == Party::Caller && *version == 1;
+        Sdp { mode, codecs: self.codecs, version: *version, fax: self.plot.fax, large }
+    }
+}

@@ -1,0 +1,126 @@
+//! Session descriptions (RFC 8866) of the world's subscribers.
+
+use crate::codec::{COMFORT_NOISE, Codec};
+use crate::scene::{Host, Scene};
+use std::io::Write;
+
+/// Which way media is meant to flow (RFC 3264 section 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum Mode {
+    #[default]
+    SendRecv,
+    SendOnly,
+    RecvOnly,
+    Inactive,
+}
+
+impl Mode {
+    /// The attribute.
+    fn name(self) -> &'static str {
+        ["sendrecv", "sendonly", "recvonly", "inactive"][self as usize]
+    }
+
+    /// What the answer to an offer of this mode says.
+    pub fn answer(self) -> Mode {
+        [Mode::SendRecv, Mode::RecvOnly, Mode::SendOnly, Mode::Inactive][self as usize]
+    }
+
+    /// Whether who says it sends.
+    pub fn sends(self) -> bool {
+        matches!(self, Mode::SendRecv | Mode::SendOnly)
+    }
+}
+
+/// A session description of one side, in brief.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sdp {
+    pub mode: Mode,
+    /// Codecs by preference.
+    pub codecs: [Option<Codec>; 3],
+    /// Version of the origin line: counts changes.
+    pub version: u8,
+    /// A fax over T.38 and no audio.
+    pub fax: bool,
+    /// With candidates of ICE, more than fit into one packet.
+    pub large: bool,
+}
+
+/// Writes the description of `host`.
+pub(crate) fn write(out: &mut Vec<u8>, scene: &Scene, host: &Host, sdp: &Sdp) {
+    let media = host.media_told;
+    let family = if media.address.is_v4() { "IP4" } else { "IP6" };
+    let session = u64::from(scene.ssrcs[0]) + 3_976_000_000;
+    // Writing to a vector does not fail.
+    let _ = write!(
+        out,
+        "v=0\r\no=- {session} {} IN {family} {address}\r\ns=-\r\nc=IN {family} {address}\r\nt=0 0\r\n",
+        session + u64::from(sdp.version),
+        address = media.address,
+    );
+    if sdp.fax {
+        let _ = write!(out, "m=image {} udptl t38\r\na=T38FaxVersion:0\r\na=T38MaxBitRate:14400\r\n", media.port);
+        return;
+    }
+    audio(out, scene, host, sdp);
+    if sdp.large {
+        candidates(out, host);
+    }
+}
+
+fn audio(out: &mut Vec<u8>, scene: &Scene, host: &Host, sdp: &Sdp) {
+    let codecs = || sdp.codecs.into_iter().flatten();
+    let clock = codecs().next().map_or(8000, Codec::clock_rate);
+    let event = codecs().next().map_or(101, |c| c.event_payload_type(host.map));
+    let comfort = scene.discontinuous && codecs().any(|c| matches!(c, Codec::Pcmu | Codec::Pcma | Codec::G722));
+    let _ = write!(out, "m=audio {} RTP/AVP", host.media_told.port);
+    for codec in codecs() {
+        let _ = write!(out, " {}", codec.payload_type(host.map));
+    }
+    if comfort {
+        let _ = write!(out, " {COMFORT_NOISE}");
+    }
+    let _ = write!(out, " {event}\r\n");
+    for codec in codecs() {
+        describe(out, codec, codec.payload_type(host.map));
+    }
+    if comfort {
+        let _ = write!(out, "a=rtpmap:{COMFORT_NOISE} CN/8000\r\n");
+    }
+    let _ = write!(out, "a=rtpmap:{event} telephone-event/{clock}\r\na=fmtp:{event} 0-16\r\n");
+    let _ = write!(out, "a=ptime:{}\r\na={}\r\n", scene.ptime_ms, sdp.mode.name());
+    if scene.mux {
+        out.extend_from_slice(b"a=rtcp-mux\r\n");
+    }
+}
+
+fn describe(out: &mut Vec<u8>, codec: Codec, payload_type: u8) {
+    let (name, rate) = (codec.name(), codec.clock_rate());
+    let _ = match codec {
+        // RFC 7587 section 7: always two channels; its parameters follow.
+        Codec::Opus => {
+            write!(out, "a=rtpmap:{payload_type} opus/48000/2\r\na=fmtp:{payload_type} useinbandfec=1;minptime=10\r\n")
+        }
+        Codec::AmrWb => {
+            write!(out, "a=rtpmap:{payload_type} AMR-WB/16000\r\na=fmtp:{payload_type} octet-align=1; mode-set=2\r\n")
+        }
+        Codec::G729 => write!(out, "a=rtpmap:{payload_type} G729/8000\r\na=fmtp:{payload_type} annexb=yes\r\n"),
+        _ => write!(out, "a=rtpmap:{payload_type} {name}/{rate}\r\n"),
+    };
+}
+
+/// Twelve candidates (RFC 8839 section 5.1), the first of which is the media address.
+fn candidates(out: &mut Vec<u8>, host: &Host) {
+    out.extend_from_slice(b"a=ice-ufrag:F7gI\r\na=ice-pwd:x9cml/YzichV2+XlhiMu8g\r\n");
+    for n in 0..12u32 {
+        let media = host.media_told;
+        let _ = write!(
+            out,
+            "a=candidate:{} {} UDP {} {} {} typ host\r\n",
+            n / 2 + 1,
+            n % 2 + 1,
+            2_130_706_431 - n * 256,
+            media.address,
+            u32::from(media.port) + n % 2 + n / 2 * 100
+        );
+    }
+}

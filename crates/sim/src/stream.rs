@@ -1,0 +1,405 @@
+//! One RTP stream: what its sender sends, what the network does to it, what arrives.
+
+use crate::codec::{Bank, COMFORT_NOISE, Codec};
+use crate::impair::{Impairment, Way};
+use crate::net::{Head, UDP, sum};
+use crate::random::Random;
+use crate::rtcp::{self, Report};
+use crate::settings::Tunnel;
+use crate::tally::Tally;
+use crate::truth::{Moment, StreamTruth, Who};
+use trunkline_wire::Endpoint;
+
+/// Packets of one stream on their way at most: two seconds of delay at 10 ms and their copies, and room.
+const PENDING_MAX: usize = 512;
+/// RTCP reports come this often.
+const RTCP_INTERVAL_NS: i64 = 5_000_000_000;
+/// A comfort-noise or silence frame every so many packet times of silence.
+const SILENCE_TICKS: u64 = 10;
+
+/// What a sender means to send.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    pub who: Who,
+    pub ssrc: u32,
+    pub from: Endpoint,
+    pub to: Endpoint,
+    /// RTCP goes to the port of RTP.
+    pub mux: bool,
+    pub rtcp: bool,
+    pub start_ns: i64,
+    pub stop_ns: i64,
+    /// When it does not send: hold.
+    pub pauses: Vec<(i64, i64)>,
+    pub codec: Codec,
+    pub ptime_ms: u8,
+    /// The mapping of payload types that the receiver's SDP has.
+    pub map: u8,
+    /// From when on another codec of the same clock is sent.
+    pub change: Option<(i64, Codec)>,
+    /// Digits and when they are pressed, by time.
+    pub digits: Vec<(i64, u8)>,
+    /// Silence is not sent.
+    pub discontinuous: bool,
+    pub impairment: Impairment,
+    /// Delay from the sender to the tap, and from the tap to the receiver.
+    pub path_ns: [i64; 2],
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Bank(u16),
+    Few([u8; 4], u8),
+}
+
+/// A packet that will arrive.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at_ns: i64,
+    sequence: u64,
+    timestamp: u32,
+    /// Marker bit and payload type.
+    kind: u8,
+    content: Content,
+}
+
+/// A stream that goes on.
+pub(crate) struct Stream {
+    pub spec: Spec,
+    head: Head,
+    rtcp_head: Head,
+    random: Random,
+    way: Way,
+    interval_ps: i64,
+    units: u32,
+    timestamp: u32,
+    tick: u64,
+    sequence: u64,
+    marker: bool,
+    pause: usize,
+    digit: usize,
+    /// The event that is going on: first tick, event code, its number.
+    event: Option<(u64, u8)>,
+    /// Discontinuous transmission: whether there is speech, and until which tick.
+    speech: (bool, u64),
+    /// By time, the next one last.
+    pending: Vec<Arrival>,
+    rtcp_ns: i64,
+    pub tally: Tally,
+    sent: u64,
+    sent_octets: u64,
+    octets: u64,
+    kinds: Vec<u8>,
+    dtmf: String,
+    heard: Option<u32>,
+    comfort_noise: u64,
+    /// The last sender report: middle of its NTP time, and when it passed the tap.
+    pub last_report: Option<(u32, i64)>,
+    /// Expected and received when its receiver last reported.
+    pub reported: (u64, u64),
+    pub reports_about: (u32, Option<i32>),
+    sender_reports: u32,
+}
+
+impl Stream {
+    pub fn new(spec: Spec, tunnel: Tunnel, random: &mut Random) -> Self {
+        let head = Head::new(tunnel, spec.from, spec.to, UDP, 46);
+        let control = |e: Endpoint| Endpoint::new(e.address, e.port + u16::from(!spec.mux));
+        let rtcp_head = Head::new(tunnel, control(spec.from), control(spec.to), UDP, 46);
+        let mut random = Random::new(random.bits());
+        let way = Way::new(spec.impairment, Random::new(random.bits()));
+        let ptime_ps = f64::from(spec.ptime_ms) * 1e9;
+        Stream {
+            interval_ps: (ptime_ps * (1.0 + spec.impairment.skew_ppm * 1e-6)) as i64,
+            units: spec.codec.clock_rate() / 1000 * u32::from(spec.ptime_ms),
+            timestamp: random.bits() as u32,
+            // One turn of 65,536 ahead, so that nothing is below zero.
+            sequence: 65_536 + random.below(65_536),
+            rtcp_ns: if spec.rtcp { spec.start_ns + RTCP_INTERVAL_NS / 2 } else { i64::MAX },
+            tally: Tally::new(spec.codec.clock_rate()),
+            speech: (true, 50),
+            marker: true,
+            tick: 0,
+            pause: 0,
+            digit: 0,
+            event: None,
+            pending: Vec::new(),
+            sent: 0,
+            sent_octets: 0,
+            octets: 0,
+            kinds: Vec::new(),
+            dtmf: String::new(),
+            heard: None,
+            comfort_noise: 0,
+            last_report: None,
+            reported: (0, 0),
+            reports_about: (0, None),
+            sender_reports: 0,
+            head,
+            rtcp_head,
+            random,
+            way,
+            spec,
+        }
+    }
+
+    /// When its next packet arrives; none when it is over.
+    pub fn next_ns(&mut self, bank: &Bank) -> Option<i64> {
+        self.prepare(bank);
+        let rtp = self.pending.last().map(|a| a.at_ns);
+        if self.rtcp_ns >= self.spec.stop_ns {
+            return rtp;
+        }
+        Some(rtp.map_or(self.rtcp_ns, |at| at.min(self.rtcp_ns)))
+    }
+
+    /// Whether what comes next is RTCP.
+    pub fn is_rtcp_next(&self) -> bool {
+        self.rtcp_ns < self.spec.stop_ns && self.pending.last().is_none_or(|a| a.at_ns >= self.rtcp_ns)
+    }
+
+    /// The next RTP packet, as it arrives.
+    #[inline]
+    pub fn emit(&mut self, out: &mut Vec<u8>, bank: &Bank) {
+        let Some(a) = self.pending.pop() else { return };
+        let mut header = [0x80, a.kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        header[2..4].copy_from_slice(&(a.sequence as u16).to_be_bytes());
+        header[4..8].copy_from_slice(&a.timestamp.to_be_bytes());
+        header[8..12].copy_from_slice(&self.spec.ssrc.to_be_bytes());
+        let few;
+        let (payload_sum, payload) = match a.content {
+            Content::Bank(index) => {
+                let (payload, octets) = bank.get(index);
+                (u32::from(payload.sum), octets)
+            }
+            Content::Few(octets, n) => {
+                few = octets;
+                (sum(&few[..usize::from(n)]), &few[..usize::from(n)])
+            }
+        };
+        // A copy made by the network has the identification of the original.
+        self.head.udp(out, a.sequence as u16, 12 + payload.len(), payload_sum + sum(&header));
+        out.extend_from_slice(&header);
+        out.extend_from_slice(payload);
+        self.octets += payload.len() as u64;
+        self.tally.arrived(a.at_ns, a.sequence, a.timestamp);
+        self.note(&a);
+    }
+
+    /// The next RTCP packet, with what its sender says about the stream that it receives.
+    pub fn emit_rtcp(&mut self, out: &mut Vec<u8>, about: Option<Report>) {
+        let at_ns = self.rtcp_ns;
+        self.rtcp_ns += RTCP_INTERVAL_NS;
+        let ntp = rtcp::ntp(at_ns - self.spec.path_ns[0]);
+        // The sender's clock runs fast or slow with its packets.
+        let elapsed_ps = (at_ns - self.spec.start_ns).max(0) as u128 * 1000;
+        let units = elapsed_ps * u128::from(self.units) / self.interval_ps as u128;
+        let timestamp = self.timestamp.wrapping_add(units as u32);
+        let sender =
+            rtcp::Sender { ssrc: self.spec.ssrc, ntp, timestamp, packets: self.sent, octets: self.sent_octets };
+        let payload = rtcp::compound(&sender, about);
+        self.rtcp_head.udp(out, self.sender_reports as u16, payload.len(), sum(&payload));
+        out.extend_from_slice(&payload);
+        self.sender_reports += 1;
+        self.last_report = Some(((ntp >> 16) as u32, at_ns));
+    }
+
+    /// What is known of it when it is over; none if nothing of it arrived.
+    pub fn truth(&self) -> Option<StreamTruth> {
+        let (t, s) = (&self.tally, &self.spec);
+        (t.packets > 0).then(|| StreamTruth {
+            ssrc: format!("0x{:08x}", s.ssrc),
+            src: s.from.to_string(),
+            dst: s.to.to_string(),
+            direction: s.who,
+            codec: self.names().join(", "),
+            clock_rate: s.codec.clock_rate(),
+            payload_types: self.kinds.clone(),
+            ptime_ms: s.ptime_ms,
+            packets: t.packets,
+            octets: self.octets,
+            expected: t.expected(),
+            lost: t.expected() as i64 - t.packets as i64,
+            missing: t.expected() - t.distinct(),
+            duplicates: t.duplicates,
+            reordered: t.reordered,
+            jitter_mean_ms: t.jitter_mean_ms(),
+            jitter_max_ms: t.jitter_max_ms,
+            first: Some(Moment::of(t.first_ns)),
+            last: Some(Moment::of(t.last_ns)),
+            dtmf: self.dtmf.clone(),
+            comfort_noise: self.comfort_noise,
+            sent: self.sent,
+            sender_reports: self.sender_reports,
+            receiver_reports: self.reports_about.0,
+            reported_lost: self.reports_about.1,
+            impairment: s.impairment,
+        })
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        let s = &self.spec;
+        let codecs = [Some(s.codec), s.change.map(|(_, codec)| codec)];
+        let name = |kind: &u8| match codecs.iter().flatten().find(|c| c.payload_type(s.map) == *kind) {
+            Some(codec) => codec.name(),
+            None if *kind == COMFORT_NOISE => "CN",
+            None => "telephone-event",
+        };
+        self.kinds.iter().map(name).collect()
+    }
+
+    /// Sends until it is certain what arrives next.
+    fn prepare(&mut self, bank: &Bank) {
+        loop {
+            let at_ns = self.tick_ns();
+            let certain = self.pending.last().is_some_and(|next| next.at_ns < at_ns);
+            if certain || at_ns >= self.spec.stop_ns || self.pending.len() >= PENDING_MAX {
+                return;
+            }
+            self.send(at_ns, bank);
+            self.tick += 1;
+        }
+    }
+
+    fn tick_ns(&self) -> i64 {
+        self.spec.start_ns + self.tick as i64 * self.interval_ps / 1000
+    }
+
+    /// What happens at this tick: an event goes on, speech, silence, or nothing.
+    fn send(&mut self, at_ns: i64, bank: &Bank) {
+        if self.is_paused(at_ns) {
+            self.marker = true;
+            return;
+        }
+        let timestamp = self.timestamp.wrapping_add((self.tick as u32).wrapping_mul(self.units));
+        if self.send_event(at_ns) {
+            return;
+        }
+        if self.spec.discontinuous && self.is_silent() {
+            self.send_silence(at_ns, timestamp);
+            return;
+        }
+        let codec = self.codec_at(at_ns);
+        let content = Content::Bank(Bank::index(codec, self.spec.ptime_ms, self.sequence));
+        let kind = codec.payload_type(self.spec.map) | u8::from(self.marker) << 7;
+        self.marker = false;
+        let octets = match content {
+            Content::Bank(index) => bank.get(index).1.len(),
+            Content::Few(..) => 0,
+        };
+        self.dispatch(at_ns, timestamp, kind, content, octets);
+    }
+
+    fn is_paused(&mut self, at_ns: i64) -> bool {
+        while self.spec.pauses.get(self.pause).is_some_and(|(_, to)| at_ns >= *to) {
+            self.pause += 1;
+        }
+        self.spec.pauses.get(self.pause).is_some_and(|(from, _)| at_ns >= *from)
+    }
+
+    /// RFC 4733 section 2.5: an event is one timestamp, growing durations, and its end three times.
+    fn send_event(&mut self, at_ns: i64) -> bool {
+        let due = self.spec.digits.get(self.digit).is_some_and(|(at, _)| at_ns >= *at);
+        if self.event.is_none() && due {
+            self.event = Some((self.tick, self.spec.digits[self.digit].1));
+            self.digit += 1;
+        }
+        let Some((first, code)) = self.event else { return false };
+        // About 100 ms, then the end.
+        let going = u64::from(100 / self.spec.ptime_ms);
+        let (n, last) = (self.tick - first, going + 2);
+        let end = n >= going;
+        let duration = (n.min(going) + 1) as u32 * self.units;
+        let [high, low] = (duration as u16).to_be_bytes();
+        let content = Content::Few([code, 10 | u8::from(end) << 7, high, low], 4);
+        let kind = self.spec.codec.event_payload_type(self.spec.map) | u8::from(n == 0) << 7;
+        let timestamp = self.timestamp.wrapping_add((first as u32).wrapping_mul(self.units));
+        self.dispatch(at_ns, timestamp, kind, content, 4);
+        if n >= last {
+            self.event = None;
+            self.marker = true;
+        }
+        true
+    }
+
+    /// Speech for 1.2 s and silence for 1.6 s on average (ITU-T P.59 says 1.004 and 1.587 s).
+    fn is_silent(&mut self) -> bool {
+        let (speaks, until) = self.speech;
+        if self.tick >= until {
+            let mean_s = if speaks { 1.6 } else { 1.2 };
+            let ticks = self.random.exponential(mean_s * 1000.0 / f64::from(self.spec.ptime_ms)) as u64;
+            self.speech = (!speaks, self.tick + ticks + 1);
+            self.marker = true;
+        }
+        !self.speech.0
+    }
+
+    /// A silence frame at first and now and then: comfort noise for G.711, the codec's own for the others.
+    fn send_silence(&mut self, at_ns: i64, timestamp: u32) {
+        let left = self.speech.1 - self.tick;
+        if self.marker || left % SILENCE_TICKS == 0 {
+            let (kind, content, n) = match self.spec.codec {
+                Codec::Pcmu | Codec::Pcma | Codec::G722 => (COMFORT_NOISE, [0x40, 0, 0, 0], 1),
+                // RFC 3551 section 4.5.6: two octets are a silence frame of Annex B.
+                codec @ Codec::G729 => (codec.payload_type(self.spec.map), [0x5a, 0x80, 0, 0], 2),
+                // RFC 6716 section 3.1: a table of contents alone says that nothing is sent.
+                codec @ Codec::Opus => (codec.payload_type(self.spec.map), [31 << 3, 0, 0, 0], 1),
+                // RFC 4867 section 4.3: frame type 15, no data.
+                codec @ Codec::AmrWb => (codec.payload_type(self.spec.map), [0xf0, 0x7c, 0, 0], 2),
+            };
+            self.dispatch(at_ns, timestamp, kind, Content::Few(content, n), usize::from(n));
+            self.marker = false;
+        }
+        if left <= 1 {
+            self.marker = true;
+        }
+    }
+
+    fn codec_at(&self, at_ns: i64) -> Codec {
+        match self.spec.change {
+            Some((from, codec)) if at_ns >= from => codec,
+            _ => self.spec.codec,
+        }
+    }
+
+    /// Gives a packet to the network.
+    #[inline]
+    fn dispatch(&mut self, at_ns: i64, timestamp: u32, kind: u8, content: Content, octets: usize) {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.sent += 1;
+        self.sent_octets += octets as u64;
+        let ptime_ns = i64::from(self.spec.ptime_ms) * 1_000_000;
+        let Some(arrival) = self.way.arrival(at_ns, ptime_ns) else { return };
+        let packet = Arrival { at_ns: arrival, sequence, timestamp, kind, content };
+        self.enqueue(packet);
+        if let Some(copy) = self.way.copy(arrival, ptime_ns) {
+            self.enqueue(Arrival { at_ns: copy, ..packet });
+        }
+    }
+
+    /// By time, the next one last; of the same time the one that came first.
+    #[inline]
+    fn enqueue(&mut self, packet: Arrival) {
+        let after = self.pending.iter().rposition(|p| p.at_ns > packet.at_ns).map_or(0, |i| i + 1);
+        self.pending.insert(after, packet);
+    }
+
+    /// Remembers payload types and digits in order of appearance.
+    #[inline]
+    fn note(&mut self, a: &Arrival) {
+        let kind = a.kind & 0x7f;
+        if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
+        match a.content {
+            Content::Few(octets, 4) if self.heard != Some(a.timestamp) => {
+                self.heard = Some(a.timestamp);
+                self.dtmf.push(char::from(b"0123456789*#ABCD"[usize::from(octets[0] & 15)]));
+            }
+            Content::Few(_, 1) if kind == COMFORT_NOISE => self.comfort_noise += 1,
+            _ => {}
+        }
+    }
+}

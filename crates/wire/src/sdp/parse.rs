@@ -1,0 +1,344 @@
+//! The reader: line by line, section by section.
+
+use super::{
+    CANDIDATES_MAX, Candidate, Connection, Direction, FORMATS_MAX, Format, Kind, MEDIA_MAX, Media, Oddity, Origin,
+    Proto, SSRCS_MAX, Security, Session, static_format,
+};
+use crate::sip::grammar::number;
+
+/// Reads a session description. Whatever it is, something comes out; the oddities tell what was passed over.
+pub fn parse(octets: &[u8]) -> Session<'_> {
+    let mut session = Session::default();
+    let mut first = true;
+    let mut at = 0;
+    while let Some(rest) = octets.get(at..).filter(|r| !r.is_empty()) {
+        let (line, bare, next) = match memchr::memchr(b'\n', rest) {
+            Some(n) if n > 0 && rest[n - 1] == b'\r' => (&rest[..n - 1], false, n + 1),
+            Some(n) => (&rest[..n], true, n + 1),
+            None => (rest, false, rest.len()),
+        };
+        at += next;
+        session.oddities.insert_if(bare, Oddity::BareLineFeed);
+        if line.is_empty() {
+            continue;
+        }
+        session.oddities.insert_if(first && line != b"v=0", Oddity::VersionMissing);
+        first = false;
+        match line {
+            [letter, b'=', value @ ..] if letter.is_ascii_alphabetic() => read_line(&mut session, *letter, value),
+            _ => session.oddities.insert(Oddity::LineInvalid),
+        }
+    }
+    session.oddities.insert_if(first, Oddity::VersionMissing);
+    finish(&mut session);
+    session
+}
+
+#[inline]
+fn read_line<'a>(session: &mut Session<'a>, letter: u8, value: &'a [u8]) {
+    match letter {
+        b'a' => read_attribute(session, value),
+        b'm' => read_media(session, value),
+        b'c' => {
+            let connection = connection(value);
+            session.oddities.insert_if(connection.is_none(), Oddity::ConnectionInvalid);
+            match session.media.last_mut() {
+                Some(media) => media.connection = connection.or(media.connection),
+                None => session.connection = connection.or(session.connection),
+            }
+        }
+        b'o' => session.origin_text = value,
+        b's' => session.name = value,
+        _ => {}
+    }
+}
+
+/// `nettype addrtype address[/ttl[/count]]`
+fn connection(value: &[u8]) -> Option<Connection<'_>> {
+    let mut parts = value.split(|&o| o == b' ').filter(|p| !p.is_empty());
+    let (_net, _family, address) = (parts.next()?, parts.next()?, parts.next()?);
+    Some(host(address))
+}
+
+/// An address or a name, without multicast TTL and count.
+pub(super) fn host(text: &[u8]) -> Connection<'_> {
+    let end = memchr::memchr(b'/', text).unwrap_or(text.len());
+    let host = &text[..end];
+    let address = ipv4(host).or_else(|| core::str::from_utf8(host).ok()?.parse().ok());
+    Connection { host, address }
+}
+
+/// Four decimal numbers: nearly every address, so they are read without the general parser.
+#[inline]
+fn ipv4(text: &[u8]) -> Option<crate::Address> {
+    let mut octets = [0u8; 4];
+    let (mut index, mut value, mut digits) = (0usize, 0u32, 0u32);
+    for &o in text {
+        match o {
+            b'0'..=b'9' => {
+                value = value * 10 + u32::from(o - b'0');
+                digits += 1;
+                // A leading zero could mean octal: left to the general parser, which refuses it.
+                if digits > 3 || value > 255 || digits > 1 && value < 10 {
+                    return None;
+                }
+            }
+            b'.' if digits > 0 && index < 3 => {
+                octets[index] = value as u8;
+                (index, value, digits) = (index + 1, 0, 0);
+            }
+            _ => return None,
+        }
+    }
+    if index != 3 || digits == 0 {
+        return None;
+    }
+    octets[3] = value as u8;
+    Some(crate::Address::v4(octets))
+}
+
+/// See [`Session::origin`].
+pub(super) fn origin(value: &[u8]) -> Option<Origin<'_>> {
+    let mut parts = value.split(|&o| o == b' ').filter(|p| !p.is_empty());
+    let (username, session_id, session_version) = (parts.next()?, parts.next()?, parts.next()?);
+    let (_net, _family, address) = (parts.next()?, parts.next()?, parts.next()?);
+    Some(Origin { username, session_id, session_version, connection: host(address) })
+}
+
+/// `media port[/count] proto fmt ...`
+fn read_media<'a>(session: &mut Session<'a>, value: &'a [u8]) {
+    if session.media.len() >= MEDIA_MAX {
+        session.oddities.insert(Oddity::TooMany);
+        return;
+    }
+    let mut parts = value.split(|&o| o == b' ').filter(|p| !p.is_empty());
+    let kind_text = parts.next().unwrap_or_default();
+    let port_text = parts.next().unwrap_or_default();
+    let proto_text = parts.next().unwrap_or_default();
+    let (port, port_count) = ports(port_text);
+    session.oddities.insert_if(port.is_none(), Oddity::PortInvalid);
+    let mut media = Media {
+        kind: kind(kind_text),
+        kind_text,
+        port: port.unwrap_or(0),
+        port_count,
+        proto: proto(proto_text),
+        proto_text,
+        connection: None,
+        formats: Vec::with_capacity(8),
+        ptime_ms: None,
+        maxptime_ms: None,
+        direction: session.direction.unwrap_or_default(),
+        rtcp: None,
+        rtcp_mux: false,
+        candidates: Vec::new(),
+        ice_ufrag: session.ice_ufrag,
+        security: session.security,
+        mid: &[],
+        ssrcs: Vec::new(),
+    };
+    let rtp = matches!(media.proto, Proto::Rtp | Proto::Srtp | Proto::DtlsSrtp);
+    for text in parts {
+        if media.formats.len() >= FORMATS_MAX {
+            session.oddities.insert(Oddity::TooMany);
+            break;
+        }
+        let payload_type =
+            if rtp { digits(text).and_then(|n| u8::try_from(n).ok()).filter(|n| *n < 128) } else { None };
+        session.oddities.insert_if(rtp && payload_type.is_none(), Oddity::FormatInvalid);
+        media.formats.push(Format { text, payload_type, channels: 1, ..Format::default() });
+    }
+    session.oddities.insert_if(media.formats.is_empty(), Oddity::MediaInvalid);
+    session.media.push(media);
+}
+
+fn ports(text: &[u8]) -> (Option<u16>, u16) {
+    let (port, count) = match memchr::memchr(b'/', text) {
+        Some(n) => (&text[..n], digits(&text[n + 1..])),
+        None => (text, None),
+    };
+    let port = digits(port).and_then(|n| u16::try_from(n).ok());
+    (port, count.and_then(|n| u16::try_from(n).ok()).unwrap_or(1))
+}
+
+fn kind(text: &[u8]) -> Kind {
+    match text {
+        b"audio" => Kind::Audio,
+        b"video" => Kind::Video,
+        b"image" => Kind::Image,
+        _ => Kind::Other,
+    }
+}
+
+fn proto(text: &[u8]) -> Proto {
+    match text {
+        b"RTP/AVP" | b"RTP/AVPF" => Proto::Rtp,
+        b"RTP/SAVP" | b"RTP/SAVPF" => Proto::Srtp,
+        b"UDP/TLS/RTP/SAVP" | b"UDP/TLS/RTP/SAVPF" => Proto::DtlsSrtp,
+        _ if text.eq_ignore_ascii_case(b"udptl") => Proto::Udptl,
+        // Field: `rtp/avp` and `RTP/AVP/UDP` are seen.
+        _ if text.len() >= 7 && text[..7].eq_ignore_ascii_case(b"RTP/AVP") => Proto::Rtp,
+        _ => Proto::Other,
+    }
+}
+
+/// A decimal number of up to 32 bits.
+pub(super) fn digits(text: &[u8]) -> Option<u32> {
+    number(text).value()
+}
+
+#[inline]
+fn read_attribute<'a>(session: &mut Session<'a>, text: &'a [u8]) {
+    let (name, value) = match memchr::memchr(b':', text) {
+        Some(n) => (&text[..n], trim(&text[n + 1..])),
+        None => (trim(text), &b""[..]),
+    };
+    if let Some(direction) = direction(name) {
+        match session.media.last_mut() {
+            Some(media) => media.direction = direction,
+            None => session.direction = Some(direction),
+        }
+        return;
+    }
+    let Session { media, oddities, .. } = session;
+    match media.last_mut() {
+        Some(media) => media_attribute(media, oddities, name, value),
+        None => session_attribute(session, name, value),
+    }
+}
+
+fn direction(name: &[u8]) -> Option<Direction> {
+    match name {
+        b"sendrecv" => Some(Direction::SendRecv),
+        b"sendonly" => Some(Direction::SendOnly),
+        b"recvonly" => Some(Direction::RecvOnly),
+        b"inactive" => Some(Direction::Inactive),
+        _ => None,
+    }
+}
+
+fn session_attribute<'a>(session: &mut Session<'a>, name: &[u8], value: &'a [u8]) {
+    match name {
+        b"group" => {
+            if let Some(mids) = value.strip_prefix(b"BUNDLE") {
+                session.bundle = trim(mids);
+            }
+        }
+        b"ice-ufrag" => session.ice_ufrag = value,
+        b"ice-lite" => session.ice_lite = true,
+        b"crypto" => session.security.crypto = true,
+        b"fingerprint" => session.security.fingerprint = true,
+        _ => {}
+    }
+}
+
+#[inline]
+fn media_attribute<'a>(media: &mut Media<'a>, odd: &mut super::Oddities, name: &[u8], value: &'a [u8]) {
+    match name {
+        b"rtpmap" => rtpmap(media, odd, value),
+        b"fmtp" => fmtp(media, odd, value),
+        b"ptime" => media.ptime_ms = milliseconds(value),
+        b"maxptime" => media.maxptime_ms = milliseconds(value),
+        b"rtcp" => media.rtcp = rtcp(value),
+        b"rtcp-mux" => media.rtcp_mux = true,
+        b"candidate" => match Candidate::parse(value) {
+            Some(candidate) => push_up_to(&mut media.candidates, CANDIDATES_MAX, candidate, odd),
+            None => odd.insert(Oddity::CandidateInvalid),
+        },
+        b"ice-ufrag" => media.ice_ufrag = value,
+        b"crypto" => media.security.crypto = true,
+        b"fingerprint" => media.security.fingerprint = true,
+        b"mid" => media.mid = value,
+        b"ssrc" => {
+            let ssrc = digits(value.split(|&o| o == b' ').next().unwrap_or_default());
+            if let Some(ssrc) = ssrc.filter(|s| !media.ssrcs.contains(s)) {
+                push_up_to(&mut media.ssrcs, SSRCS_MAX, ssrc, odd);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn push_up_to<T>(list: &mut Vec<T>, max: usize, item: T, odd: &mut super::Oddities) {
+    if list.len() < max { list.push(item) } else { odd.insert(Oddity::TooMany) }
+}
+
+/// `payload-type name/rate[/channels]`
+#[inline]
+fn rtpmap<'a>(media: &mut Media<'a>, odd: &mut super::Oddities, value: &'a [u8]) {
+    let Some((payload_type, encoding)) = format_and_rest(value) else {
+        odd.insert(Oddity::RtpmapInvalid);
+        return;
+    };
+    let mut parts = encoding.split(|&o| o == b'/');
+    let name = parts.next().unwrap_or_default();
+    let rate = parts.next().and_then(|r| digits(trim(r)));
+    let channels = parts.next().and_then(|c| digits(trim(c))).and_then(|c| u8::try_from(c).ok());
+    // RFC 4475 writes `a=rtpmap:31 LPC`, without a rate.
+    odd.insert_if(name.is_empty() || rate.is_none(), Oddity::RtpmapInvalid);
+    match media.formats.iter_mut().find(|f| f.text == payload_type) {
+        Some(format) => {
+            format.name = name;
+            format.rate = rate.unwrap_or(0);
+            format.channels = channels.unwrap_or(1);
+            format.mapped = true;
+        }
+        None => odd.insert(Oddity::RtpmapStray),
+    }
+}
+
+fn fmtp<'a>(media: &mut Media<'a>, odd: &mut super::Oddities, value: &'a [u8]) {
+    let Some((payload_type, parameters)) = format_and_rest(value) else { return };
+    match media.formats.iter_mut().find(|f| f.text == payload_type) {
+        Some(format) if format.fmtp.is_empty() => format.fmtp = parameters,
+        Some(_) => {}
+        None => odd.insert(Oddity::RtpmapStray),
+    }
+}
+
+fn format_and_rest(value: &[u8]) -> Option<(&[u8], &[u8])> {
+    let space = value.iter().position(|&o| o == b' ')?;
+    Some((&value[..space], trim(&value[space + 1..])))
+}
+
+/// Milliseconds, of which some senders write fractions (`a=ptime:20.0`).
+fn milliseconds(value: &[u8]) -> Option<u16> {
+    let whole = value.split(|&o| o == b'.').next().unwrap_or_default();
+    digits(whole).and_then(|n| u16::try_from(n).ok()).filter(|n| *n > 0)
+}
+
+/// `port [nettype addrtype address]` (RFC 3605)
+fn rtcp(value: &[u8]) -> Option<(u16, Option<Connection<'_>>)> {
+    let end = value.iter().position(|&o| o == b' ').unwrap_or(value.len());
+    let port = digits(&value[..end]).and_then(|n| u16::try_from(n).ok())?;
+    Some((port, connection(&value[end..])))
+}
+
+fn trim(text: &[u8]) -> &[u8] {
+    text.trim_ascii()
+}
+
+/// Fills in what the session says for all media and what RFC 3551 says for static payload types.
+fn finish(session: &mut Session<'_>) {
+    let Session { media, oddities, connection, security, .. } = session;
+    for m in media.iter_mut() {
+        m.connection = m.connection.or(*connection);
+        m.security = Security {
+            crypto: m.security.crypto || security.crypto,
+            fingerprint: m.security.fingerprint || security.fingerprint,
+        };
+        oddities.insert_if(m.connection.is_none(), Oddity::ConnectionMissing);
+        oddities.insert_if(m.connection.is_some_and(|c| c.address.is_none()), Oddity::ConnectionName);
+        for format in m.formats.iter_mut().filter(|f| !f.mapped) {
+            let Some(payload_type) = format.payload_type else { continue };
+            match static_format(payload_type) {
+                Some((name, rate, channels)) => {
+                    (format.name, format.rate, format.channels) = (name.as_bytes(), rate, channels);
+                }
+                None => oddities.insert(Oddity::FormatUnknown),
+            }
+        }
+    }
+    let short = session.origin_text.is_empty() || origin(session.origin_text).is_none();
+    session.oddities.insert_if(short, Oddity::OriginInvalid);
+}

@@ -1,0 +1,316 @@
+//! The scanner: finds the start line, the header fields and the body, and types nothing.
+
+use super::grammar::{Number, number, trim_end};
+use super::header::{HEADERS, Header, HeaderName, recognise};
+use super::{Message, Oddities, Oddity, start_line};
+
+/// Octets of a message in which header fields are located. What lies behind is passed over with
+/// [`Oddity::HeaderBeyondReach`]; the longest message that a UDP datagram holds lies within.
+pub const REACH_OCTETS_MAX: usize = u16::MAX as usize;
+
+/// Where a trimmed value lies: start and length.
+pub(super) type Span = (u16, u16);
+
+/// Locates the parts of a message. None only if it is not SIP at all: see [`super::looks_like_sip`].
+///
+/// `whole` is false when the capture's snap length or a gap cut the octets; then a last line without an end is not
+/// taken for a header field, because its value may have lost its tail.
+pub fn scan(octets: &[u8], whole: bool) -> Option<Message<'_>> {
+    let breaks = start_line::line_breaks(octets);
+    let start = start_line::parse(&octets[breaks..])?;
+    let mut message = Message {
+        octets,
+        start: start.line,
+        headers_start: breaks + start.octets,
+        headers_end: octets.len(),
+        body_start: octets.len(),
+        body_end: octets.len(),
+        content_length: None,
+        seen: 0,
+        repeated: 0,
+        first: [(0, 0); HEADERS],
+        oddities: start.oddities,
+    };
+    message.oddities.insert_if(breaks > 0, Oddity::LeadingLineBreaks);
+    message.oddities.insert_if(!whole, Oddity::Cut);
+    locate_headers(&mut message, whole);
+    locate_body(&mut message, whole);
+    Some(message)
+}
+
+fn locate_headers(message: &mut Message<'_>, whole: bool) {
+    let octets = message.octets;
+    let mut at = message.headers_start;
+    let mut bare = false;
+    loop {
+        match octets.get(at..) {
+            Some([b'\r', b'\n', ..]) => return end_headers(message, at, at + 2, bare),
+            Some([b'\n', ..]) => return end_headers(message, at, at + 1, true),
+            Some([_, ..]) if at <= REACH_OCTETS_MAX => {}
+            Some([_, ..]) => return skip_headers(message, at),
+            _ => break,
+        }
+        let line = header_line(octets, at);
+        if !line.ended && !whole {
+            break;
+        }
+        bare |= line.bare;
+        match find_colon(octets, at, line.end) {
+            Some(colon) => note_header(message, at, colon, line.end),
+            None => message.oddities.insert(Oddity::HeaderWithoutColon),
+        }
+        at = line.next;
+    }
+    message.headers_end = at.min(octets.len());
+    message.oddities.insert_if(bare, Oddity::BareLineFeed);
+    message.oddities.insert_if(whole, Oddity::HeaderEndMissing);
+}
+
+fn end_headers(message: &mut Message<'_>, end: usize, body: usize, bare: bool) {
+    message.headers_end = end;
+    message.body_start = body;
+    message.oddities.insert_if(bare, Oddity::BareLineFeed);
+}
+
+/// Finds the end of header fields that go on beyond the reach of the table.
+#[cold]
+fn skip_headers(message: &mut Message<'_>, mut at: usize) {
+    message.oddities.insert(Oddity::HeaderBeyondReach);
+    let octets = message.octets;
+    loop {
+        match octets.get(at..) {
+            Some([b'\r', b'\n', ..]) => return end_headers(message, at, at + 2, false),
+            Some([b'\n', ..]) => return end_headers(message, at, at + 1, true),
+            Some([_, ..]) => at = header_line(octets, at).next,
+            _ => break,
+        }
+    }
+    message.headers_end = octets.len();
+}
+
+/// A header line with the lines that continue it.
+struct Line {
+    /// Behind its last octet, the line break left out.
+    end: usize,
+    /// Where the next line begins.
+    next: usize,
+    /// Whether it ended with a line feed.
+    ended: bool,
+    /// Whether a line feed had no carriage return before it.
+    bare: bool,
+}
+
+#[inline]
+fn header_line(octets: &[u8], at: usize) -> Line {
+    let mut bare = false;
+    let mut from = at;
+    loop {
+        let Some(n) = octets.get(from..).and_then(|rest| memchr::memchr(b'\n', rest)) else {
+            return Line { end: octets.len(), next: octets.len(), ended: false, bare };
+        };
+        let feed = from + n;
+        let crlf = n > 0 && octets[feed - 1] == b'\r';
+        bare |= !crlf;
+        if !matches!(octets.get(feed + 1), Some(b' ' | b'\t')) {
+            return Line { end: feed - usize::from(crlf), next: feed + 1, ended: true, bare };
+        }
+        from = feed + 1;
+    }
+}
+
+/// The first colon of a line. Names are short: eight octets at a time find most colons in one step.
+#[inline]
+fn find_colon(octets: &[u8], at: usize, end: usize) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut from = at;
+    while let Some(window) = octets.get(from..from + 8).filter(|_| from < end) {
+        let word = u64::from_le_bytes(window.try_into().unwrap_or_default()) ^ (ONES * b':' as u64);
+        // The lowest octet that became zero has the lowest bit set here (higher bits may be false).
+        let zero = word.wrapping_sub(ONES) & !word & (ONES * 0x80);
+        if zero != 0 {
+            let colon = from + zero.trailing_zeros() as usize / 8;
+            return (colon < end).then_some(colon);
+        }
+        from += 8;
+    }
+    let rest = octets.get(from..end)?;
+    rest.iter().position(|&o| o == b':').map(|n| from + n)
+}
+
+#[inline]
+fn note_header(message: &mut Message<'_>, at: usize, colon: usize, end: usize) {
+    let octets = message.octets;
+    // `V  : x` is allowed (RFC 3261 section 7.3.1).
+    let mut name_end = colon;
+    while name_end > at && matches!(octets[name_end - 1], b' ' | b'\t') {
+        name_end -= 1;
+    }
+    let Some(header) = recognise(octets, at, name_end - at) else { return };
+    if message.seen & header.bit() != 0 {
+        message.repeated |= header.bit();
+        return;
+    }
+    message.seen |= header.bit();
+    let (start, len) = trimmed(octets, colon + 1, end);
+    if let (Ok(start), Ok(len)) = (u16::try_from(start), u16::try_from(len)) {
+        message.first[header.index()] = (start, len);
+    }
+}
+
+/// Start and length of the text between two places without the white space around it.
+#[inline]
+fn trimmed(octets: &[u8], mut start: usize, mut end: usize) -> (usize, usize) {
+    while start < end && matches!(octets[start], b' ' | b'\t' | b'\r' | b'\n') {
+        start += 1;
+    }
+    while end > start && matches!(octets[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
+        end -= 1;
+    }
+    (start, end - start)
+}
+
+fn locate_body(message: &mut Message<'_>, whole: bool) {
+    let available = message.octets.len() - message.body_start;
+    let length = message.header(Header::ContentLength).map(number);
+    message.oddities.insert_if(message.is_repeated(Header::ContentLength), Oddity::ContentLengthRepeated);
+    match length {
+        Some(Number::Value(n)) => {
+            message.content_length = Some(n);
+            let n = n as usize;
+            message.oddities.insert_if(n > available && whole, Oddity::ContentLengthTooLong);
+            message.oddities.insert_if(n < available, Oddity::OctetsAfterBody);
+            message.body_end = message.body_start + n.min(available);
+        }
+        Some(_) => message.oddities.insert(Oddity::ContentLengthInvalid),
+        None => message.oddities.insert_if(available > 0, Oddity::ContentLengthMissing),
+    }
+}
+
+/// The header fields of a message in order, with trimmed values; folding is left in place. Lines without a colon are
+/// passed over.
+#[derive(Clone, Debug)]
+pub struct Headers<'a> {
+    octets: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Headers<'a> {
+    /// Of the lines in `octets[at..]`.
+    pub(super) fn new(octets: &'a [u8], at: usize) -> Self {
+        Headers { octets, at }
+    }
+}
+
+impl<'a> Iterator for Headers<'a> {
+    type Item = (HeaderName<'a>, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.at < self.octets.len() {
+            let at = self.at;
+            let line = header_line(self.octets, at);
+            self.at = line.next;
+            if let Some(colon) = find_colon(self.octets, at, line.end) {
+                let text = trim_end(&self.octets[at..colon]);
+                let known = recognise(self.octets, at, text.len());
+                let (start, len) = trimmed(self.octets, colon + 1, line.end);
+                return Some((HeaderName { known, text }, &self.octets[start..start + len]));
+            }
+        }
+        None
+    }
+}
+
+/// Whether octets hold a whole set of header fields: where the body begins, if they do. `from` is a place up to which
+/// an earlier call found none.
+pub(super) fn end_of_headers(octets: &[u8], from: usize) -> Option<usize> {
+    // A line break that began just before `from` may end behind it.
+    let mut at = from.saturating_sub(3);
+    loop {
+        at += memchr::memchr(b'\n', octets.get(at..)?)? + 1;
+        match octets.get(at..)? {
+            [b'\n', ..] => return Some(at + 1),
+            [b'\r', b'\n', ..] => return Some(at + 2),
+            _ => {}
+        }
+    }
+}
+
+/// What the scanner alone finds odd: the missing and the repeated header fields.
+pub(super) fn check_presence(message: &Message<'_>, odd: &mut Oddities) {
+    for (header, oddity) in [
+        (Header::CallId, Oddity::CallIdMissing),
+        (Header::From, Oddity::FromMissing),
+        (Header::To, Oddity::ToMissing),
+        (Header::CSeq, Oddity::CSeqMissing),
+        (Header::Via, Oddity::ViaMissing),
+    ] {
+        odd.insert_if(message.seen & header.bit() == 0, oddity);
+    }
+    const SINGLE: u64 = Header::CallId.bit()
+        | Header::From.bit()
+        | Header::To.bit()
+        | Header::CSeq.bit()
+        | Header::MaxForwards.bit()
+        | Header::ContentType.bit()
+        | Header::Expires.bit()
+        | Header::Date.bit()
+        | Header::Event.bit();
+    odd.insert_if(message.repeated & SINGLE != 0, Oddity::SingleRepeated);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sip::{Method, StartLine};
+
+    const INVITE: &[u8] =
+        b"INVITE sip:bob@example.com SIP/2.0\r\nv: SIP/2.0/UDP a;branch=z9hG4bK1\r\nVIA : SIP/2.0/UDP b\r\n\
+        From: <sip:a@b>;tag=1\r\nSubject: two\r\n lines\r\nX-Other:1\r\nCall-ID:   abc@d  \r\nl: 4\r\n\r\nbodymore";
+
+    #[test]
+    fn locates_the_parts() {
+        let m = scan(INVITE, true).unwrap();
+        assert!(matches!(m.start(), StartLine::Request { method: Method::Invite, uri: b"sip:bob@example.com", .. }));
+        assert_eq!(m.header(Header::Via), Some(&b"SIP/2.0/UDP a;branch=z9hG4bK1"[..]));
+        assert_eq!(m.all(Header::Via).collect::<Vec<_>>(), [&b"SIP/2.0/UDP a;branch=z9hG4bK1"[..], b"SIP/2.0/UDP b"]);
+        assert_eq!(m.header(Header::Subject), Some(&b"two\r\n lines"[..]));
+        assert_eq!(m.header(Header::CallId), Some(&b"abc@d"[..]));
+        assert_eq!(m.header(Header::To), None);
+        assert_eq!(m.headers().count(), 7);
+        assert_eq!(m.header_named("x-other"), Some(&b"1"[..]));
+        assert_eq!(m.body(), b"body");
+        assert!(m.oddities().contains(Oddity::OctetsAfterBody));
+    }
+
+    #[test]
+    fn a_cut_message_loses_no_whole_header_and_invents_none() {
+        for cut in 40..INVITE.len() {
+            let Some(m) = scan(&INVITE[..cut], false) else { panic!("not recognised at {cut}") };
+            assert!(matches!(m.header(Header::CallId), None | Some(b"abc@d")), "cut at {cut}");
+            assert!(m.oddities().contains(Oddity::Cut));
+            assert!(!m.oddities().contains(Oddity::ContentLengthTooLong));
+        }
+    }
+
+    #[test]
+    fn line_feeds_alone_will_do() {
+        let m = scan(b"SIP/2.0 200 OK\nCall-ID: x\nContent-Length: 3\n\nabc", true).unwrap();
+        assert_eq!((m.header(Header::CallId), m.body()), (Some(&b"x"[..]), &b"abc"[..]));
+        assert!(m.oddities().contains(Oddity::BareLineFeed));
+    }
+
+    #[test]
+    fn is_small_enough_to_hand_around() {
+        assert!(core::mem::size_of::<Message<'_>>() <= 512, "{}", core::mem::size_of::<Message<'_>>());
+    }
+
+    #[test]
+    fn finds_colons_wherever_they_are() {
+        for n in 0..40 {
+            let mut line = vec![b'x'; 40];
+            line[n] = b':';
+            assert_eq!(find_colon(&line, 0, 40), Some(n));
+            assert_eq!(find_colon(&line, 0, n), None);
+        }
+    }
+}
