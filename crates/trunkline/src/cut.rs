@@ -168,3 +168,144 @@ fn merge(queues: &[Receiver<Captured>], each: &mut impl FnMut(&Captured) -> Resu
         heads[at] = queues[at].recv().ok();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use trunkline_capture::PcapWriter;
+    use trunkline_store::row::{Ladder, Stream};
+    use trunkline_wire::Endpoint;
+
+    const A: &str = "192.0.2.1:5060";
+    const B: &str = "192.0.2.2:5060";
+    const INVITE: &[u8] = b"INVITE sip:b SIP/2.0\r\nCall-ID: x\r\n\r\n";
+    const BYE: &[u8] = b"BYE sip:b SIP/2.0\r\nCall-ID: x\r\n\r\n";
+
+    fn endpoint(text: &str) -> Endpoint {
+        text.parse().unwrap()
+    }
+
+    /// Ethernet, IPv4 (RFC 791) and the transport that is given, checksums left out.
+    fn packet(src: &str, dst: &str, protocol: u8, transport: &[u8]) -> Vec<u8> {
+        let mut o = vec![0; 12];
+        o.extend([8, 0, 0x45, 0]);
+        o.extend((20 + transport.len() as u16).to_be_bytes());
+        o.extend([0, 0, 0, 0, 64, protocol, 0, 0]);
+        o.extend(&endpoint(src).address.octets()[12..]);
+        o.extend(&endpoint(dst).address.octets()[12..]);
+        o.extend(transport);
+        o
+    }
+
+    fn ports(src: &str, dst: &str) -> Vec<u8> {
+        [endpoint(src).port.to_be_bytes(), endpoint(dst).port.to_be_bytes()].concat()
+    }
+
+    fn udp(src: &str, dst: &str, payload: &[u8]) -> Vec<u8> {
+        let length = (8 + payload.len() as u16).to_be_bytes();
+        packet(src, dst, 17, &[&ports(src, dst)[..], &length, &[0, 0], payload].concat())
+    }
+
+    fn tcp(src: &str, dst: &str, seq: u32, payload: &[u8]) -> Vec<u8> {
+        let header = [&ports(src, dst)[..], &seq.to_be_bytes(), &[0; 4], &[0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0]].concat();
+        packet(src, dst, 6, &[header, payload.to_vec()].concat())
+    }
+
+    /// Writes packets a millisecond apart and says where their records begin.
+    fn capture(name: &str, folder: &Path, from_ms: i64, packets: &[Vec<u8>]) -> (PathBuf, Vec<u64>) {
+        let path = folder.join(name);
+        let mut writer = PcapWriter::pcap(std::fs::File::create(&path).unwrap());
+        let mut offsets = vec![24];
+        for (i, octets) in packets.iter().enumerate() {
+            writer.write((from_ms + i as i64) * 1_000_000, 1, octets.len() as u32, octets).unwrap();
+            offsets.push(offsets[i] + 16 + octets.len() as u64);
+        }
+        writer.finish().unwrap();
+        (path, offsets)
+    }
+
+    fn message(ms: i64, offset: u64, method: u8, octets: usize, flags: u8) -> Message {
+        let octets = octets as u32;
+        Message { at_ns: ms * 1_000_000, offset, octets, method, src: 0, dst: 1, flags, ..Message::default() }
+    }
+
+    fn call(files: &[&Path], messages: Vec<Message>, streams: Vec<Stream>) -> Call {
+        let hosts = vec![endpoint(A), endpoint(B)];
+        let last_ns = 1_000_000_000;
+        let files = files.iter().map(|f| f.to_string_lossy().into_owned()).collect();
+        Call { last_ns, ladder: Ladder { hosts, messages, ..Ladder::default() }, streams, files, ..Call::default() }
+    }
+
+    fn cut(call: &Call) -> Result<Vec<i64>, String> {
+        let mut times = Vec::new();
+        packets(call, |captured| {
+            times.push(captured.packet.at_ns / 1_000_000);
+            Ok(())
+        })?;
+        Ok(times)
+    }
+
+    #[test]
+    fn takes_signalling_and_media_and_leaves_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let (m, n) = ("192.0.2.1:4000", "192.0.2.2:6000");
+        let (rtcp_m, rtcp_n) = ("192.0.2.1:4001", "192.0.2.2:6001");
+        let packets = [
+            udp(A, B, b"OPTIONS sip:b SIP/2.0\r\n\r\n"),
+            udp(A, B, INVITE),
+            udp(m, n, &[0x80, 8]),
+            udp("192.0.2.9:4000", n, &[0x80, 8]),
+            udp(rtcp_n, rtcp_m, &[0x81, 201]),
+            udp(A, B, BYE),
+        ];
+        let (path, at) = capture("a.pcap", folder.path(), 0, &packets);
+        let stream = Stream { src: endpoint(m), dst: endpoint(n), offset_first: at[2], offset_last: at[2], ..Stream::default() };
+        let messages = vec![message(1, at[1], 1, INVITE.len(), 0), message(5, at[5], 3, BYE.len(), 0)];
+        let call = call(&[&path], messages, vec![stream]);
+        assert_eq!(cut(&call), Ok(vec![1, 2, 4, 5]));
+        assert_eq!(self::messages(&call), Ok(vec![Some(INVITE.to_vec()), Some(BYE.to_vec())]));
+    }
+
+    #[test]
+    fn puts_messages_together_from_segments() {
+        let folder = tempfile::tempdir().unwrap();
+        let packets = [
+            tcp(A, B, 100, &INVITE[..10]),
+            tcp(B, A, 7, b"SIP/2.0 100 Trying\r\n\r\n"),
+            tcp(A, B, 110, &[&INVITE[10..], BYE].concat()),
+        ];
+        let (path, at) = capture("a.pcap", folder.path(), 0, &packets);
+        let flag = Message::TCP;
+        let messages = vec![message(2, at[2], 1, INVITE.len(), flag), message(2, at[2], 3, BYE.len(), flag)];
+        let call = call(&[&path], messages, Vec::new());
+        assert_eq!(self::messages(&call), Ok(vec![Some(INVITE.to_vec()), Some(BYE.to_vec())]));
+        assert_eq!(cut(&call), Ok(vec![0, 2]));
+    }
+
+    #[test]
+    fn merges_files_by_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (m, n) = ("192.0.2.1:4000", "192.0.2.2:6000");
+        let rtp = |from: &str, to: &str| vec![udp(from, to, &[0x80, 8]); 3];
+        let (a, at) = capture("a.pcap", folder.path(), 10, &[vec![udp(A, B, INVITE)], rtp(m, n)].concat());
+        let (b, _) = capture("b.pcap", folder.path(), 11, &rtp(n, m));
+        let stream = Stream { src: endpoint(m), dst: endpoint(n), offset_first: at[1], offset_last: at[3], ..Stream::default() };
+        let call = call(&[&a, &b], vec![message(10, at[0], 1, INVITE.len(), 0)], vec![stream]);
+        assert_eq!(cut(&call), Ok(vec![10, 11, 11, 12, 12, 13, 13]));
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, at) = capture("a.pcap", folder.path(), 0, &[udp(A, B, INVITE)]);
+        let of = |ms: i64, offset: u64| call(&[&path], vec![message(ms, offset, 1, INVITE.len(), 0)], Vec::new());
+        assert!(check(&of(0, at[0])).is_ok());
+        assert!(check(&of(7, at[0])).unwrap_err().contains("has changed"));
+        assert!(check(&of(0, at[0] + 3)).unwrap_err().contains("has changed"));
+        assert!(check(&call(&[Path::new("-")], Vec::new(), Vec::new())).unwrap_err().contains("standard input"));
+        assert!(check(&call(&[], Vec::new(), Vec::new())).unwrap_err().contains("read the capture again"));
+        std::fs::remove_file(&path).unwrap();
+        assert!(check(&of(0, at[0])).unwrap_err().contains("not there any more"));
+    }
+}
