@@ -140,7 +140,7 @@ impl Default for Lane {
             begun: 0,
             candidates: Candidates::default(),
             directory: Directory::default(),
-            plain: Arc::new(PayloadMap::default()),
+            plain: PayloadMap::standard(),
             hasher: DefaultHashBuilder::default(),
             output: LaneOutput::default(),
             counters: LaneCounters::default(),

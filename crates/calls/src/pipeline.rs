@@ -335,9 +335,9 @@ fn file_summary(file: &trunkline_capture::InputFile) -> FileSummary {
     FileSummary {
         path: file.path.to_string_lossy().into_owned(),
         format: file.format.clone(),
-        packets: file.packets,
-        first_ns: file.first_ns,
-        last_ns: file.last_ns,
+        packets: file.read.packets,
+        first_ns: file.read.first_ns,
+        last_ns: file.read.last_ns,
         error: file.error.as_ref().map(ToString::to_string),
     }
 }
@@ -383,7 +383,7 @@ impl Work {
         self.counters = DecodeCounters { packets: self.batch.packets.len() as u64, ..DecodeCounters::default() };
         for (at, packet) in self.batch.packets.iter().enumerate() {
             let octets = self.batch.octets_of(packet);
-            let decoded = trunkline_wire::decode::decode(packet.link, octets);
+            let decoded = trunkline_wire::decode(packet.link, octets);
             self.counters.see(&decoded);
             match (classify(&decoded, octets), decoded) {
                 (Class::Rtp, Decoded::Udp(datagram)) => {

@@ -199,7 +199,7 @@ impl Analyzer {
 
     /// A report block about the stream.
     pub fn rtcp_report(&mut self, at_ns: i64, block: &ReportBlock) {
-        self.reports.receiver(at_ns, block);
+        self.reports.receiver(at_ns, block, self.sequences.missing());
     }
 
     /// VoIP metrics about the stream.

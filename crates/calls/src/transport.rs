@@ -9,7 +9,7 @@ use stream::Streams;
 use trunkline_capture::Packet;
 use trunkline_kit::counters::Counted;
 use trunkline_wire::ip_reassembly::Fragments;
-use trunkline_wire::sctp::SctpReassembly;
+use trunkline_wire::sctp_reassembly::SctpReassembly;
 use trunkline_wire::{Datagram, Decoded, Endpoint, sip};
 
 trunkline_kit::counters! {
@@ -72,10 +72,10 @@ impl Transport {
 
     fn sctp(&mut self, packet: &Packet, datagram: &Datagram, chunks: &[u8]) {
         let signalling = &mut self.signalling;
-        self.sctp.push(packet.at_ns, datagram, chunks, |message| {
+        self.sctp.push(packet.at_ns, place(packet), datagram, chunks, &mut |message| {
             if sip::looks_like_sip(message.octets) {
-                let (from, to) = (datagram.from(), datagram.to());
-                signalling.handle(&incoming(packet, from, to, true, message.cut, message.octets));
+                let cut = message.octets.len() < message.wire;
+                signalling.handle(&incoming(packet, message.from, message.to, true, cut, message.octets));
             }
         });
     }

@@ -44,6 +44,7 @@ mod nsh;
 mod ppp;
 mod pseudo;
 pub mod sctp;
+pub mod sctp_reassembly;
 mod slip;
 mod sll;
 pub mod tcp;

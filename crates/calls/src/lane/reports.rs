@@ -13,7 +13,7 @@ pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>) {
             Body::SenderReport { ssrc, sender, reports } => {
                 for at in lane.streams_of(ssrc, |src, _| src == from) {
                     if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
-                        tracked.analyzer.sender_report(packet.at_ns, &sender);
+                        tracked.analyzer.rtcp_sender(packet.at_ns, &sender);
                     }
                 }
                 reports.for_each(|report| receiver(lane, packet.at_ns, &report, from, to));
@@ -32,7 +32,7 @@ fn receiver(lane: &mut Lane, at_ns: i64, report: &ReportBlock, from: Address, to
     let streams = lane.streams_of(report.ssrc, |src, dst| src == to || dst == from);
     for at in &streams {
         if let Some(tracked) = lane.streams[*at as usize].as_deref_mut() {
-            tracked.analyzer.receiver_report(at_ns, report);
+            tracked.analyzer.rtcp_report(at_ns, report);
         }
     }
 }

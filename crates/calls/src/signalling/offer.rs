@@ -86,7 +86,7 @@ impl Offer<'_, '_> {
         let session = sdp::parse(body);
         remark.push_str(REMARK_SEPARATOR);
         remark.push_str(&session.brief());
-        for oddity in session.oddities {
+        for oddity in session.oddities.iter() {
             remark.push_str(REMARK_SEPARATOR);
             remark.push_str(oddity.name());
         }

@@ -26,10 +26,11 @@ impl Reports {
     /// A receiver's block. The round trip is that from the tap to the receiver and back: the time on the capture's clock
     /// since the sender report that the block names (LSR) less the time the receiver held it (DLSR). Measured from
     /// another tap nearer to the sender it is longer; the sender's own figure is that of a tap at the sender.
-    pub(super) fn receiver(&mut self, at_ns: i64, block: &ReportBlock) {
+    pub(super) fn receiver(&mut self, at_ns: i64, block: &ReportBlock, missing: u64) {
         let summary = &mut self.summary;
         summary.receiver_reports = summary.receiver_reports.saturating_add(1);
         summary.lost = Some(block.lost);
+        summary.missing_here = Some(missing);
         summary.fraction_max = summary.fraction_max.max(block.fraction_lost);
         self.jitter_max = self.jitter_max.max(block.jitter);
         if block.last_sender_report == 0 {
@@ -77,7 +78,7 @@ mod tests {
             last_sender_report: 0x5678_9abc,
             delay_since: 0x8000,
         };
-        r.receiver(1_540_000_000, &block);
+        r.receiver(1_540_000_000, &block, 1);
         let s = r.summary(8000);
         assert_eq!((s.lost, s.fraction_max, s.jitter_max_ms, s.sent), (Some(-2), 3, Some(10.0), Some(9)));
         assert!((s.round_trip_ms.unwrap() - 40.0).abs() < 0.001);

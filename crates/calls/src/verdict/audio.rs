@@ -198,7 +198,7 @@ fn name(direction: Direction) -> &'static str {
 }
 
 fn static_name(payload_type: u8) -> String {
-    match trunkline_audio::static_payload(payload_type) {
+    match trunkline_audio::Codec::by_static_type(payload_type) {
         Some(codec) => format!(" ({})", codec.name),
         None => String::new(),
     }
