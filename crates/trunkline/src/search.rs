@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use trunkline_kit::Id;
 use trunkline_store::filter::Filter;
 use trunkline_store::row::Call;
-use trunkline_store::{Access, Cursor, Found, Order, PAGE_ROWS_MAX, Page, Query, Skipped, Store, StoreError};
+use trunkline_store::store::PAGE_ROWS_MAX;
+use trunkline_store::{Access, Cursor, Found, Order, Page, Query, Skipped, Store, StoreError};
 
 /// Rows that a table lists if `--limit` does not say; JSON and CSV have no limit of their own.
 pub const TABLE_ROWS_DEFAULT: u32 = 50;

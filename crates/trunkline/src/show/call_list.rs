@@ -72,11 +72,11 @@ fn cells(call: &Call, one_day: bool, terminal: &Terminal) -> Vec<Line> {
     ]
 }
 
-/// `completed`, `rejected 486`.
+/// `completed`, `rejected 486`: the code where the state does not tell it.
 fn ended(call: &Call) -> String {
     match call.state {
-        CallState::Completed | CallState::Answered | CallState::Attempted => state(call.state).to_owned(),
-        other => format!("{} {}", state(other), call.code),
+        CallState::Rejected | CallState::Redirected => format!("{} {}", state(call.state), call.code),
+        other => state(other).to_owned(),
     }
 }
 
@@ -105,6 +105,7 @@ mod tests {
         for (width, verdicts) in [(80, Verdicts::Sentences), (80, Verdicts::Kinds), (140, Verdicts::Kinds)] {
             let terminal = terminal(width);
             let text = written(&calls(&all, verdicts, &terminal), &terminal);
+            assert!(text.lines().all(|line| unicode_width::UnicodeWidthStr::width(line) <= width), "{text}");
             expect(&format!("calls-{width}-{verdicts:?}").to_lowercase(), &text);
         }
     }

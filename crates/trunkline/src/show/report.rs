@@ -12,6 +12,7 @@ use trunkline_calls::job::{FileSummary, Summary};
 use trunkline_kit::Id;
 use trunkline_store::json::STATES;
 use trunkline_store::row::{Call, Stream};
+use unicode_width::UnicodeWidthStr;
 
 /// Files that are listed one by one; broken ones always are.
 pub const FILES_LISTED_MAX: usize = 8;
@@ -61,7 +62,13 @@ impl Page<'_> {
     fn files(&mut self) {
         let files = &self.report.summary.files;
         for file in files.iter().take(FILES_LISTED_MAX) {
-            self.say(Style::Dim, &file_line(file, self.terminal));
+            let (what, when) = file_line(file, self.terminal);
+            if what.width() + 2 + when.width() <= self.terminal.width {
+                self.say(Style::Dim, &format!("{what}, {when}"));
+            } else {
+                self.say(Style::Dim, &what);
+                self.lines.push(Line::new(self.terminal).with(Style::Dim, &format!("  {when}")));
+            }
         }
         if files.len() > FILES_LISTED_MAX {
             let rest = files.len() - FILES_LISTED_MAX;
@@ -134,7 +141,7 @@ impl Page<'_> {
         let title = format!("What went wrong: {} of {}", count(selection.bad_calls), of(selection.calls, "call", "calls"));
         self.heading(&title, Style::Bad);
         if selection.bad.len() as u64 == selection.bad_calls {
-            self.lines.extend(call_list::calls(&selection.bad, Verdicts::Sentences, self.terminal));
+            self.lines.extend(call_list::calls(by_start(&selection.bad), Verdicts::Sentences, self.terminal));
             return;
         }
         let mut kinds: Vec<_> = selection.kinds.iter().collect();
@@ -177,7 +184,7 @@ impl Page<'_> {
         }
         let title = if selection.bad_calls > 0 { "The other" } else { "The" };
         self.heading(&format!("{title} {}", of(good, "call", "calls")), Style::Bold);
-        self.lines.extend(call_list::calls(&selection.good, Verdicts::Kinds, self.terminal));
+        self.lines.extend(call_list::calls(by_start(&selection.good), Verdicts::Kinds, self.terminal));
         let rest = good - selection.good.len() as u64;
         if rest > 0 {
             self.say(Style::Dim, &format!("{} more: --all lists them here, `trunkline calls` searches them.", count(rest)));
@@ -268,15 +275,14 @@ impl Page<'_> {
     }
 }
 
-/// `office.pcap: pcap, microseconds, 1,204 packets, 2024-05-01 10:00:00 +02:00, 12:11 min`.
-fn file_line(file: &FileSummary, terminal: &Terminal) -> String {
+/// `office.pcap: pcap, microseconds, 1,204 packets` and `2024-05-01 10:00:00 +02:00, 12:11 min`.
+fn file_line(file: &FileSummary, terminal: &Terminal) -> (String, String) {
     let format = if file.format.is_empty() { String::new() } else { format!(" {},", file.format) };
-    let mut text = format!("{}:{format} {}", name(&file.path), of(file.packets, "packet", "packets"));
-    if let (Some(first), Some(last)) = (file.first_ns, file.last_ns) {
-        let lasted = figure::duration(last.saturating_sub(first));
-        text.push_str(&format!(", {}, {lasted}", figure::second(first, &terminal.zone)));
-    }
-    text
+    let text = format!("{}:{format} {}", name(&file.path), of(file.packets, "packet", "packets"));
+    let when = |(first, last): (i64, i64)| {
+        format!("{}, {}", figure::second(first, &terminal.zone), figure::duration(last.saturating_sub(first)))
+    };
+    (text, file.first_ns.zip(file.last_ns).map_or_else(|| "without a time".to_owned(), when))
 }
 
 fn name(path: &str) -> &str {
@@ -308,6 +314,13 @@ fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
         reasons.push(format!("{streams} found without signalling: see below."));
     }
     reasons
+}
+
+/// Calls are finished in another order than they began.
+fn by_start(calls: &[Call]) -> Vec<&Call> {
+    let mut calls: Vec<&Call> = calls.iter().collect();
+    calls.sort_by_key(|call| (call.start_ns, call.id));
+    calls
 }
 
 /// Streams as a table.

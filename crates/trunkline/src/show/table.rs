@@ -7,6 +7,10 @@ use unicode_width::UnicodeWidthStr;
 
 /// Spaces between columns.
 const GAP: usize = 2;
+/// Spaces between columns where they would have to be cut for want of room.
+const GAP_NARROW: usize = 1;
+/// The narrowest that a column that may be cut is cut to, when nothing else helps.
+const CUT_MIN: usize = 6;
 
 /// One column.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +21,7 @@ pub struct Column {
     pub right: bool,
     /// When it is left out for want of room: never (0), else higher ones first.
     pub drop: u8,
-    /// The narrowest it may be cut to; 0 if it is never cut.
+    /// The width to which it may be cut before other columns are left out for it; 0 if it is never cut.
     pub narrowest: usize,
     /// Which end stays when it is cut.
     pub keep: Keep,
@@ -81,33 +85,31 @@ impl Table {
 
     /// The table as lines, at most `terminal.width` wide where the columns that may not be cut allow it.
     pub fn lines(mut self, terminal: &Terminal) -> Vec<Line> {
-        let kept = self.fit(terminal.width);
+        let (kept, gap) = self.fit(terminal.width);
         let mut lines = Vec::with_capacity(self.rows.len() + 1);
         if self.titles.iter().any(|title| !title.is_empty()) {
-            lines.push(self.titles(&kept, terminal));
+            lines.push(self.titles(&kept, gap, terminal));
         }
         for row in std::mem::take(&mut self.rows) {
-            lines.push(self.draw(&row, &kept, terminal));
+            lines.push(self.draw(&row, &kept, gap, terminal));
             lines.extend(row.below);
         }
         lines
     }
 
-    /// Which columns stay, and how wide: leaves columns out, then cuts those that may be cut.
-    fn fit(&self, width: usize) -> Vec<(usize, usize)> {
+    /// Which columns stay, how wide, and how far apart: leaves columns out, then cuts those that may be cut.
+    fn fit(&self, width: usize) -> (Vec<(usize, usize)>, usize) {
         let mut kept: Vec<(usize, usize)> = (0..self.columns.len()).map(|i| (i, self.natural(i))).collect();
         // A column without content says nothing: its title alone is no reason to keep it.
         kept.retain(|(i, _)| self.columns[*i].drop == 0 || self.rows.iter().any(|r| !r.cells[*i].is_empty()));
-        while total(&self.narrowed(&kept)) > width {
-            let Some(at) = (0..kept.len()).filter(|k| self.columns[kept[*k].0].drop > 0).max_by_key(|k| {
-                self.columns[kept[*k].0].drop
-            }) else {
-                break;
-            };
+        while total(&self.narrowed(&kept), GAP) > width {
+            let rank = |k: &usize| self.columns[kept[*k].0].drop;
+            let Some(at) = (0..kept.len()).filter(|k| rank(k) > 0).max_by_key(rank) else { break };
             kept.remove(at);
         }
-        self.cut(&mut kept, width);
-        kept
+        let gap = if total(&kept, GAP) > width { GAP_NARROW } else { GAP };
+        self.cut(&mut kept, gap, width);
+        (kept, gap)
     }
 
     /// How wide a column wants to be.
@@ -117,28 +119,29 @@ impl Table {
     }
 
     fn narrowed(&self, kept: &[(usize, usize)]) -> Vec<(usize, usize)> {
-        kept.iter().map(|(i, w)| (*i, if self.columns[*i].narrowest > 0 { self.columns[*i].narrowest.min(*w) } else { *w })).collect()
+        let narrowest = |i: usize, width: usize| match self.columns[i].narrowest {
+            0 => width,
+            narrowest => narrowest.min(width),
+        };
+        kept.iter().map(|(i, width)| (*i, narrowest(*i, *width))).collect()
     }
 
     /// Takes columns from the widest that may be cut, one by one.
-    fn cut(&self, kept: &mut [(usize, usize)], width: usize) {
-        while total(kept) > width {
-            let widest = kept
-                .iter_mut()
-                .filter(|(i, w)| self.columns[*i].narrowest > 0 && *w > self.columns[*i].narrowest)
-                .max_by_key(|(_, w)| *w);
-            let Some(widest) = widest else { return };
+    fn cut(&self, kept: &mut [(usize, usize)], gap: usize, width: usize) {
+        while total(kept, gap) > width {
+            let may = |(i, w): &&mut (usize, usize)| self.columns[*i].narrowest > 0 && *w > CUT_MIN;
+            let Some(widest) = kept.iter_mut().filter(may).max_by_key(|(_, w)| *w) else { return };
             widest.1 -= 1;
         }
     }
 
-    fn titles(&self, kept: &[(usize, usize)], terminal: &Terminal) -> Line {
+    fn titles(&self, kept: &[(usize, usize)], gap: usize, terminal: &Terminal) -> Line {
         let cells = |i: usize| Line::new(terminal).with(Style::Dim, self.titles.get(i).map_or("", String::as_str));
         let row = Row { cells: (0..self.columns.len()).map(cells).collect(), below: Vec::new() };
-        self.draw(&row, kept, terminal)
+        self.draw(&row, kept, gap, terminal)
     }
 
-    fn draw(&self, row: &Row, kept: &[(usize, usize)], terminal: &Terminal) -> Line {
+    fn draw(&self, row: &Row, kept: &[(usize, usize)], gap: usize, terminal: &Terminal) -> Line {
         let mut line = Line::new(terminal);
         let mut at = 0;
         for (i, width) in kept {
@@ -147,14 +150,14 @@ impl Table {
             cell.fit(*width, column.keep);
             line.pad(at + if column.right { width - cell.width().min(*width) } else { 0 });
             line.append(&cell);
-            at += width + GAP;
+            at += width + gap;
         }
         line
     }
 }
 
-fn total(kept: &[(usize, usize)]) -> usize {
-    kept.iter().map(|(_, width)| width + GAP).sum::<usize>().saturating_sub(GAP)
+fn total(kept: &[(usize, usize)], gap: usize) -> usize {
+    kept.iter().map(|(_, width)| width + gap).sum::<usize>().saturating_sub(gap)
 }
 
 /// Writes lines.
@@ -188,8 +191,8 @@ mod tests {
 
     #[test]
     fn cuts_before_it_leaves_out_and_leaves_out_by_rank() {
-        assert_eq!(table(24)[1], "a1  …460123     12  4.41");
-        assert_eq!(table(18)[1], "a1  …9460123  4.41");
-        assert_eq!(table(10)[1], "a1  …60123");
+        assert_eq!(table(24)[1], "a1 …079460123    12 4.41");
+        assert_eq!(table(21)[1], "a1 +442079460123 4.41");
+        assert_eq!(table(17)[1], "a1 …79460123 4.41");
     }
 }
