@@ -1,2 +1,23 @@
-//! stub
-fn main() {}
+//! The trunkline program: reads the command line, does what it says, tells how it went.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod command;
+mod cut;
+mod failure;
+mod moment;
+mod output;
+mod search;
+mod selection;
+mod show;
+mod summary_json;
+mod terminal;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Wrong usage ends here: clap says what was wrong and exits with 2.
+    let cli = cli::Cli::parse();
+    command::run(&cli).unwrap_or_else(|failure| failure.tell()).into()
+}

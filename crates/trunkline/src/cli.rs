@@ -1,0 +1,69 @@
+//! The command line: what help, man pages and shell completions are made from.
+
+use crate::command;
+use crate::terminal::Colour;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Where rows are kept if `--data` does not say.
+pub const DATA_DEFAULT: &str = "./trunkline-data";
+
+/// Calls, media and their quality, from captures of voice networks.
+#[derive(Debug, Parser)]
+#[command(name = "trunkline", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(after_help = "Begin with `trunkline read FILE`. Examples of a command: `trunkline help read`.\n\
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done, but something was lost or broken.")]
+pub struct Cli {
+    /// When to use colours; NO_COLOR is honoured
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, display_order = 900)]
+    pub color: Colour,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands, one file each.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Read(command::read::Read),
+    Calls(command::calls::Calls),
+    Call(command::call::Show),
+    Registrations(command::registrations::Registrations),
+    Events(command::events::Events),
+    Streams(command::streams::Streams),
+    Sql(command::sql::Sql),
+    Sim(command::sim::Sim),
+    Help(command::help::Help),
+    Man(command::man::Man),
+    Completions(command::completions::Completions),
+}
+
+/// Where the store is.
+#[derive(Clone, Debug, Args)]
+pub struct DataFolder {
+    /// The data folder
+    #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
+    pub path: PathBuf,
+}
+
+impl DataFolder {
+    /// The folder of the store in it.
+    pub fn store(&self) -> PathBuf {
+        self.path.join("store")
+    }
+
+    /// ` --data DIR` for commands that are suggested; empty for the default.
+    pub fn option(&self) -> String {
+        if self.path.as_os_str() == DATA_DEFAULT {
+            return String::new();
+        }
+        let text = self.path.to_string_lossy();
+        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@%".contains(c));
+        if plain { format!(" --data {text}") } else { format!(" --data '{}'", text.replace('\'', r"'\''")) }
+    }
+}
+
+/// The definition, for help, man pages and completions.
+pub fn definition() -> clap::Command {
+    Cli::command()
+}

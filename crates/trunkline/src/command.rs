@@ -1,0 +1,39 @@
+//! The commands, a file each: what it takes, what it does, how it tells.
+
+pub mod call;
+pub mod calls;
+pub mod completions;
+pub mod events;
+pub mod help;
+pub mod man;
+pub mod read;
+pub mod registrations;
+pub mod sim;
+pub mod sql;
+pub mod streams;
+
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use trunkline_kit::exit::Exit;
+
+/// Does what the command line asks for.
+///
+/// # Errors
+/// What could not be done, ready to be told.
+pub fn run(cli: &Cli) -> Result<Exit, Failure> {
+    let terminal = Terminal::of_stdout(cli.color);
+    match &cli.command {
+        Command::Read(read) => read.run(&terminal),
+        Command::Calls(calls) => calls.run(&terminal),
+        Command::Call(call) => call.run(&terminal),
+        Command::Registrations(registrations) => registrations.run(&terminal),
+        Command::Events(events) => events.run(&terminal),
+        Command::Streams(streams) => streams.run(&terminal),
+        Command::Sql(sql) => sql.run(&terminal),
+        Command::Sim(sim) => sim.run(),
+        Command::Help(help) => help.run(&terminal),
+        Command::Man(man) => man.run(),
+        Command::Completions(completions) => completions.run(),
+    }
+}

@@ -1,0 +1,82 @@
+//! `trunkline events`: SIP transactions outside calls and registrations.
+
+use crate::cli::DataFolder;
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::search::{self, TABLE_ROWS_DEFAULT};
+use crate::show::figure;
+use crate::show::table::{self, Row, Table, number, text};
+use crate::show::text::{Keep, Line, Style};
+use crate::terminal::Terminal;
+use std::io::Write;
+use trunkline_kit::exit::Exit;
+use trunkline_store::{Query, json};
+use trunkline_store::row::SipEvent;
+
+/// List SIP transactions outside calls: OPTIONS, SUBSCRIBE, MESSAGE, ...
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  trunkline events\n  trunkline events --json | jq -c 'select(.method == \"OPTIONS\")'")]
+pub struct Events {
+    /// How many to list at most, the newest [default: 50 in a table, else all]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataFolder,
+}
+
+impl Events {
+    /// Lists them.
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let store = search::open(&self.data)?;
+        let mut out = stdout();
+        let ask = |query: &Query| store.events(query);
+        if self.json {
+            let limit = self.limit.map_or(usize::MAX, |n| n as usize);
+            search::print_json(limit, ask, json::event, &mut out)?;
+            out.flush()?;
+            return Ok(Exit::Done);
+        }
+        let found = search::list(self.limit.unwrap_or(TABLE_ROWS_DEFAULT) as usize, ask)?;
+        if found.is_empty() {
+            writeln!(out, "No transactions outside calls in {}: none was in what was read.", self.data.path.display())?;
+        } else {
+            table::write(&lines(&found, terminal), terminal, &mut out)?;
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+}
+
+fn lines(found: &[SipEvent], terminal: &Terminal) -> Vec<Line> {
+    let mut table = Table::new(vec![
+        text("TIME"),
+        text("METHOD"),
+        text("FROM").cuts(6, Keep::End).drops(3),
+        text("TO").cuts(6, Keep::End).drops(2),
+        text("SENDER").cuts(15, Keep::End),
+        text("RECEIVER").cuts(15, Keep::End),
+        text("RESULT").cuts(8, Keep::Start),
+        number("TOOK").drops(1),
+    ]);
+    for e in found {
+        let cell = |style: Style, text: &str| Line::new(terminal).with(style, text);
+        let result = if e.code == 0 { "no answer".to_owned() } else { format!("{} {}", e.code, e.reason) };
+        let style = if (200..=299).contains(&e.code) { Style::Good } else { Style::Warn };
+        let took = e.end_ns.map_or_else(String::new, |end| figure::duration(end.saturating_sub(e.start_ns)));
+        let cells = vec![
+            cell(Style::Plain, &figure::second(e.start_ns, &terminal.zone)),
+            cell(Style::Bold, &e.method),
+            cell(Style::Plain, &e.from),
+            cell(Style::Plain, &e.to),
+            cell(Style::Plain, &e.src.to_string()),
+            cell(Style::Plain, &e.dst.to_string()),
+            cell(style, &result),
+            cell(Style::Plain, &took),
+        ];
+        table.row(Row { cells, below: Vec::new() });
+    }
+    table.lines(terminal)
+}

@@ -1,0 +1,223 @@
+//! `trunkline read`: captures in, calls out.
+
+use crate::cli::DataFolder;
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::search;
+use crate::selection::Selection;
+use crate::show::report::{Report, report};
+use crate::show::{figure, table};
+use crate::terminal::Terminal;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use trunkline_calls::job::{self, Progress, ReadOptions, Sink, Summary};
+use trunkline_kit::exit::Exit;
+use trunkline_store::row::Rows;
+use trunkline_store::{Access, Store, json};
+
+/// Threads that may share the work.
+pub const THREADS_MAX: u16 = 64;
+/// Rows that are written to the store before they are made durable.
+pub const COMMIT_ROWS: usize = 20_000;
+/// How often the progress bar is drawn and Ctrl-C looked for.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Read captures, keep their calls, and say what went wrong
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trunkline read office.pcap                 what happened to every call in it\n  \
+    trunkline read ring-*.pcapng.gz            many files as one timeline\n  \
+    tcpdump -w - port 5060 | trunkline read -  from standard input\n  \
+    trunkline read --json x.pcap | jq -c 'select(.verdict)'\n\n\
+    Reads pcap and pcapng, plain or in gzip, zstd or lz4. Ctrl-C stops reading and keeps what was read.\n\
+    Exit code 3: a file was broken, the capture had lost packets, or a limit was hit; the report says which.")]
+pub struct Read {
+    /// Capture files; - is standard input
+    #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    data: DataFolder,
+    /// Print each call as one JSON object a line, then a summary
+    #[arg(long)]
+    json: bool,
+    /// Threads that share the work [default: one a processor]; the result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(THREADS_MAX)))]
+    threads: Option<u16>,
+    /// Store nothing
+    #[arg(long)]
+    no_store: bool,
+    /// List every call, however many there are
+    #[arg(long, conflicts_with = "json")]
+    all: bool,
+}
+
+impl Read {
+    /// Reads, stores, reports.
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let mut sink = self.sink()?;
+        let progress = Arc::new(Progress::default());
+        let watcher = Watcher::start(Arc::clone(&progress));
+        let options = ReadOptions { files: self.files.clone(), threads: self.threads() };
+        let read = job::read(&options, &mut sink, &progress);
+        let stopped = watcher.end();
+        // What was read before a failure is kept, too: also when nobody reads the output any more.
+        sink.commit()?;
+        let summary = read.map_err(|text| sink.failed.take().unwrap_or(Failure::Failed(text)))?;
+        self.tell(&summary, &mut sink, stopped, terminal)?;
+        Ok(if stopped || summary.degraded() { Exit::Degraded } else { Exit::Done })
+    }
+
+    fn sink(&self) -> Result<Output, Failure> {
+        let selection = Selection { all: self.all, ..Selection::default() };
+        let open = || Store::open(&self.data.store(), Access::Write).map_err(search::failure);
+        let store = if self.no_store { None } else { Some(open()?) };
+        Ok(Output { store, waiting: 0, json: self.json, out: stdout(), line: String::new(), selection, failed: None })
+    }
+
+    fn threads(&self) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or(processors, usize::from).min(usize::from(THREADS_MAX))
+    }
+
+    fn tell(&self, summary: &Summary, sink: &mut Output, stopped: bool, terminal: &Terminal) -> Result<(), Failure> {
+        if self.json {
+            sink.line.clear();
+            crate::summary_json::write(&mut sink.line, summary, &sink.selection, stopped);
+            sink.line.push('\n');
+            sink.out.write_all(sink.line.as_bytes())?;
+        } else {
+            let store = (!self.no_store).then(|| self.data.option());
+            let lines = report(&Report { summary, selection: &sink.selection, store, stopped }, terminal);
+            table::write(&lines, terminal, &mut sink.out)?;
+        }
+        Ok(sink.out.flush()?)
+    }
+}
+
+/// Where rows go: the store, the JSON lines, what is kept for the report.
+struct Output {
+    store: Option<Store>,
+    /// Rows written since the last commit.
+    waiting: usize,
+    json: bool,
+    out: std::io::BufWriter<std::io::Stdout>,
+    line: String,
+    selection: Selection,
+    /// Why the sink refused, when it did.
+    failed: Option<Failure>,
+}
+
+impl Sink for Output {
+    fn rows(&mut self, rows: Rows) -> Result<(), String> {
+        self.selection.take(&rows);
+        let kept = self.keep(&rows).and_then(|()| if self.json { Ok(self.print(&rows)?) } else { Ok(()) });
+        kept.map_err(|failure| {
+            self.failed = Some(failure);
+            "the rows could not be kept".to_owned()
+        })
+    }
+}
+
+impl Output {
+    fn print(&mut self, rows: &Rows) -> std::io::Result<()> {
+        self.line.clear();
+        for call in &rows.calls {
+            json::call(&mut self.line, call);
+            self.line.push('\n');
+        }
+        self.out.write_all(self.line.as_bytes())
+    }
+
+    fn keep(&mut self, rows: &Rows) -> Result<(), Failure> {
+        let Some(store) = &mut self.store else { return Ok(()) };
+        store.write(rows).map_err(search::failure)?;
+        self.waiting += rows.calls.len() + rows.streams.len() + rows.registrations.len() + rows.events.len();
+        if self.waiting >= COMMIT_ROWS {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.waiting = 0;
+        self.store.as_mut().map_or(Ok(()), |store| store.commit().map_err(search::failure))
+    }
+}
+
+/// The thread that draws the progress bar and passes Ctrl-C on.
+struct Watcher {
+    thread: Option<std::thread::JoinHandle<()>>,
+    done: Arc<AtomicBool>,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Watcher {
+    fn start(progress: Arc<Progress>) -> Self {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            // The first one stops reading, the second one the program: nobody should have to wait for a hang.
+            let second = Arc::clone(&interrupted);
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, second);
+            let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
+        }
+        let done = Arc::new(AtomicBool::new(false));
+        let (ends, stops) = (Arc::clone(&done), Arc::clone(&interrupted));
+        let thread = std::thread::spawn(move || watch(&progress, &ends, &stops));
+        Watcher { thread: Some(thread), done, interrupted }
+    }
+
+    /// Ends the thread; whether reading was interrupted.
+    fn end(mut self) -> bool {
+        self.done.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+fn watch(progress: &Progress, done: &AtomicBool, interrupted: &AtomicBool) {
+    let bar = std::io::stderr().is_terminal().then(bar);
+    let begin = Instant::now();
+    while !done.load(Ordering::Relaxed) {
+        if interrupted.load(Ordering::Relaxed) {
+            progress.stop.store(true, Ordering::Relaxed);
+        }
+        if let Some(bar) = &bar {
+            draw(bar, progress, begin.elapsed());
+        }
+        std::thread::park_timeout(TICK);
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let template = "{bar:30} {percent:>3} %  {msg}";
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+fn draw(bar: &ProgressBar, progress: &Progress, elapsed: Duration) {
+    let of = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    let packets = of(&progress.packets);
+    let rate = packets as f64 / elapsed.as_secs_f64().max(0.001);
+    let total = of(&progress.octets_total);
+    if total > 0 {
+        bar.set_length(total);
+    }
+    bar.set_position(of(&progress.octets));
+    bar.set_message(format!(
+        "{}, {} packets/s, {}",
+        figure::octets(of(&progress.octets)),
+        figure::count(rate as u64),
+        figure::of(of(&progress.calls), "call", "calls")
+    ));
+}

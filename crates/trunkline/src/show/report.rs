@@ -1,0 +1,500 @@
+//! What `trunkline read` prints: what was read, what went wrong, the rest, what was odd, and what to try next.
+
+use super::call_list::{self, ID_SHOWN, Verdicts};
+use super::call_page;
+use super::figure::{self, count, of};
+use super::ladder::ladder;
+use super::table::{Row, Table, number, text};
+use super::text::{Keep, Line, Style, clean, wrap};
+use crate::selection::{CALLS_WHOLE_MAX, ORPHANS_LISTED_MAX, Selection};
+use crate::terminal::Terminal;
+use trunkline_calls::job::{FileSummary, Summary};
+use trunkline_kit::Id;
+use trunkline_store::json::STATES;
+use trunkline_store::row::{Call, Stream};
+use unicode_width::UnicodeWidthStr;
+
+/// Files that are listed one by one; broken ones always are.
+pub const FILES_LISTED_MAX: usize = 8;
+/// Broken files that are listed one by one.
+pub const BROKEN_LISTED_MAX: usize = 100;
+/// Lines of a ladder in the report of a capture with few calls.
+pub const LADDER_LINES_MAX: usize = 60;
+
+/// Everything about a run.
+pub struct Report<'a> {
+    /// What was read.
+    pub summary: &'a Summary,
+    /// What of it was kept to be shown.
+    pub selection: &'a Selection,
+    /// The option that names the store, `--data DIR `, where it is not the default; none if nothing was stored.
+    pub store: Option<String>,
+    /// Whether reading was stopped before the end.
+    pub stopped: bool,
+}
+
+/// The report, as lines.
+pub fn report(report: &Report<'_>, terminal: &Terminal) -> Vec<Line> {
+    let mut page = Page { report, terminal, lines: Vec::new() };
+    page.files();
+    page.totals();
+    if report.selection.calls == 0 {
+        page.no_calls();
+    } else {
+        page.bad_calls();
+        page.other_calls();
+        page.few_calls();
+    }
+    page.registrations();
+    page.orphans();
+    page.odd();
+    page.next();
+    page.lines
+}
+
+struct Page<'a> {
+    report: &'a Report<'a>,
+    terminal: &'a Terminal,
+    lines: Vec<Line>,
+}
+
+impl Page<'_> {
+    fn files(&mut self) {
+        let files = &self.report.summary.files;
+        for file in files.iter().take(FILES_LISTED_MAX) {
+            let (what, when) = file_line(file, self.terminal);
+            if what.width() + 2 + when.width() <= self.terminal.width {
+                self.say(Style::Dim, &format!("{what}, {when}"));
+            } else {
+                self.say(Style::Dim, &what);
+                self.lines.push(Line::new(self.terminal).with(Style::Dim, &format!("  {when}")));
+            }
+        }
+        if files.len() > FILES_LISTED_MAX {
+            let rest = files.len() - FILES_LISTED_MAX;
+            let packets = files.iter().skip(FILES_LISTED_MAX).map(|f| f.packets).fold(0, u64::saturating_add);
+            self.say(Style::Dim, &format!("{}, {}", of(rest as u64, "more file", "more files"), of(packets, "packet", "packets")));
+        }
+        if self.report.stopped {
+            self.say(Style::Warn, "Stopped before the end: what follows is what was read until then.");
+        }
+    }
+
+    fn totals(&mut self) {
+        let (summary, selection) = (self.report.summary, self.report.selection);
+        let states = selection.states.iter().zip(STATES).rev().filter(|(n, _)| **n > 0);
+        let states: Vec<String> = states.map(|(n, name)| format!("{} {name}", count(*n))).collect();
+        let mut line = Line::new(self.terminal).with(Style::Bold, &of(selection.calls, "call", "calls"));
+        if !states.is_empty() {
+            line.push(Style::Plain, &format!(": {}", states.join(", ")));
+        }
+        self.lines.push(line);
+        let mut facts = vec![of(summary.sip_messages, "SIP message", "SIP messages")];
+        facts.push(of(summary.streams, "RTP stream", "RTP streams"));
+        if let Some((mos, id)) = selection.worst.filter(|_| selection.calls > 1) {
+            facts.push(format!("lowest MOS {mos:.2} in {}", short(id)));
+        }
+        if selection.registrations.0 > 0 {
+            let failed = selection.registrations.1;
+            facts.push(format!("{} ({} failed)", of(selection.registrations.0, "registration", "registrations"), count(failed)));
+        }
+        if selection.events.0 > 0 {
+            let all = of(selection.events.0, "other transaction", "other transactions");
+            facts.push(format!("{all} ({} unanswered)", count(selection.events.1)));
+        }
+        self.say(Style::Plain, &facts.join(", "));
+    }
+
+    /// Says what the input holds instead of calls, and what can be done.
+    fn no_calls(&mut self) {
+        let summary = self.report.summary;
+        self.heading("Why there are no calls", Style::Warn);
+        let packets = summary.packets;
+        if packets == 0 {
+            return self.say(Style::Plain, "The input holds no packet that could be read.");
+        }
+        let by = |name: &str, unit: &'static str| Some((summary.counter(name), unit)).filter(|(n, _)| *n > 0);
+        let kinds = [
+            by("trunkline_calls_udp_packets_total", "UDP"),
+            by("trunkline_calls_tcp_packets_total", "TCP"),
+            by("trunkline_calls_sctp_packets_total", "SCTP"),
+            by("trunkline_calls_fragments_total", "IP fragments"),
+            by("trunkline_calls_other_packets_total", "of other protocols"),
+            by("trunkline_calls_unknown_packets_total", "of a link type or protocol that is not known"),
+        ];
+        let kinds: Vec<String> = kinds.into_iter().flatten().map(|(n, unit)| format!("{} {unit}", count(n))).collect();
+        let kinds = if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) };
+        self.say(Style::Plain, &format!("{} read{kinds}.", of(packets, "packet was", "packets were")));
+        for reason in reasons(summary, self.report.selection) {
+            self.say(Style::Plain, &reason);
+        }
+    }
+
+    fn bad_calls(&mut self) {
+        let selection = self.report.selection;
+        if selection.bad_calls == 0 {
+            self.lines.push(Line::new(self.terminal));
+            let mark = self.terminal.glyph("✓", "ok:");
+            let calls = of(selection.calls, "call", "calls");
+            return self.say(Style::Good, &format!("{mark} Nothing wrong was found in {calls}."));
+        }
+        let title = format!("What went wrong: {} of {}", count(selection.bad_calls), of(selection.calls, "call", "calls"));
+        self.heading(&title, Style::Bad);
+        if selection.bad.len() as u64 == selection.bad_calls {
+            self.lines.extend(call_list::calls(by_start(&selection.bad), Verdicts::Sentences, self.terminal));
+            return;
+        }
+        let mut kinds: Vec<_> = selection.kinds.iter().collect();
+        kinds.sort_by_key(|(_, (n, _))| std::cmp::Reverse(*n));
+        for (kind, (n, example)) in kinds {
+            self.kind(kind, *n, example);
+        }
+    }
+
+    /// `120 x one-way-audio, as in 018f...:` and the example's verdict.
+    fn kind(&mut self, kind: &str, n: u64, example: &Call) {
+        let mut line = Line::new(self.terminal);
+        line.push(Style::Bold, &format!("{:>7} {} {kind}", count(n), self.terminal.glyph("×", "x")));
+        let word = if n == 1 { "" } else { "such as " };
+        line.push(Style::Dim, &format!("  {word}{} at {}", short(example.id), figure::clock(example.start_ns, &self.terminal.zone)));
+        self.lines.push(line);
+        if let Some(verdict) = &example.verdict {
+            self.lines.extend(call_page::verdict(verdict, self.terminal, 8));
+        }
+    }
+
+    /// A capture of a few calls is about these calls: their ladders at once.
+    fn few_calls(&mut self) {
+        let selection = self.report.selection;
+        if selection.calls > CALLS_WHOLE_MAX as u64 {
+            return;
+        }
+        for call in &selection.whole {
+            let arrow = self.terminal.glyph("→", "->");
+            self.heading(&format!("{}  {} {arrow} {}", short(call.id), call.from, call.to), Style::Bold);
+            self.lines.extend(ladder(call, self.terminal, LADDER_LINES_MAX));
+        }
+    }
+
+    fn other_calls(&mut self) {
+        let selection = self.report.selection;
+        let good = selection.calls - selection.bad_calls;
+        if good == 0 {
+            return;
+        }
+        let title = if selection.bad_calls > 0 { "The other" } else { "The" };
+        self.heading(&format!("{title} {}", of(good, "call", "calls")), Style::Bold);
+        self.lines.extend(call_list::calls(by_start(&selection.good), Verdicts::Kinds, self.terminal));
+        let rest = good - selection.good.len() as u64;
+        if rest > 0 {
+            self.say(Style::Dim, &format!("{} more: --all lists them here, `trunkline calls` searches them.", count(rest)));
+        }
+    }
+
+    fn registrations(&mut self) {
+        let selection = self.report.selection;
+        let (all, failed) = selection.registrations;
+        if failed == 0 {
+            return;
+        }
+        self.heading(&format!("Registrations that failed: {} of {}", count(failed), count(all)), Style::Bad);
+        for registration in &selection.failed {
+            let line = format!(
+                "{}  {}  {} {} {}",
+                figure::clock(registration.start_ns, &self.terminal.zone),
+                if registration.user.is_empty() { &registration.aor } else { &registration.user },
+                registration.src,
+                self.terminal.glyph("→", "->"),
+                registration.dst
+            );
+            self.say(Style::Plain, &line);
+            if let Some(verdict) = &registration.verdict {
+                self.lines.extend(call_page::verdict(verdict, self.terminal, 2));
+            }
+        }
+        self.and_more(failed, selection.failed.len(), "trunkline registrations");
+    }
+
+    fn orphans(&mut self) {
+        let selection = self.report.selection;
+        if selection.orphans == 0 {
+            return;
+        }
+        self.heading(&format!("RTP streams without signalling: {}", count(selection.orphans)), Style::Bold);
+        let shown = &selection.orphan_list[..selection.orphan_list.len().min(ORPHANS_LISTED_MAX)];
+        self.lines.extend(stream_table(shown, self.terminal));
+        self.and_more(selection.orphans, shown.len(), "trunkline streams");
+    }
+
+    fn and_more(&mut self, all: u64, shown: usize, command: &str) {
+        let rest = all.saturating_sub(shown as u64);
+        if rest > 0 {
+            let stored = self.report.store.as_ref().map_or_else(String::new, |data| format!(": {command} {data}"));
+            self.say(Style::Dim, format!("{} more{stored}", count(rest)).trim_end());
+        }
+    }
+
+    /// What the reader should know before trusting the above.
+    fn odd(&mut self) {
+        let oddities = oddities(self.report, self.terminal);
+        if oddities.is_empty() {
+            return;
+        }
+        self.heading("What was odd", Style::Warn);
+        for text in oddities {
+            self.say(Style::Plain, &text);
+        }
+    }
+
+    fn next(&mut self) {
+        let commands = next(self.report);
+        if commands.is_empty() {
+            return;
+        }
+        self.heading("What to try next", Style::Bold);
+        let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+        for (command, why) in commands {
+            let mut line = Line::new(self.terminal).with(Style::Signal, &format!("  {command:width$}"));
+            if width + 4 + why.len() <= self.terminal.width {
+                line.push(Style::Dim, &format!("  {why}"));
+            }
+            self.lines.push(line);
+        }
+    }
+
+    fn heading(&mut self, text: &str, style: Style) {
+        self.lines.push(Line::new(self.terminal));
+        self.lines.push(Line::new(self.terminal).with(style, text));
+    }
+
+    fn say(&mut self, style: Style, text: &str) {
+        let text = clean(text, !self.terminal.unicode);
+        for part in wrap(&text, self.terminal.width) {
+            self.lines.push(Line::new(self.terminal).with(style, &part));
+        }
+    }
+}
+
+/// `office.pcap: pcap, microseconds, 1,204 packets` and `2024-05-01 10:00:00 +02:00, 12:11 min`.
+fn file_line(file: &FileSummary, terminal: &Terminal) -> (String, String) {
+    let format = if file.format.is_empty() { String::new() } else { format!(" {},", file.format) };
+    let text = format!("{}:{format} {}", name(&file.path), of(file.packets, "packet", "packets"));
+    let when = |(first, last): (i64, i64)| {
+        format!("{}, {}", figure::second(first, &terminal.zone), figure::duration(last.saturating_sub(first)))
+    };
+    (text, file.first_ns.zip(file.last_ns).map_or_else(|| "without a time".to_owned(), when))
+}
+
+fn name(path: &str) -> &str {
+    if path == "-" { "standard input" } else { path }
+}
+
+/// What is missing for calls, and what to do about it.
+fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if summary.sip_messages == 0 {
+        reasons.push("No SIP was found, on any port, over UDP, TCP, SCTP or WebSocket.".to_owned());
+        reasons.push(
+            "Signalling over TLS or IPsec cannot be read. If it should be here in the clear, check that the capture was \
+             taken where the signalling passes, and with a snap length of 65,535 octets."
+                .to_owned(),
+        );
+    } else {
+        let what = [
+            (selection.registrations.0, "registrations"),
+            (selection.events.0, "other transactions (OPTIONS, SUBSCRIBE, MESSAGE, ...)"),
+        ];
+        let what: Vec<String> = what.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{} {name}", count(*n))).collect();
+        let sip = of(summary.sip_messages, "SIP message was", "SIP messages were");
+        let what = if what.is_empty() { "no call or transaction could be made of them".to_owned() } else { what.join(" and ") };
+        reasons.push(format!("{sip} found, but no INVITE: {what}."));
+    }
+    if selection.orphans > 0 {
+        let streams = of(selection.orphans, "RTP stream was", "RTP streams were");
+        reasons.push(format!("{streams} found without signalling: see below."));
+    }
+    reasons
+}
+
+/// Calls are finished in another order than they began.
+fn by_start(calls: &[Call]) -> Vec<&Call> {
+    let mut calls: Vec<&Call> = calls.iter().collect();
+    calls.sort_by_key(|call| (call.start_ns, call.id));
+    calls
+}
+
+/// Streams as a table.
+pub fn stream_table(streams: &[Stream], terminal: &Terminal) -> Vec<Line> {
+    let mut table = Table::new(vec![
+        text("SSRC"),
+        text("TIME").drops(2),
+        text("FROM").cuts(15, Keep::End),
+        text("TO").cuts(15, Keep::End),
+        text("CODEC").cuts(6, Keep::Start),
+        number("PACKETS"),
+        number("MISSING"),
+        number("JITTER").drops(3),
+        number("MOS"),
+    ]);
+    for s in streams {
+        let cell = |style: Style, text: &str| Line::new(terminal).with(style, text);
+        let cells = vec![
+            cell(Style::Bold, &format!("0x{:08x}", s.ssrc)),
+            cell(Style::Plain, &figure::clock(s.first_ns, &terminal.zone)),
+            cell(Style::Plain, &s.src.to_string()),
+            cell(Style::Plain, &s.dst.to_string()),
+            cell(Style::Plain, &s.codec),
+            cell(Style::Plain, &count(s.packets)),
+            cell(Style::Plain, &figure::percent(s.missing, s.expected)),
+            cell(Style::Plain, &figure::milliseconds(s.jitter_max_ms)),
+            cell(call_page::mos_style(s.mos.g107), &figure::mos(s.mos.g107)),
+        ];
+        table.row(Row { cells, below: Vec::new() });
+    }
+    table.lines(terminal)
+}
+
+/// Broken files, losses of the capture, limits hit, packets that could not be read: a line each.
+fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
+    let broken = report.summary.files.iter().filter_map(|f| Some(format!("{}: {}", name(&f.path), f.error.as_ref()?)));
+    let mut lines: Vec<String> = broken.clone().take(BROKEN_LISTED_MAX).collect();
+    let more = broken.count().saturating_sub(BROKEN_LISTED_MAX);
+    if more > 0 {
+        lines.push(format!("{more} more files were broken"));
+    }
+    for loss in &report.selection.losses {
+        let at = figure::second(loss.at_ns, &terminal.zone);
+        lines.push(format!("{}: {} lost at the {} until {at}", name(&loss.source), of(loss.count, "packet", "packets"), loss.place));
+    }
+    let odd = |name: &str| ODD.iter().any(|part| name.contains(part));
+    for counter in report.summary.counters.iter().filter(|c| c.value > 0 && odd(c.name)) {
+        lines.push(format!("{} {}", count(counter.value), counter.help));
+    }
+    lines
+}
+
+/// Parts of the names of counters that count what should not be.
+const ODD: [&str; 8] =
+    ["_overflow", "_malformed_", "_unknown_", "_cut_", "_odd_", "_dropped_", "_without_call_id", "_backwards_"];
+
+/// The commands that answer the likely next question, with real identifiers.
+fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
+    let Some(data) = &report.store else { return Vec::new() };
+    let selection = report.selection;
+    let mut commands = Vec::new();
+    if let Some(call) = selection.bad.first().or(selection.good.first()) {
+        let id = short(call.id);
+        commands.push((format!("trunkline call {id}{data}"), "all about this call"));
+        commands.push((format!("trunkline call {id} --pcap call.pcap{data}"), "its packets, SIP and RTP"));
+    }
+    if selection.calls > CALLS_WHOLE_MAX as u64 {
+        commands.push((format!("trunkline calls --sort worst{data}"), "the worst calls"));
+        commands.push(("trunkline help filter".to_owned(), "how to search them"));
+    }
+    if selection.calls == 0 && selection.orphans > 0 {
+        commands.push((format!("trunkline streams{data}"), "the RTP streams"));
+    }
+    if selection.calls == 0 && selection.registrations.0 > 0 {
+        commands.push((format!("trunkline registrations{data}"), "the registrations"));
+    }
+    if selection.calls == 0 && selection.events.0 > 0 {
+        commands.push((format!("trunkline events{data}"), "the other transactions"));
+    }
+    commands
+}
+
+fn short(id: Id) -> String {
+    let mut text = id.to_string();
+    text.truncate(ID_SHOWN);
+    text
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples::{self, START, expect, terminal, written};
+    use trunkline_kit::counters::Counted;
+    use trunkline_store::row::{Loss, Registration, Rows, Verdict};
+
+    const COUNTERS: [(&str, &str, u64); 4] = [
+        ("trunkline_calls_udp_packets_total", "UDP datagrams", 1100),
+        ("trunkline_calls_tcp_packets_total", "TCP segments", 100),
+        ("trunkline_calls_sip_cut_total", "SIP messages that the snap length cut", 3),
+        ("trunkline_calls_streams_overflow_total", "streams not followed because the table was full", 0),
+    ];
+
+    fn summary(error: Option<&str>) -> Summary {
+        let counted = |(name, help, value): (&'static str, &'static str, u64)| Counted { name, help, value };
+        Summary {
+            files: vec![FileSummary {
+                path: "office.pcap".into(),
+                format: "pcap, microseconds".into(),
+                packets: 1204,
+                first_ns: Some(START),
+                last_ns: Some(START + 731_000_000_000),
+                error: error.map(str::to_owned),
+            }],
+            counters: COUNTERS.map(counted).to_vec(),
+            packets: 1204,
+            sip_messages: 41,
+            streams: 3,
+            ..Summary::default()
+        }
+    }
+
+    fn check(name: &str, summary: &Summary, rows: &[Rows], stopped: bool) {
+        let mut selection = Selection::default();
+        rows.iter().for_each(|rows| selection.take(rows));
+        let of = Report { summary, selection: &selection, store: Some(String::new()), stopped };
+        for width in [80, 120] {
+            let terminal = terminal(width);
+            let text = written(&report(&of, &terminal), &terminal);
+            let widest = text.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap_or(0);
+            assert!(widest <= width, "{widest} of {width}\n{text}");
+            expect(&format!("report-{name}-{width}"), &text);
+        }
+    }
+
+    #[test]
+    fn a_few_calls_come_with_their_ladders() {
+        let rows = Rows { calls: vec![samples::one_way(), samples::good()], ..Rows::default() };
+        check("few", &summary(None), &[rows], false);
+    }
+
+    #[test]
+    fn many_calls_are_told_by_kind() {
+        let calls = vec![samples::one_way(), samples::good(), samples::retransmissions(), samples::forked()];
+        let failed = Registration {
+            user: "alice".into(),
+            start_ns: START,
+            src: "192.0.2.7:5060".parse().unwrap(),
+            dst: "192.0.2.2:5060".parse().unwrap(),
+            code: 403,
+            verdict: Some(Verdict {
+                kind: "registration-failed".into(),
+                text: "Registration refused with 403 Forbidden: wrong password or account.".into(),
+                packets: vec![12, 14],
+            }),
+            ..Registration::default()
+        };
+        let loss = Loss {
+            at_ns: START,
+            place: "interface".into(),
+            source: "office.pcap".into(),
+            count: 1200,
+            ..Loss::default()
+        };
+        let rows = Rows { calls, registrations: vec![failed], losses: vec![loss], ..Rows::default() };
+        let rest = Rows { calls: rows.calls.clone(), ..Rows::default() };
+        let broken = summary(Some("offset 81234: cut short in a packet: 12 of 214 octets are there"));
+        check("many", &broken, &[vec![rows], vec![rest; 30]].concat(), true);
+    }
+
+    #[test]
+    fn no_calls_says_what_there_is_instead() {
+        let streams = samples::good().streams;
+        check("none", &Summary { sip_messages: 0, ..summary(None) }, &[Rows { streams, ..Rows::default() }], false);
+        check("empty", &Summary { packets: 0, files: Vec::new(), ..Summary::default() }, &[], false);
+    }
+}

@@ -1,0 +1,34 @@
+//! The last line of `read --json`: what was read, in all.
+
+use crate::selection::Selection;
+use trunkline_calls::job::{FileSummary, Summary};
+use trunkline_store::json::{self, Object};
+
+/// Appends `{"summary": {...}}`.
+pub fn write(out: &mut String, summary: &Summary, selection: &Selection, stopped: bool) {
+    let mut outer = Object::new(out);
+    let mut o = outer.object("summary");
+    o.int("packets", Some(summary.packets)).int("sip_messages", Some(summary.sip_messages));
+    o.int("call_ids", Some(summary.call_ids)).int("calls", Some(summary.calls)).int("streams", Some(summary.streams));
+    o.int("registrations", Some(summary.registrations)).int("sip_events", Some(summary.sip_events));
+    o.int("rtp_packets", Some(summary.rtp_packets)).int("capture_lost", Some(summary.capture_lost));
+    o.time("first", summary.span_ns.map(|span| span.0)).time("last", summary.span_ns.map(|span| span.1));
+    o.bool("stopped", stopped).bool("degraded", stopped || summary.degraded());
+    o.list("files", &summary.files, file);
+    let mut counters = o.object("counters");
+    for counter in &summary.counters {
+        counters.int(counter.name, Some(counter.value));
+    }
+    counters.end();
+    o.int("orphan_streams_total", Some(selection.orphans));
+    o.list("orphan_streams", &selection.orphan_list, |out, stream| json::stream(out, stream));
+    o.end();
+    outer.end();
+}
+
+fn file(out: &mut String, file: &FileSummary) {
+    let mut o = Object::new(out);
+    o.text("path", &file.path).some_text("format", &file.format).int("packets", Some(file.packets));
+    o.time("first", file.first_ns).time("last", file.last_ns).maybe_text("error", file.error.as_deref());
+    o.end();
+}
