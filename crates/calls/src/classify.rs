@@ -68,7 +68,8 @@ pub fn flow_slot(datagram: &Datagram) -> usize {
 #[inline]
 fn end_hash(end: Endpoint) -> u64 {
     let o = end.address.octets();
-    let word = |i: usize| u64::from_le_bytes([o[i], o[i + 1], o[i + 2], o[i + 3], o[i + 4], o[i + 5], o[i + 6], o[i + 7]]);
+    let word =
+        |i: usize| u64::from_le_bytes([o[i], o[i + 1], o[i + 2], o[i + 3], o[i + 4], o[i + 5], o[i + 6], o[i + 7]]);
     let mixed = (word(0) ^ u64::from(end.port & !1).rotate_left(48)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word(8);
     let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     mixed ^ mixed >> 32

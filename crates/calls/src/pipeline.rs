@@ -238,7 +238,11 @@ impl<'a> Pipeline<'a> {
             let packet = &work.batch.packets[*packet as usize];
             transport.packet(packet, decoded, work.batch.octets_of(packet));
         }
-        if work.last { transport.finish() } else { transport.tick(work.now_ns) }
+        if work.last {
+            transport.finish()
+        } else {
+            transport.tick(work.now_ns)
+        }
         let mut output = transport.poll();
         let notices = core::mem::take(&mut output.notices);
         drop(transport);
@@ -252,16 +256,21 @@ impl<'a> Pipeline<'a> {
     fn lane(&self, me: usize, lane: &mut Lane, batch: &InFlight) {
         let notices = batch.signalled.get().map_or(&[][..], |(notices, _)| notices);
         batch.work.media(me, self.threads, lane, notices);
-        if batch.work.last { lane.finish() } else { lane.tick(batch.work.now_ns) }
+        if batch.work.last {
+            lane.finish()
+        } else {
+            lane.tick(batch.work.now_ns)
+        }
         batch.lanes.lock().unwrap_or_else(PoisonError::into_inner)[me] = Some(lane.poll());
         self.change(|state| state.next_lane[me] += 1);
     }
 
     fn join(&self, batch: Arc<InFlight>) {
         let mut joiner = self.joiner.lock().unwrap_or_else(PoisonError::into_inner);
-        let output = batch.signalled.get().map(|(_, output)| {
-            core::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner))
-        });
+        let output = batch
+            .signalled
+            .get()
+            .map(|(_, output)| core::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner)));
         let lanes = core::mem::take(&mut *batch.lanes.lock().unwrap_or_else(PoisonError::into_inner));
         joiner.counters.add(&batch.work.counters);
         let joined = Joined {

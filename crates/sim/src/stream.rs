@@ -183,8 +183,11 @@ impl Stream {
         out.extend_from_slice(&header);
         out.extend_from_slice(payload);
         self.octets += payload.len() as u64;
-        self.tally.arrived(a.at_ns, a.sequence, a.timestamp);
-        self.note(&a);
+        let event = matches!(a.content, Content::Few(_, 4));
+        let fresh = self.tally.arrived(a.at_ns, a.sequence, a.timestamp, event);
+        if fresh {
+            self.note(&a);
+        }
     }
 
     /// The next RTCP packet, with what its sender says about the stream that it receives.

@@ -2,7 +2,8 @@
 //!
 //! DESIGN section 4, "Counting": `packets` is all that arrived, copies included; `expected` is highest - lowest + 1 of
 //! the extended sequence numbers that arrived; jitter is RFC 3550 A.8 in double precision, in arrival order, copies
-//! left out, its mean over all packets but the first.
+//! left out, its mean over all packets but the first. Telephone events are left out of the jitter as well: all packets of
+//! an event carry the timestamp of its beginning (RFC 4733 section 2.1).
 
 /// How far behind the highest sequence number copies are told from late packets.
 pub const WINDOW_MAX: u64 = 1024;
@@ -29,6 +30,8 @@ pub struct Tally {
     /// Its highest value, milliseconds.
     pub jitter_max_ms: f64,
     jitter_sum_ms: f64,
+    /// Packets that entered the jitter.
+    timed: u64,
     previous: (i64, u32),
     ms_per_unit: f64,
     seen: [u64; (WINDOW_MAX / 64) as usize],
@@ -48,22 +51,26 @@ impl Tally {
             jitter_ms: 0.0,
             jitter_max_ms: 0.0,
             jitter_sum_ms: 0.0,
+            timed: 0,
             previous: (0, 0),
             ms_per_unit: 1000.0 / f64::from(clock_rate),
             seen: [0; (WINDOW_MAX / 64) as usize],
         }
     }
 
-    /// A packet arrived: its extended sequence number as the sender counted it (no wrap to guess) and its timestamp.
+    /// A packet arrived: its extended sequence number as the sender counted it (no wrap to guess), its timestamp, and
+    /// whether it is a telephone event. Says whether it is the first of its number.
     #[inline]
-    pub fn arrived(&mut self, at_ns: i64, sequence: u64, timestamp: u32) {
+    pub fn arrived(&mut self, at_ns: i64, sequence: u64, timestamp: u32, event: bool) -> bool {
         self.packets += 1;
         self.last_ns = at_ns;
         if self.packets == 1 {
             (self.first_ns, self.lowest, self.highest) = (at_ns, sequence, sequence);
-            self.previous = (at_ns, timestamp);
             self.mark(sequence);
-            return;
+            if !event {
+                self.transit(at_ns, timestamp);
+            }
+            return true;
         }
         if sequence > self.highest {
             // One turn of the window clears it all.
@@ -71,13 +78,16 @@ impl Tally {
             self.highest = sequence;
         } else if self.is_marked(sequence) {
             self.duplicates += 1;
-            return;
+            return false;
         } else {
             self.reordered += 1;
             self.lowest = self.lowest.min(sequence);
         }
         self.mark(sequence);
-        self.transit(at_ns, timestamp);
+        if !event {
+            self.transit(at_ns, timestamp);
+        }
+        true
     }
 
     /// Distinct packets that arrived.
@@ -92,7 +102,7 @@ impl Tally {
 
     /// Mean jitter, milliseconds.
     pub fn jitter_mean_ms(&self) -> f64 {
-        match self.distinct() {
+        match self.timed {
             0 | 1 => 0.0,
             n => self.jitter_sum_ms / (n - 1) as f64,
         }
@@ -103,6 +113,10 @@ impl Tally {
     fn transit(&mut self, at_ns: i64, timestamp: u32) {
         let (at_before, timestamp_before) = self.previous;
         self.previous = (at_ns, timestamp);
+        self.timed += 1;
+        if self.timed == 1 {
+            return;
+        }
         let media = f64::from(timestamp.wrapping_sub(timestamp_before) as i32) * self.ms_per_unit;
         let difference = ((at_ns - at_before) as f64 / 1e6 - media).abs();
         self.jitter_ms += (difference - self.jitter_ms) / 16.0;
@@ -138,7 +152,7 @@ mod tests {
         let mut tally = Tally::new(8000);
         // 11 first, then 10 late, 12 lost, 13 twice, 14.
         for (ms, sequence) in [(0, 11u64), (1, 10), (40, 13), (41, 13), (60, 14)] {
-            tally.arrived(ms * 1_000_000, sequence, (sequence * 160) as u32);
+            tally.arrived(ms * 1_000_000, sequence, (sequence * 160) as u32, false);
         }
         assert_eq!((tally.packets, tally.distinct(), tally.expected()), (5, 4, 5));
         assert_eq!((tally.duplicates, tally.reordered, tally.lowest, tally.highest), (1, 1, 10, 14));
@@ -153,9 +167,9 @@ mod tests {
     #[test]
     fn a_long_gap_forgets_what_was_marked() {
         let mut tally = Tally::new(8000);
-        tally.arrived(0, 5, 0);
-        tally.arrived(1, 5 + 3 * WINDOW_MAX, 0);
-        tally.arrived(2, 5 + 2 * WINDOW_MAX + 1, 0);
+        tally.arrived(0, 5, 0, false);
+        tally.arrived(1, 5 + 3 * WINDOW_MAX, 0, false);
+        tally.arrived(2, 5 + 2 * WINDOW_MAX + 1, 0, false);
         assert_eq!((tally.duplicates, tally.reordered), (0, 1));
     }
 }

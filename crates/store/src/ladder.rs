@@ -144,9 +144,22 @@ mod tests {
     fn message() -> impl Strategy<Value = Message> {
         let small = (0u8..20, 0u8..20, any::<u8>(), any::<u8>(), 0u16..700, 0u16..3);
         let large = (any::<i64>(), any::<u64>(), any::<u64>(), any::<u32>(), 0u32..3, any::<(u32, u16)>());
-        (small, large).prop_map(|((src, dst, flags, method, status, file), (at, packet, offset, octets, cseq, text))| {
-            Message { at_ns: at, packet, offset, octets, cseq, file, status, method, src, dst, flags, text }
-        })
+        (small, large).prop_map(
+            |((src, dst, flags, method, status, file), (at, packet, offset, octets, cseq, text))| Message {
+                at_ns: at,
+                packet,
+                offset,
+                octets,
+                cseq,
+                file,
+                status,
+                method,
+                src,
+                dst,
+                flags,
+                text,
+            },
+        )
     }
 
     proptest! {

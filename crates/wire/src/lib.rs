@@ -41,6 +41,8 @@ mod llc;
 mod loopback;
 pub mod mpls;
 mod nsh;
+pub mod pcap;
+pub mod pcapng;
 mod ppp;
 mod pseudo;
 pub mod sctp;
@@ -56,8 +58,6 @@ pub mod udp;
 mod vxlan;
 pub mod walk;
 mod wlan;
-pub mod pcap;
-pub mod pcapng;
 
 pub use address::{Address, Endpoint};
 pub use decode::{Datagram, Decoded, Fragment, Layer, TcpHeader};

@@ -75,7 +75,10 @@ impl Candidates {
     /// Looks at a packet of a flow that nobody announced. Gives all its packets, this one included, once it is
     /// believed; and whether another flow was forgotten for it.
     pub fn see(&mut self, hash: u64, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>) -> (Option<Vec<Held>>, bool) {
-        if packet.datagram.src_port < 1024 || packet.datagram.dst_port < 1024 || !rtp::payload_type_in_use(media.header.payload_type) {
+        if packet.datagram.src_port < 1024
+            || packet.datagram.dst_port < 1024
+            || !rtp::payload_type_in_use(media.header.payload_type)
+        {
             return (None, false);
         }
         if self.slots.is_empty() {

@@ -224,9 +224,9 @@ impl Signalling {
     fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
         let calls = &self.calls;
         let same = |at: &u32| {
-            calls[*at as usize]
-                .as_ref()
-                .is_some_and(|c| c.hash == hash && c.parties.call_id.as_bytes() == String::from_utf8_lossy(call_id).as_bytes())
+            calls[*at as usize].as_ref().is_some_and(|c| {
+                c.hash == hash && c.parties.call_id.as_bytes() == String::from_utf8_lossy(call_id).as_bytes()
+            })
         };
         self.by_call_id.find(hash, same).copied()
     }
@@ -265,14 +265,7 @@ impl Signalling {
         }
     }
 
-    fn open(
-        &mut self,
-        from: &Incoming<'_>,
-        message: &Message<'_>,
-        call_id: &[u8],
-        hash: u64,
-        told: &Told<'_>,
-    ) -> u32 {
+    fn open(&mut self, from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], hash: u64, told: &Told<'_>) -> u32 {
         if self.by_call_id.len() >= CALLS_MAX {
             self.counters.calls_overflow += 1;
             self.close_nearest();

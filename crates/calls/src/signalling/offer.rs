@@ -75,13 +75,7 @@ pub struct Offer<'a, 'm> {
 
 impl Offer<'_, '_> {
     /// Reads the body, announces what is new, and writes it in brief into the ladder's remark.
-    pub fn announce(
-        self,
-        call: &mut Call,
-        maps: &mut PayloadMaps,
-        remark: &mut String,
-        notices: &mut Vec<Numbered>,
-    ) {
+    pub fn announce(self, call: &mut Call, maps: &mut PayloadMaps, remark: &mut String, notices: &mut Vec<Numbered>) {
         let Some(body) = self.message.sdp() else { return };
         let session = sdp::parse(body);
         remark.push_str(REMARK_SEPARATOR);

@@ -143,7 +143,13 @@ impl Pending {
 }
 
 impl Registering {
-    fn message(&mut self, from: &Incoming<'_>, message: &Message<'_>, told: &Told<'_>, counters: &mut SignallingCounters) {
+    fn message(
+        &mut self,
+        from: &Incoming<'_>,
+        message: &Message<'_>,
+        told: &Told<'_>,
+        counters: &mut SignallingCounters,
+    ) {
         match told.start {
             StartLine::Request { .. } => {
                 self.row.requests = self.row.requests.saturating_add(1);

@@ -144,8 +144,10 @@ fn talk_ns(case: &Case<'_>) -> Option<i64> {
     (talk >= TALK_MIN_NS).then_some(talk)
 }
 
+/// Streams long enough to be judged, of a call that was answered: before it, a ringing tone is all there is to lose.
 fn judged<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Stream> {
-    case.call.streams.iter().filter(|s| s.expected >= JUDGED_MIN && s.packets > 0)
+    let answered = case.call.answer_ns.is_some();
+    case.call.streams.iter().filter(move |s| answered && s.expected >= JUDGED_MIN && s.packets > 0)
 }
 
 fn packets(case: &Case<'_>, direction: Direction) -> u64 {
@@ -205,9 +207,7 @@ fn static_name(payload_type: u8) -> String {
 }
 
 fn agreed(types: u128) -> String {
-    let list: Vec<String> = (0..128u8)
-        .filter(|pt| types & (1 << pt) != 0)
-        .map(|pt| format!("{pt}{}", static_name(pt)))
-        .collect();
+    let list: Vec<String> =
+        (0..128u8).filter(|pt| types & (1 << pt) != 0).map(|pt| format!("{pt}{}", static_name(pt))).collect();
     if list.is_empty() { "nothing".to_owned() } else { list.join(", ") }
 }

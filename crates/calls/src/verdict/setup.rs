@@ -18,7 +18,8 @@ const UNACKED_REPEATS: u32 = 2;
 
 pub fn no_response(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
-    if call.state != CallState::Attempted || case.facts.responses > 0 || case.facts.request_repeats < UNANSWERED_REPEATS {
+    if call.state != CallState::Attempted || case.facts.responses > 0 || case.facts.request_repeats < UNANSWERED_REPEATS
+    {
         return None;
     }
     let text = format!(

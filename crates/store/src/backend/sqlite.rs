@@ -15,7 +15,9 @@ use crate::key;
 use crate::rollup::{Minute, minute_of};
 use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
 use crate::schema::{self, Table};
-use crate::store::{Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written};
+use crate::store::{
+    Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written,
+};
 use crate::time::Day;
 use core::cell::RefCell;
 use read::{DayReader, SqliteRow, Wanted};
@@ -485,7 +487,12 @@ fn cut_by_cursor(query: &Query, from_ns: i64, to_ns: i64) -> (i64, i64) {
 }
 
 /// Cuts the one row too many, which only says that there is more.
-fn page<T>(mut rows: Vec<(Day, T)>, limit: usize, cursor: impl Fn(&(Day, T)) -> Cursor, skipped: Vec<Skipped>) -> Page<T> {
+fn page<T>(
+    mut rows: Vec<(Day, T)>,
+    limit: usize,
+    cursor: impl Fn(&(Day, T)) -> Cursor,
+    skipped: Vec<Skipped>,
+) -> Page<T> {
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = if more { rows.last().map(cursor) } else { None };

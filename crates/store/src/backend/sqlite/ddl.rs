@@ -73,9 +73,9 @@ mod tests {
     /// A change of the tables needs a new version, or files of yesterday are read wrongly.
     #[test]
     fn the_version_changes_with_the_tables() {
-        let hash = super::statements().bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, o| {
-            (h ^ u64::from(o)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let hash = super::statements()
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325u64, |h, o| (h ^ u64::from(o)).wrapping_mul(0x0000_0100_0000_01b3));
         assert_eq!(
             (schema::VERSION, ladder::VERSION, detail::VERSION, hash),
             (1, 1, 1, 0),

@@ -91,7 +91,10 @@ impl DayReader {
             sql.push_str("key IN (");
             for (i, (index, condition)) in w.index.iter().enumerate() {
                 let union = if i > 0 { " UNION ALL " } else { "" };
-                sql.push_str(&format!("{union}SELECT key FROM calls INDEXED BY {index} WHERE slice = ? AND {}", condition.sql));
+                sql.push_str(&format!(
+                    "{union}SELECT key FROM calls INDEXED BY {index} WHERE slice = ? AND {}",
+                    condition.sql
+                ));
                 parameters.push(Parameter::Whole(slice));
                 parameters.extend(condition.parameters.iter().cloned());
             }
@@ -168,7 +171,9 @@ impl DayReader {
     pub fn intervals(&self, stream: Id) -> Result<Vec<StreamInterval>, StoreError> {
         let list = ddl::select_list(&schema::STREAM_INTERVALS);
         let sql = format!("SELECT {list} FROM stream_intervals WHERE stream = ? ORDER BY number");
-        self.tell(|| all(&mut self.conn.prepare_cached(&sql)?, params![stream.octets()], |row| columns::interval_of(row)))
+        self.tell(|| {
+            all(&mut self.conn.prepare_cached(&sql)?, params![stream.octets()], |row| columns::interval_of(row))
+        })
     }
 
     /// Rows of a table whose key is their identifier, between two identifiers (the second left out).
