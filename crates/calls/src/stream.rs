@@ -171,10 +171,9 @@ impl Analyzer {
             self.change_payload(header.payload_type);
         }
         let timing = &self.timing;
-        let arrival = self.sequences.arrive(header.sequence, || {
-            let age = timing.age_ms(header.timestamp);
-            age < -OLD_MS || age > OLD_MS || timing.tick_ms() == 0.0
-        });
+        let arrival = self
+            .sequences
+            .arrive(header.sequence, || timing.tick_ms() == 0.0 || timing.age_ms(header.timestamp).abs() > OLD_MS);
         if !matches!(arrival, Arrival::Copy | Arrival::Stray) {
             self.distinct(at_ns, header, payload, payload_wire, arrival);
         }
