@@ -213,7 +213,7 @@ impl Analyzer {
         let (jitter_mean_ms, jitter_max_ms) = self.timing.jitter_ms();
         let judged = self.sequences.judged();
         let expected = self.sequences.expected();
-        let loss = Loss::counted(judged.lost, judged.bursts, expected);
+        let loss = Loss::counted(judged.lost.into(), judged.bursts.into(), expected);
         Stream {
             codec: self.codec_names(),
             clock_rate: self.first_clock_rate(),
@@ -254,7 +254,7 @@ impl Analyzer {
         }
         let (jitter_mean_ms, jitter_max_ms) = self.timing.interval_jitter_ms();
         let (judged, numbers) = self.sequences.judged_after(start.highest);
-        let loss = Loss::counted(judged.lost, judged.bursts, numbers);
+        let loss = Loss::counted(judged.lost.into(), judged.bursts.into(), numbers);
         let mos = score::listening(self.speech, self.pace.speech_octets, loss, self.modelled - start.modelled);
         Some(StreamInterval {
             index: start.index,
