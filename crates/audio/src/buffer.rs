@@ -44,7 +44,7 @@ pub struct Voice {
 }
 
 /// The three buffers of one stream.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Buffers {
     base_at_ms: i64,
     base_media_ms: i64,
@@ -53,20 +53,6 @@ pub struct Buffers {
     fixed_50: Fixed<50, 100>,
     fixed_200: Fixed<200, 200>,
     adaptive: Adaptive,
-}
-
-impl Default for Buffers {
-    fn default() -> Self {
-        Buffers {
-            base_at_ms: 0,
-            base_media_ms: 0,
-            tick_ms: 0,
-            started: false,
-            fixed_50: Fixed::default(),
-            fixed_200: Fixed::default(),
-            adaptive: Adaptive::default(),
-        }
-    }
 }
 
 impl Buffers {

@@ -171,10 +171,9 @@ impl Analyzer {
             self.change_payload(header.payload_type);
         }
         let timing = &self.timing;
-        let arrival = self.sequences.arrive(header.sequence, || {
-            let age = timing.age_ms(header.timestamp);
-            age < -OLD_MS || age > OLD_MS || timing.tick_ms() == 0.0
-        });
+        let arrival = self
+            .sequences
+            .arrive(header.sequence, || timing.tick_ms() == 0.0 || timing.age_ms(header.timestamp).abs() > OLD_MS);
         if !matches!(arrival, Arrival::Copy | Arrival::Stray) {
             self.distinct(at_ns, header, payload, payload_wire, arrival);
         }
@@ -218,7 +217,7 @@ impl Analyzer {
         let (jitter_mean_ms, jitter_max_ms) = self.timing.jitter_ms();
         let judged = self.sequences.judged();
         let expected = self.sequences.expected();
-        let loss = Loss::counted(judged.lost, judged.bursts, expected);
+        let loss = Loss::counted(judged.lost.into(), judged.bursts.into(), expected);
         Stream {
             codec: self.codec_names(),
             clock_rate: self.first_clock_rate(),
@@ -259,7 +258,7 @@ impl Analyzer {
         }
         let (jitter_mean_ms, jitter_max_ms) = self.timing.interval_jitter_ms();
         let (judged, numbers) = self.sequences.judged_after(start.highest);
-        let loss = Loss::counted(judged.lost, judged.bursts, numbers);
+        let loss = Loss::counted(judged.lost.into(), judged.bursts.into(), numbers);
         let mos = score::listening(self.speech, self.pace.speech_octets, loss, self.modelled - start.modelled);
         Some(StreamInterval {
             index: start.index,

@@ -94,7 +94,8 @@ fn rtpproxy_agrees() {
             files.iter().flat_map(|f| read(&shared.join("rtpproxy").join(f)).into_values()).collect();
         let text = std::fs::read_to_string(told.join(output)).unwrap();
         let lines: Vec<&str> = text.lines().filter(|l| l.contains('=')).collect();
-        for [counts, sums, jitters] in lines.as_chunks::<3>().0 {
+        for lines in lines.chunks_exact(3) {
+            let (counts, sums, jitters) = (lines[0], lines[1], lines[2]);
             let ssrc = u32::from_str_radix(&field(counts, "ssrc")[2..], 16).unwrap();
             let ours = streams.iter().find(|s| s.ssrc == ssrc).unwrap();
             let number = |line, name| field(line, name).parse::<f64>().unwrap();

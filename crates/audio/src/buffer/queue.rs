@@ -234,6 +234,43 @@ mod tests {
         assert_eq!(q.tail(), Some(frame(6)));
     }
 
+    /// Against a plain sorted list, as long as the runs suffice.
+    #[test]
+    fn a_queue_is_a_sorted_list() {
+        let mut seed = 3u32;
+        let mut below = |n: i32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as i32 % n
+        };
+        let mut puts = 0;
+        for _ in 0..300 {
+            let (mut queue, mut list) = (Queue::default(), Vec::<Frame>::new());
+            let mut at = 0;
+            for _ in 0..100 {
+                at += below(8) / 6;
+                let number = (at - below(30) / 20 * below(12)).max(0);
+                let start = number * 20 + below(40) / 38 * below(20);
+                let flags = u8::from(below(30) == 0);
+                let frame = Frame { start, sequence: number as u16, ms: 20, flags };
+                if usize::from(queue.len) + 2 > RUNS_MAX {
+                    break;
+                }
+                let after = list.partition_point(|f| f.start <= start);
+                let around = (after.checked_sub(1).map(|i| list[i]), list.get(after).map(|f| f.start));
+                assert_eq!(queue.around(start), around);
+                queue.put(frame);
+                list.insert(after, frame);
+                puts += 1;
+                while below(3) == 0 && !list.is_empty() {
+                    assert_eq!(queue.head(), Some(list.remove(0)));
+                    queue.pop();
+                }
+                assert_eq!((queue.head(), queue.tail()), (list.first().copied(), list.last().copied()));
+            }
+        }
+        assert!(puts > 4_000, "{puts}");
+    }
+
     #[test]
     fn a_full_queue_keeps_its_length() {
         let mut q = Queue::default();

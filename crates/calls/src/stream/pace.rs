@@ -87,7 +87,7 @@ impl Pace {
         // The timestamps go before the length, which has the tag of SRTP in it (RFC 3711 section 3.1).
         let stepped = (speech.next && !talkspurt).then_some(step_ms);
         let told = || speech.codec.and_then(|c| c.payload_ms(speech.payload, speech.octets)).filter(whole);
-        if let Some(ms) = stepped.or_else(told).filter(|&ms| ms >= 1.0 && ms <= PACKET_MS_MAX) {
+        if let Some(ms) = stepped.or_else(told).filter(|ms| (1.0..=PACKET_MS_MAX).contains(ms)) {
             self.learn(ms);
         }
         talkspurt

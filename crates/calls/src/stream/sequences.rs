@@ -68,9 +68,9 @@ pub(super) struct Judge {
     /// Runs of 1 to 9 numbers that never arrived, and longer ones.
     pub(super) runs: [u32; 10],
     /// Runs of numbers that never arrived or came too late.
-    pub(super) bursts: u64,
+    pub(super) bursts: u32,
     /// Numbers that never arrived or came too late.
-    pub(super) lost: u64,
+    pub(super) lost: u32,
 }
 
 impl Judge {
@@ -81,8 +81,8 @@ impl Judge {
             self.run = self.run.saturating_add(1);
         }
         let bad = !arrived || late;
-        self.bursts += u64::from(bad && !self.bad);
-        self.lost += u64::from(bad);
+        self.bursts = self.bursts.saturating_add(u32::from(bad && !self.bad));
+        self.lost = self.lost.saturating_add(u32::from(bad));
         self.bad = bad;
     }
 
@@ -96,8 +96,9 @@ impl Judge {
     fn missing(&mut self, numbers: u64) {
         if numbers > 0 {
             self.number(false, false);
-            self.run = self.run.saturating_add(u32::try_from(numbers - 1).unwrap_or(u32::MAX));
-            self.lost += numbers - 1;
+            let others = u32::try_from(numbers - 1).unwrap_or(u32::MAX);
+            self.run = self.run.saturating_add(others);
+            self.lost = self.lost.saturating_add(others);
         }
     }
 }
