@@ -19,8 +19,16 @@ pub(crate) fn packet(walk: Walk, at: usize) -> Option<Decoded> {
     if walk.u16(inner)? == ORIGIN {
         inner += 8;
     }
-    // Bubbles are bare headers: their payload length is 0 and right.
-    ipv6::fits(&walk, inner, true).then(|| ipv6::packet(walk, inner))
+    // Bubbles are bare headers: their payload length is 0 and right. Trailers may follow the packet ([MS-TERE] 2.2.1.3):
+    // then an address that Teredo gives has to speak for it.
+    let is_packet = ipv6::fits(&walk, inner, true) || ipv6::fits(&walk, inner, false) && is_of_teredo(&walk, inner);
+    is_packet.then(|| ipv6::packet(walk, inner))
+}
+
+/// RFC 4380 section 2.6: the prefix of Teredo is 2001::/32.
+fn is_of_teredo(walk: &Walk, at: usize) -> bool {
+    const PREFIX: u32 = 0x2001_0000;
+    walk.u32(at + 8) == Some(PREFIX) || walk.u32(at + 24) == Some(PREFIX)
 }
 
 #[cfg(test)]
@@ -48,5 +56,14 @@ mod tests {
         let both = [0, 1, 1, 1, b'i', b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x34, 1, 2, 3, 4];
         assert_eq!(carried_by(&both), 1);
         assert_eq!(carried_by(&[0, 7]), 0);
+    }
+
+    #[test]
+    fn a_bubble_with_a_trailer() {
+        let bubble = [&[0x60, 0, 0, 0, 0, 0, 59, 64, 0x20, 1, 0, 0][..], &[1; 28], &[4, 4, 0, 0, 0, 9]].concat();
+        let mut octets = vec![0x45, 0, 0, 74, 0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
+        octets.extend_from_slice(&[0xc0, 1, 0x0d, 0xd8, 0, 54, 0, 0]);
+        octets.extend_from_slice(&bubble);
+        assert_eq!(decode(101, &octets), Decoded::Other);
     }
 }

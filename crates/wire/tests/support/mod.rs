@@ -1,6 +1,8 @@
 //! Packets of the shared captures, for tests of decoding: just enough of pcap and pcapng to read those files.
 
 use std::path::{Path, PathBuf};
+use trunkline_wire::ip_reassembly::Fragments;
+use trunkline_wire::{Decoded, decode};
 
 /// One packet of a file.
 #[derive(Clone, Debug)]
@@ -122,4 +124,26 @@ fn simple(reader: &Reader, at: usize, end: usize, interfaces: &[(u16, u64)]) -> 
     let wire = reader.u32(at + 8)? as usize;
     let octets = reader.octets.get(at + 12..end - 4)?;
     Some(Packet { at_ns: 0, link: interfaces.first()?.0, octets: octets[..wire.min(octets.len())].to_vec() })
+}
+
+/// What a packet carries, fragments put together on the way, and the octets that the result points into.
+pub fn innermost(fragments: &mut Fragments, packet: &Packet) -> (Decoded, Vec<u8>) {
+    let mut octets = packet.octets.clone();
+    let mut decoded = decode(packet.link, &octets);
+    while let Decoded::Fragment(fragment) = decoded {
+        let Some(whole) = fragments.push(packet.at_ns, &fragment, &octets) else { break };
+        decoded = whole.decode();
+        octets = whole.octets.to_vec();
+    }
+    (decoded, octets)
+}
+
+/// All files below a folder, in order; none where it is absent.
+pub fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() { walk(&entry, files) } else { files.push(entry) }
+    }
 }
