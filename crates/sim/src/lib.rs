@@ -16,8 +16,8 @@
 //! assert!(world.next_truth().is_some());
 //! ```
 //!
-//! A world is a calendar of what happens next ([`world`]): each call has a script of its signalling ([`script`]) and
-//! its streams ([`stream`]). Only what is going on is in memory, so a file of any length needs no more than its
+//! A world is a calendar of what happens next ([`world`]): each call has a script of its signalling (`script.rs`) and
+//! its streams (`stream.rs`). Only what is going on is in memory, so a file of any length needs no more than its
 //! concurrent calls do. What arrived is counted as it is emitted ([`tally`]) and told when a call is over ([`truth`]).
 #![forbid(unsafe_code)]
 
