@@ -65,13 +65,21 @@ fn stream(value: &Value) -> Option<Stream> {
     // It prints 0.000 for both where it does not know the clock rate: that is no figure.
     let known = max.is_some_and(|max| max > 0.0);
     Some(Stream {
-        name: Stream::name_of(text("ssrc")?, text("src")?, text("dst")?),
+        name: Stream::name_of(text("ssrc")?, &endpoint(text("src")?), &endpoint(text("dst")?)),
         packets: value.get("packets")?.as_u64()?,
         lost: value.get("lost")?.as_i64()?,
         jitter_mean_ms: mean.filter(|_| known),
         jitter_max_ms: max.filter(|_| known),
         ..Stream::default()
     })
+}
+
+/// It writes IPv6 addresses without brackets before the port.
+fn endpoint(text: &str) -> String {
+    match text.rsplit_once(':') {
+        Some((address, port)) if address.contains(':') => format!("[{address}]:{port}"),
+        _ => text.to_owned(),
+    }
 }
 
 /// A torture capture: one message a packet, and one line for each in its list.
@@ -101,6 +109,12 @@ mod tests {
         assert_eq!(figures.sip.unwrap().states_in_brief(), "1 answered");
         assert_eq!(figures.streams[0].name, "0x7c1071f3 10.0.0.1:2 -> 10.0.0.2:4");
         assert_eq!((figures.streams[0].lost, figures.streams[0].jitter_max_ms), (-1, Some(0.015)));
+    }
+
+    #[test]
+    fn addresses_get_their_brackets() {
+        assert_eq!(endpoint("2001:db8::1:5060"), "[2001:db8::1]:5060");
+        assert_eq!(endpoint("192.0.2.1:5060"), "192.0.2.1:5060");
     }
 
     #[test]
