@@ -16,7 +16,7 @@ FUZZ_JOBS ?= 2
 TARGETS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint tidy fmt clippy deny accuracy bench fuzz clean
+.PHONY: help build demo test lint accuracy bench fuzz clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -32,20 +32,11 @@ test:
 	scripts/setup test
 	cargo test --locked --workspace
 
-lint: tidy fmt clippy deny
-
-tidy:
-	scripts/setup build
-	cargo xtask tidy
-
-fmt:
-	cargo fmt --all --check
-
-clippy:
-	cargo clippy --locked --workspace --all-targets -- -D warnings
-
-deny:
+lint:
 	scripts/setup lint
+	cargo xtask tidy
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	scripts/deny
 
 accuracy:

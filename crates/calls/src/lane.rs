@@ -9,19 +9,19 @@ mod directory;
 mod reports;
 
 use crate::limits::{ADOPT_NS, STREAM_SILENCE_NS, STREAMS_MAX};
-use crate::media::{Notice, Serial};
+use crate::media::{Announcement, Notice, Serial};
 use crate::payload::PayloadMap;
 use crate::stream::Analyzer;
 use candidate::{Candidates, Held};
 use core::hash::{BuildHasher, Hasher};
-use directory::{Directory, Owner};
+use directory::{Directory, Owner, opposite};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::{Direction, Stream, StreamInterval};
-use trunkline_wire::{Datagram, Endpoint, rtp};
+use trunkline_wire::{Datagram, Endpoint, rtp, sdp};
 
 trunkline_kit::counters! {
     /// What a lane counts.
@@ -101,6 +101,7 @@ struct Tracked {
     hash: u64,
     owner: Option<(Serial, Id)>,
     direction: Direction,
+    kind: sdp::Kind,
     encrypted: bool,
     begin: u64,
     first_ns: i64,
@@ -241,6 +242,7 @@ impl Lane {
             hash,
             owner: owner.as_ref().map(|o| (o.serial, o.id)),
             direction: owner.as_ref().map_or(Direction::Unknown, |o| o.sender),
+            kind: owner.as_ref().map_or(sdp::Kind::Audio, |o| o.kind),
             encrypted: owner.as_ref().is_some_and(|o| o.encrypted),
             begin: self.begun,
             first_ns: first.at_ns,
@@ -287,6 +289,7 @@ impl Lane {
                     self.finish_stream(at);
                 }
                 self.adopt(announcement);
+                self.explain(announcement);
             }
             Notice::Until { serial, at_ns } => {
                 for at in self.directory.until(*serial, *at_ns) {
@@ -314,8 +317,20 @@ impl Lane {
         }
     }
 
+    /// Payload types of streams that are already there, when the receiver changes what they mean.
+    fn explain(&mut self, a: &Announcement) {
+        for at in self.directory.streams(a.serial) {
+            let Some(tracked) = self.streams[*at as usize].as_deref_mut() else { continue };
+            let to_party = tracked.direction == opposite(a.party) && tracked.kind == a.kind;
+            let here = tracked.key.to == a.endpoint;
+            if to_party && (here || !self.directory.knows(a.serial, &tracked.key.to)) {
+                tracked.analyzer.set_payloads(a.payloads.clone());
+            }
+        }
+    }
+
     /// Streams that came before their signalling.
-    fn adopt(&mut self, announcement: &crate::media::Announcement) {
+    fn adopt(&mut self, announcement: &Announcement) {
         let Some(found) = self.orphans.get(&announcement.endpoint) else { return };
         for at in found.clone() {
             let Some(tracked) = self.streams[at as usize].as_deref() else { continue };
@@ -332,6 +347,7 @@ impl Lane {
             let Some(tracked) = self.streams[at as usize].as_deref_mut() else { continue };
             tracked.owner = Some((owner.serial, owner.id));
             tracked.direction = owner.sender;
+            tracked.kind = owner.kind;
             tracked.encrypted = owner.encrypted;
             tracked.until_ns = owner.until_ns;
             tracked.analyzer.set_payloads(owner.payloads);

@@ -4,7 +4,7 @@ use crate::payload::PayloadMap;
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
-use trunkline_wire::{Datagram, Endpoint};
+use trunkline_wire::{Datagram, Endpoint, sdp};
 
 /// Number of a call in this run, in order of first message.
 pub type Serial = u64;
@@ -20,6 +20,8 @@ pub struct Announcement {
     pub party: Direction,
     /// Where.
     pub endpoint: Endpoint,
+    /// Audio, video or other.
+    pub kind: sdp::Kind,
     /// What the payload types mean to it.
     pub payloads: Arc<PayloadMap>,
     /// When it was said, nanoseconds since 1970.

@@ -60,8 +60,9 @@ const NO_TYPE: u8 = u8::MAX;
 
 /// The analysis of one RTP stream.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Analyzer {
-    // What each packet touches comes first.
+    // What each packet touches comes first, in the order of use.
     interval_end_ns: i64,
     packets: u64,
     octets: u64,
@@ -83,8 +84,9 @@ pub struct Analyzer {
     payloads: Arc<PayloadMap>,
     interval: IntervalStart,
     scores: IntervalMean,
-    reports: Reports,
-    events: Events,
+    /// Kept apart: most streams have neither.
+    reports: Option<Box<Reports>>,
+    events: Option<Box<Events>>,
     comfort_noise: u32,
     clock_rate: u32,
     types: [u8; PAYLOAD_TYPES_MAX],
@@ -144,8 +146,8 @@ impl Analyzer {
             sequences,
             payloads,
             scores: IntervalMean::default(),
-            reports: Reports::default(),
-            events: Events::default(),
+            reports: None,
+            events: None,
             comfort_noise: 0,
             clock_rate: 0,
             types: [NO_TYPE; PAYLOAD_TYPES_MAX],
@@ -181,6 +183,9 @@ impl Analyzer {
 
     /// SDP became known, or changed, after packets came. Jitter starts again where it changes the clock.
     pub fn set_payloads(&mut self, payloads: Arc<PayloadMap>) {
+        if Arc::ptr_eq(&payloads, &self.payloads) {
+            return;
+        }
         self.pace.announce(payloads.packet_ms());
         self.payloads = payloads;
         self.payload_type = NO_TYPE;
@@ -194,17 +199,18 @@ impl Analyzer {
 
     /// A sender report of the stream's source.
     pub fn rtcp_sender(&mut self, at_ns: i64, sender: &SenderInfo) {
-        self.reports.sender(at_ns, sender);
+        self.reports.get_or_insert_default().sender(at_ns, sender);
     }
 
     /// A report block about the stream.
     pub fn rtcp_report(&mut self, at_ns: i64, block: &ReportBlock) {
-        self.reports.receiver(at_ns, block, self.sequences.missing());
+        let missing = self.sequences.missing();
+        self.reports.get_or_insert_default().receiver(at_ns, block, missing);
     }
 
     /// VoIP metrics about the stream.
     pub fn rtcp_metrics(&mut self, metrics: &VoipMetrics) {
-        self.reports.metrics(metrics);
+        self.reports.get_or_insert_default().metrics(metrics);
     }
 
     /// All that is known of the stream so far; identity, addresses and places in files are left for the caller.
@@ -236,8 +242,8 @@ impl Analyzer {
             delay_histogram: self.timing.histogram,
             talkspurts: self.pace.talkspurts,
             comfort_noise: self.comfort_noise,
-            dtmf: self.events.text(),
-            rtcp: self.reports.summary(self.clock_rate),
+            dtmf: self.events.as_ref().map(|e| e.text()).unwrap_or_default(),
+            rtcp: self.reports.as_ref().map(|r| r.summary(self.clock_rate)).unwrap_or_default(),
             skew_ppm: self.timing.skew_ppm(),
             dscp: self.dscp,
             ..Stream::default()
@@ -356,7 +362,7 @@ impl Analyzer {
         let fits = octets == 4 || signalled && octets % 4 == 0;
         match Event::new(payload) {
             Some(event) if fits => {
-                self.events.packet(header.timestamp, event);
+                self.events.get_or_insert_default().packet(header.timestamp, event);
                 // The models start again with the speech after it.
                 self.buffers.reset();
                 self.after_silence = true;

@@ -7,7 +7,7 @@ pub struct Packet {
     pub at_ns: i64,
     /// Its number in the whole input, from 1, in the order in which packets are handed out.
     pub number: u64,
-    /// Where its record begins in its file (in the decompressed stream), octets. What [`crate::reread`] takes.
+    /// Where its record begins in its file (in the decompressed stream), octets. What [`crate::reread()`] takes.
     pub offset: u64,
     /// Where its octets begin in [`Batch::octets`].
     pub start: u32,
@@ -48,7 +48,7 @@ pub enum LossPlace {
 /// A run of packets in time order, as a [`crate::Source`] fills it. It is reused: `clear` keeps the memory.
 #[derive(Default, Debug)]
 pub struct Batch {
-    /// The octets that [`Packet::start`] points into.
+    /// The octets that [`Packet::start`] points into. Between and behind the packets is what else the source read.
     pub octets: Vec<u8>,
     /// The packets, in order.
     pub packets: Vec<Packet>,
@@ -63,7 +63,8 @@ impl Batch {
         &self.octets[packet.start as usize..][..packet.captured as usize]
     }
 
-    /// Empties the batch and keeps its memory.
+    /// Empties the batch and keeps its memory. A source does not need it: emptying `octets` as well makes the next
+    /// `fill` set them to zero first, some nanoseconds a packet.
     pub fn clear(&mut self) {
         self.octets.clear();
         self.packets.clear();

@@ -45,7 +45,7 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("tcpdump/vtp_asan.pcap", "not read by capinfos"),
     ("libpcap/brcm-tag-stp.pcap", "not read by capinfos"),
     ("libpcap/brcm-tag.pcap", "not read by capinfos"),
-    // fuzz.pcap: Wireshark takes it for Nokia's variant, because the second record is damaged, and then reads nothing.
+    // Wireshark takes fuzz.pcap for the patched variant of 1999-04-17, because its second record is damaged.
     // Damaged: capinfos gives no figures, here is what was whole before the damage.
     ("libpcap/pcapng-invalid-vers-2.pcapng", "not read by capinfos"),
     ("suricata-verify/fuzz.pcap", "not read by capinfos"),

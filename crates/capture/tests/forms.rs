@@ -300,6 +300,13 @@ fn child_of_standard_input() {
     println!("{} packets, sum {sum}, twice {twice}", seen.len());
 }
 
+#[test]
+fn a_source_may_move_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<FileSource>();
+    is_send::<Batch>();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
 

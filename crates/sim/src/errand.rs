@@ -3,7 +3,7 @@
 use crate::faults::{Planted, Variant};
 use crate::random::Random;
 use crate::scene::{Party, Scene};
-use crate::script::Scribe;
+use crate::scribe::Scribe;
 use crate::sip::{Extra, Method, Step};
 
 /// What is done outside calls.
@@ -78,7 +78,8 @@ fn register(scribe: &mut Scribe<'_>, challenges: u8, code: u16, repeats: bool) {
     for _ in 0..challenges {
         scribe.respond(&request, 401, Extra::Challenge);
         scribe.wait(30_000_000);
-        scribe.leave_dialog();
+        // Outside any dialog again: To has no tag.
+        scribe.fork = 0;
         request = scribe.request(Party::Caller, Method::Register, Extra::RegisterAgain(3600));
     }
     let extra = match code {

@@ -36,10 +36,12 @@ impl Loss {
 }
 
 /// What is done to one stream.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Impairment {
     /// How packets are lost.
     pub loss: Loss,
+    /// At no time is more than this share of what was sent lost: a healthy network is not unlucky.
+    pub loss_cap: f64,
     /// Mean of the exponential delay beyond the least, milliseconds.
     pub jitter_ms: f64,
     /// Whether the delay is that of a queue: nobody overtakes.
@@ -50,6 +52,13 @@ pub struct Impairment {
     pub duplicate: f64,
     /// Deviation of the sender's clock, parts per million.
     pub skew_ppm: f64,
+}
+
+impl Default for Impairment {
+    fn default() -> Self {
+        let (loss, loss_cap) = (Loss::None, 1.0);
+        Impairment { loss, loss_cap, jitter_ms: 0.0, queue: false, reorder: 0.0, duplicate: 0.0, skew_ppm: 0.0 }
+    }
 }
 
 impl Impairment {
@@ -66,6 +75,7 @@ impl Impairment {
         };
         Impairment {
             loss,
+            loss_cap: of.loss_cap,
             jitter_ms: random.uniform(0.0, of.jitter_max_ms),
             queue: random.chance(0.7),
             reorder: random.uniform(0.0, of.reorder_max),
@@ -82,19 +92,21 @@ pub(crate) struct Way {
     random: Random,
     bad: bool,
     sent: u64,
+    lost: u64,
     last_ns: i64,
 }
 
 impl Way {
     pub fn new(impairment: Impairment, random: Random) -> Self {
-        Way { impairment, random, bad: false, sent: 0, last_ns: 0 }
+        Way { impairment, random, bad: false, sent: 0, lost: 0, last_ns: 0 }
     }
 
     /// When a packet sent at `at_ns` arrives; none if it is lost.
     #[inline]
     pub fn arrival(&mut self, at_ns: i64, ptime_ns: i64) -> Option<i64> {
         self.sent += 1;
-        if self.loses() {
+        if self.loses() && (self.lost + 1) as f64 <= self.impairment.loss_cap * self.sent as f64 {
+            self.lost += 1;
             return None;
         }
         // A healthy network still shakes by a third of a millisecond.

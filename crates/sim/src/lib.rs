@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use trunkline_sim::{PacketBuf, Preset, Settings, World};
-//! let mut world = World::new(&Settings { calls: 2, ..Settings::preset(Preset::Clean) });
+//! let mut world = World::new(&Settings { calls: 2, ..Settings::preset(Preset::Clean) }).unwrap();
 //! let mut packet = PacketBuf::new();
 //! let mut last = 0;
 //! while let Some(at_ns) = world.next_packet(&mut packet) {
@@ -29,12 +29,16 @@ mod ledger;
 mod media;
 mod net;
 pub mod pcap;
+mod planting;
 mod plot;
+pub mod preset;
 pub mod random;
 mod rtcp;
 mod scene;
+mod scribe;
 mod script;
 mod sdp;
+mod session;
 pub mod settings;
 mod sip;
 mod stream;
@@ -45,6 +49,7 @@ pub mod world;
 
 pub use faults::Kind;
 pub use pcap::{Written, write};
-pub use settings::{Preset, Settings};
+pub use preset::Preset;
+pub use settings::Settings;
 pub use truth::Truth;
 pub use world::{PacketBuf, World};

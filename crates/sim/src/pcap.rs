@@ -36,8 +36,8 @@ pub fn write(
     truth: Option<impl Write>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> io::Result<Written> {
-    settings.check().map_err(|wrong| io::Error::new(io::ErrorKind::InvalidInput, wrong.join("; ")))?;
-    let mut world = World::new(settings);
+    let refuse = |wrong: Vec<String>| io::Error::new(io::ErrorKind::InvalidInput, wrong.join("; "));
+    let mut world = World::new(settings).map_err(refuse)?;
     let mut out = io::BufWriter::with_capacity(BUFFER, out);
     let mut truth = truth.map(|t| io::BufWriter::with_capacity(BUFFER / 16, t));
     let mut packet = PacketBuf::new();

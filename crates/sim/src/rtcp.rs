@@ -31,7 +31,7 @@ pub(crate) struct Sender {
 /// NTP time (RFC 3550 section 4): seconds since 1900 and their fraction.
 pub(crate) fn ntp(at_ns: i64) -> u64 {
     let (s, ns) = (at_ns.div_euclid(1_000_000_000) as u64, at_ns.rem_euclid(1_000_000_000) as u64);
-    (s + 2_208_988_800) << 32 | (ns << 32) / 1_000_000_000
+    ((s + 2_208_988_800) << 32) | ((ns << 32) / 1_000_000_000)
 }
 
 /// A compound packet: SR, then SDES with CNAME.

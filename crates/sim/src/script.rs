@@ -4,6 +4,7 @@ use crate::codec::Codec;
 use crate::plot::{Ending, Plot};
 use crate::random::Random;
 use crate::scene::{Party, Scene};
+use crate::scribe::Scribe;
 use crate::sdp::{Mode, Sdp};
 use crate::sip::{Extra, Method, Step};
 
@@ -22,119 +23,6 @@ pub(crate) struct Media {
     pub change: Option<(Codec, [i64; 2])>,
     /// When the call was answered.
     pub answer_ns: Option<i64>,
-}
-
-/// Writes a script message by message.
-pub(crate) struct Scribe<'a> {
-    scene: &'a Scene,
-    random: &'a mut Random,
-    steps: Vec<Step>,
-    /// When the last message passed the tap.
-    pub now: i64,
-    cseq: [u32; 2],
-    branch: u16,
-    fork: u8,
-}
-
-impl<'a> Scribe<'a> {
-    pub fn new(scene: &'a Scene, random: &'a mut Random, start_ns: i64) -> Self {
-        Scribe { scene, random, steps: Vec::with_capacity(16), now: start_ns, cseq: [0; 2], branch: 0, fork: 0 }
-    }
-
-    /// The messages in time order.
-    pub fn finish(mut self) -> Vec<Step> {
-        self.steps.sort_by_key(|s| s.at_ns);
-        self.steps
-    }
-
-    /// Lets time pass.
-    pub fn wait(&mut self, ns: i64) {
-        self.now += ns;
-    }
-
-    /// What follows is outside any dialog again: To has no tag.
-    pub fn leave_dialog(&mut self) {
-        self.fork = 0;
-    }
-
-    /// A new request of a party; passes the tap (or the hops) now.
-    pub fn request(&mut self, asker: Party, method: Method, extra: Extra) -> Step {
-        self.branch += 1;
-        let cseq = &mut self.cseq[asker.side()];
-        *cseq += 1;
-        let step = Step {
-            at_ns: self.now,
-            from: asker,
-            to: asker.other(),
-            method,
-            status: 0,
-            cseq: *cseq,
-            branch: self.branch,
-            asker,
-            fork: self.fork,
-            hop: 0,
-            repeats: false,
-            extra,
-        };
-        self.send(step);
-        step
-    }
-
-    /// The answer to a request, after a while.
-    pub fn respond(&mut self, request: &Step, status: u16, extra: Extra) -> Step {
-        self.turn(request.asker.other());
-        let fork = if status == 100 { request.fork } else { self.fork.max(1) };
-        let (from, to) = (request.asker.other(), request.asker);
-        let step = Step { at_ns: self.now, from, to, status, fork, extra, ..*request };
-        self.send(step);
-        step
-    }
-
-    /// The same message again at another time.
-    pub fn repeat(&mut self, step: &Step, at_ns: i64) {
-        let now = self.now;
-        self.now = at_ns;
-        self.send(Step { repeats: true, ..*step });
-        self.now = now;
-    }
-
-    /// The ACK of a 2xx: a transaction of its own with the number of its INVITE (RFC 3261 section 13.2.2.4).
-    fn acknowledge(&mut self, invite: &Step) {
-        self.turn(invite.asker);
-        self.branch += 1;
-        let ack = Step { method: Method::Ack, branch: self.branch, fork: self.fork, extra: Extra::None, ..*invite };
-        self.send(ack);
-    }
-
-    /// A request and its answer.
-    pub fn transaction(&mut self, asker: Party, method: Method, ask: Extra, status: u16, answer: Extra) {
-        let request = self.request(asker, method, ask);
-        self.respond(&request, status, answer);
-    }
-
-    /// The time a message needs to a party and its answer back to the tap.
-    fn turn(&mut self, party: Party) {
-        self.now += 2 * self.scene.path_ns[party.side()] + self.random.between(300_000, 3 * MS);
-    }
-
-    /// Puts a message on its hops; responses take them in reverse.
-    fn send(&mut self, step: Step) {
-        if !self.scene.proxied {
-            self.steps.push(Step { at_ns: self.now, ..step });
-            return;
-        }
-        let first = u8::from(step.status > 0);
-        if step.status == 100 {
-            // The proxy answers 100 itself, sooner, and passes none on.
-            self.steps.push(Step { at_ns: self.now - 200_000, from: Party::Proxy, ..step });
-        }
-        self.steps.push(Step { at_ns: self.now, to: Party::Proxy, hop: first, ..step });
-        if step.status == 100 {
-            return;
-        }
-        self.now += self.random.between(200_000, 900_000);
-        self.steps.push(Step { at_ns: self.now, from: Party::Proxy, hop: 1 - first, ..step });
-    }
 }
 
 /// The script and the media of a call.

@@ -1,6 +1,7 @@
 //! What a world is made of: everything that a user may set, with its unit, its limits and its default.
 
 use crate::codec::Codec;
+use crate::preset::Preset;
 use serde::{Deserialize, Serialize};
 
 /// 2026-01-01T00:00:00Z in nanoseconds since 1970: where worlds begin, so that files of a seed are byte-identical.
@@ -106,6 +107,8 @@ pub struct Impairments {
     pub share: f64,
     /// Highest loss rate, 0..=0.5.
     pub loss_max: f64,
+    /// At no time is more than this share of what a stream sent lost, 0..=1: keeps a healthy network from being unlucky.
+    pub loss_cap: f64,
     /// Share of the lossy streams that lose in bursts (Gilbert) and not independently.
     pub bursty: f64,
     /// Highest mean of the exponential delay beyond the least, milliseconds, 0..=200.
@@ -124,6 +127,7 @@ impl Default for Impairments {
         Impairments {
             share: 0.0,
             loss_max: 0.0,
+            loss_cap: 1.0,
             bursty: 0.5,
             jitter_max_ms: 0.0,
             reorder_max: 0.0,
@@ -146,41 +150,6 @@ pub enum Tunnel {
     Vxlan,
 }
 
-/// Worlds that are ready made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Preset {
-    /// Something of everything: what a new user is shown.
-    Demo,
-    /// Everything that is allowed and nothing that is wrong: triggers no verdict.
-    Clean,
-    /// Every stream impaired, for counting: loss, jitter, reordering, duplicates, skew.
-    Impaired,
-    /// 1,000 G.711 calls of 60 seconds at a time: about 6 million packets.
-    Busy,
-    /// 100,000 short calls without RTP, 500 a second.
-    Short,
-}
-
-impl Preset {
-    /// All presets, with the names that the command line takes.
-    pub const ALL: [(&'static str, Preset); 5] = [
-        ("demo", Preset::Demo),
-        ("clean", Preset::Clean),
-        ("impaired", Preset::Impaired),
-        ("busy", Preset::Busy),
-        ("short", Preset::Short),
-    ];
-}
-
-impl core::str::FromStr for Preset {
-    type Err = String;
-    fn from_str(name: &str) -> Result<Self, String> {
-        let found = Preset::ALL.iter().find(|(known, _)| *known == name);
-        found.map(|(_, p)| *p).ok_or_else(|| format!("no preset \"{name}\": one of demo, clean, impaired, busy, short"))
-    }
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Settings::preset(Preset::Demo)
@@ -188,24 +157,20 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings of a preset, with seed 1.
-    pub fn preset(preset: Preset) -> Self {
-        match preset {
-            Preset::Demo => demo(),
-            Preset::Clean => Settings { faults: 0.0, near_misses: 0.0, impairments: healthy(), ..demo() },
-            Preset::Impaired => Settings {
-                calls: 1000,
-                calls_per_second: 20.0,
-                faults: 0.0,
-                near_misses: 0.0,
-                impairments: impaired(),
-                ..demo()
-            },
-            Preset::Busy => Settings { calls: 1000, calls_per_second: 200.0, concurrent: 1000, ..plain(60.0, 60.0) },
-            Preset::Short => {
-                Settings { calls: 100_000, calls_per_second: 500.0, media: false, rtcp: false, ..plain(4.0, 6.0) }
-            }
-        }
+    /// Sets a field by its name, with a dot before a field of a field: `calls` to `50`, `impairments.loss_max` to `0.1`,
+    /// `codecs` to `[{"codec": "PCMA", "weight": 1}]`. The value is JSON, or a word without quotes.
+    ///
+    /// # Errors
+    /// A line that says which name is not known, or what the value should have been; nothing is changed then.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        use serde_json::Value;
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.into()));
+        let mut all = serde_json::to_value(&*self).map_err(|e| e.to_string())?;
+        let pointer = format!("/{}", name.replace('.', "/"));
+        let place = all.pointer_mut(&pointer).ok_or_else(|| format!("no setting \"{name}\""))?;
+        *place = value;
+        *self = serde_json::from_value(all).map_err(|e| format!("{name}: {e}"))?;
+        Ok(())
     }
 
     /// Checks every field against its limits.
@@ -250,7 +215,7 @@ impl Settings {
     }
 
     /// The fields that are probabilities.
-    fn shares(&self) -> [(&'static str, f64); 14] {
+    fn shares(&self) -> [(&'static str, f64); 15] {
         [
             ("answer_ratio", self.answer_ratio),
             ("rtcp_mux", self.rtcp_mux),
@@ -265,100 +230,9 @@ impl Settings {
             ("faults", self.faults),
             ("near_misses", self.near_misses),
             ("impairments.share", self.impairments.share),
+            ("impairments.loss_cap", self.impairments.loss_cap),
             ("impairments.bursty", self.impairments.bursty),
         ]
-    }
-}
-
-/// Something of everything, in a quarter of an hour of an operator's life or so.
-fn demo() -> Settings {
-    let weights = [
-        (Codec::Pcma, 4.0),
-        (Codec::Pcmu, 2.0),
-        (Codec::G722, 1.0),
-        (Codec::G729, 1.0),
-        (Codec::Opus, 1.0),
-        (Codec::AmrWb, 1.0),
-    ];
-    Settings {
-        seed: 1,
-        calls: 200,
-        calls_per_second: 2.0,
-        concurrent: 100_000,
-        start_ns: START_NS,
-        duration: Duration { min_s: 8.0, mean_s: 30.0, max_s: 120.0 },
-        subscribers: 1000,
-        trunks: 4,
-        codecs: weights.map(|(codec, weight)| Weighted { codec, weight }).to_vec(),
-        ptimes_ms: vec![20, 20, 20, 30, 40],
-        answer_ratio: 0.7,
-        media: true,
-        rtcp: true,
-        rtcp_mux: 0.2,
-        dtx: 0.15,
-        dtmf: 0.2,
-        ipv6: 0.15,
-        tcp: 0.15,
-        proxy: 0.15,
-        nat: 0.15,
-        fragments: 0.05,
-        variety: 0.15,
-        background: 0.5,
-        impairments: Impairments { share: 0.3, ..healthy() },
-        faults: 0.2,
-        near_misses: 0.15,
-        tunnel: Tunnel::None,
-    }
-}
-
-/// A network that nobody complains about: far below the thresholds of [`crate::faults`].
-fn healthy() -> Impairments {
-    Impairments {
-        share: 1.0,
-        loss_max: 0.005,
-        bursty: 0.3,
-        jitter_max_ms: 4.0,
-        reorder_max: 0.002,
-        duplicate_max: 0.002,
-        skew_max_ppm: 100.0,
-    }
-}
-
-/// A network to count in.
-fn impaired() -> Impairments {
-    Impairments {
-        share: 1.0,
-        loss_max: 0.12,
-        bursty: 0.5,
-        jitter_max_ms: 40.0,
-        reorder_max: 0.05,
-        duplicate_max: 0.05,
-        skew_max_ppm: 500.0,
-    }
-}
-
-/// The same plain call over and over, for measuring.
-fn plain(min_s: f64, max_s: f64) -> Settings {
-    Settings {
-        duration: Duration { min_s, mean_s: (min_s + max_s) / 2.0, max_s },
-        subscribers: 10_000,
-        codecs: vec![Weighted { codec: Codec::Pcma, weight: 1.0 }, Weighted { codec: Codec::Pcmu, weight: 1.0 }],
-        ptimes_ms: vec![20],
-        answer_ratio: 1.0,
-        rtcp_mux: 0.0,
-        dtx: 0.0,
-        dtmf: 0.0,
-        ipv6: 0.0,
-        tcp: 0.0,
-        proxy: 0.0,
-        nat: 0.0,
-        fragments: 0.0,
-        variety: 0.0,
-        background: 0.0,
-        impairments: Impairments::default(),
-        faults: 0.0,
-        near_misses: 0.0,
-        ..demo()
     }
 }
 
@@ -367,19 +241,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presets_pass_their_own_check_and_have_names() {
-        for (name, preset) in Preset::ALL {
-            assert_eq!(Settings::preset(preset).check(), Ok(()), "{name}");
-            assert_eq!(name.parse::<Preset>(), Ok(preset));
-        }
-        assert!("nothing".parse::<Preset>().unwrap_err().contains("busy"));
-    }
-
-    #[test]
     fn all_mistakes_are_told_at_once() {
         let mut settings = Settings { tcp: 2.0, ptimes_ms: vec![], calls_per_second: f64::NAN, ..Settings::default() };
         settings.impairments.loss_max = -1.0;
         assert_eq!(settings.check().unwrap_err().len(), 4);
+    }
+
+    #[test]
+    fn fields_are_set_by_name() {
+        let mut settings = Settings::default();
+        settings.set("impairments.loss_max", "0.1").unwrap();
+        settings.set("tunnel", "vxlan").unwrap();
+        settings.set("calls", "7").unwrap();
+        assert_eq!((settings.impairments.loss_max, settings.tunnel, settings.calls), (0.1, Tunnel::Vxlan, 7));
+        assert_eq!(settings.set("cals", "7"), Err("no setting \"cals\"".into()));
+        assert!(settings.set("calls", "many").unwrap_err().starts_with("calls: invalid type"));
+        assert_eq!(settings.calls, 7);
     }
 
     #[test]

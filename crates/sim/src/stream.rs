@@ -339,7 +339,7 @@ impl Stream {
     fn send_silence(&mut self, at_ns: i64, timestamp: u32) {
         let left = self.speech.1 - self.tick;
         if self.marker || left % SILENCE_TICKS == 0 {
-            let (kind, content, n) = match self.spec.codec {
+            let (kind, content, n) = match self.codec_at(at_ns) {
                 Codec::Pcmu | Codec::Pcma | Codec::G722 => (COMFORT_NOISE, [0x40, 0, 0, 0], 1),
                 // RFC 3551 section 4.5.6: two octets are a silence frame of Annex B.
                 codec @ Codec::G729 => (codec.payload_type(self.spec.map), [0x5a, 0x80, 0, 0], 2),

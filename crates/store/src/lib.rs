@@ -3,15 +3,24 @@
 //! Jobs make [`row::Rows`]; [`Store`] keeps them and finds them again; [`json`] shows them to other programs.
 #![forbid(unsafe_code)]
 
+pub mod backend;
+pub mod columns;
 pub mod detail;
+pub mod error;
 #[doc(hidden)]
 pub mod exercise;
 pub mod filter;
 pub mod json;
+pub mod key;
 pub mod ladder;
 pub mod packed;
+pub mod rollup;
 pub mod row;
+pub mod schema;
+pub mod store;
 pub mod time;
 pub mod worst;
 
+pub use error::{Skipped, StoreError};
 pub use filter::{Filter, FilterError};
+pub use store::{Access, Cursor, Found, Order, Page, Query, SqlDone, SqlLimits, SqlValue, Store};

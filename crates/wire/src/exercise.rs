@@ -1,10 +1,13 @@
 //! Drives every parser with any octets: one function per fuzz target, also called by the test that replays the corpora.
 
+mod packets;
+
 pub use crate::pcap::exercise as pcap;
 pub use crate::pcapng::exercise as pcapng;
 pub use crate::sdp::exercise::sdp;
 pub use crate::sip::exercise::{sip, sip_stream, sip_uri, websocket};
 use crate::{rtcp, rtp};
+pub use packets::{decode, ip_reassembly, sctp, tcp_reassembly};
 
 /// RTP header, payload views and the cheap test.
 pub fn rtp(octets: &[u8]) {

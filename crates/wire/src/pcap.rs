@@ -1,8 +1,8 @@
-//! Capture files of the pcap family: draft-ietf-opsawg-pcap, and the variants that the field wrote before and beside it.
+//! Capture files of the pcap family: draft-ietf-opsawg-pcap, and the variants that the field wrote before and beside.
 //!
-//! A file is a 24-octet header and records: seconds, a fraction, the captured and the wire length, then the octets. Byte
-//! order and the unit of the fraction are told by the magic number; what else the variants differ in is in [`variant`].
-//! Framing is pure: octets in, places of packets out, nothing is copied.
+//! A file is a 24-octet header and records: seconds, a fraction, the captured and the wire length, then the octets.
+//! Byte order and the unit of the fraction are told by the magic number; what else the variants differ in is in
+//! [`variant`]. Framing is pure: octets in, places of packets out, nothing is copied.
 
 pub mod emit;
 pub mod variant;

@@ -1,16 +1,19 @@
 //! pcapng capture files: draft-ietf-opsawg-pcapng.
 //!
-//! A file is a run of blocks, each with its type and its length at both ends. A section header says the byte order; each
-//! interface description says link type and clock of the packets that name it. [`Sections`] keeps just that and frames
-//! packets in place; blocks that hold no packets are told to the [`Sink`] by their type.
+//! A file is a run of blocks, each with its type and its length at both ends. A section header says the byte order;
+//! each interface description says link type and clock of the packets that name it. [`Sections`] keeps just that and
+//! frames packets in place; blocks that hold no packets are told to the [`Sink`] by their type.
 
 pub mod emit;
+mod error;
+mod interface;
 pub mod options;
 pub mod time;
 
-use core::fmt;
-
 use crate::pcap::{ByteOrder, Frame, Rest, Scanned, Sink, packet_octets_max};
+pub use error::PcapngError;
+use interface::Interface;
+pub use interface::Lost;
 use options::Options;
 use time::Clock;
 
@@ -43,77 +46,6 @@ pub const SECRETS: u32 = 10;
 
 /// What a section header's byte-order magic reads as in its own order.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-
-/// Packets that the capturing side lost, as statistics blocks and packet options report them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
-    /// When it was reported, nanoseconds since 1970, UTC.
-    pub at_ns: i64,
-    /// When counting began.
-    pub since_ns: i64,
-    /// How many since then.
-    pub packets: u64,
-    /// Whether the interface lost them (`isb_ifdrop`), not the operating system (`isb_osdrop`, `epb_dropcount`).
-    pub by_interface: bool,
-}
-
-/// What is wrong with a pcapng file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PcapngError {
-    /// A section header without the byte-order magic: what stands there.
-    ByteOrder(u32),
-    /// A section of a version that is not known.
-    Version(u16, u16),
-    /// A block before any section header: its type.
-    NoSection(u32),
-    /// A block shorter than its kind can be, or longer than [`BLOCK_OCTETS_MAX`]: type and length.
-    BlockLength(u32, u32),
-    /// The two lengths of a block differ.
-    LengthsDiffer(u32, u32),
-    /// A packet that says it is longer than its block or than its link type's limit: what it says, and the limit.
-    PacketTooLong(u32, u32),
-    /// A packet or statistics of an interface that was not described: its number, and how many were.
-    NoInterface(u32, usize),
-    /// More than [`INTERFACES_MAX`] interfaces in one section.
-    TooManyInterfaces,
-}
-
-impl fmt::Display for PcapngError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PcapngError::ByteOrder(magic) => write!(f, "a section header without byte-order magic (0x{magic:08x})"),
-            PcapngError::Version(major, minor) => write!(f, "pcapng section version {major}.{minor} is not known"),
-            PcapngError::NoSection(kind) => write!(f, "a block of type 0x{kind:08x} before any section header"),
-            PcapngError::BlockLength(kind, n) => {
-                write!(f, "a block of type 0x{kind:08x} cannot be {n} octets long (limit {BLOCK_OCTETS_MAX})")
-            }
-            PcapngError::LengthsDiffer(a, b) => write!(f, "the block's two lengths differ: {a} and {b}"),
-            PcapngError::PacketTooLong(n, limit) => {
-                write!(f, "the packet says {n} octets, more than the limit of {limit}: the length is damaged")
-            }
-            PcapngError::NoInterface(i, n) => write!(f, "a packet of interface {i}, but {n} were described"),
-            PcapngError::TooManyInterfaces => write!(f, "more than {INTERFACES_MAX} interfaces in one section"),
-        }
-    }
-}
-
-impl core::error::Error for PcapngError {}
-
-/// What is known of an interface.
-#[derive(Clone, Debug)]
-struct Interface {
-    link: u16,
-    snap: u32,
-    clock: Clock,
-    /// Drops already told, by the interface and by the system.
-    told: [u64; 2],
-    /// Drops that packets told and a statistics block has yet to repeat.
-    told_by_packets: u64,
-    /// When the last statistics block was.
-    since_ns: Option<i64>,
-    /// When the last packet was.
-    last_ns: Option<i64>,
-}
 
 /// The state of reading a file: the section that is open and its interfaces.
 #[derive(Clone, Debug, Default)]
@@ -153,10 +85,47 @@ impl Sections {
     pub fn scan(&mut self, octets: &[u8], sink: &mut impl Sink) -> Scanned<PcapngError> {
         let mut at = 0;
         loop {
+            at = match self.order {
+                Some(ByteOrder::Little) => self.plain_packets::<false>(octets, at, sink),
+                Some(ByteOrder::Big) => self.plain_packets::<true>(octets, at, sink),
+                None => at,
+            };
             match self.block(octets, at, sink) {
                 Ok(block_octets) => at += block_octets,
                 Err(rest) => return Scanned { consumed: at, rest },
             }
+        }
+    }
+
+    /// Frames enhanced packet blocks without options for as long as nothing is odd about them: most of most files, in
+    /// half the time of [`Sections::block`], which decides about all others. Returns where it stopped.
+    #[inline]
+    fn plain_packets<const BIG: bool>(&mut self, octets: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+        let order = if BIG { ByteOrder::Big } else { ByteOrder::Little };
+        if self.trailer.is_some() {
+            return at;
+        }
+        loop {
+            let left = &octets[at..];
+            let Some(o) = left.first_chunk::<28>() else { return at };
+            let word = |i: usize| order.u32([o[i], o[i + 1], o[i + 2], o[i + 3]]);
+            let (said, captured) = (word(4), word(20));
+            let Some(end) = left.get(..said as usize).and_then(|block| block.last_chunk()) else { return at };
+            let Some(interface) = self.interfaces.get_mut(word(8) as usize) else { return at };
+            let is_plain = word(0) == PACKET
+                && order.u32(*end) == said
+                && captured <= packet_octets_max(interface.link)
+                && captured.next_multiple_of(4) + 32 == said;
+            if !is_plain {
+                return at;
+            }
+            let at_ns = interface.clock.nanoseconds(word(12), word(16));
+            let frame = Frame { at_ns, record: at, start: at + 28, captured, wire: word(24), link: interface.link };
+            sink.packet(frame);
+            interface.last_ns = Some(at_ns);
+            self.first_ns.get_or_insert(at_ns);
+            self.last_ns = at_ns;
+            at += said as usize;
         }
     }
 
@@ -290,8 +259,7 @@ impl Sections {
         let clock = Clock::new(resolution, offset_s);
         let link = crate::pcap::link_type(link.into());
         self.packet_block_max = self.packet_block_max.max(packet_octets_max(link) + KEPT_OCTETS_MAX);
-        let told = [0; 2];
-        self.interfaces.push(Interface { link, snap, clock, told, told_by_packets: 0, since_ns: None, last_ns: None });
+        self.interfaces.push(Interface::new(link, snap, clock));
         self.described += 1;
         Ok(())
     }
@@ -412,25 +380,6 @@ struct Head {
     ticks: (u32, u32),
     captured: u32,
     wire: u32,
-}
-
-impl Interface {
-    /// What a total says beyond what was told before. A total that went down began anew.
-    fn new_drops(&mut self, which: usize, total: u64) -> u64 {
-        let new = total.checked_sub(self.told[which]).unwrap_or(total);
-        self.told[which] = total;
-        let known = new.min(self.told_by_packets);
-        self.told_by_packets -= known;
-        new - known
-    }
-
-    /// `epb_dropcount` counts from the packet before on this interface.
-    fn told_by_packet(&mut self, packets: u64, at_ns: i64, sink: &mut impl Sink) {
-        if packets > 0 {
-            self.told_by_packets = self.told_by_packets.saturating_add(packets);
-            sink.lost(Lost { at_ns, since_ns: self.last_ns.unwrap_or(at_ns), packets, by_interface: false });
-        }
-    }
 }
 
 impl Block<'_> {

@@ -302,8 +302,7 @@ impl<T: Copy> Connections<T> {
         self.touch(index, at_ns);
         let mut shared = Shared { limits: &self.limits, counts: &mut self.counts, waiting: &mut self.waiting };
         let connection = self.slots.get_mut(index as usize)?;
-        let segment =
-            Segment { at_ns, tag, header, payload, wire: datagram.payload_wire, from_opener: connection.from == from };
+        let segment = Segment { at_ns, tag, header, payload, wire: datagram.payload_wire };
         connection.take(index, &mut shared, &segment, (from, to), sink);
         Some(ConnectionId { index, generation: connection.generation })
     }
@@ -393,7 +392,7 @@ impl<T: Copy> Connections<T> {
         let Some(connection) = self.slots.get_mut(index as usize) else { return };
         match cause {
             EndCause::Idle => self.counts.idle += 1,
-            EndCause::Evicted => self.counts.evicted += 1,
+            EndCause::Evicted if connection.state != State::Ended => self.counts.evicted += 1,
             _ => {}
         }
         let (at_ns, tag) = (connection.last_ns, connection.last_tag);
@@ -445,7 +444,6 @@ struct Segment<'a, T> {
     header: &'a TcpHeader,
     payload: &'a [u8],
     wire: u32,
-    from_opener: bool,
 }
 
 impl<T: Copy> Segment<'_, T> {
@@ -468,9 +466,7 @@ impl<T: Copy> Connection<T> {
         pair: (Endpoint, Endpoint),
         sink: &mut impl FnMut(Event<'_, T>),
     ) {
-        let (forward, backward) = (usize::from(!segment.from_opener), usize::from(segment.from_opener));
-        let mut forward = forward;
-        let mut backward = backward;
+        let (mut forward, mut backward) = if self.from == pair.0 { (0, 1) } else { (1, 0) };
         if self.is_another(segment, forward, shared.limits) {
             self.end(index, shared, (self.last_ns, self.last_tag), EndCause::Reused, sink);
             self.restart(shared, segment, pair);
@@ -501,7 +497,7 @@ impl<T: Copy> Connection<T> {
         if segment.has(SYN) {
             return match way.initial {
                 Some(initial) => initial != segment.header.seq,
-                None => way.next.is_some(),
+                None => way.next.is_some() || self.state == State::Ignored,
             };
         }
         segment.wire > 0 && self.state != State::Ignored && way.ahead(segment.header.seq).unsigned_abs() > limits.jump

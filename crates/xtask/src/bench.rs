@@ -9,7 +9,7 @@ use crate::repository::Repository;
 use measure::{Measured, Program};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use world::World;
+use world::{Preset, World};
 
 /// Where the worlds and the data folders lie meanwhile; ignored by git, deleted at the end.
 const FOLDER: &str = "bench/work";
@@ -24,6 +24,8 @@ pub struct Round {
     pub world: World,
     /// Each program with its best run, or why there is none.
     pub rows: Vec<(Program, Result<Measured, String>)>,
+    /// What our program (one thread) cost on half the calls, where memory must not grow with their number.
+    pub half: Option<Measured>,
 }
 
 /// Measures and writes bench/results.md (not with `--quick`); true if every program of ours ran.
@@ -71,14 +73,23 @@ fn build(repository: &Repository) -> Result<PathBuf, String> {
 }
 
 fn all_worlds(program: &Path, folder: &Path, quick: bool) -> Result<Vec<Round>, String> {
-    let mut results = Vec::new();
-    for preset in world::PRESETS {
-        let world = world::make(program, folder, preset, quick)?;
+    let part = if quick { 10 } else { 1 };
+    let round = |preset: &'static Preset| {
+        let world = world::make(program, folder, preset, part)?;
         let rows = measure::programs(program, &world).into_iter().map(|p| measure_one(folder, p)).collect();
         world.remove();
-        results.push(Round { world, rows });
-    }
-    Ok(results)
+        let half = if preset.flat { Some(half(program, folder, preset, part * 2)?) } else { None };
+        Ok(Round { world, rows, half })
+    };
+    world::PRESETS.iter().map(round).collect()
+}
+
+fn half(program: &Path, folder: &Path, preset: &'static Preset, part: u32) -> Result<Measured, String> {
+    let world = world::make(program, folder, preset, part)?;
+    let ours = measure::programs(program, &world).into_iter().find(|p| p.ours).ok_or("no program of ours")?;
+    let measured = measure::run(&ours, folder);
+    world.remove();
+    measured
 }
 
 /// Runs a program several times and keeps its run with the least CPU time, with the highest memory of all.

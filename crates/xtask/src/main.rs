@@ -10,7 +10,7 @@ use repository::Repository;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask tidy [--fix]        the project's own rules: who may depend on whom, names, widths, paths; --fix mends lists
+cargo xtask tidy [--fix]        the project's own rules: who may depend on whom, names, widths, paths; --fix mends some
 cargo xtask accuracy [--write]  our figures against the oracle's; --write renews docs/accuracy.md
 cargo xtask bench [--quick]     packets per CPU second and memory beside other programs: bench/results.md";
 

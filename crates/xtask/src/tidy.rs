@@ -6,6 +6,7 @@ mod length;
 mod links;
 mod names;
 mod source;
+mod width;
 mod words;
 
 use crate::repository::{Repository, Text};
@@ -45,7 +46,7 @@ impl fmt::Display for Finding {
 pub fn command(repository: &Repository, options: &[String]) -> Result<bool, String> {
     match options {
         [] => {}
-        [fix] if fix == "--fix" => fix_lists(repository)?,
+        [option] if option == "--fix" => fix(repository)?,
         _ => return Err("the only option is --fix".to_owned()),
     }
     let findings = check(repository)?;
@@ -66,6 +67,7 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for text in texts.iter().filter(|t| !t.path.starts_with("fuzz/corpus/")) {
         words::check(text, &mut findings);
+        width::check(text, &mut findings);
         names::check(text, &mut findings);
         source::check(text, &mut findings);
         links::check(text, &paths, &mut findings);
@@ -77,10 +79,12 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// Writes the lists that are made from the files: the fuzz targets, and the lengths of long files where they shrank.
-fn fix_lists(repository: &Repository) -> Result<(), String> {
+/// Mends what needs no thought: wide comments and prose, the list of fuzz targets, the lengths of long files that
+/// shrank.
+fn fix(repository: &Repository) -> Result<(), String> {
     let paths = repository.paths()?;
     let texts = repository.texts(&paths);
+    width::fix(repository, &texts)?;
     fuzz::fix(repository, &paths, &texts)?;
     length::fix(repository, &texts)
 }

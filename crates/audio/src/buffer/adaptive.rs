@@ -33,6 +33,7 @@ const EMPTY_MAX: u8 = 10;
 const TICKS_MAX: i32 = 1024;
 
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct Adaptive {
     /// What makes a timestamp an arrival on the buffer's axis.
     offset: i32,
@@ -41,10 +42,8 @@ pub(super) struct Adaptive {
     target: i32,
     /// When the next frame is due.
     next: i32,
-    adjusted: i32,
     last_delay: i32,
     last_ms: i32,
-    silence_start: i32,
     silent: bool,
     started: bool,
     suspects: u8,
@@ -53,6 +52,8 @@ pub(super) struct Adaptive {
     /// Frames by timestamp on the buffer's axis.
     queue: Queue,
     history: History,
+    adjusted: i32,
+    silence_start: i32,
 }
 
 impl Adaptive {

@@ -13,16 +13,17 @@ const OVERLAP_MS: i32 = 10;
 /// `DEPTH`: milliseconds between arrival and play; `THRESHOLD`: jump of timestamps, milliseconds, that starts the
 /// buffer's time anew.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct Fixed<const DEPTH: i32, const THRESHOLD: i32> {
     /// What makes a timestamp an arrival: the transit of the frame that the buffer started with.
     core: i32,
     /// When the next frame is due.
     next: i32,
-    /// The next frame is put behind the last one, whatever its timestamp: a talkspurt begins.
-    resync: bool,
     pub(super) losses: Losses,
     /// Frames by the time at which they are due.
     queue: Queue,
+    /// The next frame is put behind the last one, whatever its timestamp: a talkspurt begins.
+    resync: bool,
 }
 
 impl<const DEPTH: i32, const THRESHOLD: i32> Fixed<DEPTH, THRESHOLD> {

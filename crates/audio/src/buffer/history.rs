@@ -1,19 +1,23 @@
 //! The delays of the last packets, of which the adaptive buffer wants the third percentile from both ends.
 //!
-//! Asterisk keeps the last 500 delays and sorts. Here they are kept as five blocks of 100 with the sixteen highest and
-//! sixteen lowest of each, which is all that the percentiles can touch: the window moves by blocks (400 to 500 delays)
+//! Asterisk keeps the last 500 delays and sorts. Here they are kept as four blocks of 125 with the sixteen highest and
+//! sixteen lowest of each, which is all that the percentiles can touch: the window moves by blocks (375 to 500 delays)
 //! instead of by one.
 
-const BLOCKS: usize = 5;
-const BLOCK_DELAYS: u8 = 100;
+const BLOCKS: usize = 4;
+const BLOCK_DELAYS: u8 = 125;
 /// One more than the highest index asked for: 500 * 3 %.
 const KEPT: usize = 16;
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct History {
     /// Percentiles as of the last change.
     low: i16,
     high: i16,
+    /// What a delay must be below or above to be kept in the current block.
+    gate_low: i16,
+    gate_high: i16,
     stale: bool,
     /// Delays in the current block and the number of full ones.
     filled: u8,
@@ -29,6 +33,8 @@ impl Default for History {
         History {
             low: 0,
             high: 0,
+            gate_low: i16::MAX,
+            gate_high: i16::MIN,
             stale: true,
             filled: 0,
             full_blocks: 0,
@@ -47,12 +53,8 @@ impl History {
     #[inline]
     pub(super) fn put(&mut self, delay: i32) {
         let delay = delay.clamp(-32_000, 32_000) as i16;
-        let current = usize::from(self.current) % BLOCKS;
-        if delay > self.highest[current][KEPT - 1] {
-            sink(&mut self.highest[current], delay, |a, b| (a.max(b), a.min(b)));
-        }
-        if delay < self.lowest[current][KEPT - 1] {
-            sink(&mut self.lowest[current], delay, |a, b| (a.min(b), a.max(b)));
+        if delay > self.gate_high || delay < self.gate_low {
+            self.keep(delay);
         }
         let index = self.index();
         self.filled += 1;
@@ -71,6 +73,18 @@ impl History {
         (i32::from(self.low), i32::from(self.high))
     }
 
+    fn keep(&mut self, delay: i16) {
+        let current = usize::from(self.current) % BLOCKS;
+        if delay > self.gate_high {
+            sink(&mut self.highest[current], delay, |a, b| (a.max(b), a.min(b)));
+            self.gate_high = self.highest[current][KEPT - 1];
+        }
+        if delay < self.gate_low {
+            sink(&mut self.lowest[current], delay, |a, b| (a.min(b), a.max(b)));
+            self.gate_low = self.lowest[current][KEPT - 1];
+        }
+    }
+
     #[inline]
     fn index(&self) -> usize {
         let delays = usize::from(self.full_blocks) * usize::from(BLOCK_DELAYS) + usize::from(self.filled);
@@ -85,6 +99,7 @@ impl History {
         let current = usize::from(self.current);
         self.highest[current] = [i16::MIN; KEPT];
         self.lowest[current] = [i16::MAX; KEPT];
+        (self.gate_low, self.gate_high) = (i16::MAX, i16::MIN);
         self.stale = true;
     }
 
@@ -140,7 +155,7 @@ mod tests {
             let delay = (seed >> 20) as i32 - 2000;
             history.put(delay);
             all.push(delay);
-            let mut window = all[(n / 100).saturating_sub(4) * 100..].to_vec();
+            let mut window = all[(n / 125).saturating_sub(3) * 125..].to_vec();
             window.sort_unstable();
             let index = window.len() * 3 / 100;
             assert_eq!(history.bounds(), (window[index], window[window.len() - 1 - index]), "after {n}");

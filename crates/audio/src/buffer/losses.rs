@@ -9,6 +9,7 @@ const BURST_MAX: u16 = 1024;
 const BURST_PART: u16 = 128;
 
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(super) struct Losses {
     /// Ticks without a frame, or with one too late, since the last frame that was played.
     burst: u16,

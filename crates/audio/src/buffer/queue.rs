@@ -48,6 +48,7 @@ impl Run {
 }
 
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct Queue {
     len: u8,
     runs: [Run; RUNS_MAX],

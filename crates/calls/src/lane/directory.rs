@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
-use trunkline_wire::Endpoint;
+use trunkline_wire::{Endpoint, sdp};
 
 /// The call that a stream belongs to.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Owner {
     pub id: Id,
     /// Who sends the stream.
     pub sender: Direction,
+    /// What kind of media it is.
+    pub kind: sdp::Kind,
     /// What its payload types mean.
     pub payloads: Arc<PayloadMap>,
     /// It is SRTP.
@@ -30,6 +32,7 @@ pub struct Owner {
 struct Mapping {
     serial: Serial,
     party: Direction,
+    kind: sdp::Kind,
     payloads: Arc<PayloadMap>,
     encrypted: bool,
 }
@@ -40,6 +43,8 @@ struct CallMedia {
     until_ns: i64,
     endpoints: Vec<Endpoint>,
     streams: Vec<u32>,
+    /// The last payload maps of each party and kind of media.
+    spoken: Vec<(Direction, sdp::Kind, Arc<PayloadMap>)>,
 }
 
 /// Endpoints of all calls that are up.
@@ -57,7 +62,10 @@ impl Directory {
             until_ns: i64::MAX,
             endpoints: Vec::new(),
             streams: Vec::new(),
+            spoken: Vec::new(),
         });
+        call.spoken.retain(|(party, kind, _)| (*party, *kind) != (a.party, a.kind));
+        call.spoken.push((a.party, a.kind, a.payloads.clone()));
         if !call.endpoints.contains(&a.endpoint) {
             call.endpoints.push(a.endpoint);
         }
@@ -79,6 +87,7 @@ impl Directory {
         mappings.push(Mapping {
             serial: a.serial,
             party: a.party,
+            kind: a.kind,
             payloads: a.payloads.clone(),
             encrypted: a.encrypted,
         });
@@ -106,14 +115,31 @@ impl Directory {
             None => senders.iter().rfind(alive).map(|m| (m, m.party))?,
         };
         let call = self.calls.get(&mapping.serial)?;
+        // What is sent means what the receiver said it means (RFC 3264 section 5.1), wherever it was said to be.
+        let said = call.spoken.iter().find(|(party, kind, _)| (*party, *kind) == (opposite(sender), mapping.kind));
+        let payloads = match receiver {
+            Some(m) => &m.payloads,
+            None => said.map_or(&mapping.payloads, |(_, _, payloads)| payloads),
+        };
         Some(Owner {
             serial: mapping.serial,
             id: call.id,
             sender,
-            payloads: mapping.payloads.clone(),
+            payloads: payloads.clone(),
+            kind: mapping.kind,
             encrypted: mapping.encrypted,
             until_ns: call.until_ns,
         })
+    }
+
+    /// The streams of a call.
+    pub fn streams(&self, serial: Serial) -> &[u32] {
+        self.calls.get(&serial).map_or(&[], |c| &c.streams)
+    }
+
+    /// Whether a call said that it receives at an endpoint.
+    pub fn knows(&self, serial: Serial, endpoint: &Endpoint) -> bool {
+        self.by_endpoint.get(endpoint).is_some_and(|m| m.iter().any(|m| m.serial == serial))
     }
 
     /// Notes a stream of a call.
@@ -156,7 +182,8 @@ impl Directory {
     }
 }
 
-fn opposite(party: Direction) -> Direction {
+/// The other party.
+pub fn opposite(party: Direction) -> Direction {
     match party {
         Direction::Caller => Direction::Callee,
         Direction::Callee => Direction::Caller,
@@ -178,6 +205,7 @@ mod tests {
             id: Id::derive(serial as i64, b"call"),
             party,
             endpoint: end(endpoint),
+            kind: sdp::Kind::Audio,
             payloads: PayloadMap::standard(),
             at_ns: 0,
             encrypted: false,
@@ -198,6 +226,26 @@ mod tests {
         announce(&mut d, 1, Direction::Callee, "198.51.100.2:7000");
         let owner = d.owner(end("198.51.100.2:7000"), end("203.0.113.5:31000"), 5).unwrap();
         assert_eq!((owner.serial, owner.sender), (1, Direction::Callee));
+    }
+
+    #[test]
+    fn payload_types_mean_what_the_receiver_said() {
+        let mut d = Directory::default();
+        let mut map = PayloadMap::new(trunkline_audio::codec::Media::Audio);
+        map.map(111, "opus", 48000);
+        announce(&mut d, 1, Direction::Callee, "198.51.100.2:7000");
+        d.announce(&Announcement {
+            serial: 1,
+            id: Id::default(),
+            party: Direction::Caller,
+            endpoint: end("192.168.0.5:4000"),
+            kind: sdp::Kind::Audio,
+            payloads: Arc::new(map),
+            at_ns: 0,
+            encrypted: false,
+        });
+        let owner = d.owner(end("198.51.100.2:7000"), end("203.0.113.5:31000"), 5).unwrap();
+        assert_eq!(owner.payloads.clock_rate(111), 48000);
     }
 
     #[test]

@@ -123,6 +123,7 @@ impl Offer<'_, '_> {
             id: call.id,
             party: self.sender,
             endpoint,
+            kind: media.kind,
             payloads: payloads.clone(),
             at_ns: self.from.at_ns,
             encrypted: media.is_encrypted(),

@@ -84,9 +84,10 @@ impl Pace {
         if speech.next {
             self.step = speech.step;
         }
-        let told = speech.codec.and_then(|c| c.payload_ms(speech.payload, speech.octets));
+        // The timestamps go before the length, which has the tag of SRTP in it (RFC 3711 section 3.1).
         let stepped = (speech.next && !talkspurt).then_some(step_ms);
-        if let Some(ms) = told.or(stepped).filter(|&ms| ms >= 1.0 && ms <= PACKET_MS_MAX) {
+        let told = || speech.codec.and_then(|c| c.payload_ms(speech.payload, speech.octets)).filter(whole);
+        if let Some(ms) = stepped.or_else(told).filter(|&ms| ms >= 1.0 && ms <= PACKET_MS_MAX) {
             self.learn(ms);
         }
         talkspurt
@@ -102,6 +103,11 @@ impl Pace {
             self.key = 0;
         }
     }
+}
+
+/// Packet times are multiples of 2.5 ms; what is not has something beside the samples in it.
+fn whole(ms: &f32) -> bool {
+    (ms / 2.5).fract() == 0.0
 }
 
 #[inline]

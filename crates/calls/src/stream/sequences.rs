@@ -38,26 +38,28 @@ struct Word {
 }
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Sequences {
     /// Highest extended number.
     highest: u64,
     /// Lowest extended number since the last restart.
     lowest: u64,
     pub(super) distinct: u64,
+    /// The number that would show a restart.
+    suspect: Option<u16>,
+    pub(super) restarts: u32,
+    judge: Judge,
     pub(super) copies: u64,
     pub(super) reordered: u64,
     pub(super) strays: u64,
-    pub(super) restarts: u32,
     pub(super) late: u64,
-    judge: Judge,
-    /// The number that would show a restart.
-    suspect: Option<u16>,
     expected_before: u64,
     window: [Word; WINDOW as usize / 64],
 }
 
 /// Runs of lost packets among those that were judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub(super) struct Judge {
     /// Numbers in a row that never arrived.
     run: u32,

@@ -13,24 +13,25 @@ const DRIFT_INTERVALS_MIN: u32 = 3;
 const HISTOGRAM_MS: [f64; 7] = [50.0, 70.0, 90.0, 120.0, 150.0, 200.0, 300.0];
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Timing {
     last_ns: i64,
     /// Milliseconds of a timestamp tick; 0 while the clock is not known.
     tick_ms: f64,
     jitter: f64,
     jitter_sum: f64,
-    jitter_max: f64,
+    interval_max: f64,
     /// Packets that entered `jitter_sum`.
     samples: u64,
     /// Arrival less media time since the origin, milliseconds.
     transit_ms: f64,
-    playout: Playout,
     last_timestamp: u32,
     /// Whether `last_ns` and `last_timestamp` are of a packet to compare with.
     anchored: bool,
+    playout: Playout,
+    jitter_max: f64,
     interval_samples: u64,
     interval_sum: f64,
-    interval_max: f64,
     pub(super) histogram: [u32; 7],
     drift: Drift,
 }

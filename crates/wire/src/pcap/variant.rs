@@ -1,9 +1,9 @@
 //! Which of the pcap family a file is.
 //!
-//! Magic numbers: 0xa1b2c3d4 microseconds, 0xa1b23c4d nanoseconds, 0xa1b2cd34 Alexey Kuznetsov's patches, 0x1c0001ac and
-//! 0x1c0001ab Ixia's hardware and software captures (lcap). Red Hat 6.1 (the patch of 1999-04-17), Nokia's IPSO and AIX
-//! wrote other record headers behind the first of these without saying so: their first records tell. What is known of
-//! them is from the comments in libpcap's `sf-pcap.c` and Wireshark's `wiretap/libpcap.c`.
+//! Magic numbers: 0xa1b2c3d4 microseconds, 0xa1b23c4d nanoseconds, 0xa1b2cd34 Alexey Kuznetsov's patches, 0x1c0001ac
+//! and 0x1c0001ab Ixia's hardware and software captures (lcap). Red Hat 6.1 (the patch of 1999-04-17), Nokia's IPSO and
+//! AIX wrote other record headers behind the first of these without saying so: their first records tell. What is known
+//! of them is from the comments in libpcap's `sf-pcap.c` and Wireshark's `wiretap/libpcap.c`.
 
 use super::{ByteOrder, FileHeader, HEADER_OCTETS, Lengths, PACKET_OCTETS_MAX, PcapError, link_type};
 
@@ -16,7 +16,7 @@ pub enum Variant {
     Ixia,
     /// AIX: interface types of RFC 1573 in place of link types, nanoseconds.
     Aix,
-    /// Kuznetsov's patch of 1999-04-17 (Red Hat 6.1): 8 more octets in the record header, but the standard magic number.
+    /// Kuznetsov's patch of 1999-04-17 (Red Hat 6.1): 8 more octets in the record header, the standard magic number.
     Patched990417,
     /// Kuznetsov's patch of 1999-09-15 (SuSE 6.3): 12 more octets.
     Patched990915,
@@ -129,7 +129,8 @@ pub(super) fn parse(octets: &[u8], whole: bool) -> Result<FileHeader, PcapError>
     Ok(header)
 }
 
-/// Version 2.3 put the captured length first; some files say 2.3 and have it second. DG/UX says 543.0 and has it second.
+/// Version 2.3 put the captured length first; some files say 2.3 and have it second. DG/UX says 543.0 and has it
+/// second.
 const fn lengths_of(version: (u16, u16)) -> Lengths {
     match version {
         (2, 0..=2) | (543, _) => Lengths::WireFirst,

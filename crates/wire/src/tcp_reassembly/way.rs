@@ -45,7 +45,7 @@ pub(super) struct Way<T> {
     /// Sequence number of FIN, if it was seen.
     fin: Option<u32>,
     /// Highest acknowledgement by the other side, and when it first passed `next`.
-    acked: u32,
+    acked: Option<u32>,
     acked_ns: i64,
     /// In order, without overlap, all beyond `next`.
     waiting: VecDeque<Waiting<T>>,
@@ -54,7 +54,15 @@ pub(super) struct Way<T> {
 
 impl<T> Default for Way<T> {
     fn default() -> Self {
-        Way { next: None, initial: None, fin: None, acked: 0, acked_ns: 0, waiting: VecDeque::new(), waiting_octets: 0 }
+        Way {
+            next: None,
+            initial: None,
+            fin: None,
+            acked: None,
+            acked_ns: 0,
+            waiting: VecDeque::new(),
+            waiting_octets: 0,
+        }
     }
 }
 
@@ -201,20 +209,26 @@ impl<T: Copy> Way<T> {
         if ahead <= 0 || self.next.is_none() || ahead.unsigned_abs() > limits.jump {
             return;
         }
-        let before = self.ahead(self.acked);
-        if before <= 0 || before.unsigned_abs() > limits.jump {
-            (self.acked, self.acked_ns) = (ack, at_ns);
-        } else if ahead > before {
-            self.acked = ack;
+        match self.acked_ahead(limits) {
+            0 => (self.acked, self.acked_ns) = (Some(ack), at_ns),
+            before if ahead > before => self.acked = Some(ack),
+            _ => {}
         }
+    }
+
+    /// How far the other side acknowledged beyond what was delivered; 0 if it did not.
+    #[inline]
+    fn acked_ahead(&self, limits: &TcpLimits) -> i32 {
+        let ahead = self.acked.map_or(0, |acked| self.ahead(acked));
+        if self.next.is_none() || ahead < 0 || ahead.unsigned_abs() > limits.jump { 0 } else { ahead }
     }
 
     /// Gives up what was acknowledged and never seen: it was lost at the tap. The grace lets packets that the capture
     /// put behind the acknowledgement come.
     #[inline]
     pub fn give_up_acked(&mut self, shared: &mut Shared, at_ns: i64, sink: &mut impl FnMut(Step<T>)) {
-        let acked = self.ahead(self.acked);
-        if self.next.is_none() || acked <= 0 || acked.unsigned_abs() > shared.limits.jump {
+        let acked = self.acked_ahead(shared.limits);
+        if acked == 0 {
             return;
         }
         let waited = at_ns.saturating_sub(self.acked_ns) >= shared.limits.grace_ns;
@@ -230,8 +244,8 @@ impl<T: Copy> Way<T> {
             // One number may be FIN's alone, and FIN is no octet.
             _ => {
                 let end = self.fin.map_or(acked, |fin| acked.min(self.ahead(fin)));
-                if end > i32::from(self.fin.is_none()) {
-                    self.skip_to(shared, self.acked.wrapping_sub((acked - end).unsigned_abs()), GapCause::Acked, sink);
+                if let Some(next) = self.next.filter(|_| end > i32::from(self.fin.is_none())) {
+                    self.skip_to(shared, next.wrapping_add(end.unsigned_abs()), GapCause::Acked, sink);
                 }
             }
         }
@@ -240,12 +254,11 @@ impl<T: Copy> Way<T> {
     /// Delivers all that waits, with the holes, as nothing more will come.
     pub fn flush(&mut self, shared: &mut Shared, sink: &mut impl FnMut(Step<T>)) {
         while let Some(hole) = self.waiting.front().map(|w| self.ahead(w.seq)) {
-            let acked = self.ahead(self.acked);
-            let cause = if acked >= hole { GapCause::Acked } else { GapCause::Unfilled };
+            let cause = if self.acked_ahead(shared.limits) >= hole { GapCause::Acked } else { GapCause::Unfilled };
             self.skip_hole(shared, cause, sink);
         }
-        let acked = self.ahead(self.acked);
-        if self.next.is_some() && acked > 0 && acked.unsigned_abs() <= shared.limits.jump {
+        let acked = self.acked_ahead(shared.limits);
+        if acked > 0 {
             self.skip_acked(shared, acked, sink);
         }
     }

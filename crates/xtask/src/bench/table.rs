@@ -77,6 +77,9 @@ fn budget(out: &mut String, round: &Round, ours: &Measured) {
         preset.budget_mib,
         verdict(memory < preset.budget_mib)
     );
+    if let Some(half) = round.half {
+        let _ = writeln!(out, "With half the calls it takes {} MiB.", half.memory_kib / 1024);
+    }
     let two = round.rows.iter().filter(|(p, _)| p.ours).nth(1).and_then(|(_, m)| m.as_ref().ok());
     if let Some(two) = two {
         let faster = ours.wall_seconds / two.wall_seconds.max(0.01);

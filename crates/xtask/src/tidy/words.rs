@@ -1,18 +1,14 @@
-//! What no committed text may hold: paths and hosts of one machine, markers of unfinished work, lines too wide.
+//! What no committed text may hold: paths and hosts of one machine, markers of unfinished work.
 
 use super::{Finding, lines};
 use crate::repository::Text;
 
-/// Columns of a line of code or prose; tables and links in Markdown may be wider.
-const WIDTH_MAX: usize = 120;
-/// A line of Rust with a literal longer than this may be wider: breaking a vector makes it no clearer.
-const LITERAL_MIN: usize = 70;
 /// Markers of what was not finished: finish it or open an issue. (Written in two parts so that this file passes.)
 const MARKERS: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
 /// Folders that exist on the writer's machine only.
 const MACHINE_FOLDERS: &[&str] =
     &[concat!("/wo", "rk"), concat!("/ho", "me"), concat!("/ro", "ot"), concat!("/Us", "ers")];
-/// The folder for passing things; in documentation it may serve as an example, in code it is another machine's.
+/// The folder for passing things: an example in documentation and tests, in code it is another machine's.
 const PASSING_FOLDER: &str = concat!("/t", "mp");
 /// What points a package client to a private registry.
 const REGISTRY_WORDS: &[&str] = &[
@@ -34,19 +30,18 @@ pub fn check(text: &Text, findings: &mut Vec<Finding>) {
     if text.path.starts_with("LICENSE-") {
         return;
     }
+    let mut tests = text.path.ends_with(".md") || text.path.contains("/tests");
     for (number, line) in lines(text) {
+        tests = tests || line.trim() == "#[cfg(test)]";
         let mut find = |what: String| findings.push(Finding::new(&text.path, number, what));
         if let Some(marker) = MARKERS.iter().find(|m| holds_word(line, m)) {
             find(format!("'{marker}': finish it, or open an issue and drop the marker"));
         }
-        if let Some(folder) = machine_folder(text, line) {
+        if let Some(folder) = machine_folder(line, tests) {
             find(format!("'{folder}' is a folder of one machine: say it relative to the repository"));
         }
         if let Some(word) = REGISTRY_WORDS.iter().find(|w| line.contains(**w)) {
             find(format!("'{word}': no private registry in a committed text"));
-        }
-        if too_wide(text, line) {
-            find(format!("{} columns, at most {WIDTH_MAX}", line.chars().count()));
         }
         if line.ends_with([' ', '\t']) && !text.path.ends_with(".md") {
             find("blanks at the end of the line".to_owned());
@@ -63,10 +58,9 @@ fn check_lock(text: &Text, findings: &mut Vec<Finding>) {
     }
 }
 
-fn machine_folder<'a>(text: &Text, line: &str) -> Option<&'a str> {
-    let documentation = text.path.ends_with(".md");
+fn machine_folder<'a>(line: &str, passing_allowed: bool) -> Option<&'a str> {
     let found = MACHINE_FOLDERS.iter().copied().find(|folder| holds_path(line, folder));
-    found.or_else(|| (!documentation && holds_path(line, PASSING_FOLDER)).then_some(PASSING_FOLDER))
+    found.or_else(|| (!passing_allowed && holds_path(line, PASSING_FOLDER)).then_some(PASSING_FOLDER))
 }
 
 /// Whether `line` holds `folder` as the beginning of an absolute path (not as a part of a longer one, or of a URL).
@@ -87,17 +81,6 @@ pub fn holds_word(line: &str, word: &str) -> bool {
         let after = line[at + word.len()..].chars().next();
         !before.is_some_and(inside) && !after.is_some_and(inside)
     })
-}
-
-fn too_wide(text: &Text, line: &str) -> bool {
-    let (_, kind) = text.path.rsplit_once('.').unwrap_or_default();
-    let free = match kind {
-        "rs" => line.matches('"').count() >= 2 && line.split('"').any(|part| part.len() > LITERAL_MIN),
-        "md" => line.trim_start().starts_with('|') || line.contains("](") || line.contains("://"),
-        "" => !matches!(text.path.as_str(), "Makefile"),
-        _ => true,
-    };
-    !free && line.chars().count() > WIDTH_MAX
 }
 
 #[cfg(test)]
@@ -123,14 +106,5 @@ mod tests {
         assert!(holds_word("a word here", "word"));
         assert!(!holds_word("a sword here", "word"));
         assert!(!holds_word("a word_list", "word"));
-    }
-
-    #[test]
-    fn tables_may_be_wide_and_code_may_not() {
-        let wide = "| ".to_owned() + &"x".repeat(WIDTH_MAX);
-        let text = |path: &str| Text { path: path.to_owned(), text: String::new() };
-        assert!(!too_wide(&text("a.md"), &wide));
-        assert!(too_wide(&text("a.rs"), &wide));
-        assert!(too_wide(&text("a.md"), &"x".repeat(WIDTH_MAX + 1)));
     }
 }

@@ -1,0 +1,265 @@
+//! A thousand simulated calls, impaired and with faults, against what really happened to them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use trunkline_calls::job::{Progress, ReadOptions, Sink, Summary, read};
+use trunkline_sim::truth::{CallTruth, StreamTruth, Truth, Who};
+use trunkline_sim::{Preset, Settings};
+use trunkline_store::row::{Call, CallState, Direction, Hangup, Rows, Stream};
+
+/// How far jitter may be from the truth, milliseconds.
+const JITTER_MS: f64 = 0.02;
+/// How far times may be from the truth.
+const TIME_NS: i64 = 1000;
+/// Mistakes that are printed.
+const SHOWN: usize = 40;
+
+#[derive(Default)]
+struct Keep(Rows);
+
+impl Sink for Keep {
+    fn rows(&mut self, rows: Rows) -> Result<(), String> {
+        self.0.calls.extend(rows.calls);
+        self.0.streams.extend(rows.streams);
+        self.0.intervals.extend(rows.intervals);
+        self.0.registrations.extend(rows.registrations);
+        self.0.events.extend(rows.events);
+        Ok(())
+    }
+}
+
+struct World {
+    file: PathBuf,
+    truth: Vec<Truth>,
+    _folder: tempfile::TempDir,
+}
+
+fn world(settings: &Settings) -> World {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("world.pcap");
+    let mut lines = Vec::new();
+    let out = File::create(&file).unwrap();
+    trunkline_sim::write(settings, out, Some(&mut lines), &mut |_, _| {}).unwrap();
+    let truth = lines.split(|o| *o == b'\n').filter(|l| !l.is_empty());
+    let truth = truth.map(|l| serde_json::from_slice(l).unwrap()).collect();
+    World { file, truth, _folder: folder }
+}
+
+fn read_rows(file: &Path, threads: usize) -> (Rows, Summary) {
+    let mut keep = Keep::default();
+    let options = ReadOptions { files: vec![file.to_owned()], threads };
+    let summary = read(&options, &mut keep, &Progress::default()).unwrap();
+    (keep.0, summary)
+}
+
+/// Mistakes, each with what it is about.
+#[derive(Default)]
+struct Mistakes(Vec<String>);
+
+impl Mistakes {
+    fn same<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, field: &str, ours: T, truth: T) {
+        if ours != truth {
+            self.0.push(format!("{what}: {field} is {ours:?}, truly {truth:?}"));
+        }
+    }
+
+    fn near(&mut self, what: &str, field: &str, ours: f64, truth: f64, within: f64) {
+        if !((ours - truth).abs() <= within) {
+            self.0.push(format!("{what}: {field} is {ours}, truly {truth}"));
+        }
+    }
+
+    fn time(&mut self, what: &str, field: &str, ours: Option<i64>, truth: Option<i64>) {
+        match (ours, truth) {
+            (Some(a), Some(b)) if (a - b).abs() <= TIME_NS => {}
+            (None, None) => {}
+            _ => self.0.push(format!("{what}: {field} is {ours:?}, truly {truth:?}")),
+        }
+    }
+
+    fn none(self, of: &str) {
+        for mistake in self.0.iter().take(SHOWN) {
+            println!("{mistake}");
+        }
+        assert!(self.0.is_empty(), "{} mistakes in {of}", self.0.len());
+    }
+}
+
+fn calls_of(world: &World) -> impl Iterator<Item = &CallTruth> {
+    world.truth.iter().filter_map(|t| match t {
+        Truth::Call(call) => Some(&**call),
+        _ => None,
+    })
+}
+
+fn name_of<T: serde::Serialize>(value: T) -> String {
+    serde_json::to_value(value).unwrap().as_str().unwrap_or_default().to_owned()
+}
+
+fn state_name(state: CallState) -> String {
+    match state {
+        CallState::Attempted => "attempted",
+        CallState::Trying => "trying",
+        CallState::Ringing => "ringing",
+        CallState::AuthChallenged => "auth-challenged",
+        CallState::Redirected => "redirected",
+        CallState::Rejected => "rejected",
+        CallState::Cancelled => "cancelled",
+        CallState::Answered => "answered",
+        CallState::Completed => "completed",
+    }
+    .to_owned()
+}
+
+fn by_call_id(rows: &Rows) -> HashMap<&str, &Call> {
+    rows.calls.iter().map(|c| (c.sip_call_id.as_str(), c)).collect()
+}
+
+fn compare_call(m: &mut Mistakes, call: &Call, truth: &CallTruth) {
+    let what = &truth.sip_call_id;
+    let ns = |t: &Option<trunkline_sim::truth::Moment>| t.as_ref().map(|t| t.ns);
+    m.same(what, "state", state_name(call.state), name_of(truth.state));
+    m.same(what, "from", call.from.as_str(), truth.from.as_str());
+    m.same(what, "to", call.to.as_str(), truth.to.as_str());
+    m.same(what, "code", call.code, truth.code);
+    m.same(what, "src", call.src.to_string(), truth.src.clone());
+    m.same(what, "dst", call.dst.to_string(), truth.dst.clone());
+    m.same(what, "messages", call.ladder.messages.len() as u32, truth.messages);
+    let hangup = match call.hangup {
+        Hangup::None => Who::None,
+        Hangup::Caller => Who::Caller,
+        Hangup::Callee => Who::Callee,
+    };
+    m.same(what, "hangup", hangup, truth.hangup);
+    m.time(what, "start", Some(call.start_ns), ns(&truth.start));
+    m.time(what, "ringing", call.ringing_ns, ns(&truth.ringing));
+    m.time(what, "answer", call.answer_ns, ns(&truth.answer));
+    m.time(what, "end", call.end_ns, ns(&truth.end));
+    let mut ours: BTreeMap<_, &Stream> = BTreeMap::new();
+    for s in &call.streams {
+        ours.insert((format!("{:#010x}", s.ssrc), s.src.to_string(), s.dst.to_string()), s);
+    }
+    m.same(what, "streams", ours.len(), truth.streams.len());
+    for t in &truth.streams {
+        let key = (t.ssrc.to_lowercase(), t.src.clone(), t.dst.clone());
+        let what = format!("{what} {} {}>{}", t.ssrc, t.src, t.dst);
+        match ours.get(&key) {
+            Some(stream) => compare_stream(m, &what, stream, t),
+            None => m.0.push(format!("{what}: stream not found")),
+        }
+    }
+}
+
+fn compare_stream(m: &mut Mistakes, what: &str, stream: &Stream, truth: &StreamTruth) {
+    m.same(what, "packets", stream.packets, truth.packets);
+    m.same(what, "octets", stream.octets, truth.octets);
+    m.same(what, "expected", stream.expected, truth.expected);
+    m.same(what, "missing", stream.missing, truth.missing);
+    m.same(what, "lost", stream.lost, truth.lost);
+    m.same(what, "duplicates", stream.duplicates, truth.duplicates);
+    m.same(what, "reordered", stream.reordered, truth.reordered);
+    m.same(what, "codec", stream.codec.as_str(), truth.codec.as_str());
+    m.same(what, "clock_rate", stream.clock_rate, truth.clock_rate);
+    m.same(what, "payload_types", &stream.payload_types, &truth.payload_types);
+    m.same(what, "dtmf", stream.dtmf.as_str(), truth.dtmf.as_str());
+    m.same(what, "comfort_noise", u64::from(stream.comfort_noise), truth.comfort_noise);
+    m.near(what, "jitter_mean_ms", stream.jitter_mean_ms, truth.jitter_mean_ms, JITTER_MS);
+    m.near(what, "jitter_max_ms", stream.jitter_max_ms, truth.jitter_max_ms, JITTER_MS);
+    m.same(what, "sender_reports", stream.rtcp.sender_reports, truth.sender_reports);
+    m.same(what, "receiver_reports", stream.rtcp.receiver_reports, truth.receiver_reports);
+    m.same(what, "reported_lost", stream.rtcp.lost, truth.reported_lost);
+    let direction = match truth.direction {
+        Who::None => Direction::Unknown,
+        Who::Caller => Direction::Caller,
+        Who::Callee => Direction::Callee,
+    };
+    m.same(what, "direction", stream.direction, direction);
+    m.time(what, "first", Some(stream.first_ns), truth.first.as_ref().map(|t| t.ns));
+    m.time(what, "last", Some(stream.last_ns), truth.last.as_ref().map(|t| t.ns));
+}
+
+fn compare_all(world: &World, rows: &Rows, summary: &Summary) {
+    let mut m = Mistakes::default();
+    let ours = by_call_id(rows);
+    m.same("world", "calls", rows.calls.len(), calls_of(world).count());
+    m.same("world", "streams without a call", rows.streams.len(), 0);
+    for truth in calls_of(world) {
+        match ours.get(truth.sip_call_id.as_str()) {
+            Some(call) => compare_call(&mut m, call, truth),
+            None => m.0.push(format!("{}: call not found", truth.sip_call_id)),
+        }
+    }
+    for truth in &world.truth {
+        if let Truth::World(w) = truth {
+            m.same("world", "SIP messages", summary.sip_messages, w.totals.sip_messages);
+            m.same("world", "RTP packets", summary.rtp_packets, w.totals.rtp_packets);
+            m.same("world", "registrations", summary.registrations, w.totals.registrations);
+            m.same("world", "events", summary.sip_events, w.totals.events);
+        }
+    }
+    m.none("calls and streams");
+}
+
+/// The kinds that a call or registration got, against those it deserves; a near miss must not get its kind.
+fn compare_verdicts(world: &World, rows: &Rows) {
+    let mut m = Mistakes::default();
+    let ours = by_call_id(rows);
+    for truth in calls_of(world) {
+        let Some(call) = ours.get(truth.sip_call_id.as_str()) else { continue };
+        let got = call.verdict.as_ref().map(|v| v.kind.clone());
+        let deserved: Vec<String> = truth.expect.iter().map(name_of).collect();
+        let right = match &got {
+            None => deserved.is_empty(),
+            Some(kind) => deserved.contains(kind),
+        };
+        if !right {
+            let text = call.verdict.as_ref().map(|v| v.text.as_str()).unwrap_or_default();
+            m.0.push(format!("{}: {got:?}, deserves {deserved:?} ({:?}): {text}", truth.sip_call_id, truth.planted));
+        }
+    }
+    for truth in &world.truth {
+        let Truth::Registration(t) = truth else { continue };
+        let row = rows.registrations.iter().find(|r| r.sip_call_id == t.sip_call_id);
+        let got = row.and_then(|r| r.verdict.as_ref()).map(|v| v.kind.clone());
+        let deserved: Vec<String> = t.expect.iter().map(name_of).collect();
+        m.same(&t.sip_call_id, "registration verdict", got.into_iter().collect(), deserved);
+    }
+    m.none("verdicts");
+}
+
+#[test]
+fn a_thousand_impaired_calls_are_counted_exactly() {
+    let settings = Settings { calls: 1000, seed: 7, ..Settings::preset(Preset::Impaired) };
+    let world = world(&settings);
+    let (rows, summary) = read_rows(&world.file, 1);
+    compare_all(&world, &rows, &summary);
+    compare_verdicts(&world, &rows);
+}
+
+#[test]
+fn the_demo_world_gets_the_verdicts_it_deserves() {
+    let world = world(&Settings { seed: 3, calls: 400, ..Settings::preset(Preset::Demo) });
+    let (rows, summary) = read_rows(&world.file, 2);
+    compare_all(&world, &rows, &summary);
+    compare_verdicts(&world, &rows);
+}
+
+#[test]
+fn a_clean_world_gets_no_verdict() {
+    let world = world(&Settings { calls: 200, seed: 11, ..Settings::preset(Preset::Clean) });
+    let (rows, summary) = read_rows(&world.file, 1);
+    compare_all(&world, &rows, &summary);
+    let verdicts: Vec<_> = rows.calls.iter().filter_map(|c| c.verdict.as_ref()).map(|v| &v.text).collect();
+    assert!(verdicts.is_empty(), "{verdicts:?}");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_rows() {
+    let world = world(&Settings { calls: 150, seed: 5, ..Settings::preset(Preset::Demo) });
+    let (one, _) = read_rows(&world.file, 1);
+    for threads in [1, 2, 3, 7] {
+        let (other, _) = read_rows(&world.file, threads);
+        assert!(one == other, "{threads} threads");
+    }
+}

@@ -1,0 +1,145 @@
+//! A call, or an errand outside calls, while it goes on: its signalling, its streams, and what is known of them.
+
+use crate::codec::{Bank, Codec};
+use crate::errand::Errand;
+use crate::faults::{self, Kind, Planted};
+use crate::ledger::Ledger;
+use crate::media;
+use crate::plot::Plot;
+use crate::random::Random;
+use crate::rtcp::Report;
+use crate::scene::{Cast, Scene};
+use crate::script;
+use crate::settings::Settings;
+use crate::stream::Stream;
+use crate::transport::{HANDSHAKE_NS, Scratch, Signalling};
+use crate::truth::{CallTruth, Moment, Totals};
+
+/// A call, or an errand outside calls.
+pub(crate) struct Session {
+    pub scene: Scene,
+    pub signalling: Signalling,
+    pub streams: Vec<Stream>,
+    pub ledger: Ledger,
+    pub planted: Option<Planted>,
+    pub errand: Option<Errand>,
+    /// Parts that still have something to send.
+    pub live: u32,
+}
+
+impl Session {
+    /// The `number`th call, from `at_ns` on.
+    pub fn call(s: &Settings, number: u64, planted: Option<Planted>, at_ns: i64, random: &mut Random) -> Self {
+        let plot = Plot::draw(s, planted, random);
+        let mut scene = Scene::draw(s, number, plot.cast, random);
+        direct(&mut scene, &plot);
+        let start_ns = at_ns + if scene.tcp { HANDSHAKE_NS } else { 0 };
+        let (steps, media) = script::call(&scene, &plot, random, start_ns);
+        let specs = if s.media { media::streams(&scene, &plot, &media, s.rtcp, random) } else { Vec::new() };
+        let streams = specs.into_iter().map(|spec| Stream::new(spec, s.tunnel, random)).collect();
+        let signalling = Signalling::new(steps, &scene, s.tunnel, at_ns, random);
+        Session { scene, signalling, streams, ledger: Ledger::default(), planted, errand: None, live: 0 }
+    }
+
+    /// The `number`th errand, from `at_ns` on.
+    pub fn errand(s: &Settings, number: u64, planted: Option<Planted>, at_ns: i64, random: &mut Random) -> Self {
+        let errand = Errand::draw(planted, random);
+        let cast = Cast { ipv6: random.chance(s.ipv6), nat: false, proxied: false, tcp: random.chance(s.tcp) };
+        let mut scene = Scene::draw(s, number, Cast { nat: !cast.ipv6 && random.chance(s.nat), ..cast }, random);
+        ephemeral(&mut scene);
+        let start_ns = at_ns + if scene.tcp { HANDSHAKE_NS } else { 0 };
+        let steps = errand.script(&scene, random, start_ns);
+        let signalling = Signalling::new(steps, &scene, s.tunnel, at_ns, random);
+        let (streams, ledger) = (Vec::new(), Ledger::default());
+        Session { scene, signalling, streams, ledger, planted, errand: Some(errand), live: 0 }
+    }
+
+    /// The next packet of the signalling; when the one after it passes.
+    pub fn signal(&mut self, at_ns: i64, out: &mut Vec<u8>, scratch: &mut Scratch, totals: &mut Totals) -> Option<i64> {
+        let whole = self.signalling.emit(out, &self.scene, scratch);
+        for step in &self.signalling.steps[whole] {
+            totals.sip_messages += 1;
+            if self.errand.is_some() {
+                self.ledger.observe_errand(step, at_ns);
+            } else {
+                self.ledger.observe(step, at_ns);
+            }
+        }
+        self.signalling.next_ns()
+    }
+
+    /// The next packet of a stream; when the one after it passes.
+    #[inline]
+    pub fn play(&mut self, n: usize, at_ns: i64, out: &mut Vec<u8>, bank: &Bank, totals: &mut Totals) -> Option<i64> {
+        if self.streams[n].is_rtcp_next() {
+            totals.rtcp_packets += 1;
+            let about = self.report(n, at_ns);
+            self.streams[n].emit_rtcp(out, about);
+        } else {
+            totals.rtp_packets += 1;
+            self.streams[n].emit(out, bank);
+        }
+        self.streams[n].next_ns(bank)
+    }
+
+    /// What the sender of a stream reports about the one that it receives (RFC 3550 section 6.4.1).
+    fn report(&mut self, n: usize, at_ns: i64) -> Option<Report> {
+        let (who, delay_ns) = (self.streams[n].spec.who, self.streams[n].spec.path_ns[0]);
+        let heard = self.streams.iter_mut().rev().find(|s| s.spec.who != who && s.tally.packets > 0)?;
+        let (tally, before) = (&heard.tally, heard.reported);
+        let (expected, received) = (tally.expected(), tally.packets);
+        let (expected_now, received_now) = (expected - before.0, received - before.1);
+        let lost_now = expected_now.saturating_sub(received_now);
+        // It was on the way to the receiver after the tap, and the report on its way to the tap.
+        let since = |(_, passed): (u32, i64)| (at_ns - passed - 2 * delay_ns).max(0);
+        let report = Report {
+            ssrc: heard.spec.ssrc,
+            fraction: (lost_now * 256).checked_div(expected_now).unwrap_or(0).min(255) as u8,
+            lost: (expected as i64 - received as i64) as i32,
+            highest: (tally.highest - 65_536) as u32,
+            jitter: (tally.jitter_ms * f64::from(heard.spec.codec.clock_rate()) / 1000.0) as u32,
+            last_report: heard.last_report.map_or(0, |(middle, _)| middle),
+            delay: heard.last_report.map_or(0, |sr| (since(sr) * 65_536 / 1_000_000_000) as u32),
+        };
+        heard.reported = (expected, received);
+        heard.reports_about = (heard.reports_about.0 + 1, Some(report.lost));
+        Some(report)
+    }
+
+    /// What is known of a call when it is over.
+    pub fn truth(&self) -> CallTruth {
+        let mut truth = self.ledger.call(&self.scene);
+        truth.planted = self.planted;
+        truth.streams = self.streams.iter().filter_map(Stream::truth).collect();
+        truth.streams.sort_by_key(|s| s.first.as_ref().map(|m| m.ns));
+        let media = truth.streams.iter().filter_map(|s| s.last.as_ref()).map(|m| m.ns);
+        let last = media.chain(self.ledger.start_ns.map(|_| self.ledger.last_ns)).max();
+        truth.last = last.map(Moment::of);
+        truth.expect = faults::expected(self.planted, &truth);
+        truth
+    }
+}
+
+/// What the plot decides about the scene.
+fn direct(scene: &mut Scene, plot: &Plot) {
+    if plot.switched
+        || plot.planted.is_some_and(|p| p.kind == Kind::CodecMismatch) && Plot::other_codec(scene.codec).is_none()
+    {
+        scene.codec = Codec::Pcma;
+    }
+    if plot.planted.is_some() {
+        scene.ptime_ms = 20;
+    }
+    scene.mux = plot.mux;
+    scene.compact = plot.compact;
+    scene.discontinuous = plot.discontinuous;
+    scene.hosts[2].map = u8::from(plot.own_map);
+    ephemeral(scene);
+}
+
+/// A TCP client calls from a port of its own; a NAT has already chosen one.
+fn ephemeral(scene: &mut Scene) {
+    if scene.tcp && scene.hosts[0].seen.port == 5060 {
+        scene.hosts[0].seen.port = 20_000 + (scene.tags[0] % 20_000) as u16;
+    }
+}

@@ -1,0 +1,32 @@
+//! What keeps rows. A backend is one module that implements [`Backend`] and passes `conformance`.
+
+#[cfg(test)]
+mod conformance;
+pub mod sqlite;
+
+use crate::error::{Skipped, StoreError};
+use crate::rollup::Minute;
+use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
+use crate::store::{Found, OnRow, Page, Query, SqlDone, SqlLimits, Written};
+use crate::time::Day;
+use trunkline_kit::Id;
+
+/// A place for rows. [`crate::Store`] says what each method means and which errors it may give.
+#[allow(missing_docs)] // each is described at the method of the same name of Store
+pub trait Backend: Send {
+    fn write(&mut self, rows: &Rows) -> Result<(), StoreError>;
+    fn commit(&mut self) -> Result<(), StoreError>;
+    fn written(&self) -> Written;
+    fn skipped(&self) -> Vec<Skipped>;
+    fn days(&self) -> Result<Vec<Day>, StoreError>;
+    fn drop_day(&mut self, day: Day) -> Result<(), StoreError>;
+    fn calls(&self, query: &Query) -> Result<Page<Call>, StoreError>;
+    fn call(&self, name: &str) -> Result<Found, StoreError>;
+    fn intervals(&self, stream: Id) -> Result<Vec<StreamInterval>, StoreError>;
+    fn streams_without_call(&self, query: &Query) -> Result<Page<Stream>, StoreError>;
+    fn registrations(&self, query: &Query) -> Result<Page<Registration>, StoreError>;
+    fn events(&self, query: &Query) -> Result<Page<SipEvent>, StoreError>;
+    fn losses(&self, query: &Query) -> Result<Page<Loss>, StoreError>;
+    fn minutes(&self, from_ns: i64, to_ns: i64) -> Result<Vec<(i64, Minute)>, StoreError>;
+    fn sql(&self, text: &str, limits: &SqlLimits, on_row: OnRow<'_>) -> Result<SqlDone, StoreError>;
+}

@@ -1,0 +1,504 @@
+//! SQLite, embedded: a file a UTC day, in WAL mode, one writer and any number of readers.
+
+mod ddl;
+mod functions;
+mod open;
+mod read;
+mod sql;
+mod write;
+
+use super::Backend;
+use crate::columns;
+use crate::error::{Skipped, StoreError};
+use crate::filter::{Field, Filter, Test, sql as filter_sql};
+use crate::key;
+use crate::rollup::{Minute, minute_of};
+use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
+use crate::schema::{self, Table};
+use crate::store::{Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written};
+use crate::time::Day;
+use core::cell::RefCell;
+use read::{DayReader, SqliteRow, Wanted};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use trunkline_kit::Id;
+use write::{Batch, DayWriter, Elsewhere};
+
+/// Days that are open for writing at once; the one used longest ago is committed and closed.
+pub const DAYS_WRITTEN_MAX: usize = 4;
+/// Days that are open for reading at once; the oldest is closed.
+pub const DAYS_READ_MAX: usize = 16;
+/// Day files that one writer makes: a capture with wild times must not fill the folder. Rows of further days are
+/// refused and counted.
+pub const DAYS_NEW_MAX: usize = 4096;
+
+/// The store in one folder.
+pub struct Sqlite {
+    folder: PathBuf,
+    access: Access,
+    writers: BTreeMap<Day, DayWriter>,
+    uses: u64,
+    days_made: usize,
+    written: Written,
+    skipped: RefCell<BTreeMap<Day, String>>,
+    readers: RefCell<Vec<(Day, DayReader)>>,
+}
+
+impl Sqlite {
+    /// Opens the folder; for writing it is made if it is not there.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`].
+    pub fn open(folder: &Path, access: Access) -> Result<Self, StoreError> {
+        if access == Access::Write {
+            std::fs::create_dir_all(folder).map_err(|e| folder_error(folder, e))?;
+        }
+        Ok(Sqlite {
+            folder: folder.to_owned(),
+            access,
+            writers: BTreeMap::new(),
+            uses: 0,
+            days_made: 0,
+            written: Written::default(),
+            skipped: RefCell::default(),
+            readers: RefCell::default(),
+        })
+    }
+
+    fn path(&self, day: Day) -> PathBuf {
+        self.folder.join(format!("{day}.sqlite"))
+    }
+
+    /// The writer of a day; none if the day cannot be written, which is noted.
+    fn writer(&mut self, day: Day) -> Result<Option<&mut DayWriter>, StoreError> {
+        self.uses += 1;
+        if !self.writers.contains_key(&day) {
+            if self.skipped.get_mut().contains_key(&day) {
+                return Ok(None);
+            }
+            self.close_oldest_writer()?;
+            let path = self.path(day);
+            let is_new = !path.exists();
+            if is_new && self.days_made >= DAYS_NEW_MAX {
+                let why = format!("{}: not made, {DAYS_NEW_MAX} new days are enough for one run", path.display());
+                self.skipped.get_mut().insert(day, why);
+                return Ok(None);
+            }
+            match DayWriter::open(&path, day) {
+                Ok(writer) => drop(self.writers.insert(day, writer)),
+                Err(e @ StoreError::Day { .. }) => {
+                    self.skipped.get_mut().insert(day, e.to_string());
+                    return Ok(None);
+                }
+                Err(e) => return Err(e),
+            }
+            self.days_made += usize::from(is_new);
+        }
+        let uses = self.uses;
+        Ok(self.writers.get_mut(&day).map(|writer| {
+            writer.used = uses;
+            writer
+        }))
+    }
+
+    fn close_oldest_writer(&mut self) -> Result<(), StoreError> {
+        if self.writers.len() < DAYS_WRITTEN_MAX {
+            return Ok(());
+        }
+        let oldest = self.writers.iter().min_by_key(|(_, w)| w.used).map(|(day, _)| *day);
+        if let Some(mut writer) = oldest.and_then(|day| self.writers.remove(&day)) {
+            self.written.commits += u64::from(writer.commit()?);
+        }
+        Ok(())
+    }
+
+    fn write_calls(&mut self, day: Day, calls: &[&Call]) -> Result<Vec<Elsewhere>, StoreError> {
+        let mut written = self.written;
+        let Some(writer) = self.writer(day)? else {
+            self.written.refused += calls.len() as u64;
+            return Ok(vec![]);
+        };
+        let elsewhere = writer.calls(calls, &mut written)?;
+        written.commits = self.written.commits;
+        self.written = written;
+        Ok(elsewhere)
+    }
+
+    fn write_others(&mut self, day: Day, batch: &Batch<'_>) -> Result<(), StoreError> {
+        let rows = batch.rows() as u64;
+        let Some(writer) = self.writer(day)? else {
+            self.written.refused += rows;
+            return Ok(());
+        };
+        writer.others(batch)?;
+        self.written.rows_other += rows;
+        Ok(())
+    }
+
+    /// Runs on the reader of each day, in order, until it says false. A day that cannot be read is skipped and told.
+    fn each_day(
+        &self,
+        order: Order,
+        from_ns: i64,
+        to_ns: i64,
+        mut run: impl FnMut(Day, &DayReader) -> Result<bool, StoreError>,
+    ) -> Result<Vec<Skipped>, StoreError> {
+        let mut days = self.days()?;
+        days.retain(|d| d.end_ns() > from_ns && d.start_ns() < to_ns);
+        if order == Order::Newest {
+            days.reverse();
+        }
+        let mut skipped = vec![];
+        for day in days {
+            match self.with_reader(day, |reader| run(day, reader)) {
+                Ok(Some(true) | None) => {}
+                Ok(Some(false)) => break,
+                Err(e @ StoreError::Day { .. }) => {
+                    self.skipped.borrow_mut().insert(day, e.to_string());
+                    skipped.push(Skipped { day, why: e.to_string() });
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(skipped)
+    }
+
+    /// Runs on the reader of a day; none if there is nothing in the day.
+    fn with_reader<T>(
+        &self,
+        day: Day,
+        run: impl FnOnce(&DayReader) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let path = self.path(day);
+        let mut readers = self.readers.borrow_mut();
+        let file = read::file_number(&path);
+        readers.retain(|(d, r)| *d != day || (r.file == file && file.is_some()));
+        if file.is_none() {
+            return Ok(None);
+        }
+        let at = match readers.iter().position(|(d, _)| *d == day) {
+            Some(at) => at,
+            None => {
+                let Some(reader) = DayReader::open(&path)? else { return Ok(None) };
+                if readers.len() >= DAYS_READ_MAX {
+                    readers.remove(0);
+                }
+                readers.push((day, reader));
+                readers.len() - 1
+            }
+        };
+        readers.get(at).map(|(_, reader)| run(reader)).transpose()
+    }
+
+    /// A page of a table whose rows lie under their identifier.
+    fn page_by_id<T>(
+        &self,
+        table: &Table,
+        and: &str,
+        query: &Query,
+        id_of: impl Fn(&T) -> Id,
+        read: impl Fn(&SqliteRow<'_, '_>) -> Result<T, crate::packed::Damaged>,
+    ) -> Result<Page<T>, StoreError> {
+        no_filter(query, table.name)?;
+        let limit = query.limit.min(PAGE_ROWS_MAX);
+        let mut rows = vec![];
+        let (from_ns, to_ns) = cut_by_cursor(query, query.from_ns, query.to_ns);
+        let skipped = self.each_day(query.order, from_ns, to_ns, |day, reader| {
+            let mut ids = (Id::default(), Id::from_octets([0xff; 16]));
+            if let Some(cursor) = query.cursor.filter(|c| c.day == day) {
+                let end = if query.order == Order::Newest { &mut ids.1 } else { &mut ids.0 };
+                *end = Id::from_octets(cursor.row);
+            }
+            let starts = (query.from_ns, query.to_ns);
+            let found = reader.by_id(table, and, ids, starts, query.order, limit + 1 - rows.len(), &read)?;
+            rows.extend(found.into_iter().map(|row| (day, row)));
+            Ok(rows.len() <= limit)
+        })?;
+        let cursor = |(day, row): &(Day, T)| Cursor { day: *day, row: *id_of(row).octets() };
+        Ok(page(rows, limit, cursor, skipped))
+    }
+}
+
+impl Backend for Sqlite {
+    fn write(&mut self, rows: &Rows) -> Result<(), StoreError> {
+        if self.access == Access::Read {
+            return Err(StoreError::Question("the store is open for reading only".into()));
+        }
+        let mut days = by_day(rows);
+        let mut elsewhere: BTreeMap<Day, Vec<Elsewhere>> = BTreeMap::new();
+        for (day, batch) in &mut days {
+            let calls = core::mem::take(&mut batch.calls);
+            if calls.is_empty() {
+                continue;
+            }
+            for stream in self.write_calls(*day, &calls)? {
+                elsewhere.entry(key::day_of(stream.stream)).or_default().push(stream);
+            }
+        }
+        for (day, streams) in elsewhere {
+            if let Some(writer) = self.writer(day)? {
+                writer.elsewhere(&streams)?;
+            }
+        }
+        for (day, batch) in days.iter().filter(|(_, batch)| batch.rows() > 0) {
+            self.write_others(*day, batch)?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        let mut first_error = None;
+        for writer in self.writers.values_mut() {
+            match writer.commit() {
+                Ok(some) => self.written.commits += u64::from(some),
+                Err(e) => first_error = first_error.or(Some(e)),
+            }
+        }
+        first_error.map_or(Ok(()), Err)
+    }
+
+    fn written(&self) -> Written {
+        self.written
+    }
+
+    fn skipped(&self) -> Vec<Skipped> {
+        self.skipped.borrow().iter().map(|(day, why)| Skipped { day: *day, why: why.clone() }).collect()
+    }
+
+    fn days(&self) -> Result<Vec<Day>, StoreError> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && self.access == Access::Read => return Ok(vec![]),
+            Err(e) => return Err(folder_error(&self.folder, e)),
+        };
+        let mut days = vec![];
+        for entry in entries {
+            let name = entry.map_err(|e| folder_error(&self.folder, e))?.file_name();
+            days.extend(name.to_str().and_then(|n| n.strip_suffix(".sqlite")).and_then(|n| n.parse::<Day>().ok()));
+        }
+        days.sort_unstable();
+        Ok(days)
+    }
+
+    fn drop_day(&mut self, day: Day) -> Result<(), StoreError> {
+        if self.access == Access::Read {
+            return Err(StoreError::Question("the store is open for reading only".into()));
+        }
+        self.writers.remove(&day);
+        self.readers.get_mut().retain(|(d, _)| *d != day);
+        self.skipped.get_mut().remove(&day);
+        let path = self.path(day);
+        // The log first: a file without its log is whole as of its last checkpoint, a log without its file is nothing.
+        for path in [open::beside(&path, "-wal"), open::beside(&path, "-shm"), path] {
+            match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(StoreError::Disk { path, cause: e.to_string() });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn calls(&self, query: &Query) -> Result<Page<Call>, StoreError> {
+        let limit = query.limit.min(PAGE_ROWS_MAX);
+        let bounds = query.filter.as_ref().map_or((i64::MIN, i64::MAX), Filter::start_bounds);
+        let start = (query.from_ns.max(bounds.0), query.to_ns.min(bounds.1.saturating_add(1)));
+        let condition = query.filter.as_ref().map(filter_sql::condition).unwrap_or_default();
+        let index = query.filter.as_ref().map(index_for).unwrap_or_default();
+        let mut rows: Vec<(Day, (i64, Call))> = vec![];
+        let (from_ns, to_ns) = cut_by_cursor(query, start.0, start.1);
+        let skipped = self.each_day(query.order, from_ns, to_ns, |day, reader| {
+            let mut wanted = Wanted {
+                condition: &condition,
+                index: &index,
+                from: key::at(start.0.saturating_sub(day.start_ns())),
+                to: key::at(start.1.saturating_sub(day.start_ns())).saturating_add(key::PROBES_MAX),
+                from_ns: start.0,
+                to_ns: start.1,
+                order: query.order,
+                limit: limit + 1 - rows.len(),
+            };
+            if let Some(cursor) = query.cursor.filter(|c| c.day == day) {
+                let key = i64::from_be_bytes(*cursor.row.first_chunk().unwrap_or(&[0; 8]));
+                match query.order {
+                    Order::Newest => wanted.to = wanted.to.min(key),
+                    Order::Oldest => wanted.from = wanted.from.max(key.saturating_add(1)),
+                }
+            }
+            rows.extend(reader.calls(&wanted)?.into_iter().map(|row| (day, row)));
+            Ok(rows.len() <= limit)
+        })?;
+        let page = page(rows, limit, |(day, (key, _))| cursor_of_key(*day, *key), skipped);
+        Ok(Page { rows: page.rows.into_iter().map(|(_, call)| call).collect(), next: page.next, skipped: page.skipped })
+    }
+
+    fn call(&self, name: &str) -> Result<Found, StoreError> {
+        let name = name.trim();
+        let mut found: Vec<(Day, (i64, Id, i64))> = vec![];
+        if let Some((first, last)) = ids_of_prefix(name) {
+            let (from_ns, to_ns) = (key::day_of(first).start_ns(), key::day_of(last).end_ns());
+            self.each_day(Order::Newest, from_ns, to_ns, |day, reader| {
+                let (first, last) = within_day(first, last, day);
+                let ids = reader.ids_between(first, last, FOUND_MAX - found.len())?;
+                found.extend(ids.into_iter().map(|id| (day, id)));
+                Ok(found.len() < FOUND_MAX)
+            })?;
+        }
+        if found.is_empty() {
+            self.each_day(Order::Newest, i64::MIN, i64::MAX, |day, reader| {
+                let ids = reader.with_call_id(name, FOUND_MAX - found.len())?;
+                found.extend(ids.into_iter().map(|id| (day, id)));
+                Ok(found.len() < FOUND_MAX)
+            })?;
+        }
+        match found.as_slice() {
+            [] => Ok(Found::None),
+            [(day, (key, ..))] => {
+                let call = self.with_reader(*day, |reader| reader.call(*key))?.flatten();
+                Ok(call.map_or(Found::None, |call| Found::One(Box::new(call))))
+            }
+            many => Ok(Found::Many(many.iter().map(|(_, (_, id, start))| (*id, *start)).collect())),
+        }
+    }
+
+    fn intervals(&self, stream: Id) -> Result<Vec<StreamInterval>, StoreError> {
+        Ok(self.with_reader(key::day_of(stream), |reader| reader.intervals(stream))?.unwrap_or_default())
+    }
+
+    fn streams_without_call(&self, query: &Query) -> Result<Page<Stream>, StoreError> {
+        let alone = "AND call_key IS NULL";
+        self.page_by_id(&schema::STREAMS, alone, query, |s: &Stream| s.id, |row| columns::stream_of(row, None))
+    }
+
+    fn registrations(&self, query: &Query) -> Result<Page<Registration>, StoreError> {
+        self.page_by_id(&schema::REGISTRATIONS, "", query, |r: &Registration| r.id, |row| columns::registration_of(row))
+    }
+
+    fn events(&self, query: &Query) -> Result<Page<SipEvent>, StoreError> {
+        self.page_by_id(&schema::SIP_EVENTS, "", query, |e: &SipEvent| e.id, |row| columns::event_of(row))
+    }
+
+    fn losses(&self, query: &Query) -> Result<Page<Loss>, StoreError> {
+        no_filter(query, "losses")?;
+        let limit = query.limit.min(PAGE_ROWS_MAX);
+        let mut rows = vec![];
+        let skipped = self.each_day(query.order, query.from_ns, query.to_ns, |_, reader| {
+            rows.extend(reader.losses(query.from_ns, query.to_ns, query.order, limit - rows.len())?);
+            Ok(rows.len() < limit)
+        })?;
+        Ok(Page { rows, next: None, skipped })
+    }
+
+    fn minutes(&self, from_ns: i64, to_ns: i64) -> Result<Vec<(i64, Minute)>, StoreError> {
+        let mut minutes = vec![];
+        self.each_day(Order::Oldest, from_ns, to_ns, |_, reader| {
+            let end = minute_of(to_ns.saturating_sub(1)).saturating_add(1);
+            minutes.extend(reader.minutes(minute_of(from_ns), end)?);
+            Ok(true)
+        })?;
+        Ok(minutes)
+    }
+
+    fn sql(&self, text: &str, limits: &SqlLimits, on_row: OnRow<'_>) -> Result<SqlDone, StoreError> {
+        let mut days = self.days()?;
+        days.retain(|d| d.end_ns() > limits.from_ns && d.start_ns() < limits.to_ns);
+        let files: Vec<(Day, PathBuf)> = days.into_iter().map(|d| (d, self.path(d))).collect();
+        sql::run(&files, text, limits, on_row)
+    }
+}
+
+fn by_day(rows: &Rows) -> BTreeMap<Day, Batch<'_>> {
+    let mut days: BTreeMap<Day, Batch<'_>> = BTreeMap::new();
+    rows.calls.iter().for_each(|c| days.entry(key::day_of(c.id)).or_default().calls.push(c));
+    rows.streams.iter().for_each(|s| days.entry(key::day_of(s.id)).or_default().streams.push(s));
+    rows.intervals.iter().for_each(|i| days.entry(key::day_of(i.stream)).or_default().intervals.push(i));
+    rows.registrations.iter().for_each(|r| days.entry(key::day_of(r.id)).or_default().registrations.push(r));
+    rows.events.iter().for_each(|e| days.entry(key::day_of(e.id)).or_default().events.push(e));
+    rows.losses.iter().for_each(|l| days.entry(Day::of(l.since_ns)).or_default().losses.push(l));
+    days
+}
+
+/// The index that leads to what a filter requires: an exact Call-ID, else a number with a known beginning, else any.
+fn index_for(filter: &Filter) -> Vec<(&'static str, filter_sql::Condition)> {
+    let mut best: (usize, Vec<_>) = (0, vec![]);
+    for test in filter.required() {
+        let Test::Text { field, pattern } = test else { continue };
+        let by = |column: &str| filter_sql::by_text(column, pattern);
+        let known = pattern.prefix().len();
+        let candidate = match field {
+            Field::CallId => match pattern.as_exact() {
+                // Case does not matter in a filter, but it does in the hash.
+                Some(text) if !text.contains(|c: char| c.is_ascii_alphabetic()) => {
+                    let parameters = vec![filter_sql::Parameter::Whole(key::call_hash(text))];
+                    let condition = filter_sql::Condition { sql: "call_hash = ?".into(), parameters };
+                    (1000, vec![("calls_call_hash", condition)])
+                }
+                _ => continue,
+            },
+            Field::Caller => (1 + known, vec![("calls_caller", by("caller"))]),
+            Field::Callee => (1 + known, vec![("calls_callee", by("callee"))]),
+            Field::Number => (1 + known, vec![("calls_caller", by("caller")), ("calls_callee", by("callee"))]),
+            _ => continue,
+        };
+        if candidate.0 > best.0 {
+            best = candidate;
+        }
+    }
+    best.1
+}
+
+/// First and last identifier that begin with these digits; none if it is not the beginning of an identifier.
+fn ids_of_prefix(text: &str) -> Option<(Id, Id)> {
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    if digits.len() < 4 || digits.len() > 32 {
+        return None;
+    }
+    let value = u128::from_str_radix(&digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
+    let rest = 4 * (32 - digits.len() as u32);
+    let first = value.checked_shl(rest).unwrap_or(0);
+    let last = first | (1u128.checked_shl(rest).unwrap_or(0)).wrapping_sub(1);
+    Some((Id::from_octets(first.to_be_bytes()), Id::from_octets(last.to_be_bytes())))
+}
+
+/// Narrows a range of identifiers to those of a day.
+fn within_day(first: Id, last: Id, day: Day) -> (Id, Id) {
+    let ms = |ns: i64| (ns.max(0) / 1_000_000) as u128;
+    let day_first = Id::from_octets((ms(day.start_ns()) << 80).to_be_bytes());
+    let day_last = Id::from_octets(((ms(day.end_ns()) << 80).wrapping_sub(1)).to_be_bytes());
+    (first.max(day_first), last.min(day_last))
+}
+
+fn cursor_of_key(day: Day, key: i64) -> Cursor {
+    let mut row = [0; 16];
+    row[..8].copy_from_slice(&key.to_be_bytes());
+    Cursor { day, row }
+}
+
+/// The span of time that is left behind a cursor.
+fn cut_by_cursor(query: &Query, from_ns: i64, to_ns: i64) -> (i64, i64) {
+    match (query.cursor, query.order) {
+        (None, _) => (from_ns, to_ns),
+        (Some(cursor), Order::Newest) => (from_ns, to_ns.min(cursor.day.end_ns())),
+        (Some(cursor), Order::Oldest) => (from_ns.max(cursor.day.start_ns()), to_ns),
+    }
+}
+
+/// Cuts the one row too many, which only says that there is more.
+fn page<T>(mut rows: Vec<(Day, T)>, limit: usize, cursor: impl Fn(&(Day, T)) -> Cursor, skipped: Vec<Skipped>) -> Page<T> {
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = if more { rows.last().map(cursor) } else { None };
+    Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next, skipped }
+}
+
+fn no_filter(query: &Query, what: &str) -> Result<(), StoreError> {
+    match query.filter {
+        None => Ok(()),
+        Some(_) => Err(StoreError::Question(format!("filters are for calls, not for {what}"))),
+    }
+}
+
+fn folder_error(folder: &Path, e: std::io::Error) -> StoreError {
+    StoreError::Folder { path: folder.to_owned(), cause: e.to_string() }
+}

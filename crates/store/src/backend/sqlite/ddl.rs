@@ -1,0 +1,85 @@
+//! The tables of a day as SQLite's DDL, made from [`crate::schema`].
+
+use crate::schema::{Column, Kind, TABLES, Table};
+use core::fmt::Write;
+
+/// `application_id` of our files: "TRKL".
+pub const APPLICATION_ID: i64 = 0x5452_4b4c;
+
+/// All statements that make an empty day.
+pub fn statements() -> String {
+    let mut sql = String::from(
+        "CREATE TABLE words (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);\n\
+         CREATE TABLE streams_elsewhere (id BLOB PRIMARY KEY, day INTEGER NOT NULL) WITHOUT ROWID;\n",
+    );
+    for table in TABLES {
+        create(&mut sql, table);
+    }
+    sql
+}
+
+fn create(sql: &mut String, table: &Table) {
+    let columns: Vec<String> = table.columns.iter().map(|c| format!("{} {}", c.name, column_type(c))).collect();
+    // A key of the rowid's own keeps rows in leaves that hold many; the other keys are short enough to carry their row.
+    let rowid = table.columns.iter().any(|c| c.kind == Kind::Key);
+    let (key, tail) = if rowid {
+        (String::new(), "")
+    } else {
+        (format!(", PRIMARY KEY ({})", table.key.join(", ")), " WITHOUT ROWID")
+    };
+    let _ = writeln!(sql, "CREATE TABLE {} ({}{key}){tail};", table.name, columns.join(", "));
+    for (name, columns) in table.indexes {
+        let _ = writeln!(sql, "CREATE INDEX {name} ON {} ({});", table.name, columns.join(", "));
+    }
+}
+
+fn column_type(column: &Column) -> &'static str {
+    match column.kind {
+        Kind::Key => "INTEGER PRIMARY KEY",
+        Kind::Whole | Kind::Time | Kind::Name(_) | Kind::Flag | Kind::Word => "INTEGER",
+        Kind::Real => "REAL",
+        Kind::Text => "TEXT",
+        Kind::Number => "TEXT COLLATE NOCASE",
+        Kind::Id | Kind::Endpoint | Kind::Packed(_) => "BLOB",
+    }
+}
+
+/// The columns of a table as a reader selects them: words as their text.
+pub fn select_list(table: &Table) -> String {
+    let one = |c: &Column| match c.kind {
+        Kind::Word => format!("(SELECT text FROM words WHERE words.id = {}.{})", table.name, c.name),
+        _ => format!("{}.{}", table.name, c.name),
+    };
+    table.columns.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// `INSERT` with a parameter for each column, and what to do about a row that is there.
+pub fn insert(verb: &str, table: &Table, conflict: &str) -> String {
+    let marks = vec!["?"; table.columns.len()].join(", ");
+    format!("{verb} INTO {} ({}) VALUES ({marks}) {conflict}", table.name, table.names())
+}
+
+/// `ON CONFLICT` that replaces the row if what it saw is more: `more` compares `excluded` with the row.
+pub fn replace_if(table: &Table, more: &str) -> String {
+    let others = table.columns.iter().filter(|c| !table.key.contains(&c.name));
+    let sets: Vec<String> = others.map(|c| format!("{0} = excluded.{0}", c.name)).collect();
+    format!("ON CONFLICT ({}) DO UPDATE SET {} WHERE {more}", table.key.join(", "), sets.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{detail, ladder, schema};
+
+    /// A change of the tables needs a new version, or files of yesterday are read wrongly.
+    #[test]
+    fn the_version_changes_with_the_tables() {
+        let hash = super::statements().bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, o| {
+            (h ^ u64::from(o)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        assert_eq!(
+            (schema::VERSION, ladder::VERSION, detail::VERSION, hash),
+            (1, 1, 1, 0),
+            "tables or packed columns changed: raise schema::VERSION, then put the new numbers here"
+        );
+    }
+}

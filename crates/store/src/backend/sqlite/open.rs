@@ -1,0 +1,148 @@
+//! Opening the file of a day: whose it is, which version, how it is tuned.
+
+use super::ddl;
+use crate::error::StoreError;
+use crate::schema;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+/// Octets of a page: a row of a call is about 500.
+const PAGE_OCTETS: i64 = 4096;
+/// Most memory for the pages of a day that is written, KiB.
+const WRITE_CACHE_KIB: i64 = 16 * 1024;
+/// Most memory for the pages of a day that is read, KiB.
+const READ_CACHE_KIB: i64 = 8 * 1024;
+/// The log is put into the file when it has so many pages.
+const CHECKPOINT_PAGES: i64 = 8192;
+/// How long to wait for another writer of the same day.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Opens a day for writing and makes its tables if it is new.
+pub fn to_write(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let is_new = !path.exists();
+    let conn = Connection::open_with_flags(path, flags).map_err(|e| error(path, e))?;
+    prepare(&conn, path).map_err(|e| error(path, e))??;
+    if is_new {
+        // The file itself is synced by SQLite; its name in the folder is ours to make durable.
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let synced = File::open(folder).and_then(|f| f.sync_all());
+        synced.map_err(|e| StoreError::Disk { path: folder.into(), cause: e.to_string() })?;
+    }
+    Ok(conn)
+}
+
+fn prepare(conn: &Connection, path: &Path) -> rusqlite::Result<Result<(), StoreError>> {
+    conn.busy_timeout(BUSY)?;
+    conn.pragma_update(None, "page_size", PAGE_OCTETS)?;
+    let fresh = match check(conn, path)? {
+        Ok(fresh) => fresh,
+        Err(e) => return Ok(Err(e)),
+    };
+    let _: String = conn.query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))?;
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    conn.pragma_update(None, "cache_size", -WRITE_CACHE_KIB)?;
+    conn.pragma_update(None, "foreign_keys", false)?;
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    let _: i64 = conn.query_row(&format!("PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}"), [], |r| r.get(0))?;
+    let limit = CHECKPOINT_PAGES * PAGE_OCTETS * 2;
+    let _: i64 = conn.query_row(&format!("PRAGMA journal_size_limit = {limit}"), [], |r| r.get(0))?;
+    conn.set_prepared_statement_cache_capacity(64);
+    if !fresh {
+        return Ok(Ok(()));
+    }
+    conn.execute_batch("BEGIN IMMEDIATE")?;
+    // Another process may have made it in between.
+    if let Ok(true) = check(conn, path)? {
+        conn.execute_batch(&ddl::statements())?;
+        conn.pragma_update(None, "application_id", ddl::APPLICATION_ID)?;
+        conn.pragma_update(None, "user_version", schema::VERSION)?;
+    }
+    conn.execute_batch("COMMIT")?;
+    Ok(Ok(()))
+}
+
+/// Opens a day for reading. None if it is empty: made, and its maker killed before the first commit.
+pub fn to_read(path: &Path) -> Result<Option<Connection>, StoreError> {
+    let conn = match connect_to_read(path, "ro") {
+        // A folder that we may not write to: then nobody changes the file either, if there is no log beside it.
+        Err(StoreError::Disk { .. }) if !beside(path, "-wal").exists() => connect_to_read(path, "immutable")?,
+        other => other?,
+    };
+    let fresh = check(&conn, path).map_err(|e| error(path, e))??;
+    Ok((!fresh).then_some(conn))
+}
+
+fn connect_to_read(path: &Path, mode: &str) -> Result<Connection, StoreError> {
+    let open = || {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let conn = Connection::open_with_flags(uri(path, mode), flags)?;
+        conn.busy_timeout(BUSY)?;
+        conn.pragma_update(None, "cache_size", -READ_CACHE_KIB)?;
+        conn.set_prepared_statement_cache_capacity(32);
+        // Touches the file, so that what is wrong with it comes out here.
+        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(conn)
+    };
+    open().map_err(|e| error(path, e))
+}
+
+/// A file as SQLite's URI for reading; `mode` is `ro` or `immutable`.
+pub fn uri(path: &Path, mode: &str) -> String {
+    let mut uri = String::from("file:");
+    for b in path.to_string_lossy().bytes() {
+        if b.is_ascii_alphanumeric() || b"/-_.~".contains(&b) {
+            uri.push(char::from(b));
+        } else {
+            uri.push_str(&format!("%{b:02x}"));
+        }
+    }
+    uri + if mode == "immutable" { "?mode=ro&immutable=1" } else { "?mode=ro" }
+}
+
+/// `day.sqlite` to `day.sqlite-wal`.
+pub fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Whether a file is ours and of a version we know: true if it is empty.
+fn check(conn: &Connection, path: &Path) -> rusqlite::Result<Result<bool, StoreError>> {
+    let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |r| r.get::<_, i64>(0));
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+    let day = |cause| Ok(Err(StoreError::Day { path: path.into(), cause }));
+    if application == 0 && tables == 0 {
+        return Ok(Ok(true));
+    }
+    if application != ddl::APPLICATION_ID {
+        return day("a SQLite file, but not one of ours".into());
+    }
+    if version > schema::VERSION {
+        return day(format!("written by a newer version: tables {version}, this program knows {}", schema::VERSION));
+    }
+    if version < schema::VERSION {
+        return day(format!("written by an older version: tables {version}, this program knows {}", schema::VERSION));
+    }
+    Ok(Ok(false))
+}
+
+/// What SQLite says, by what the caller does about it.
+pub fn error(path: &Path, e: rusqlite::Error) -> StoreError {
+    let path = path.to_owned();
+    let text = match &e {
+        rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
+        e => e.to_string(),
+    };
+    match e.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
+        Some(ErrorCode::NotADatabase) => StoreError::Day { path, cause: "not a SQLite file".into() },
+        Some(ErrorCode::DatabaseCorrupt) => StoreError::Day { path, cause: format!("damaged: {text}") },
+        // A table or column that is not there, a type that is not ours: somebody else's hand was in it.
+        Some(ErrorCode::Unknown) | None => StoreError::Day { path, cause: text },
+        Some(_) => StoreError::Disk { path, cause: text },
+    }
+}

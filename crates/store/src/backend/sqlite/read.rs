@@ -1,0 +1,307 @@
+//! Reading one day.
+
+use super::{ddl, functions, open};
+use crate::columns::{self, Cells, Value};
+use crate::error::StoreError;
+use crate::filter::sql::{Condition, Parameter};
+use crate::key;
+use crate::packed::Damaged;
+use crate::rollup::Minute;
+use crate::row::{Call, Loss, Stream, StreamInterval};
+use crate::schema::{self, Table};
+use crate::store::Order;
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{CachedStatement, Connection, Row, params};
+use std::path::{Path, PathBuf};
+use trunkline_kit::Id;
+
+/// A day that is read.
+pub struct DayReader {
+    path: PathBuf,
+    conn: Connection,
+    /// Tells whether the file is still the one that was opened.
+    pub file: Option<u64>,
+}
+
+/// Which calls of a day are wanted.
+pub struct Wanted<'a> {
+    /// The filter as SQL; empty for all.
+    pub condition: &'a Condition,
+    /// An index to go by and what is looked up in it: column and condition.
+    pub index: &'a [(&'static str, Condition)],
+    /// First key.
+    pub from: i64,
+    /// First key that is too late.
+    pub to: i64,
+    /// Bounds of the start.
+    pub from_ns: i64,
+    /// First start that is too late.
+    pub to_ns: i64,
+    /// Order.
+    pub order: Order,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl DayReader {
+    /// Opens the file of a day; none if it is empty.
+    pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
+        let Some(conn) = open::to_read(path)? else { return Ok(None) };
+        functions::register(&conn).map_err(|e| open::error(path, e))?;
+        Ok(Some(DayReader { path: path.to_owned(), conn, file: file_number(path) }))
+    }
+
+    /// Calls with their streams and keys.
+    pub fn calls(&self, wanted: &Wanted<'_>) -> Result<Vec<(i64, Call)>, StoreError> {
+        self.tell(|| {
+            let mut found = vec![];
+            if wanted.index.is_empty() {
+                self.scan(wanted, None, &mut found)?;
+            } else {
+                let Some((first, last)) = self.slices(wanted)? else { return Ok(found) };
+                for n in 0..=last.saturating_sub(first) {
+                    let slice = if wanted.order == Order::Newest { last - n } else { first + n };
+                    self.scan(wanted, Some(slice), &mut found)?;
+                    if found.len() >= wanted.limit {
+                        break;
+                    }
+                }
+            }
+            for (key, call) in &mut found {
+                call.streams = self.streams_of(*key, call.id)?;
+            }
+            Ok(found)
+        })
+    }
+
+    /// First and last slice that can hold what is wanted.
+    fn slices(&self, wanted: &Wanted<'_>) -> Result<Option<(i64, i64)>, Trouble> {
+        let mut ends = self.conn.prepare_cached("SELECT (SELECT min(key) FROM calls), (SELECT max(key) FROM calls)")?;
+        let ends = ends.query_row([], |r| Ok(r.get::<_, Option<i64>>(0)?.zip(r.get::<_, Option<i64>>(1)?)))?;
+        let Some((first, last)) = ends else { return Ok(None) };
+        let (first, last) = (first.max(wanted.from), last.min(wanted.to.saturating_sub(1)));
+        Ok((first <= last).then(|| (key::slice(first), key::slice(last))))
+    }
+
+    fn scan(&self, w: &Wanted<'_>, slice: Option<i64>, found: &mut Vec<(i64, Call)>) -> Result<(), Trouble> {
+        let mut sql = format!("SELECT {} FROM calls NOT INDEXED WHERE ", ddl::select_list(&schema::CALLS));
+        let mut parameters: Vec<Parameter> = vec![];
+        if let Some(slice) = slice {
+            // The sign keeps the range of keys from being taken for the way to the rows.
+            sql.push_str("key IN (");
+            for (i, (index, condition)) in w.index.iter().enumerate() {
+                let union = if i > 0 { " UNION ALL " } else { "" };
+                sql.push_str(&format!("{union}SELECT key FROM calls INDEXED BY {index} WHERE slice = ? AND {}", condition.sql));
+                parameters.push(Parameter::Whole(slice));
+                parameters.extend(condition.parameters.iter().cloned());
+            }
+            sql.push_str(") AND +key >= ? AND +key < ?");
+        } else {
+            sql.push_str("key >= ? AND key < ?");
+        }
+        sql.push_str(" AND start_ns >= ? AND start_ns < ?");
+        parameters.extend([w.from, w.to, w.from_ns, w.to_ns].map(Parameter::Whole));
+        if !w.condition.sql.is_empty() {
+            sql.push_str(&format!(" AND ({})", w.condition.sql));
+            parameters.extend(w.condition.parameters.iter().cloned());
+        }
+        sql.push_str(&format!(" ORDER BY key {} LIMIT ?", direction(w.order)));
+        parameters.push(Parameter::Whole(w.limit.saturating_sub(found.len()) as i64));
+        let mut stmt = self.conn.prepare_cached(&sql)?;
+        let mut rows = stmt.query(rusqlite::params_from_iter(parameters.iter()))?;
+        while let Some(row) = rows.next()? {
+            found.push(columns::call_of(&SqliteRow(row))?);
+        }
+        Ok(())
+    }
+
+    fn streams_of(&self, key: i64, id: Id) -> Result<Vec<Stream>, Trouble> {
+        let sql = format!("SELECT {} FROM streams WHERE call_key = ?", ddl::select_list(&schema::STREAMS));
+        let mut stmt = self.conn.prepare_cached(&sql)?;
+        let mut streams = all(&mut stmt, params![key], |row| columns::stream_of(row, Some(id)))?;
+        streams.sort_by_key(|s| (s.first_ns, s.id));
+        Ok(streams)
+    }
+
+    /// Key, identifier and start of calls whose identifier lies between two, in order, at most `limit`.
+    pub fn ids_between(&self, first: Id, last: Id, limit: usize) -> Result<Vec<(i64, Id, i64)>, StoreError> {
+        let in_day = |id: Id| id.unix_ms().min(i64::MAX / 1_000_000) * 1_000_000;
+        let start = key::day_of(last).start_ns();
+        let from = key::at((in_day(first) - start).max(0));
+        let to = key::at((in_day(last) - start).saturating_add(1_000_000));
+        self.tell(|| {
+            let mut stmt = self.conn.prepare_cached(
+                "SELECT key, id, start_ns FROM calls NOT INDEXED \
+                 WHERE key >= ? AND key < ? AND id >= ? AND id <= ? ORDER BY key DESC LIMIT ?",
+            )?;
+            // A number may have moved up by probing: look a little further.
+            let to = to.saturating_add(key::PROBES_MAX);
+            let found = params![from, to, first.octets(), last.octets(), limit as i64];
+            Ok(stmt.query_map(found, named)?.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// Key, identifier and start of the calls with this Call-ID, newest first, at most `limit`.
+    pub fn with_call_id(&self, sip_call_id: &str, limit: usize) -> Result<Vec<(i64, Id, i64)>, StoreError> {
+        self.tell(|| {
+            let mut stmt = self.conn.prepare_cached(
+                "WITH RECURSIVE s (n) AS (VALUES ((SELECT min(slice) FROM calls)) \
+                 UNION ALL SELECT n + 1 FROM s WHERE n < (SELECT max(slice) FROM calls)) \
+                 SELECT key, id, start_ns FROM s CROSS JOIN calls INDEXED BY calls_call_hash \
+                 ON slice = n AND call_hash = ? WHERE sip_call_id = ? ORDER BY key DESC LIMIT ?",
+            )?;
+            let found = params![key::call_hash(sip_call_id), sip_call_id, limit as i64];
+            Ok(stmt.query_map(found, named)?.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// The call under a key, with its streams.
+    pub fn call(&self, key: i64) -> Result<Option<Call>, StoreError> {
+        let all = Condition::default();
+        let (from_ns, to_ns, order) = (i64::MIN, i64::MAX, Order::Newest);
+        let to = key.saturating_add(1);
+        let wanted = Wanted { condition: &all, index: &[], from: key, to, from_ns, to_ns, order, limit: 1 };
+        Ok(self.calls(&wanted)?.pop().map(|(_, call)| call))
+    }
+
+    /// The intervals of a stream.
+    pub fn intervals(&self, stream: Id) -> Result<Vec<StreamInterval>, StoreError> {
+        let list = ddl::select_list(&schema::STREAM_INTERVALS);
+        let sql = format!("SELECT {list} FROM stream_intervals WHERE stream = ? ORDER BY number");
+        self.tell(|| all(&mut self.conn.prepare_cached(&sql)?, params![stream.octets()], |row| columns::interval_of(row)))
+    }
+
+    /// Rows of a table whose key is their identifier, between two identifiers (the second left out).
+    pub fn by_id<T>(
+        &self,
+        table: &Table,
+        and: &str,
+        ids: (Id, Id),
+        starts: (i64, i64),
+        order: Order,
+        limit: usize,
+        read: impl Fn(&SqliteRow<'_, '_>) -> Result<T, Damaged>,
+    ) -> Result<Vec<T>, StoreError> {
+        let start = if table.name == "streams" { "first_ns" } else { "start_ns" };
+        let sql = format!(
+            "SELECT {} FROM {} WHERE id > ? AND id < ? AND {start} >= ? AND {start} < ? {and} ORDER BY id {} LIMIT ?",
+            ddl::select_list(table),
+            table.name,
+            direction(order)
+        );
+        self.tell(|| {
+            let wanted = params![ids.0.octets(), ids.1.octets(), starts.0, starts.1, limit as i64];
+            all(&mut self.conn.prepare_cached(&sql)?, wanted, &read)
+        })
+    }
+
+    /// Losses that began in this span.
+    pub fn losses(&self, from_ns: i64, to_ns: i64, order: Order, limit: usize) -> Result<Vec<Loss>, StoreError> {
+        let direction = direction(order);
+        let sql = format!(
+            "SELECT {} FROM losses WHERE since_ns >= ? AND since_ns < ? \
+             ORDER BY since_ns {direction}, place, source LIMIT ?",
+            ddl::select_list(&schema::LOSSES)
+        );
+        let wanted = params![from_ns, to_ns, limit as i64];
+        self.tell(|| all(&mut self.conn.prepare_cached(&sql)?, wanted, |row| Ok(columns::loss_of(row))))
+    }
+
+    /// Minutes with calls, in order, from the first to before the second.
+    pub fn minutes(&self, from: i64, to: i64) -> Result<Vec<(i64, Minute)>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM minutes WHERE minute >= ? AND minute < ? AND started > 0 ORDER BY minute",
+            schema::MINUTES.names()
+        );
+        self.tell(|| {
+            let mut stmt = self.conn.prepare_cached(&sql)?;
+            let rows = stmt.query_map(params![from, to], |r| {
+                let mut sums = [0; 13];
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    *sum = r.get(i + 1)?;
+                }
+                Ok((r.get(0)?, Minute::from_columns(sums)))
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// Runs, and says whose fault an error was.
+    fn tell<T>(&self, run: impl FnOnce() -> Result<T, Trouble>) -> Result<T, StoreError> {
+        run().map_err(|trouble| match trouble {
+            Trouble::Sqlite(e) => open::error(&self.path, e),
+            Trouble::Packed(e) => StoreError::Day { path: self.path.clone(), cause: e.to_string() },
+        })
+    }
+}
+
+/// Either SQLite or a packed column.
+enum Trouble {
+    Sqlite(rusqlite::Error),
+    Packed(Damaged),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(e: rusqlite::Error) -> Self {
+        Trouble::Sqlite(e)
+    }
+}
+
+impl From<Damaged> for Trouble {
+    fn from(e: Damaged) -> Self {
+        Trouble::Packed(e)
+    }
+}
+
+fn all<T>(
+    stmt: &mut CachedStatement<'_>,
+    parameters: impl rusqlite::Params,
+    read: impl Fn(&SqliteRow<'_, '_>) -> Result<T, Damaged>,
+) -> Result<Vec<T>, Trouble> {
+    let mut rows = stmt.query(parameters)?;
+    let mut found = vec![];
+    while let Some(row) = rows.next()? {
+        found.push(read(&SqliteRow(row))?);
+    }
+    Ok(found)
+}
+
+fn named(r: &Row<'_>) -> rusqlite::Result<(i64, Id, i64)> {
+    Ok((r.get(0)?, Id::from_octets(r.get(1)?), r.get(2)?))
+}
+
+fn direction(order: Order) -> &'static str {
+    if order == Order::Newest { "DESC" } else { "ASC" }
+}
+
+/// What tells one file from the next of the same name.
+pub fn file_number(path: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|m| m.ino())
+}
+
+/// A row of SQLite as [`Cells`].
+pub struct SqliteRow<'a, 's>(&'a Row<'s>);
+
+impl Cells for SqliteRow<'_, '_> {
+    fn cell(&self, column: usize) -> Value<'_> {
+        match self.0.get_ref(column) {
+            Ok(ValueRef::Integer(value)) => Value::Whole(value),
+            Ok(ValueRef::Real(value)) => Value::Real(value),
+            Ok(ValueRef::Text(text)) => core::str::from_utf8(text).map_or(Value::Null, Value::Text),
+            Ok(ValueRef::Blob(octets)) => Value::Octets(octets),
+            Ok(ValueRef::Null) | Err(_) => Value::Null,
+        }
+    }
+}
+
+impl ToSql for Parameter {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Parameter::Whole(value) => ValueRef::Integer(*value),
+            Parameter::Real(value) => ValueRef::Real(*value),
+            Parameter::Text(text) => ValueRef::Text(text.as_bytes()),
+            Parameter::Octets(octets) => ValueRef::Blob(octets.as_slice()),
+        }))
+    }
+}

@@ -1,0 +1,304 @@
+//! The store as jobs and faces see it; a backend does the work.
+
+use crate::backend::{Backend, sqlite::Sqlite};
+use crate::error::{Skipped, StoreError};
+use crate::filter::Filter;
+use crate::rollup::Minute;
+use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
+use crate::time::Day;
+use core::fmt;
+use core::str::FromStr;
+use std::path::Path;
+use std::time::Duration;
+use trunkline_kit::Id;
+
+/// Most rows of a page.
+pub const PAGE_ROWS_MAX: usize = 10_000;
+/// Most identifiers that [`Found::Many`] lists.
+pub const FOUND_MAX: usize = 20;
+
+/// Whether a store is opened to be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Only looked at; it need not exist.
+    Read,
+    /// Written; it is made if it is not there.
+    Write,
+}
+
+/// In which order rows come, by their start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Order {
+    /// The last first.
+    #[default]
+    Newest,
+    /// The first first.
+    Oldest,
+}
+
+/// Which rows are wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    /// Only calls that pass it; for other rows it must be none.
+    pub filter: Option<Filter>,
+    /// Rows that start at or after this time.
+    pub from_ns: i64,
+    /// Rows that start before this time.
+    pub to_ns: i64,
+    /// Their order.
+    pub order: Order,
+    /// At most so many; cut to [`PAGE_ROWS_MAX`].
+    pub limit: usize,
+    /// Go on behind this row: [`Page::next`] of the page before.
+    pub cursor: Option<Cursor>,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        let (filter, cursor) = (None, None);
+        Query { filter, from_ns: i64::MIN, to_ns: i64::MAX, order: Order::Newest, limit: 100, cursor }
+    }
+}
+
+/// Where a page ended. Its text is for other programs to hand back, not to look into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    pub(crate) day: Day,
+    pub(crate) row: [u8; 16],
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:032x}", self.day, u128::from_be_bytes(self.row))
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = StoreError;
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let wrong = || StoreError::Question(format!("not a cursor: '{text}'"));
+        let (day, row) = text.split_once('.').ok_or_else(wrong)?;
+        let row = u128::from_str_radix(row, 16).map_err(|_| wrong())?.to_be_bytes();
+        Ok(Cursor { day: day.parse().map_err(|_| wrong())?, row })
+    }
+}
+
+/// Some rows, and how to get more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    /// The rows, in the order asked for.
+    pub rows: Vec<T>,
+    /// Where to go on; none at the end.
+    pub next: Option<Cursor>,
+    /// Days that could not be read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// What was found by a name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// This call, with its streams.
+    One(Box<Call>),
+    /// More than one: identifier and start of each, newest first, at most [`FOUND_MAX`].
+    Many(Vec<(Id, i64)>),
+    /// None.
+    None,
+}
+
+trunkline_kit::counters! {
+    /// What a store counts while it writes.
+    pub struct Written {
+        /// rows of calls that were new
+        calls_new: "trunkline_store_calls_new_total",
+        /// rows of calls that took the place of one that had seen less
+        calls_completed: "trunkline_store_calls_completed_total",
+        /// rows of calls that told nothing new
+        calls_known: "trunkline_store_calls_known_total",
+        /// streams, intervals, registrations, events and losses that were handed in
+        rows_other: "trunkline_store_other_rows_total",
+        /// rows refused because their day cannot be written (damaged, not ours, too many days)
+        refused: "trunkline_store_refused_rows_total",
+        /// transactions committed, by day file
+        commits: "trunkline_store_commits_total",
+    }
+}
+
+/// One column of a result of SQL.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SqlValue {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Whole(i64),
+    /// A number.
+    Real(f64),
+    /// A text.
+    Text(String),
+    /// Octets.
+    Octets(Vec<u8>),
+}
+
+/// How far a statement may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SqlLimits {
+    /// Only days from this time on are seen.
+    pub from_ns: i64,
+    /// Only days before this time are seen.
+    pub to_ns: i64,
+    /// Most rows; the rest is cut off and said so.
+    pub rows_max: usize,
+    /// Longest time.
+    pub time_max: Duration,
+}
+
+impl Default for SqlLimits {
+    fn default() -> Self {
+        SqlLimits { from_ns: i64::MIN, to_ns: i64::MAX, rows_max: 100_000, time_max: Duration::from_secs(30) }
+    }
+}
+
+/// How a statement ended.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct SqlDone {
+    /// Rows handed out.
+    pub rows: usize,
+    /// Whether there were more than allowed.
+    pub cut: bool,
+    /// Days that could not be read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Takes the rows of a statement: names of the columns, and one row. False ends it.
+pub type OnRow<'a> = &'a mut dyn FnMut(&[String], &[SqlValue]) -> bool;
+
+/// The store of one data folder. Not shared between threads: each opens its own.
+///
+/// What is written can be read only after [`Store::commit`], by this and any other process.
+pub struct Store(Box<dyn Backend>);
+
+impl Store {
+    /// Opens the store in a folder, `STORE/YYYY-MM-DD.sqlite`, a file a UTC day.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`]. A damaged day is not an error here: it is told when it is needed.
+    pub fn open(folder: &Path, access: Access) -> Result<Self, StoreError> {
+        Ok(Store(Box::new(Sqlite::open(folder, access)?)))
+    }
+
+    /// Takes rows. A row that is known is replaced only by one that saw more (later last packet, then more messages and
+    /// packets); a call's streams are replaced with it. Rows of a day that cannot be written are refused and counted.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] and [`StoreError::Disk`]: what was written since the last commit may be lost.
+    pub fn write(&mut self, rows: &Rows) -> Result<(), StoreError> {
+        self.0.write(rows)
+    }
+
+    /// Makes all that was written durable, and visible to readers.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`] or [`StoreError::Busy`]: the days that could be committed were.
+    pub fn commit(&mut self) -> Result<(), StoreError> {
+        self.0.commit()
+    }
+
+    /// What was written since opening.
+    pub fn written(&self) -> Written {
+        self.0.written()
+    }
+
+    /// Days that a write or an earlier read had to pass over, with the reason.
+    pub fn skipped(&self) -> Vec<Skipped> {
+        self.0.skipped()
+    }
+
+    /// The days there are, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`].
+    pub fn days(&self) -> Result<Vec<Day>, StoreError> {
+        self.0.days()
+    }
+
+    /// Removes a day at once, with all that is in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`], or [`StoreError::Question`] if the store is open for reading.
+    pub fn drop_day(&mut self, day: Day) -> Result<(), StoreError> {
+        self.0.drop_day(day)
+    }
+
+    /// Calls with their streams.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`], [`StoreError::Disk`]; a day that cannot be read is in [`Page::skipped`].
+    pub fn calls(&self, query: &Query) -> Result<Page<Call>, StoreError> {
+        self.0.calls(query)
+    }
+
+    /// A call by the beginning of its identifier (at least four digits, hyphens or not) or by its whole Call-ID.
+    ///
+    /// # Errors
+    /// As [`Store::calls`].
+    pub fn call(&self, name: &str) -> Result<Found, StoreError> {
+        self.0.call(name)
+    }
+
+    /// The intervals of a stream, in order.
+    ///
+    /// # Errors
+    /// As [`Store::calls`], and [`StoreError::Day`] if its day cannot be read.
+    pub fn intervals(&self, stream: Id) -> Result<Vec<StreamInterval>, StoreError> {
+        self.0.intervals(stream)
+    }
+
+    /// Streams that belong to no call.
+    ///
+    /// # Errors
+    /// As [`Store::calls`]; [`StoreError::Question`] if there is a filter.
+    pub fn streams_without_call(&self, query: &Query) -> Result<Page<Stream>, StoreError> {
+        self.0.streams_without_call(query)
+    }
+
+    /// Registrations.
+    ///
+    /// # Errors
+    /// As [`Store::streams_without_call`].
+    pub fn registrations(&self, query: &Query) -> Result<Page<Registration>, StoreError> {
+        self.0.registrations(query)
+    }
+
+    /// Transactions outside calls and registrations.
+    ///
+    /// # Errors
+    /// As [`Store::streams_without_call`].
+    pub fn events(&self, query: &Query) -> Result<Page<SipEvent>, StoreError> {
+        self.0.events(query)
+    }
+
+    /// Losses of the capture, by `since`; in one page, the cursor is not looked at.
+    ///
+    /// # Errors
+    /// As [`Store::streams_without_call`].
+    pub fn losses(&self, query: &Query) -> Result<Page<Loss>, StoreError> {
+        self.0.losses(query)
+    }
+
+    /// Calls by the minute (minutes since 1970), only minutes with calls, oldest first.
+    ///
+    /// # Errors
+    /// As [`Store::calls`].
+    pub fn minutes(&self, from_ns: i64, to_ns: i64) -> Result<Vec<(i64, Minute)>, StoreError> {
+        self.0.minutes(from_ns, to_ns)
+    }
+
+    /// Runs one SELECT over all days at once: views `calls`, `streams`, `stream_intervals`, `registrations`,
+    /// `sip_events`, `losses`, `minutes`. Nothing can be changed.
+    ///
+    /// # Errors
+    /// [`StoreError::Question`] with what SQL says is wrong, [`StoreError::Limit`] if it took too long or needs more
+    /// days than can be seen at once.
+    pub fn sql(&self, text: &str, limits: &SqlLimits, on_row: OnRow<'_>) -> Result<SqlDone, StoreError> {
+        self.0.sql(text, limits, on_row)
+    }
+}
