@@ -77,14 +77,20 @@ pub fn messages(call: &Call) -> Result<Vec<Option<Vec<u8>>>, String> {
 /// Which file is gone or changed, and what to do.
 pub fn check(call: &Call) -> Result<(), String> {
     if call.files.len() > FILES_MAX {
-        return Err(format!("the call lies in {} files, and at most {FILES_MAX} are read side by side", call.files.len()));
+        return Err(format!(
+            "the call lies in {} files, and at most {FILES_MAX} are read side by side",
+            call.files.len()
+        ));
     }
     if call.files.is_empty() {
         return Err("the store does not know which files hold this call: read the capture again".to_owned());
     }
     for (file, path) in call.files.iter().enumerate() {
         if path == "-" {
-            return Err("the call was read from standard input, which is gone: save the capture to a file and read that".to_owned());
+            return Err(
+                "the call was read from standard input, which is gone: save the capture to a file and read that"
+                    .to_owned(),
+            );
         }
         check_file(call, file, Path::new(path))?;
     }
@@ -100,7 +106,10 @@ fn check_file(call: &Call, file: usize, path: &Path) -> Result<(), String> {
     let mut right = 0;
     let changed = || format!("{} has changed since it was read: read it again", path.display());
     if !path.exists() {
-        return Err(format!("{} is not there any more: put it back, or read it again from where it is now", path.display()));
+        return Err(format!(
+            "{} is not there any more: put it back, or read it again from where it is now",
+            path.display()
+        ));
     }
     reread(path, &offsets, |packet, _| right += usize::from(wanted.contains(&(packet.offset, packet.at_ns))))
         .map_err(|e| if right < wanted.len() { changed() } else { unreadable(&e) })?;
@@ -145,7 +154,8 @@ fn scan(call: &Call, file: usize, mut each: impl FnMut(Hit<'_>) -> ControlFlow<(
 /// row names, and a stream that began in another file may go on here from the beginning.
 fn first_offset(call: &Call, file: usize, pieces: &Pieces<'_>) -> u64 {
     let here = |m: &&Message| usize::from(m.file) == file;
-    let in_pieces = call.ladder.messages.iter().filter(here).any(|m| m.flags & Message::TCP != 0 || pieces.is_cut_up(m));
+    let in_pieces =
+        call.ladder.messages.iter().filter(here).any(|m| m.flags & Message::TCP != 0 || pieces.is_cut_up(m));
     let elsewhere = call.streams.iter().any(|s| usize::from(s.file) != file);
     if in_pieces || elsewhere {
         return 0;
@@ -208,7 +218,8 @@ mod tests {
     }
 
     fn tcp(src: &str, dst: &str, seq: u32, payload: &[u8]) -> Vec<u8> {
-        let header = [&ports(src, dst)[..], &seq.to_be_bytes(), &[0; 4], &[0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0]].concat();
+        let header =
+            [&ports(src, dst)[..], &seq.to_be_bytes(), &[0; 4], &[0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0]].concat();
         packet(src, dst, 6, &[header, payload.to_vec()].concat())
     }
 
@@ -260,7 +271,8 @@ mod tests {
             udp(A, B, BYE),
         ];
         let (path, at) = capture("a.pcap", folder.path(), 0, &packets);
-        let stream = Stream { src: endpoint(m), dst: endpoint(n), offset_first: at[2], offset_last: at[2], ..Stream::default() };
+        let stream =
+            Stream { src: endpoint(m), dst: endpoint(n), offset_first: at[2], offset_last: at[2], ..Stream::default() };
         let messages = vec![message(1, at[1], 1, INVITE.len(), 0), message(5, at[5], 3, BYE.len(), 0)];
         let call = call(&[&path], messages, vec![stream]);
         assert_eq!(cut(&call), Ok(vec![1, 2, 4, 5]));
@@ -290,7 +302,8 @@ mod tests {
         let rtp = |from: &str, to: &str| vec![udp(from, to, &[0x80, 8]); 3];
         let (a, at) = capture("a.pcap", folder.path(), 10, &[vec![udp(A, B, INVITE)], rtp(m, n)].concat());
         let (b, _) = capture("b.pcap", folder.path(), 11, &rtp(n, m));
-        let stream = Stream { src: endpoint(m), dst: endpoint(n), offset_first: at[1], offset_last: at[3], ..Stream::default() };
+        let stream =
+            Stream { src: endpoint(m), dst: endpoint(n), offset_first: at[1], offset_last: at[3], ..Stream::default() };
         let call = call(&[&a, &b], vec![message(10, at[0], 1, INVITE.len(), 0)], vec![stream]);
         assert_eq!(cut(&call), Ok(vec![10, 11, 11, 12, 12, 13, 13]));
     }

@@ -11,7 +11,9 @@ use trunkline_store::time::parse_span;
 /// A text that says what is accepted.
 pub fn span(text: &str, zone: &TimeZone) -> Result<(i64, i64), String> {
     let wrong = || {
-        format!("'{text}' is not a time: write 2026-11-20, 2026-11-20T10:00, 2026-11-20T10:00:05.25 or one with Z or +01:00")
+        format!(
+            "'{text}' is not a time: write 2026-11-20, 2026-11-20T10:00, 2026-11-20T10:00:05.25 or one with Z or +01:00"
+        )
     };
     let (first, after) = parse_span(text).ok_or_else(wrong)?;
     if has_offset(text) {
@@ -27,7 +29,9 @@ pub fn span(text: &str, zone: &TimeZone) -> Result<(i64, i64), String> {
 
 fn has_offset(text: &str) -> bool {
     // A date holds hyphens itself: an offset stands behind the time of day.
-    text.find(['T', 't', ' ', '_']).and_then(|at| text.get(at..)).is_some_and(|rest| rest.contains(['Z', 'z', '+', '-']))
+    text.find(['T', 't', ' ', '_'])
+        .and_then(|at| text.get(at..))
+        .is_some_and(|rest| rest.contains(['Z', 'z', '+', '-']))
 }
 
 #[cfg(test)]

@@ -55,6 +55,9 @@ mod tests {
     #[test]
     fn csv_quotes_and_disarms() {
         assert_eq!([csv("1001"), csv("a,b"), csv("say \"x\"")], ["1001", "\"a,b\"", "\"say \"\"x\"\"\""]);
-        assert_eq!([csv("=cmd|'/C calc'!A0"), csv("+442079460123"), csv("-1.5"), csv("@x")], ["'=cmd|'/C calc'!A0", "+442079460123", "-1.5", "'@x"]);
+        assert_eq!(
+            [csv("=cmd|'/C calc'!A0"), csv("+442079460123"), csv("-1.5"), csv("@x")],
+            ["'=cmd|'/C calc'!A0", "+442079460123", "-1.5", "'@x"]
+        );
     }
 }

@@ -66,7 +66,8 @@ pub fn calls(
     each: &mut dyn FnMut(&Call) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let order = if sort == Sort::Oldest { Order::Oldest } else { Order::Newest };
-    let query = Query { filter: filter.cloned(), from_ns: range.from_ns, to_ns: range.to_ns, order, ..Query::default() };
+    let query =
+        Query { filter: filter.cloned(), from_ns: range.from_ns, to_ns: range.to_ns, order, ..Query::default() };
     if sort != Sort::Worst {
         return pages(query, limit, |query| store.calls(query), each);
     }
@@ -88,7 +89,12 @@ fn keep_worst(calls: &mut Vec<Call>, limit: usize) {
     let rank = |call: &Call| (call.mos.unwrap_or(f32::INFINITY), call.verdict.is_none());
     calls.sort_by(|a, b| {
         let (a_rank, b_rank) = (rank(a), rank(b));
-        a_rank.0.total_cmp(&b_rank.0).then(a_rank.1.cmp(&b_rank.1)).then(b.start_ns.cmp(&a.start_ns)).then(a.id.cmp(&b.id))
+        a_rank
+            .0
+            .total_cmp(&b_rank.0)
+            .then(a_rank.1.cmp(&b_rank.1))
+            .then(b.start_ns.cmp(&a.start_ns))
+            .then(a.id.cmp(&b.id))
     });
     calls.truncate(limit);
 }
@@ -171,7 +177,10 @@ pub fn call(store: &Store, name: &str, data: &DataFolder, zone: &TimeZone) -> Re
         Found::One(call) => Ok(*call),
         Found::Many(ids) => {
             let list: Vec<String> = ids.iter().map(|(id, ns)| candidate(*id, *ns, zone)).collect();
-            Err(Failure::Usage(format!("'{name}' means more than one call; write more of the ID:\n{}", list.join("\n"))))
+            Err(Failure::Usage(format!(
+                "'{name}' means more than one call; write more of the ID:\n{}",
+                list.join("\n")
+            )))
         }
         Found::None => Err(Failure::Failed(format!(
             "no call '{name}' in {}: `trunkline calls{option}` lists them; the beginning of an ID (4 digits or more) or a \
@@ -189,21 +198,31 @@ fn candidate(id: Id, start_ns: i64, zone: &TimeZone) -> String {
 ///
 /// # Errors
 /// The store could not be read.
-pub fn why_no_calls(store: &Store, data: &DataFolder, filter: bool, range: Range, zone: &TimeZone) -> Result<String, Failure> {
+pub fn why_no_calls(
+    store: &Store,
+    data: &DataFolder,
+    filter: bool,
+    range: Range,
+    zone: &TimeZone,
+) -> Result<String, Failure> {
     let start = |range: Range, order: Order| -> Result<Option<i64>, Failure> {
         let query = Query { from_ns: range.from_ns, to_ns: range.to_ns, order, limit: 1, ..Query::default() };
         Ok(store.calls(&query).map_err(failure)?.rows.first().map(|call| call.start_ns))
     };
     let (Some(first), Some(last)) = (start(Range::ALL, Order::Oldest)?, start(Range::ALL, Order::Newest)?) else {
         let folder = data.path.display();
-        return Ok(format!("No calls: the store in {folder} holds none. `trunkline read FILE` says what a capture holds."));
+        return Ok(format!(
+            "No calls: the store in {folder} holds none. `trunkline read FILE` says what a capture holds."
+        ));
     };
     let span = format!("from {} to {}", figure::second(first, zone), figure::second(last, zone));
     if start(range, Order::Newest)?.is_none() {
         return Ok(format!("No calls between --from and --to: the store has calls {span}."));
     }
     if filter {
-        return Ok(format!("No call passes the filter; the store has calls {span}. `trunkline help filter` lists what can be asked."));
+        return Ok(format!(
+            "No call passes the filter; the store has calls {span}. `trunkline help filter` lists what can be asked."
+        ));
     }
     Ok("No calls: --limit is 0.".to_owned())
 }

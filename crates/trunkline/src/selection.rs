@@ -151,7 +151,10 @@ mod tests {
             selection.take(&rows);
         }
         assert_eq!((selection.calls, selection.bad_calls), (100_000, 50_000));
-        assert_eq!((selection.whole.len(), selection.bad.len(), selection.good.len()), (3, BAD_LISTED_MAX, GOOD_LISTED_MAX));
+        assert_eq!(
+            (selection.whole.len(), selection.bad.len(), selection.good.len()),
+            (3, BAD_LISTED_MAX, GOOD_LISTED_MAX)
+        );
         assert_eq!(selection.kinds["one-way-audio"].0, 25_000);
         assert_eq!(selection.worst, Some((3.62, samples::one_way().id)));
         assert!(selection.bad.iter().all(|call| call.ladder.messages.is_empty()));

@@ -18,7 +18,10 @@ impl Desk {
     /// 30 calls of the demo world, read.
     fn with_calls() -> Self {
         let desk = Desk::empty();
-        assert_code(&desk.run(&["sim", "--calls", "30", "--seed", "7", "-w", "world.pcap", "--truth", "truth.jsonl"]), 0);
+        assert_code(
+            &desk.run(&["sim", "--calls", "30", "--seed", "7", "-w", "world.pcap", "--truth", "truth.jsonl"]),
+            0,
+        );
         assert_code(&desk.run(&["read", "world.pcap"]), 0);
         desk
     }
@@ -95,7 +98,9 @@ fn no_store_is_1_and_says_how_to_make_one() {
 #[test]
 fn help_man_and_completions_come_from_one_definition() {
     let desk = Desk::empty();
-    for args in [&["--help"][..], &["help"], &["help", "read"], &["help", "filter"], &["--version"], &["sim", "--settings"]] {
+    for args in
+        [&["--help"][..], &["help"], &["help", "read"], &["help", "filter"], &["--version"], &["sim", "--settings"]]
+    {
         let output = desk.run(args);
         assert_code(&output, 0);
         assert!(!output.stdout.is_empty(), "{args:?}");
@@ -119,7 +124,12 @@ fn a_file_that_is_not_there_or_broken_is_3_with_one_clear_line() {
     assert_code(&output, 3);
     let report = text(&output.stdout);
     for file in ["text.pcap", "gone.pcap"] {
-        assert!(report.lines().any(|line| line.contains(file) && line.contains("not a capture") || line.contains("annot be read")), "{report}");
+        assert!(
+            report
+                .lines()
+                .any(|line| line.contains(file) && line.contains("not a capture") || line.contains("annot be read")),
+            "{report}"
+        );
     }
     assert!(report.contains("Why there are no calls"), "{report}");
 }
@@ -166,7 +176,8 @@ fn json_is_the_same_whatever_the_threads_and_ends_with_the_summary() {
     let (one, three) = (read("1"), read("3"));
     assert_code(&one, 0);
     let lines = text(&one.stdout);
-    let differ = lines.lines().zip(text(&three.stdout).lines()).find(|(a, b)| a != b).map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let differ =
+        lines.lines().zip(text(&three.stdout).lines()).find(|(a, b)| a != b).map(|(a, b)| (a.to_owned(), b.to_owned()));
     assert_eq!(differ, None);
     assert_eq!(one.stdout.len(), three.stdout.len());
     let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
@@ -215,7 +226,12 @@ fn sql_reads_and_cannot_write() {
 #[test]
 fn a_pipe_that_closes_ends_quietly() {
     let desk = Desk::with_calls();
-    for args in [&["calls", "--json"][..], &["read", "--json", "--no-store", "world.pcap"], &["sim", "-w", "-"], &["help", "filter"]] {
+    for args in [
+        &["calls", "--json"][..],
+        &["read", "--json", "--no-store", "world.pcap"],
+        &["sim", "-w", "-"],
+        &["help", "filter"],
+    ] {
         let mut child = desk.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
@@ -227,12 +243,18 @@ fn a_pipe_that_closes_ends_quietly() {
 #[test]
 fn standard_input_is_a_file_but_its_packets_are_gone() {
     let desk = Desk::with_calls();
-    let mut child = desk.command(&["read", "--data", "piped", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        desk.command(&["read", "--data", "piped", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(&std::fs::read(desk.path("world.pcap")).unwrap()).unwrap();
     assert_code(&child.wait_with_output().unwrap(), 0);
     let line = text(&desk.run(&["calls", "--json", "--limit", "1", "--data", "piped"]).stdout);
     let call: serde_json::Value = serde_json::from_str(&line).unwrap();
-    fails(&desk, &["call", call["id"].as_str().unwrap(), "--data", "piped", "--pcap", "x.pcap"], 1, &["standard input"]);
+    fails(
+        &desk,
+        &["call", call["id"].as_str().unwrap(), "--data", "piped", "--pcap", "x.pcap"],
+        1,
+        &["standard input"],
+    );
     assert!(!desk.path("x.pcap").exists());
 }
 
@@ -249,7 +271,8 @@ fn colours_only_where_they_are_asked_for() {
 #[test]
 fn a_locale_without_utf8_gets_ascii() {
     let desk = Desk::with_calls();
-    let id = text(&desk.run(&["sql", "--csv", "SELECT id FROM calls LIMIT 1"]).stdout).lines().nth(1).unwrap().to_owned();
+    let id =
+        text(&desk.run(&["sql", "--csv", "SELECT id FROM calls LIMIT 1"]).stdout).lines().nth(1).unwrap().to_owned();
     let output = desk.command(&["call", &id]).env("LANG", "C").output().unwrap();
     assert_code(&output, 0);
     assert!(output.stdout.is_ascii(), "{}", text(&output.stdout));

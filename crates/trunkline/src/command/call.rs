@@ -17,13 +17,16 @@ use trunkline_store::row::Call;
 
 /// Show a call: what was wrong, its streams, its ladder; or cut out its packets
 #[derive(Debug, clap::Args)]
-#[command(name = "call", after_help = "Examples:\n  \
+#[command(
+    name = "call",
+    after_help = "Examples:\n  \
     trunkline call 018f332b-12e0-7c7f                 the beginning of an ID is enough\n  \
     trunkline call a84b4c76e66710@pc33.example.com    or its Call-ID\n  \
     trunkline call 018f332b-12e0-7c7f --pcap call.pcapng\n  \
     trunkline call 018f332b-12e0-7c7f --pcap - | wireshark -k -i -\n  \
     trunkline call 018f332b-12e0-7c7f --messages | less\n\n\
-    --pcap and --messages read the capture files again: they have to be where they were.")]
+    --pcap and --messages read the capture files again: they have to be where they were."
+)]
 pub struct Show {
     /// The ID of a call, the beginning of one, or a Call-ID
     #[arg(value_name = "ID")]
@@ -95,7 +98,8 @@ fn write_pcap(call: &Call, path: &Path) -> Result<Exit, Failure> {
         let packet = &captured.packet;
         writer.write(packet.at_ns, packet.link, packet.wire, &captured.octets).map_err(|e| {
             let mixed = e.kind() == io::ErrorKind::InvalidInput;
-            let text = "its packets are of several link types, which pcap cannot hold: name a file that ends in .pcapng";
+            let text =
+                "its packets are of several link types, which pcap cannot hold: name a file that ends in .pcapng";
             failed = Some(if mixed { Failure::Failed(text.to_owned()) } else { cannot_write(path, &e) });
             String::new()
         })

@@ -11,9 +11,9 @@ use crate::show::{figure, table};
 use crate::terminal::Terminal;
 use std::io::{self, Write};
 use trunkline_kit::exit::Exit;
+use trunkline_store::Store;
 use trunkline_store::filter::Filter;
 use trunkline_store::json;
-use trunkline_store::Store;
 use trunkline_store::row::Call;
 
 /// Search calls
@@ -121,7 +121,11 @@ impl Calls {
         let mut line = String::new();
         search::calls(store, filter, range, self.sort, limit, &mut |call| {
             line.clear();
-            if self.csv { line.push_str(&csv_line(call)) } else { json::call(&mut line, call) }
+            if self.csv {
+                line.push_str(&csv_line(call))
+            } else {
+                json::call(&mut line, call)
+            }
             line.push('\n');
             Ok(out.write_all(line.as_bytes())?)
         })
@@ -162,8 +166,25 @@ pub fn parse(text: &str) -> Result<Option<Filter>, Failure> {
 
 /// The columns of `--csv`: names as in JSON.
 const CSV: [&str; 19] = [
-    "id", "sip_call_id", "state", "from", "to", "start", "answer", "end", "duration_ms", "code", "reason", "hangup", "src",
-    "dst", "user_agent", "mos", "streams", "verdict_kind", "verdict",
+    "id",
+    "sip_call_id",
+    "state",
+    "from",
+    "to",
+    "start",
+    "answer",
+    "end",
+    "duration_ms",
+    "code",
+    "reason",
+    "hangup",
+    "src",
+    "dst",
+    "user_agent",
+    "mos",
+    "streams",
+    "verdict_kind",
+    "verdict",
 ];
 
 fn csv_line(call: &Call) -> String {

@@ -9,8 +9,10 @@ use trunkline_kit::exit::Exit;
 
 /// Print the completions of a shell
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  trunkline completions bash > ~/.local/share/bash-completion/completions/trunkline\n  \
-    trunkline completions fish > ~/.config/fish/completions/trunkline.fish")]
+#[command(
+    after_help = "Examples:\n  trunkline completions bash > ~/.local/share/bash-completion/completions/trunkline\n  \
+    trunkline completions fish > ~/.config/fish/completions/trunkline.fish"
+)]
 pub struct Completions {
     /// The shell
     #[arg(value_enum)]

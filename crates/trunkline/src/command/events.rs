@@ -10,12 +10,14 @@ use crate::show::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
 use std::io::Write;
 use trunkline_kit::exit::Exit;
-use trunkline_store::{Query, json};
 use trunkline_store::row::SipEvent;
+use trunkline_store::{Query, json};
 
 /// List SIP transactions outside calls: OPTIONS, SUBSCRIBE, MESSAGE, ...
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  trunkline events\n  trunkline events --json | jq -c 'select(.method == \"OPTIONS\")'")]
+#[command(
+    after_help = "Examples:\n  trunkline events\n  trunkline events --json | jq -c 'select(.method == \"OPTIONS\")'"
+)]
 pub struct Events {
     /// How many to list at most, the newest [default: 50 in a table, else all]
     #[arg(long, value_name = "N")]

@@ -11,12 +11,14 @@ use crate::show::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
 use std::io::Write;
 use trunkline_kit::exit::Exit;
-use trunkline_store::{Query, json};
 use trunkline_store::row::Registration;
+use trunkline_store::{Query, json};
 
 /// List registrations
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  trunkline registrations\n  trunkline registrations --json | jq -c 'select(.code >= 400)'")]
+#[command(
+    after_help = "Examples:\n  trunkline registrations\n  trunkline registrations --json | jq -c 'select(.code >= 400)'"
+)]
 pub struct Registrations {
     /// How many to list at most, the newest [default: 50 in a table, else all]
     #[arg(long, value_name = "N")]

@@ -4,8 +4,8 @@ use crate::failure::Failure;
 use crate::output::{cannot_write, create};
 use crate::show::figure;
 use clap::builder::PossibleValuesParser;
-use serde_json::Value;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use trunkline_kit::exit::Exit;
@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn any_setting_can_be_set_and_mistakes_are_told_together() {
-        let set = |list: &[&str]| assign(&Settings::default(), &list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>());
+        let set =
+            |list: &[&str]| assign(&Settings::default(), &list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>());
         let settings = set(&["impairments.loss_max=0.25", "tunnel=vlan", "calls=7"]).unwrap();
         assert_eq!((settings.impairments.loss_max, settings.calls), (0.25, 7));
         let wrong = set(&["impairments.los=1", "calls"]).unwrap_err();

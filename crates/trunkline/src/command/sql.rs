@@ -9,9 +9,9 @@ use crate::show::table::{self, Column, Row, Table, text};
 use crate::show::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
 use std::io::{self, Write};
+use std::time::Duration;
 use trunkline_kit::exit::Exit;
 use trunkline_store::{SqlLimits, SqlValue};
-use std::time::Duration;
 
 /// Rows that a table shows; JSON and CSV have no limit.
 pub const TABLE_ROWS_MAX: usize = 1000;
@@ -44,7 +44,15 @@ impl Sql {
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let store = search::open(&self.data)?;
         let mut out = stdout();
-        let mut print = Print { terminal, json: self.json, csv: self.csv, out: &mut out, titles: Vec::new(), rows: Vec::new(), failed: None };
+        let mut print = Print {
+            terminal,
+            json: self.json,
+            csv: self.csv,
+            out: &mut out,
+            titles: Vec::new(),
+            rows: Vec::new(),
+            failed: None,
+        };
         let rows_max = if self.json || self.csv { usize::MAX } else { TABLE_ROWS_MAX };
         let limits = SqlLimits { rows_max, time_max: TIME_MAX, ..SqlLimits::default() };
         let asked = store.sql(&self.statement, &limits, &mut |names, values| print.row(names, values));
@@ -102,7 +110,8 @@ impl Print<'_> {
         if self.json || self.csv {
             return Ok(());
         }
-        let right = |i: usize| self.rows.iter().all(|row| !matches!(row.get(i), Some(SqlValue::Text(_) | SqlValue::Octets(_))));
+        let right =
+            |i: usize| self.rows.iter().all(|row| !matches!(row.get(i), Some(SqlValue::Text(_) | SqlValue::Octets(_))));
         let columns: Vec<Column> = (0..self.titles.len()).map(|i| Column { right: right(i), ..COLUMN }).collect();
         let mut table = Table::with_titles(columns, &self.titles);
         for row in &self.rows {

@@ -110,8 +110,12 @@ impl<'a> Pieces<'a> {
             _ => return None,
         };
         let range = payload(decoded)?;
-        (self.flows.contains(&(src, dst)) && !range.is_empty()).then(|| {
-            Piece { thread, order, packet: *packet, octets: octets.to_vec(), payload: range }
+        (self.flows.contains(&(src, dst)) && !range.is_empty()).then(|| Piece {
+            thread,
+            order,
+            packet: *packet,
+            octets: octets.to_vec(),
+            payload: range,
         })
     }
 
@@ -210,7 +214,8 @@ mod tests {
 
     #[test]
     fn messages_are_found_among_others_of_one_segment() {
-        let whole = b"\r\n\r\nOPTIONS sip:a SIP/2.0\r\nX: 1\r\n\r\nSIP/2.0 200 OK\r\nX: INVITE sip:b SIP/2.0\r\n\r\nBYE si";
+        let whole =
+            b"\r\n\r\nOPTIONS sip:a SIP/2.0\r\nX: 1\r\n\r\nSIP/2.0 200 OK\r\nX: INVITE sip:b SIP/2.0\r\n\r\nBYE si";
         let message = |method, status, octets| Message { method, status, octets, ..Message::default() };
         assert_eq!(find(whole, 0, &message(6, 0, 31)), Some(4..35));
         assert_eq!(find(whole, 0, &message(1, 200, 43)), Some(35..78));

@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn fits_its_terminal() {
-        let all = [samples::good(), samples::one_way(), samples::retransmissions(), samples::forked(), samples::hostile()];
+        let all =
+            [samples::good(), samples::one_way(), samples::retransmissions(), samples::forked(), samples::hostile()];
         for (width, verdicts) in [(80, Verdicts::Sentences), (80, Verdicts::Kinds), (140, Verdicts::Kinds)] {
             let terminal = terminal(width);
             let text = written(&calls(&all, verdicts, &terminal), &terminal);

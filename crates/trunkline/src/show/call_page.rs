@@ -36,7 +36,10 @@ fn headline(call: &Call, terminal: &Terminal) -> Vec<Line> {
     match &call.verdict {
         Some(verdict) => self::verdict(verdict, terminal, 0),
         None if call.capture.complete => {
-            vec![Line::new(terminal).with(Style::Good, &format!("{} Nothing wrong was found.", terminal.glyph("✓", "ok:")))]
+            vec![
+                Line::new(terminal)
+                    .with(Style::Good, &format!("{} Nothing wrong was found.", terminal.glyph("✓", "ok:"))),
+            ]
         }
         None => {
             let text = format!("{} Nothing wrong was found in what was captured.", terminal.glyph("✓", "ok:"));

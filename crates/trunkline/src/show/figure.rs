@@ -151,7 +151,10 @@ mod tests {
         assert_eq!(signed(-1_500), "-1,500");
         assert_eq!([percent(0, 9), percent(1, 10_000), percent(1, 40)], ["0 %", "<0.1 %", "2.5 %"]);
         assert_eq!([octets(999), octets(1_200), octets(3_400_000)], ["999 B", "1.2 kB", "3.4 MB"]);
-        assert_eq!([milliseconds(0.123), milliseconds(12.34), milliseconds(1234.5)], ["0.12 ms", "12.3 ms", "1,235 ms"]);
+        assert_eq!(
+            [milliseconds(0.123), milliseconds(12.34), milliseconds(1234.5)],
+            ["0.12 ms", "12.3 ms", "1,235 ms"]
+        );
         assert_eq!(milliseconds(f64::NAN), "n/a");
     }
 
@@ -160,7 +163,10 @@ mod tests {
         let s = SECOND;
         assert_eq!(duration(312_000_000), "312 ms");
         assert_eq!([duration(32 * s), duration(192 * s), duration(3723 * s)], ["32.0 s", "3:12 min", "1:02:03 h"]);
-        assert_eq!([exact(312_900_000), exact(3_120_000_000), exact(192 * s + 1)], ["312 ms", "3.120 s", "3:12.000 min"]);
+        assert_eq!(
+            [exact(312_900_000), exact(3_120_000_000), exact(192 * s + 1)],
+            ["312 ms", "3.120 s", "3:12.000 min"]
+        );
         assert_eq!([delta(312_900), delta(32_012_000_000), delta(1020 * s)], ["+0.000", "+32.012", "+17 min"]);
         assert_eq!([delta(12_600 * s), delta(i64::MIN), delta(-s)], ["+3.5 h", "-106751 d", "-1.000"]);
     }

@@ -27,7 +27,15 @@ pub fn ladder(call: &Call, terminal: &Terminal, lines_max: usize) -> Vec<Line> {
     let region = terminal.width.saturating_sub(gutter.width);
     let capacity = Geometry::capacity(region);
     let lanes = Lanes::of(call, capacity);
-    let mut page = Page { call, terminal, gutter, lanes, geometry: Geometry::place(0, region), media: Vec::new(), evidence_shown: false };
+    let mut page = Page {
+        call,
+        terminal,
+        gutter,
+        lanes,
+        geometry: Geometry::place(0, region),
+        media: Vec::new(),
+        evidence_shown: false,
+    };
     let mut lines = page.first_line();
     if page.lanes.lanes.len() > capacity {
         lines.extend(page.too_many_hosts(capacity));
@@ -159,7 +167,8 @@ impl Page<'_> {
 
     /// Names in two lines by turns: every second lane has its name one line lower.
     fn staggered(&self) -> Option<Vec<Line>> {
-        let names: Vec<String> = self.lanes.lanes.iter().map(|lane| format!("{} {}", lane.address, lane.ports)).collect();
+        let names: Vec<String> =
+            self.lanes.lanes.iter().map(|lane| format!("{} {}", lane.address, lane.ports)).collect();
         let line = |turn: usize| {
             let mut canvas = Canvas::empty(&self.geometry, self.terminal);
             let lanes = || names.iter().zip(&self.geometry.at).enumerate();
@@ -330,7 +339,8 @@ impl Page<'_> {
     /// On the right, or below the arrow's left end as far as that leaves the text some room.
     fn note_start(&self, row: &Row) -> usize {
         let lane = row.from.into_iter().chain(row.to).min().unwrap_or(0);
-        let below = || self.geometry.at.get(lane).map_or(2, |x| x + 2).min(self.geometry.width.saturating_sub(NOTE_ROOM_MIN));
+        let below =
+            || self.geometry.at.get(lane).map_or(2, |x| x + 2).min(self.geometry.width.saturating_sub(NOTE_ROOM_MIN));
         self.geometry.notes.map_or_else(below, |(at, _)| at)
     }
 
@@ -393,7 +403,11 @@ impl Page<'_> {
         let mut lines = Vec::new();
         let mut say = |text: String| lines.extend(self.wrapped(Style::Dim, &text));
         if events > lines_max {
-            say(format!("{} more: trunkline call {} --ladder", figure::count((events - lines_max) as u64), self.call.id));
+            say(format!(
+                "{} more: trunkline call {} --ladder",
+                figure::count((events - lines_max) as u64),
+                self.call.id
+            ));
         }
         if self.call.ladder.not_kept > 0 {
             let n = figure::of(self.call.ladder.not_kept.into(), "message was", "messages were");
@@ -512,7 +526,8 @@ mod tests {
     #[test]
     fn every_width_holds() {
         for width in 60..200 {
-            for call in [samples::good(), samples::forked(), samples::many_hosts(), samples::ipv6(), samples::hostile()] {
+            for call in [samples::good(), samples::forked(), samples::many_hosts(), samples::ipv6(), samples::hostile()]
+            {
                 let terminal = terminal(width);
                 let text = written(&ladder(&call, &terminal, ALL), &terminal);
                 let widest = text.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap_or(0);

@@ -73,7 +73,10 @@ impl Page<'_> {
         if files.len() > FILES_LISTED_MAX {
             let rest = files.len() - FILES_LISTED_MAX;
             let packets = files.iter().skip(FILES_LISTED_MAX).map(|f| f.packets).fold(0, u64::saturating_add);
-            self.say(Style::Dim, &format!("{}, {}", of(rest as u64, "more file", "more files"), of(packets, "packet", "packets")));
+            self.say(
+                Style::Dim,
+                &format!("{}, {}", of(rest as u64, "more file", "more files"), of(packets, "packet", "packets")),
+            );
         }
         if self.report.stopped {
             self.say(Style::Warn, "Stopped before the end: what follows is what was read until then.");
@@ -96,7 +99,11 @@ impl Page<'_> {
         }
         if selection.registrations.0 > 0 {
             let failed = selection.registrations.1;
-            facts.push(format!("{} ({} failed)", of(selection.registrations.0, "registration", "registrations"), count(failed)));
+            facts.push(format!(
+                "{} ({} failed)",
+                of(selection.registrations.0, "registration", "registrations"),
+                count(failed)
+            ));
         }
         if selection.events.0 > 0 {
             let all = of(selection.events.0, "other transaction", "other transactions");
@@ -138,7 +145,8 @@ impl Page<'_> {
             let calls = of(selection.calls, "call", "calls");
             return self.say(Style::Good, &format!("{mark} Nothing wrong was found in {calls}."));
         }
-        let title = format!("What went wrong: {} of {}", count(selection.bad_calls), of(selection.calls, "call", "calls"));
+        let title =
+            format!("What went wrong: {} of {}", count(selection.bad_calls), of(selection.calls, "call", "calls"));
         self.heading(&title, Style::Bad);
         if selection.bad.len() as u64 == selection.bad_calls {
             self.lines.extend(call_list::calls(by_start(&selection.bad), Verdicts::Sentences, self.terminal));
@@ -156,7 +164,10 @@ impl Page<'_> {
         let mut line = Line::new(self.terminal);
         line.push(Style::Bold, &format!("{:>7} {} {kind}", count(n), self.terminal.glyph("×", "x")));
         let word = if n == 1 { "" } else { "such as " };
-        line.push(Style::Dim, &format!("  {word}{} at {}", short(example.id), figure::clock(example.start_ns, &self.terminal.zone)));
+        line.push(
+            Style::Dim,
+            &format!("  {word}{} at {}", short(example.id), figure::clock(example.start_ns, &self.terminal.zone)),
+        );
         self.lines.push(line);
         if let Some(verdict) = &example.verdict {
             self.lines.extend(call_page::verdict(verdict, self.terminal, 8));
@@ -188,7 +199,10 @@ impl Page<'_> {
         self.lines.extend(call_list::calls(by_start(&selection.good), Verdicts::Kinds, self.terminal));
         let rest = good - selection.good.len() as u64;
         if rest > 0 {
-            self.say(Style::Dim, &format!("{} more: --all lists them here, `trunkline calls` searches them.", count(rest)));
+            self.say(
+                Style::Dim,
+                &format!("{} more: --all lists them here, `trunkline calls` searches them.", count(rest)),
+            );
         }
     }
 
@@ -305,9 +319,14 @@ fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
             (selection.registrations.0, "registrations"),
             (selection.events.0, "other transactions (OPTIONS, SUBSCRIBE, MESSAGE, ...)"),
         ];
-        let what: Vec<String> = what.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{} {name}", count(*n))).collect();
+        let what: Vec<String> =
+            what.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{} {name}", count(*n))).collect();
         let sip = of(summary.sip_messages, "SIP message was", "SIP messages were");
-        let what = if what.is_empty() { "no call or transaction could be made of them".to_owned() } else { what.join(" and ") };
+        let what = if what.is_empty() {
+            "no call or transaction could be made of them".to_owned()
+        } else {
+            what.join(" and ")
+        };
         reasons.push(format!("{sip} found, but no INVITE: {what}."));
     }
     if selection.orphans > 0 {
@@ -365,7 +384,12 @@ fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
     }
     for loss in &report.selection.losses {
         let at = figure::second(loss.at_ns, &terminal.zone);
-        lines.push(format!("{}: {} lost at the {} until {at}", name(&loss.source), of(loss.count, "packet", "packets"), loss.place));
+        lines.push(format!(
+            "{}: {} lost at the {} until {at}",
+            name(&loss.source),
+            of(loss.count, "packet", "packets"),
+            loss.place
+        ));
     }
     let odd = |name: &str| ODD.iter().any(|part| name.contains(part));
     for counter in report.summary.counters.iter().filter(|c| c.value > 0 && odd(c.name)) {
@@ -409,7 +433,6 @@ fn short(id: Id) -> String {
     text.truncate(ID_SHOWN);
     text
 }
-
 
 #[cfg(test)]
 mod tests {

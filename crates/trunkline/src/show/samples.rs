@@ -51,7 +51,18 @@ fn ladder(hosts: &[&str], steps: &[Step<'_>]) -> Ladder {
         ladder.texts.push_str(text);
         let (src, dst, cseq, flags) = (*src, *dst, *cseq, *flags);
         let at_ns = START + ms * MS;
-        let message = Message { at_ns, packet: i as u64 + 1, cseq, status, method, src, dst, flags, text: at, ..Message::default() };
+        let message = Message {
+            at_ns,
+            packet: i as u64 + 1,
+            cseq,
+            status,
+            method,
+            src,
+            dst,
+            flags,
+            text: at,
+            ..Message::default()
+        };
         ladder.messages.push(message);
     }
     ladder
@@ -153,7 +164,12 @@ pub fn one_way() -> Call {
     let text = "One-way audio: nothing came from the callee. Its SDP says 10.0.0.5:6000, a private address that the caller \
                 at 192.0.2.1 cannot reach; the caller sent 1,568 packets there.";
     call.verdict = Some(Verdict { kind: "one-way-audio".into(), text: text.into(), packets: vec![4, 8] });
-    call.capture = CaptureLedger { complete: false, lost_at_tap: 12, lost_before_tap: 31, note: "12 packets dropped by the interface".into() };
+    call.capture = CaptureLedger {
+        complete: false,
+        lost_at_tap: 12,
+        lost_before_tap: 31,
+        note: "12 packets dropped by the interface".into(),
+    };
     call
 }
 
@@ -170,7 +186,8 @@ pub fn retransmissions() -> Call {
     ];
     let ladder = ladder(&["192.0.2.1:5060", "192.0.2.2:5060"], &steps);
     let mut call = call("retransmissions", CallState::Rejected, 503, "Service Unavailable", ladder);
-    let text = "Rejected with 503 Service Unavailable: the far server is overloaded or down; the INVITE was sent 4 times.";
+    let text =
+        "Rejected with 503 Service Unavailable: the far server is overloaded or down; the INVITE was sent 4 times.";
     call.verdict = Some(Verdict { kind: "server-failure".into(), text: text.into(), packets: vec![5] });
     call
 }
@@ -230,7 +247,13 @@ pub fn hostile() -> Call {
         (40, 1, 0, "404 INVITE", 1, 0, "Not \u{202e}dnuoF\r\n 王小明"),
         (41, 1, 1, "OPTIONS", 2, 0, ""),
     ];
-    let mut call = call("hostile", CallState::Rejected, 404, "Not \u{202e}dnuoF", ladder(&["127.0.0.1:5060", "127.0.0.1:5080"], &steps));
+    let mut call = call(
+        "hostile",
+        CallState::Rejected,
+        404,
+        "Not \u{202e}dnuoF",
+        ladder(&["127.0.0.1:5060", "127.0.0.1:5080"], &steps),
+    );
     call.from = "\x1b[31mZoë".into();
     call.to = "王小明".into();
     call.user_agent = "evil\x1b[2J\r\nUA".into();
@@ -243,8 +266,9 @@ pub fn hostile() -> Call {
 pub fn many_hosts() -> Call {
     let hosts: Vec<String> = (1..=8).map(|i| format!("192.0.2.{i}:5060")).collect();
     let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
-    let steps: Vec<Step<'_>> =
-        (0..7).map(|i| (i64::from(i), i, i + 1, "INVITE", 1, SDP, " · PCMA PCMU G729 192.0.2.1:4000 sendrecv")).collect();
+    let steps: Vec<Step<'_>> = (0..7)
+        .map(|i| (i64::from(i), i, i + 1, "INVITE", 1, SDP, " · PCMA PCMU G729 192.0.2.1:4000 sendrecv"))
+        .collect();
     call("many", CallState::Attempted, 0, "", ladder(&hosts, &steps))
 }
 

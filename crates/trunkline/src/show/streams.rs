@@ -36,13 +36,25 @@ const FIGURES: [Figure; 21] = [
     Figure { name: "late (200 ms)", of: |s| none_if_zero(s.discarded), style: |_| Style::Warn },
     Figure { name: "jitter mean", of: |s| milliseconds(s.jitter_mean_ms), style: plain },
     Figure { name: "jitter max", of: |s| milliseconds(s.jitter_max_ms), style: plain },
-    Figure { name: "clock skew", of: |s| s.skew_ppm.map_or_else(String::new, |ppm| format!("{} ppm", signed(ppm.round() as i64))), style: plain },
+    Figure {
+        name: "clock skew",
+        of: |s| s.skew_ppm.map_or_else(String::new, |ppm| format!("{} ppm", signed(ppm.round() as i64))),
+        style: plain,
+    },
     Figure { name: "MOS G.107", of: g107, style: |s| super::call_page::mos_style(s.mos.g107) },
     Figure { name: "MOS VoIPmonitor", of: voipmonitor, style: plain },
     Figure { name: "RTCP reports lost", of: rtcp, style: plain },
-    Figure { name: "round trip", of: |s| s.rtcp.round_trip_ms.map_or_else(String::new, |ms| milliseconds(ms.into())), style: plain },
+    Figure {
+        name: "round trip",
+        of: |s| s.rtcp.round_trip_ms.map_or_else(String::new, |ms| milliseconds(ms.into())),
+        style: plain,
+    },
     Figure { name: "digits", of: |s| s.dtmf.clone(), style: plain },
-    Figure { name: "encrypted", of: |s| if s.encrypted { "SRTP offered".to_owned() } else { String::new() }, style: plain },
+    Figure {
+        name: "encrypted",
+        of: |s| if s.encrypted { "SRTP offered".to_owned() } else { String::new() },
+        style: plain,
+    },
 ];
 
 /// The streams in groups of as many as fit beside each other.

@@ -175,7 +175,8 @@ mod tests {
 
     fn table(width: usize) -> Vec<String> {
         let terminal = terminal(width);
-        let columns = vec![text("ID"), text("FROM").cuts(6, Keep::End), number("LOST").drops(2), number("MOS").drops(1)];
+        let columns =
+            vec![text("ID"), text("FROM").cuts(6, Keep::End), number("LOST").drops(2), number("MOS").drops(1)];
         let mut table = Table::new(columns);
         for cells in [["a1", "+442079460123", "12", "4.41"], ["b2", "1001", "1,234", "n/a"]] {
             let cells = cells.iter().map(|text| Line::new(&terminal).with(Style::Plain, text)).collect();
@@ -186,7 +187,10 @@ mod tests {
 
     #[test]
     fn lines_up_numbers_right_and_text_left() {
-        assert_eq!(table(80), ["ID  FROM            LOST   MOS", "a1  +442079460123     12  4.41", "b2  1001           1,234   n/a"]);
+        assert_eq!(
+            table(80),
+            ["ID  FROM            LOST   MOS", "a1  +442079460123     12  4.41", "b2  1001           1,234   n/a"]
+        );
     }
 
     #[test]
