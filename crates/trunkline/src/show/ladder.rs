@@ -135,6 +135,9 @@ impl Page<'_> {
         if let (Some(above), Some(below)) = (self.titles(&addresses, Style::Bold), self.titles(&ports, Style::Plain)) {
             return vec![above, below];
         }
+        if let Some(lines) = self.staggered() {
+            return lines;
+        }
         let letters: Vec<String> = (0..addresses.len()).map(letter).collect();
         let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
         let mut lines = self.legend();
@@ -160,6 +163,32 @@ impl Page<'_> {
             line.push(style, text);
         }
         Some(line)
+    }
+
+    /// Names in two lines by turns: every second lane has its name one line lower.
+    fn staggered(&self) -> Option<Vec<Line>> {
+        let names: Vec<String> =
+            self.lanes.lanes.iter().map(|lane| format!("{} {}", lane.address, lane.ports)).collect();
+        let line = |turn: usize| {
+            let mut canvas = Canvas::empty(&self.geometry, self.terminal);
+            let lanes = || names.iter().zip(&self.geometry.at).enumerate();
+            // Below the names of the upper line their lanes begin, as far as the names of the lower line leave room.
+            lanes().filter(|(i, _)| turn == 1 && i % 2 == 0).for_each(|(_, (_, x))| canvas.bar(*x, false));
+            let mut free = 0;
+            for (_, (name, x)) in lanes().filter(|(i, _)| i % 2 == turn) {
+                let start = x.saturating_sub(name.len() / 2).min(self.geometry.width.saturating_sub(name.len()));
+                if start < free || start + name.len() > self.geometry.width {
+                    return None;
+                }
+                canvas.text(start, name, Style::Bold);
+                free = start + name.len() + 2;
+            }
+            let mut line = Line::new(self.terminal);
+            line.pad(self.gutter.width);
+            line.append(&canvas.line());
+            Some(line)
+        };
+        Some(vec![line(0)?, line(1)?])
     }
 
     fn legend(&self) -> Vec<Line> {
@@ -326,7 +355,12 @@ impl Page<'_> {
             let lines = wrap(&text, room).into_iter().map(|line| (*style, line)).collect::<Vec<_>>();
             lines
         };
-        row.notes.iter().flat_map(lines).take(NOTE_LINES_MAX).collect()
+        let mut lines: Vec<(Style, String)> = row.notes.iter().flat_map(lines).take(NOTE_LINES_MAX + 1).collect();
+        if lines.len() > NOTE_LINES_MAX {
+            lines.truncate(NOTE_LINES_MAX - 1);
+            lines.push((Style::Dim, self.terminal.glyph("…", "...").to_owned()));
+        }
+        lines
     }
 
     fn note_line(&self, row: &Row, text: &str, style: Style) -> Line {
@@ -416,7 +450,7 @@ fn split_text<'a>(message: &Message, text: &'a str) -> (&'a str, String) {
     (first, remarks.join(", "))
 }
 
-/// Labels of an arrow, from long to short: `200 OK (1 INVITE)`, `200 (1 INVITE)`, `200 1 INVITE`, `200 (1)`, `200`.
+/// Labels of an arrow, from long to short: `200 OK (1 INVITE)`, `200 (1 INVITE)`, `200 1 INVITE`, `200 (1)`, `200 INVITE`, `200`.
 /// The number and the method behind a status are CSeq's.
 fn labels(message: &Message, first: &str) -> Vec<String> {
     let (status, cseq) = (message.status, message.cseq);
@@ -429,6 +463,7 @@ fn labels(message: &Message, first: &str) -> Vec<String> {
         format!("{status} ({cseq} {method})"),
         format!("{status} {cseq} {method}"),
         format!("{status} ({cseq})"),
+        format!("{status} {method}"),
         status.to_string(),
     ];
     if !first.is_empty() {

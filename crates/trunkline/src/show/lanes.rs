@@ -171,15 +171,25 @@ pub struct Canvas<'a> {
 impl<'a> Canvas<'a> {
     /// The lanes alone; those with media under way are drawn double.
     pub fn new(geometry: &'a Geometry, media: &[u32], terminal: &'a Terminal) -> Self {
-        let mut canvas = Canvas { cells: Vec::new(), geometry, terminal };
+        let mut canvas = Canvas::empty(geometry, terminal);
         for (lane, x) in geometry.at.iter().enumerate() {
-            if media.get(lane).is_some_and(|streams| *streams > 0) {
-                canvas.put(*x, terminal.glyph("║", ":"), Style::Media);
-            } else {
-                canvas.put(*x, terminal.glyph("│", "|"), Style::Dim);
-            }
+            canvas.bar(*x, media.get(lane).is_some_and(|streams| *streams > 0));
         }
         canvas
+    }
+
+    /// Nothing yet.
+    pub fn empty(geometry: &'a Geometry, terminal: &'a Terminal) -> Self {
+        Canvas { cells: Vec::new(), geometry, terminal }
+    }
+
+    /// The piece of a lane.
+    pub fn bar(&mut self, x: usize, media: bool) {
+        if media {
+            self.put(x, self.terminal.glyph("║", ":"), Style::Media);
+        } else {
+            self.put(x, self.terminal.glyph("│", "|"), Style::Dim);
+        }
     }
 
     /// An arrow with its label; a message to its own lane is a text beside it.

@@ -194,7 +194,8 @@ impl Page<'_> {
             return;
         }
         let title = if selection.bad_calls > 0 { "The other" } else { "The" };
-        self.heading(&format!("{title} {}", of(good, "call", "calls")), Style::Bold);
+        let what = if good == 1 { "call".to_owned() } else { of(good, "call", "calls") };
+        self.heading(&format!("{title} {what}"), Style::Bold);
         self.lines.extend(call_list::calls(by_start(&selection.good), Verdicts::Kinds, self.terminal));
         let rest = good - selection.good.len() as u64;
         if rest > 0 {

@@ -38,7 +38,7 @@ const FIGURES: [Figure; 21] = [
     Figure { name: "jitter max", of: |s| milliseconds(s.jitter_max_ms), style: plain },
     Figure {
         name: "clock skew",
-        of: |s| s.skew_ppm.map_or_else(String::new, |ppm| format!("{ppm:.0} ppm")),
+        of: |s| s.skew_ppm.map_or_else(String::new, |ppm| format!("{} ppm", signed(ppm.round() as i64))),
         style: plain,
     },
     Figure { name: "MOS G.107", of: g107, style: |s| super::call_page::mos_style(s.mos.g107) },
