@@ -17,6 +17,10 @@ use trunkline_wire::rtp;
 const PAYLOAD_HELD: usize = 8;
 /// A candidate this fresh is not pushed out by another flow.
 const FRESH_NS: i64 = SECOND_NS / 5;
+/// Sequence numbers of neighbours are at most this far apart.
+const STEP_MAX: u16 = 3;
+/// Packets of one flow kept under observation; a flow that is not believed by then is observed anew.
+const HELD_MAX: usize = 64;
 /// Neighbours of a stream are at most this far apart.
 const NEIGHBOUR_NS: i64 = 2 * SECOND_NS;
 
@@ -59,10 +63,14 @@ impl Held {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Candidate {
     hash: u64,
+    /// All its packets so far; a stream has lost packets and copies before it is believed, too.
     held: Vec<Held>,
+    /// The packet that the next one is laid against, and how many in a row went on from each other.
+    last: (u16, u32, i64),
+    run: usize,
 }
 
 /// Flows under observation.
@@ -87,7 +95,7 @@ impl Candidates {
         let slot = &mut self.slots[flow_slot(packet.datagram)];
         let held = Held::new(packet, media);
         let Some(candidate) = slot else {
-            *slot = Some(Box::new(Candidate { hash, held: vec![held] }));
+            *slot = Some(Box::new(Candidate::new(hash, held)));
             return (None, false);
         };
         if candidate.hash != hash {
@@ -96,53 +104,45 @@ impl Candidates {
         if !candidate.take(held) {
             return (None, false);
         }
-        if candidate.held.len() < CANDIDATE_PACKETS {
-            return (None, false);
-        }
         (slot.take().map(|c| c.held), false)
     }
 }
 
 impl Candidate {
+    fn new(hash: u64, held: Held) -> Self {
+        let last = (held.header.sequence, held.header.timestamp, held.at_ns);
+        Candidate { hash, held: vec![held], last, run: 1 }
+    }
+
     /// Another flow wants this place.
     fn replace(&mut self, hash: u64, held: Held) -> bool {
-        let fresh = self.held.last().is_some_and(|l| held.at_ns.saturating_sub(l.at_ns) < FRESH_NS);
-        if fresh && self.held.len() > 1 {
+        let fresh = held.at_ns.saturating_sub(self.last.2) < FRESH_NS;
+        if fresh && self.run > 1 {
             return false;
         }
-        let forgotten = self.held.len() > 1;
-        self.hash = hash;
-        self.held.clear();
-        self.held.push(held);
+        let forgotten = self.run > 1;
+        *self = Candidate::new(hash, held);
         forgotten
     }
 
-    /// Whether the packet went on where the flow stood, or began it anew.
+    /// Keeps the packet; whether the flow is believed now.
     fn take(&mut self, held: Held) -> bool {
-        let Some(last) = self.held.last() else {
-            self.held.push(held);
-            return true;
-        };
-        let step = held.header.sequence.wrapping_sub(last.header.sequence);
-        let ticks = held.header.timestamp.wrapping_sub(last.header.timestamp);
-        let near = held.at_ns.saturating_sub(last.at_ns) < NEIGHBOUR_NS;
-        if step == 0 && ticks == 0 && near {
-            // A copy, as mirror ports make them: it proves nothing, but belongs to the stream.
-            let copies = self.held.iter().filter(|h| h.header.sequence == held.header.sequence).count();
-            if copies < 2 {
-                self.held.push(held);
-            }
-            return false;
-        }
-        if !(1..=3).contains(&step) || ticks > u32::MAX / 2 || !near {
+        let (sequence, timestamp, at_ns) = self.last;
+        let step = held.header.sequence.wrapping_sub(sequence);
+        let ticks = held.header.timestamp.wrapping_sub(timestamp);
+        if held.at_ns.saturating_sub(at_ns) >= NEIGHBOUR_NS || self.held.len() >= HELD_MAX {
+            // What came before this silence, or so many packets without order, is not this stream's beginning.
             self.held.clear();
+            self.run = 0;
         }
+        match step {
+            // A copy, as mirror ports make them, proves nothing but belongs to the stream.
+            0 if ticks == 0 && self.run > 0 => {}
+            1..=STEP_MAX if ticks <= u32::MAX / 2 && self.run > 0 => self.run += 1,
+            _ => self.run = 1,
+        }
+        self.last = (held.header.sequence, held.header.timestamp, held.at_ns);
         self.held.push(held);
-        self.distinct() >= CANDIDATE_PACKETS
-    }
-
-    fn distinct(&self) -> usize {
-        let steps = self.held.windows(2).filter(|w| w[0].header.sequence != w[1].header.sequence).count();
-        steps + usize::from(!self.held.is_empty())
+        self.run >= CANDIDATE_PACKETS
     }
 }
