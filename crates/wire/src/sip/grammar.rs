@@ -188,49 +188,52 @@ pub(crate) fn quoted_end(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The index of the first of `stops` outside quoted strings and, if `angles`, outside `<...>`.
-///
-/// A quoted string that is not closed is taken as plain text, so that one missing quote does not hide the rest.
-pub(crate) fn find_outside(text: &[u8], stops: &[u8], angles: bool) -> Option<usize> {
-    let (mut i, mut quotes, mut angles) = (0, true, angles);
+/// Which brackets are given up: one that is not closed is taken as plain text, so that it does not hide the rest, and so
+/// are those that follow, so that no message can make the search quadratic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GivenUp {
+    quotes: bool,
+    angles: bool,
+}
+
+impl GivenUp {
+    /// Takes `<...>` as plain text from the beginning.
+    pub(crate) const ANGLES: GivenUp = GivenUp { quotes: false, angles: true };
+}
+
+/// The index of the first `stop` outside quoted strings and outside `<...>`.
+pub(crate) fn find_outside(text: &[u8], stop: u8, given_up: &mut GivenUp) -> Option<usize> {
+    let mut i = 0;
     while let Some(&o) = text.get(i) {
-        if stops.contains(&o) {
-            return Some(i);
-        }
-        let end = match o {
-            b'"' if quotes => quoted_end(text, i).inspect_none(|| quotes = false),
-            b'<' if angles => memchr::memchr(b'>', &text[i..]).map(|n| i + n + 1).inspect_none(|| angles = false),
-            _ => None,
+        i = match o {
+            _ if o == stop => return Some(i),
+            b'"' if !given_up.quotes => {
+                let end = quoted_end(text, i);
+                given_up.quotes = end.is_none();
+                end.unwrap_or(i + 1)
+            }
+            b'<' if !given_up.angles => {
+                let end = memchr::memchr(b'>', &text[i..]).map(|n| i + n + 1);
+                given_up.angles = end.is_none();
+                end.unwrap_or(i + 1)
+            }
+            _ => i + 1,
         };
-        i = end.unwrap_or(i + 1);
     }
     None
-}
-
-/// Remembers that an end was not found, so that it is not looked for again.
-trait InspectNone {
-    fn inspect_none(self, f: impl FnOnce()) -> Self;
-}
-
-impl InspectNone for Option<usize> {
-    fn inspect_none(self, f: impl FnOnce()) -> Self {
-        if self.is_none() {
-            f();
-        }
-        self
-    }
 }
 
 /// The values of a comma-separated header field, trimmed; commas in quotes and in `<...>` do not separate.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
     rest: Option<&'a [u8]>,
+    given_up: GivenUp,
 }
 
 impl<'a> Values<'a> {
     /// Of one header field's value.
     pub fn new(value: &'a [u8]) -> Self {
-        Values { rest: Some(value) }
+        Values { rest: Some(value), given_up: GivenUp::default() }
     }
 }
 
@@ -239,7 +242,7 @@ impl<'a> Iterator for Values<'a> {
 
     fn next(&mut self) -> Option<&'a [u8]> {
         let text = self.rest?;
-        let (value, rest) = match find_outside(text, b",", true) {
+        let (value, rest) = match find_outside(text, b',', &mut self.given_up) {
             Some(n) => (&text[..n], Some(after(text, n + 1))),
             None => (text, None),
         };
@@ -275,12 +278,13 @@ impl<'a> Param<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Params<'a> {
     rest: &'a [u8],
+    quotes_given_up: bool,
 }
 
 impl<'a> Params<'a> {
     /// Of the text that follows a value; whether it begins with a semicolon does not matter.
     pub fn new(text: &'a [u8]) -> Self {
-        Params { rest: text }
+        Params { rest: text, quotes_given_up: false }
     }
 
     /// The text as it came.
@@ -299,10 +303,7 @@ impl<'a> Iterator for Params<'a> {
 
     fn next(&mut self) -> Option<Param<'a>> {
         while !self.rest.is_empty() {
-            let text = self.rest;
-            let end = param_end(text);
-            self.rest = after(text, end + 1);
-            let one = trim(&text[..end]);
+            let one = self.piece();
             if !one.is_empty() {
                 return Some(param(one));
             }
@@ -311,13 +312,37 @@ impl<'a> Iterator for Params<'a> {
     }
 }
 
-/// Where a parameter ends. Parameters with quotes are rare, so quotes are looked for only if there is one.
-#[inline]
-fn param_end(text: &[u8]) -> usize {
-    match memchr::memchr2(b';', b'"', text) {
-        Some(n) if text[n] == b';' => n,
-        Some(_) => find_outside(text, b";", false).unwrap_or(text.len()),
-        None => text.len(),
+impl<'a> Params<'a> {
+    /// What stands before the next semicolon; it may be empty.
+    fn piece(&mut self) -> &'a [u8] {
+        let text = self.rest;
+        // Parameters with quotes are rare, so quotes are looked for only if there is one.
+        let end = match memchr::memchr2(b';', b'"', text) {
+            Some(n) if text[n] == b';' => n,
+            Some(_) => {
+                let mut given_up = GivenUp { quotes: self.quotes_given_up, angles: true };
+                let end = find_outside(text, b';', &mut given_up);
+                self.quotes_given_up = given_up.quotes;
+                end.unwrap_or(text.len())
+            }
+            None => text.len(),
+        };
+        self.rest = after(text, end + 1);
+        trim(&text[..end])
+    }
+
+    /// Whether there is a semicolon with nothing behind it.
+    pub(crate) fn has_empty(mut self) -> bool {
+        if trim_end(self.rest).ends_with(b";") {
+            return true;
+        }
+        self.piece();
+        while !self.rest.is_empty() {
+            if self.piece().is_empty() {
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -404,6 +429,13 @@ mod tests {
         assert_eq!((list[0].name, list[0].value), (&b"tag"[..], Some(&b"a"[..])));
         assert_eq!((list[1].name, list[1].value), (&b"lr"[..], None));
         assert_eq!(list[2].text(), b"1;2");
+    }
+
+    #[test]
+    fn empty_parameters_are_seen() {
+        for (text, empty) in [(";a;b", false), ("", false), (";;", true), (";a;", true), (";a;;b", true), (";", true)] {
+            assert_eq!(Params::new(text.as_bytes()).has_empty(), empty, "{text}");
+        }
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! Addresses of header fields: From, To, Contact, Refer-To, Route and the like (RFC 3261 section 20.10).
 
-use super::grammar::{
-    Number, Param, Params, after, is_space, is_token_octet, number, quoted_end, trim, trim_start, unquote,
-};
+use super::grammar::{Number, Param, Params, after, is_space, is_token_octet, number, quoted_end, trim, unquote};
 use super::uri::{Uri, is_list};
 use super::{Oddities, Oddity};
 
@@ -80,7 +78,7 @@ impl<'a> NameAddr<'a> {
                 odd.insert_if(address.uri.iter().any(|&o| is_space(o)), Oddity::DisplayNameInvalid);
             }
         }
-        odd.insert_if(has_empty_params(address.params.octets()), Oddity::ExtraSeparators);
+        odd.insert_if(address.params.has_empty(), Oddity::ExtraSeparators);
         address.uri().check(odd);
     }
 }
@@ -107,20 +105,6 @@ fn check_display(display: &[u8], odd: &mut Oddities) {
         let plain = |&o: &u8| is_token_octet(o) || is_space(o) || o >= 0x80;
         odd.insert_if(!display.iter().all(plain), Oddity::DisplayNameInvalid);
     }
-}
-
-/// Whether there is a `;` with nothing behind it.
-pub(super) fn has_empty_params(text: &[u8]) -> bool {
-    let mut rest = trim_start(text);
-    while let [b';', more @ ..] = rest {
-        rest = trim_start(more);
-        if matches!(rest.first(), None | Some(b';' | b',')) {
-            return true;
-        }
-        let end = super::grammar::find_outside(rest, b";", false).unwrap_or(rest.len());
-        rest = after(rest, end);
-    }
-    false
 }
 
 /// One value of Contact (RFC 3261 section 20.10).

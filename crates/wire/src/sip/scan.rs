@@ -1,6 +1,6 @@
 //! The scanner: finds the start line, the header fields and the body, and types nothing.
 
-use super::grammar::{Number, number, trim_end};
+use super::grammar::{Number, number};
 use super::header::{HEADERS, Header, HeaderName, recognise};
 use super::{Message, Oddities, Oddity, start_line};
 
@@ -140,12 +140,7 @@ fn find_colon(octets: &[u8], at: usize, end: usize) -> Option<usize> {
 #[inline]
 fn note_header(message: &mut Message<'_>, at: usize, colon: usize, end: usize) {
     let octets = message.octets;
-    // `V  : x` is allowed (RFC 3261 section 7.3.1).
-    let mut name_end = colon;
-    while name_end > at && matches!(octets[name_end - 1], b' ' | b'\t') {
-        name_end -= 1;
-    }
-    let Some(header) = recognise(octets, at, name_end - at) else { return };
+    let Some(header) = recognise(octets, at, name_len(octets, at, colon)) else { return };
     if message.seen & header.bit() != 0 {
         message.repeated |= header.bit();
         return;
@@ -155,6 +150,16 @@ fn note_header(message: &mut Message<'_>, at: usize, colon: usize, end: usize) {
     if let (Ok(start), Ok(len)) = (u16::try_from(start), u16::try_from(len)) {
         message.first[header.index()] = (start, len);
     }
+}
+
+/// The length of a name without the white space before its colon: `V  : x` is allowed (RFC 3261 section 7.3.1).
+#[inline]
+fn name_len(octets: &[u8], at: usize, colon: usize) -> usize {
+    let mut end = colon;
+    while end > at && matches!(octets[end - 1], b' ' | b'\t') {
+        end -= 1;
+    }
+    end - at
 }
 
 /// Start and length of the text between two places without the white space around it.
@@ -210,7 +215,7 @@ impl<'a> Iterator for Headers<'a> {
             let line = header_line(self.octets, at);
             self.at = line.next;
             if let Some(colon) = find_colon(self.octets, at, line.end) {
-                let text = trim_end(&self.octets[at..colon]);
+                let text = &self.octets[at..at + name_len(self.octets, at, colon)];
                 let known = recognise(self.octets, at, text.len());
                 let (start, len) = trimmed(self.octets, colon + 1, line.end);
                 return Some((HeaderName { known, text }, &self.octets[start..start + len]));

@@ -1,6 +1,6 @@
 //! Via (RFC 3261 section 20.42, RFC 3581, RFC 5118).
 
-use super::grammar::{Params, after, is_token, port, trim};
+use super::grammar::{GivenUp, Params, after, find_outside, is_space, is_token, port, trim};
 use super::uri::HostPort;
 use super::{Oddities, Oddity};
 use crate::Address;
@@ -37,13 +37,14 @@ impl<'a> Via<'a> {
         let n = memchr::memchr(b'/', rest).unwrap_or(rest.len());
         via.version = trim(&rest[..n]);
         let rest = trim(after(rest, n + 1));
-        let n = rest.iter().position(|&o| super::grammar::is_space(o)).unwrap_or(rest.len());
+        let n = rest.iter().position(|&o| is_space(o)).unwrap_or(rest.len());
         via.transport = &rest[..n];
         let rest = &rest[n..];
         let n = memchr::memchr2(b';', b',', rest).unwrap_or(rest.len());
         via.sent_by = HostPort::parse(&rest[..n]);
         let params = &rest[n..];
-        let end = super::grammar::find_outside(params, b",", false).unwrap_or(params.len());
+        let mut given_up = GivenUp::ANGLES;
+        let end = find_outside(params, b',', &mut given_up).unwrap_or(params.len());
         via.params = Params::new(&params[..end]);
         via
     }
@@ -72,7 +73,7 @@ impl<'a> Via<'a> {
         odd.insert_if(!via.sent_by.host.is_empty() && !via.sent_by.is_well_formed(), Oddity::ViaInvalid);
         odd.insert_if(!TRANSPORTS.iter().any(|t| via.transport.eq_ignore_ascii_case(t)), Oddity::ViaTransportUnknown);
         odd.insert_if(via.sent_by.host == b"255.255.255.255", Oddity::ViaBroadcast);
-        odd.insert_if(super::name_addr::has_empty_params(via.params.octets()), Oddity::ExtraSeparators);
+        odd.insert_if(via.params.has_empty(), Oddity::ExtraSeparators);
         let received = via.params.get("received").map(|p| p.text()).unwrap_or_default();
         odd.insert_if(
             memchr::memchr(b':', received).is_some() && !received.starts_with(b"["),

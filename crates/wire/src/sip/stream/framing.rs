@@ -5,6 +5,10 @@ use crate::sip::grammar::{after, is_token_octet};
 use crate::sip::scan::end_of_headers;
 use crate::sip::{Header, METHOD_OCTETS_MAX, Message, Oddity, looks_like_sip, scan};
 
+/// Octets of a message that waits for the rest of its session description in which the next start line is looked for at
+/// each push; a longer one waits until all has come.
+const WATCHED_OCTETS_MAX: usize = 16 * 1024;
+
 /// What the octets at hand begin with.
 #[expect(clippy::large_enum_variant, reason = "made and taken apart at once; a box would be an allocation per message")]
 pub(super) enum Step<'a> {
@@ -12,18 +16,29 @@ pub(super) enum Step<'a> {
     Message(Message<'a>, usize, u64),
     /// Octets that belong to no message.
     Junk(usize),
-    /// The beginning of a message: how many octets it needs (0: not known), and how many were looked at.
-    More { need: usize, searched: usize },
+    /// The beginning of a message.
+    More(More),
 }
 
-/// Reads what the octets begin with; they are not empty. `searched`: see [`Step::More`].
+/// What is known of a message that waits for more.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct More {
+    /// How many octets it needs; 0 if not known.
+    pub need: usize,
+    /// In how many octets the end of the header fields was looked for.
+    pub searched: usize,
+    /// Whether to look at each push although it does not bring all: Content-Length may be wrong.
+    pub watch: bool,
+}
+
+/// Reads what the octets begin with; they are not empty. `searched`: see [`More::searched`].
 pub(super) fn step(octets: &[u8], searched: usize) -> Step<'_> {
     if !begins_message(octets) {
-        return if may_begin(octets) { Step::More { need: 0, searched: 0 } } else { Step::Junk(junk(octets)) };
+        return if may_begin(octets) { Step::More(More::default()) } else { Step::Junk(junk(octets)) };
     }
     if end_of_headers(octets, searched).is_none() {
         if octets.len() <= MESSAGE_OCTETS_MAX {
-            return Step::More { need: 0, searched: octets.len() };
+            return Step::More(More { searched: octets.len(), ..More::default() });
         }
         return cut(octets, octets.len(), 1);
     }
@@ -39,14 +54,15 @@ fn with_headers<'a>(message: Message<'a>, octets: &'a [u8]) -> Step<'a> {
         // What comes with the header fields is the body, up to the next start line; a body that is announced is waited
         // for, but only for one push.
         return match message.header(Header::ContentType) {
-            Some(_) if available == 0 => Step::More { need: 0, searched: 0 },
+            Some(_) if available == 0 => Step::More(More::default()),
             Some(_) => whole(message, octets, next_start(octets, message.body_start).unwrap_or(octets.len())),
             None => whole(message, octets, message.body_start),
         };
     };
     let end = message.body_start.saturating_add(length as usize);
     // A start line inside a session description: Content-Length is too large.
-    if is_sdp(&message) {
+    let watch = is_sdp(&message);
+    if watch {
         let (within, _) = octets.split_at(end.min(octets.len()));
         if let Some(next) = next_start(within, message.body_start) {
             let mut message = framed(message, octets, next);
@@ -57,7 +73,10 @@ fn with_headers<'a>(message: Message<'a>, octets: &'a [u8]) -> Step<'a> {
     if end > MESSAGE_OCTETS_MAX && end > octets.len() {
         return cut(octets, octets.len(), (end - octets.len()) as u64);
     }
-    if end > octets.len() { Step::More { need: end, searched: 0 } } else { whole(message, octets, end) }
+    if end > octets.len() {
+        return Step::More(More { need: end, searched: 0, watch: watch && octets.len() <= WATCHED_OCTETS_MAX });
+    }
+    whole(message, octets, end)
 }
 
 fn is_sdp(message: &Message<'_>) -> bool {

@@ -10,7 +10,7 @@ use super::Message;
 use super::start_line::line_breaks;
 use crate::websocket;
 use frames::Frames;
-use framing::Step;
+use framing::{More, Step};
 
 /// Octets of one message that are kept while the rest of it is waited for. A longer one is given as cut, counted in
 /// [`Counts::overlong`], and its rest passed over.
@@ -115,10 +115,8 @@ pub struct Splitter<T> {
     /// Octets that wait for more, and the push that brought the first of them.
     held: Vec<u8>,
     begun: Option<Stamp<T>>,
-    /// Octets of `held` that end the message; 0 if not known.
-    need: usize,
-    /// Octets of `held` in which the end of the header fields was already looked for.
-    searched: usize,
+    /// What the message in `held` waits for.
+    more: More,
     /// Octets still to be passed over: the rest of an overlong or damaged message.
     skip: u64,
     frames: Frames<T>,
@@ -136,8 +134,7 @@ impl<T: Copy> Splitter<T> {
             last: None,
             held: Vec::new(),
             begun: None,
-            need: 0,
-            searched: 0,
+            more: More::default(),
             skip: 0,
             frames: Frames::new(),
             counts: Counts::default(),
@@ -182,7 +179,7 @@ impl<T: Copy> Splitter<T> {
         let mut held = std::mem::take(&mut self.held);
         let fresh = held.len();
         held.extend_from_slice(octets);
-        if held.len() < self.need {
+        if held.len() < self.more.need && !self.more.watch {
             self.held = held;
             return;
         }
@@ -231,7 +228,7 @@ impl<T: Copy> Splitter<T> {
             self.skip = if known { self.skip.saturating_sub(octets) } else { 0 };
             return;
         }
-        let missing = self.need.saturating_sub(self.held.len()) as u64;
+        let missing = self.more.need.saturating_sub(self.held.len()) as u64;
         self.give_held(sink);
         self.drop_held();
         // A gap within a body whose length is known leaves the framing whole.
@@ -264,8 +261,7 @@ impl<T: Copy> Splitter<T> {
     /// Gives memory back when nothing is held.
     fn rest(&mut self) {
         if self.held.is_empty() {
-            self.need = 0;
-            self.searched = 0;
+            self.more = More::default();
             if self.held.capacity() > IDLE_CAPACITY_MAX {
                 self.held = Vec::new();
             }
@@ -298,9 +294,8 @@ impl<T: Copy> Splitter<T> {
             if at == octets.len() {
                 return at;
             }
-            let step = framing::step(&octets[at..], self.searched);
-            self.searched = 0;
-            match step {
+            let searched = std::mem::take(&mut self.more).searched;
+            match framing::step(&octets[at..], searched) {
                 Step::Message(message, taken, skip) => {
                     self.counts.messages += 1;
                     self.counts.cut += u64::from(skip > 0);
@@ -313,9 +308,8 @@ impl<T: Copy> Splitter<T> {
                     self.counts.junk_octets += taken as u64;
                     at += taken;
                 }
-                Step::More { need, searched } => {
-                    self.need = need;
-                    self.searched = searched;
+                Step::More(more) => {
+                    self.more = more;
                     return at;
                 }
             }

@@ -102,6 +102,13 @@ fn content_length_that_swallows_the_next_message() {
 }
 
 #[test]
+fn content_length_that_would_delay_the_next_message() {
+    let a = b"INVITE sip:a@b SIP/2.0\r\nContent-Type: application/sdp\r\nl: 9999\r\n\r\nv=0\r\n".to_vec();
+    let got = push_all(&mut Splitter::new(true), &[&a, &message(2, ""), &message(3, "")]);
+    assert_eq!(got, [(a, 1, true, false), (message(2, ""), 1, false, false), (message(3, ""), 2, false, false)]);
+}
+
+#[test]
 fn no_content_length() {
     let a = b"INVITE sip:a@b SIP/2.0\r\nContent-Type: application/sdp\r\n\r\nv=0\r\ns=-\r\n".to_vec();
     let b = b"BYE sip:a@b SIP/2.0\r\nCall-ID: 2\r\n\r\n".to_vec();
