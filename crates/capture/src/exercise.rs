@@ -4,7 +4,7 @@ use crate::{Batch, FileSource, Packet};
 
 /// Reads octets as a file of any format and compression, in large and in small batches, and merged with itself.
 pub fn source(octets: &[u8]) {
-    let (large, error) = read(vec![octets.to_vec()], 1 << 20);
+    let (large, error) = read(vec![octets.to_vec()], 16 << 10);
     let (small, small_error) = read(vec![octets.to_vec()], 1);
     assert_eq!(large, small);
     assert_eq!(error, small_error);

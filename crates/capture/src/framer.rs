@@ -31,7 +31,8 @@ pub(crate) enum Detected {
 impl Framer {
     /// Looks at a file's beginning. `ended`: there is no more of it. `slow`: waiting for more may take long.
     pub(crate) fn detect(head: &[u8], ended: bool, slow: bool, compression: Option<&'static str>) -> Detected {
-        let whole = ended && head.len() <= DETECT_OCTETS;
+        // At exactly the limit a reader of small batches does not yet know that the file has ended.
+        let whole = ended && head.len() < DETECT_OCTETS;
         let head = &head[..head.len().min(DETECT_OCTETS)];
         let enough = if slow && !pcap::variant::wants_records(head) { pcap::HEADER_OCTETS + 4 } else { DETECT_OCTETS };
         if head.len() < enough && !ended {
