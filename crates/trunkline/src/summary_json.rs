@@ -21,7 +21,7 @@ pub fn write(out: &mut String, summary: &Summary, selection: &Selection, stopped
     }
     counters.end();
     o.int("orphan_streams_total", Some(selection.orphans));
-    o.list("orphan_streams", &selection.orphan_list, |out, stream| json::stream(out, stream));
+    o.list("orphan_streams", &selection.orphan_list, json::stream);
     o.end();
     outer.end();
 }

@@ -1,9 +1,12 @@
 //! The ladder of a call in the terminal: hosts as columns, messages as arrows, media between them.
 
+mod names;
+
 use super::figure;
 use super::lanes::{Canvas, Geometry, Lanes, Stroke};
 use super::text::{Line, Style, wrap};
 use crate::terminal::Terminal;
+use names::letter;
 use trunkline_calls::signalling::REMARK_SEPARATOR;
 use trunkline_store::row::{Call, Message, Stream};
 use unicode_width::UnicodeWidthStr;
@@ -128,77 +131,6 @@ impl Page<'_> {
         vec![Line::new(self.terminal).with(Style::Dim, &text)]
     }
 
-    /// The names of the lanes: addresses above ports; letters and a legend where they do not fit.
-    fn hosts(&self) -> Vec<Line> {
-        let addresses: Vec<&str> = self.lanes.lanes.iter().map(|lane| lane.address.as_str()).collect();
-        let ports: Vec<&str> = self.lanes.lanes.iter().map(|lane| lane.ports.as_str()).collect();
-        if let (Some(above), Some(below)) = (self.titles(&addresses, Style::Bold), self.titles(&ports, Style::Plain)) {
-            return vec![above, below];
-        }
-        if let Some(lines) = self.staggered() {
-            return lines;
-        }
-        let letters: Vec<String> = (0..addresses.len()).map(letter).collect();
-        let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
-        let mut lines = self.legend();
-        lines.extend(self.titles(&letters, Style::Bold));
-        lines
-    }
-
-    /// Texts centred on their lanes; none if they would touch each other.
-    fn titles(&self, texts: &[&str], style: Style) -> Option<Line> {
-        let mut line = Line::new(self.terminal);
-        line.pad(self.gutter.width);
-        let right = self.terminal.width;
-        // A name that reaches further than this towards the next lane could be taken for its name.
-        let reach = self.geometry.at.windows(2).map(|pair| (pair[1] - pair[0]) * 2 / 3).min().unwrap_or(right);
-        for (i, (text, x)) in texts.iter().zip(&self.geometry.at).enumerate() {
-            let centred = (self.gutter.width + x).saturating_sub(text.len() / 2).max(self.gutter.width);
-            let start = centred.min(right.saturating_sub(text.len()));
-            let astray = start + text.len() > self.gutter.width + x + reach || start + text.len() > right;
-            if astray || (i > 0 && !texts[..i].join("").is_empty() && start < line.width() + 2) {
-                return None;
-            }
-            line.pad(start);
-            line.push(style, text);
-        }
-        Some(line)
-    }
-
-    /// Names in two lines by turns: every second lane has its name one line lower.
-    fn staggered(&self) -> Option<Vec<Line>> {
-        let names: Vec<String> =
-            self.lanes.lanes.iter().map(|lane| format!("{} {}", lane.address, lane.ports)).collect();
-        let line = |turn: usize| {
-            let mut canvas = Canvas::empty(&self.geometry, self.terminal);
-            let lanes = || names.iter().zip(&self.geometry.at).enumerate();
-            // Below the names of the upper line their lanes begin, as far as the names of the lower line leave room.
-            lanes().filter(|(i, _)| turn == 1 && i % 2 == 0).for_each(|(_, (_, x))| canvas.bar(*x, false));
-            let mut free = 0;
-            for (_, (name, x)) in lanes().filter(|(i, _)| i % 2 == turn) {
-                let start = x.saturating_sub(name.len() / 2).min(self.geometry.width.saturating_sub(name.len()));
-                if start < free || start + name.len() > self.geometry.width {
-                    return None;
-                }
-                canvas.text(start, name, Style::Bold);
-                free = start + name.len() + 2;
-            }
-            let mut line = Line::new(self.terminal);
-            line.pad(self.gutter.width);
-            line.append(&canvas.line());
-            Some(line)
-        };
-        Some(vec![line(0)?, line(1)?])
-    }
-
-    fn legend(&self) -> Vec<Line> {
-        let of = |(i, lane): (usize, &super::lanes::Lane)| {
-            let line = Line::new(self.terminal).with(Style::Bold, &format!("{}  ", letter(i)));
-            line.with(Style::Plain, &format!("{} {}", lane.address, lane.ports))
-        };
-        self.lanes.lanes.iter().enumerate().map(of).collect()
-    }
-
     fn too_many_hosts(&self, capacity: usize) -> Vec<Line> {
         let lanes = self.lanes.lanes.len();
         let needed = (lanes - 1) * super::lanes::DISTANCE_MIN + 1 + self.gutter.width;
@@ -276,7 +208,7 @@ impl Page<'_> {
         let width = |label: &str| super::text::clean(label, !self.terminal.unicode).width();
         let suffix = if again { " again" } else { "" };
         let mut labels = labels.into_iter().map(|label| format!("{label}{suffix}"));
-        let last = labels.clone().last().unwrap_or_default();
+        let last = labels.clone().next_back().unwrap_or_default();
         labels.find(|label| width(label) <= room).unwrap_or(last)
     }
 
@@ -352,8 +284,7 @@ impl Page<'_> {
         let ascii = !self.terminal.unicode;
         let lines = |(style, text): &(Style, String)| {
             let text = super::text::clean(text, ascii);
-            let lines = wrap(&text, room).into_iter().map(|line| (*style, line)).collect::<Vec<_>>();
-            lines
+            wrap(&text, room).into_iter().map(|line| (*style, line)).collect::<Vec<_>>()
         };
         let mut lines: Vec<(Style, String)> = row.notes.iter().flat_map(lines).take(NOTE_LINES_MAX + 1).collect();
         if lines.len() > NOTE_LINES_MAX {
@@ -429,12 +360,6 @@ impl Page<'_> {
     }
 }
 
-/// `A`, `B`, ... `Z`, `AA`, ...
-fn letter(i: usize) -> String {
-    let last = char::from(b'A' + (i % 26) as u8);
-    if i < 26 { last.to_string() } else { format!("{}{last}", letter(i / 26 - 1)) }
-}
-
 /// The text of a message; empty where the row's offsets do not hold.
 pub fn text_of<'a>(call: &'a Call, message: &Message) -> &'a str {
     let (start, len) = (message.text.0 as usize, usize::from(message.text.1));
@@ -483,80 +408,4 @@ fn style_of(message: &Message) -> Style {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::show::samples::{self, ascii_terminal, expect, terminal, written};
-
-    const ALL: usize = usize::MAX;
-
-    fn draw(name: &str, call: &Call, terminal: &Terminal) -> String {
-        let text = written(&ladder(call, terminal, ALL), terminal);
-        let widest = text.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap_or(0);
-        assert!(widest <= terminal.width, "{name}: {widest} columns of {}\n{text}", terminal.width);
-        expect(&format!("ladder-{name}-{}", terminal.width), &text);
-        text
-    }
-
-    #[test]
-    fn draws_calls_of_all_kinds_in_80_and_120_columns() {
-        let calls = [
-            ("good", samples::good()),
-            ("one-way", samples::one_way()),
-            ("retransmissions", samples::retransmissions()),
-            ("forked", samples::forked()),
-            ("three-hosts", samples::three_hosts()),
-            ("ipv6", samples::ipv6()),
-            ("hostile", samples::hostile()),
-            ("many-hosts", samples::many_hosts()),
-        ];
-        for (name, call) in &calls {
-            for width in [80, 120] {
-                draw(name, call, &terminal(width));
-            }
-        }
-    }
-
-    #[test]
-    fn is_ascii_where_the_locale_is_not_utf8() {
-        for (name, call) in [("one-way-ascii", samples::one_way()), ("hostile-ascii", samples::hostile())] {
-            assert!(draw(name, &call, &ascii_terminal(80)).is_ascii());
-        }
-    }
-
-    #[test]
-    fn every_width_holds() {
-        for width in 60..200 {
-            for call in [samples::good(), samples::forked(), samples::many_hosts(), samples::ipv6(), samples::hostile()]
-            {
-                let terminal = terminal(width);
-                let text = written(&ladder(&call, &terminal, ALL), &terminal);
-                let widest = text.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap_or(0);
-                assert!(widest <= width, "{widest} of {width}:\n{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_long_call_is_cut_and_says_so() {
-        let terminal = terminal(80);
-        let text = written(&ladder(&samples::long(), &terminal, 20), &terminal);
-        expect("ladder-long", &text);
-    }
-
-    #[test]
-    fn rows_that_lie_do_no_harm() {
-        let mut call = samples::good();
-        call.ladder.hosts.truncate(1);
-        call.ladder.messages[0].text = (u32::MAX, u16::MAX);
-        call.ladder.messages[1].method = 99;
-        call.ladder.messages[2].at_ns = i64::MIN;
-        assert!(!ladder(&call, &terminal(80), ALL).is_empty());
-        call.ladder.hosts.clear();
-        assert!(!ladder(&call, &terminal(80), ALL).is_empty());
-    }
-
-    #[test]
-    fn letters_go_on_after_z() {
-        assert_eq!([letter(0), letter(25), letter(26), letter(700)], ["A", "Z", "AA", "ZY"]);
-    }
-}
+mod tests;

@@ -41,7 +41,7 @@ impl Lanes {
         let hosts = &call.ladder.hosts;
         let mut lanes = Lanes::default();
         for (i, host) in hosts.iter().enumerate() {
-            let split = talks_to_itself(call, *host);
+            let split = talks_beside_itself(call, *host);
             let known = lanes.endpoints.iter().position(|(e, _)| e == host || (!split && e.address == host.address));
             let lane = known.and_then(|at| lanes.endpoints.get(at)).map(|(_, lane)| *lane);
             let lane = lane.unwrap_or_else(|| lanes.add(*host));
@@ -103,7 +103,7 @@ impl Lanes {
 }
 
 /// Whether a message of the call goes from one port of that address to another: then they are two parties.
-fn talks_to_itself(call: &Call, host: Endpoint) -> bool {
+fn talks_beside_itself(call: &Call, host: Endpoint) -> bool {
     let hosts = &call.ladder.hosts;
     let at = |i: u8| hosts.get(usize::from(i)).filter(|e| e.address == host.address);
     call.ladder.messages.iter().any(|m| matches!((at(m.src), at(m.dst)), (Some(a), Some(b)) if a != b))
@@ -197,7 +197,7 @@ impl<'a> Canvas<'a> {
         let (Some(&a), Some(&b)) = (self.geometry.at.get(from), self.geometry.at.get(to)) else { return };
         let (low, high) = (a.min(b), a.max(b));
         if low == high {
-            return self.to_itself(low, style, label);
+            return self.beside_itself(low, style, label);
         }
         let (fill, cross) = match stroke {
             Stroke::Signal => (self.terminal.glyph("─", "-"), self.terminal.glyph("┼", "+")),
@@ -252,7 +252,7 @@ impl<'a> Canvas<'a> {
         matches!(self.cells.get(low + 1), Some(Some(('<', _))))
     }
 
-    fn to_itself(&mut self, x: usize, style: Style, label: &str) {
+    fn beside_itself(&mut self, x: usize, style: Style, label: &str) {
         let text = format!("{} {label}", self.terminal.glyph("↺", "(to itself)"));
         let width = clean(&text, !self.terminal.unicode).width();
         let right_end = self.geometry.notes.map_or(self.geometry.width, |(start, room)| start + room);

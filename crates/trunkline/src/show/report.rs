@@ -1,5 +1,7 @@
 //! What `trunkline read` prints: what was read, what went wrong, the rest, what was odd, and what to try next.
 
+mod advice;
+
 use super::call_list::{self, ID_SHOWN, Verdicts};
 use super::call_page;
 use super::figure::{self, count, of};
@@ -8,6 +10,7 @@ use super::table::{Row, Table, number, text};
 use super::text::{Keep, Line, Style, clean, wrap};
 use crate::selection::{CALLS_WHOLE_MAX, ORPHANS_LISTED_MAX, Selection};
 use crate::terminal::Terminal;
+use advice::{next, oddities, reasons};
 use trunkline_calls::job::{FileSummary, Summary};
 use trunkline_kit::Id;
 use trunkline_store::json::STATES;
@@ -16,8 +19,6 @@ use unicode_width::UnicodeWidthStr;
 
 /// Files that are listed one by one; broken ones always are.
 pub const FILES_LISTED_MAX: usize = 8;
-/// Broken files that are listed one by one.
-pub const BROKEN_LISTED_MAX: usize = 100;
 /// Lines of a ladder in the report of a capture with few calls.
 pub const LADDER_LINES_MAX: usize = 60;
 
@@ -304,38 +305,6 @@ fn name(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }
 }
 
-/// What is missing for calls, and what to do about it.
-fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
-    let mut reasons = Vec::new();
-    if summary.sip_messages == 0 {
-        reasons.push("No SIP was found, on any port, over UDP, TCP, SCTP or WebSocket.".to_owned());
-        reasons.push(
-            "Signalling over TLS or IPsec cannot be read. If it should be here in the clear, check that the capture was \
-             taken where the signalling passes, and with a snap length of 65,535 octets."
-                .to_owned(),
-        );
-    } else {
-        let what = [
-            (selection.registrations.0, "registrations"),
-            (selection.events.0, "other transactions (OPTIONS, SUBSCRIBE, MESSAGE, ...)"),
-        ];
-        let what: Vec<String> =
-            what.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{} {name}", count(*n))).collect();
-        let sip = of(summary.sip_messages, "SIP message was", "SIP messages were");
-        let what = if what.is_empty() {
-            "no call or transaction could be made of them".to_owned()
-        } else {
-            what.join(" and ")
-        };
-        reasons.push(format!("{sip} found, but no INVITE: {what}."));
-    }
-    if selection.orphans > 0 {
-        let streams = of(selection.orphans, "RTP stream was", "RTP streams were");
-        reasons.push(format!("{streams} found without signalling: see below."));
-    }
-    reasons
-}
-
 /// Calls are finished in another order than they began.
 fn by_start(calls: &[Call]) -> Vec<&Call> {
     let mut calls: Vec<&Call> = calls.iter().collect();
@@ -374,60 +343,6 @@ pub fn stream_table(streams: &[Stream], terminal: &Terminal) -> Vec<Line> {
     table.lines(terminal)
 }
 
-/// Broken files, losses of the capture, limits hit, packets that could not be read: a line each.
-fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
-    let broken = report.summary.files.iter().filter_map(|f| Some(format!("{}: {}", name(&f.path), f.error.as_ref()?)));
-    let mut lines: Vec<String> = broken.clone().take(BROKEN_LISTED_MAX).collect();
-    let more = broken.count().saturating_sub(BROKEN_LISTED_MAX);
-    if more > 0 {
-        lines.push(format!("{more} more files were broken"));
-    }
-    for loss in &report.selection.losses {
-        let at = figure::second(loss.at_ns, &terminal.zone);
-        lines.push(format!(
-            "{}: {} lost at the {} until {at}",
-            name(&loss.source),
-            of(loss.count, "packet", "packets"),
-            loss.place
-        ));
-    }
-    let odd = |name: &str| ODD.iter().any(|part| name.contains(part));
-    for counter in report.summary.counters.iter().filter(|c| c.value > 0 && odd(c.name)) {
-        lines.push(format!("{} {}", count(counter.value), counter.help));
-    }
-    lines
-}
-
-/// Parts of the names of counters that count what should not be.
-const ODD: [&str; 8] =
-    ["_overflow", "_malformed_", "_unknown_", "_cut_", "_odd_", "_dropped_", "_without_call_id", "_backwards_"];
-
-/// The commands that answer the likely next question, with real identifiers.
-fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
-    let Some(data) = &report.store else { return Vec::new() };
-    let selection = report.selection;
-    let mut commands = Vec::new();
-    if let Some(call) = selection.bad.first().or(selection.good.first()) {
-        let id = short(call.id);
-        commands.push((format!("trunkline call {id}{data}"), "all about this call"));
-        commands.push((format!("trunkline call {id} --pcap call.pcap{data}"), "its packets, SIP and RTP"));
-    }
-    if selection.calls > CALLS_WHOLE_MAX as u64 {
-        commands.push((format!("trunkline calls --sort worst{data}"), "the worst calls"));
-        commands.push(("trunkline help filter".to_owned(), "how to search them"));
-    }
-    if selection.calls == 0 && selection.orphans > 0 {
-        commands.push((format!("trunkline streams{data}"), "the RTP streams"));
-    }
-    if selection.calls == 0 && selection.registrations.0 > 0 {
-        commands.push((format!("trunkline registrations{data}"), "the registrations"));
-    }
-    if selection.calls == 0 && selection.events.0 > 0 {
-        commands.push((format!("trunkline events{data}"), "the other transactions"));
-    }
-    commands
-}
-
 fn short(id: Id) -> String {
     let mut text = id.to_string();
     text.truncate(ID_SHOWN);
@@ -435,90 +350,4 @@ fn short(id: Id) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::show::samples::{self, START, expect, terminal, written};
-    use trunkline_kit::counters::Counted;
-    use trunkline_store::row::{Loss, Registration, Rows, Verdict};
-
-    const COUNTERS: [(&str, &str, u64); 4] = [
-        ("trunkline_calls_udp_packets_total", "UDP datagrams", 1100),
-        ("trunkline_calls_tcp_packets_total", "TCP segments", 100),
-        ("trunkline_calls_sip_cut_total", "SIP messages that the snap length cut", 3),
-        ("trunkline_calls_streams_overflow_total", "streams not followed because the table was full", 0),
-    ];
-
-    fn summary(error: Option<&str>) -> Summary {
-        let counted = |(name, help, value): (&'static str, &'static str, u64)| Counted { name, help, value };
-        Summary {
-            files: vec![FileSummary {
-                path: "office.pcap".into(),
-                format: "pcap, microseconds".into(),
-                packets: 1204,
-                first_ns: Some(START),
-                last_ns: Some(START + 731_000_000_000),
-                error: error.map(str::to_owned),
-            }],
-            counters: COUNTERS.map(counted).to_vec(),
-            packets: 1204,
-            sip_messages: 41,
-            streams: 3,
-            ..Summary::default()
-        }
-    }
-
-    fn check(name: &str, summary: &Summary, rows: &[Rows], stopped: bool) {
-        let mut selection = Selection::default();
-        rows.iter().for_each(|rows| selection.take(rows));
-        let of = Report { summary, selection: &selection, store: Some(String::new()), stopped };
-        for width in [80, 120] {
-            let terminal = terminal(width);
-            let text = written(&report(&of, &terminal), &terminal);
-            let widest = text.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap_or(0);
-            assert!(widest <= width, "{widest} of {width}\n{text}");
-            expect(&format!("report-{name}-{width}"), &text);
-        }
-    }
-
-    #[test]
-    fn a_few_calls_come_with_their_ladders() {
-        let rows = Rows { calls: vec![samples::one_way(), samples::good()], ..Rows::default() };
-        check("few", &summary(None), &[rows], false);
-    }
-
-    #[test]
-    fn many_calls_are_told_by_kind() {
-        let calls = vec![samples::one_way(), samples::good(), samples::retransmissions(), samples::forked()];
-        let failed = Registration {
-            user: "alice".into(),
-            start_ns: START,
-            src: "192.0.2.7:5060".parse().unwrap(),
-            dst: "192.0.2.2:5060".parse().unwrap(),
-            code: 403,
-            verdict: Some(Verdict {
-                kind: "registration-failed".into(),
-                text: "Registration refused with 403 Forbidden: wrong password or account.".into(),
-                packets: vec![12, 14],
-            }),
-            ..Registration::default()
-        };
-        let loss = Loss {
-            at_ns: START,
-            place: "interface".into(),
-            source: "office.pcap".into(),
-            count: 1200,
-            ..Loss::default()
-        };
-        let rows = Rows { calls, registrations: vec![failed], losses: vec![loss], ..Rows::default() };
-        let rest = Rows { calls: rows.calls.clone(), ..Rows::default() };
-        let broken = summary(Some("offset 81234: cut short in a packet: 12 of 214 octets are there"));
-        check("many", &broken, &[vec![rows], vec![rest; 30]].concat(), true);
-    }
-
-    #[test]
-    fn no_calls_says_what_there_is_instead() {
-        let streams = samples::good().streams;
-        check("none", &Summary { sip_messages: 0, ..summary(None) }, &[Rows { streams, ..Rows::default() }], false);
-        check("empty", &Summary { packets: 0, files: Vec::new(), ..Summary::default() }, &[], false);
-    }
-}
+mod tests;

@@ -1,0 +1,96 @@
+//! What the report says beyond rows: why there are no calls, what was odd, what to try next.
+
+use super::super::figure::{self, count, of};
+use super::{Report, name, short};
+use crate::selection::{CALLS_WHOLE_MAX, Selection};
+use crate::terminal::Terminal;
+use trunkline_calls::job::Summary;
+
+/// Broken files that are listed one by one.
+pub const BROKEN_LISTED_MAX: usize = 100;
+
+/// What is missing for calls, and what to do about it.
+pub(super) fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if summary.sip_messages == 0 {
+        reasons.push("No SIP was found, on any port, over UDP, TCP, SCTP or WebSocket.".to_owned());
+        reasons.push(
+            "Signalling over TLS or IPsec cannot be read. If it should be here in the clear, check that the capture was \
+             taken where the signalling passes, and with a snap length of 65,535 octets."
+                .to_owned(),
+        );
+    } else {
+        let what = [
+            (selection.registrations.0, "registrations"),
+            (selection.events.0, "other transactions (OPTIONS, SUBSCRIBE, MESSAGE, ...)"),
+        ];
+        let what: Vec<String> =
+            what.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{} {name}", count(*n))).collect();
+        let sip = of(summary.sip_messages, "SIP message was", "SIP messages were");
+        let what = if what.is_empty() {
+            "no call or transaction could be made of them".to_owned()
+        } else {
+            what.join(" and ")
+        };
+        reasons.push(format!("{sip} found, but no INVITE: {what}."));
+    }
+    if selection.orphans > 0 {
+        let streams = of(selection.orphans, "RTP stream was", "RTP streams were");
+        reasons.push(format!("{streams} found without signalling: see below."));
+    }
+    reasons
+}
+
+/// Broken files, losses of the capture, limits hit, packets that could not be read: a line each.
+pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
+    let broken = report.summary.files.iter().filter_map(|f| Some(format!("{}: {}", name(&f.path), f.error.as_ref()?)));
+    let mut lines: Vec<String> = broken.clone().take(BROKEN_LISTED_MAX).collect();
+    let more = broken.count().saturating_sub(BROKEN_LISTED_MAX);
+    if more > 0 {
+        lines.push(format!("{more} more files were broken"));
+    }
+    for loss in &report.selection.losses {
+        let at = figure::second(loss.at_ns, &terminal.zone);
+        lines.push(format!(
+            "{}: {} lost at the {} until {at}",
+            name(&loss.source),
+            of(loss.count, "packet", "packets"),
+            loss.place
+        ));
+    }
+    let odd = |name: &str| ODD.iter().any(|part| name.contains(part));
+    for counter in report.summary.counters.iter().filter(|c| c.value > 0 && odd(c.name)) {
+        lines.push(format!("{} {}", count(counter.value), counter.help));
+    }
+    lines
+}
+
+/// Parts of the names of counters that count what should not be.
+const ODD: [&str; 8] =
+    ["_overflow", "_malformed_", "_unknown_", "_cut_", "_odd_", "_dropped_", "_without_call_id", "_backwards_"];
+
+/// The commands that answer the likely next question, with real identifiers.
+pub(super) fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
+    let Some(data) = &report.store else { return Vec::new() };
+    let selection = report.selection;
+    let mut commands = Vec::new();
+    if let Some(call) = selection.bad.first().or(selection.good.first()) {
+        let id = short(call.id);
+        commands.push((format!("trunkline call {id}{data}"), "all about this call"));
+        commands.push((format!("trunkline call {id} --pcap call.pcap{data}"), "its packets, SIP and RTP"));
+    }
+    if selection.calls > CALLS_WHOLE_MAX as u64 {
+        commands.push((format!("trunkline calls --sort worst{data}"), "the worst calls"));
+        commands.push(("trunkline help filter".to_owned(), "how to search them"));
+    }
+    if selection.calls == 0 && selection.orphans > 0 {
+        commands.push((format!("trunkline streams{data}"), "the RTP streams"));
+    }
+    if selection.calls == 0 && selection.registrations.0 > 0 {
+        commands.push((format!("trunkline registrations{data}"), "the registrations"));
+    }
+    if selection.calls == 0 && selection.events.0 > 0 {
+        commands.push((format!("trunkline events{data}"), "the other transactions"));
+    }
+    commands
+}
