@@ -5,11 +5,11 @@
 //!
 //! - **Copies.** A sequence number that arrived before is a copy, whatever the packet carries. Copies count in `packets`
 //!   and `octets` and enter nothing else.
-//! - **Jitter** is that of RFC 3550 A.8 over all packets in arrival order but copies, telephone events and strays.
-//!   An event's packets all carry the timestamp of its beginning (RFC 4733), so that each would add its own distance
-//!   from it to the jitter; the first packet of speech after an event is compared with the last one before. Video packets
-//!   of one frame share a timestamp as well, but leave the sender together: they count, as the RFC has it. A step of
-//!   transit of ten seconds or more is a new origin of the sender's timestamps and enters neither jitter nor histogram.
+//! - **Jitter** is that of RFC 3550 A.8 over all packets in arrival order but copies and strays, telephone events
+//!   included: an event's packets all carry the timestamp of its beginning (RFC 4733), so that digits raise the jitter for
+//!   a moment, in ours as in every receiver's RTCP. They are left out where it would mislead: of the histogram of delays
+//!   and of the models of buffers. A step of transit of ten seconds or more is a new origin of the sender's timestamps
+//!   and enters neither jitter nor histogram.
 //! - **Restarts.** A jump of 3000 numbers forward or beyond the window backward (or of more than 100 backward with a
 //!   timestamp that is more than a second old) is a stray packet until the next one follows it in sequence; then the
 //!   sender has restarted (RFC 3550 A.1). The stream goes on: `expected` is the sum over the runs of numbers, and the
@@ -362,6 +362,7 @@ impl Analyzer {
         match Event::new(payload) {
             Some(event) if fits => {
                 self.events.get_or_insert_default().packet(header.timestamp, event);
+                self.timing.event(at_ns, header.timestamp);
                 // The models start again with the speech after it.
                 self.buffers.reset();
                 self.after_silence = true;

@@ -183,8 +183,7 @@ impl Stream {
         out.extend_from_slice(&header);
         out.extend_from_slice(payload);
         self.octets += payload.len() as u64;
-        let event = matches!(a.content, Content::Few(_, 4));
-        let fresh = self.tally.arrived(a.at_ns, a.sequence, a.timestamp, event);
+        let fresh = self.tally.arrived(a.at_ns, a.sequence, a.timestamp);
         if fresh {
             self.note(&a);
         }

@@ -2,8 +2,7 @@
 //!
 //! DESIGN section 4, "Counting": `packets` is all that arrived, copies included; `expected` is highest - lowest + 1 of
 //! the extended sequence numbers that arrived; jitter is RFC 3550 A.8 in double precision, in arrival order, copies
-//! left out, its mean over all packets but the first. Telephone events are left out of the jitter as well: all packets of
-//! an event carry the timestamp of its beginning (RFC 4733 section 2.1).
+//! left out, its mean over all packets but the first.
 
 /// How far behind the highest sequence number copies are told from late packets.
 pub const WINDOW_MAX: u64 = 1024;
@@ -58,18 +57,16 @@ impl Tally {
         }
     }
 
-    /// A packet arrived: its extended sequence number as the sender counted it (no wrap to guess), its timestamp, and
-    /// whether it is a telephone event. Says whether it is the first of its number.
+    /// A packet arrived: its extended sequence number as the sender counted it (no wrap to guess) and its timestamp.
+    /// Says whether it is the first of its number.
     #[inline]
-    pub fn arrived(&mut self, at_ns: i64, sequence: u64, timestamp: u32, event: bool) -> bool {
+    pub fn arrived(&mut self, at_ns: i64, sequence: u64, timestamp: u32) -> bool {
         self.packets += 1;
         self.last_ns = at_ns;
         if self.packets == 1 {
             (self.first_ns, self.lowest, self.highest) = (at_ns, sequence, sequence);
             self.mark(sequence);
-            if !event {
-                self.transit(at_ns, timestamp);
-            }
+            self.transit(at_ns, timestamp);
             return true;
         }
         if sequence > self.highest {
@@ -84,9 +81,7 @@ impl Tally {
             self.lowest = self.lowest.min(sequence);
         }
         self.mark(sequence);
-        if !event {
-            self.transit(at_ns, timestamp);
-        }
+        self.transit(at_ns, timestamp);
         true
     }
 
@@ -152,7 +147,7 @@ mod tests {
         let mut tally = Tally::new(8000);
         // 11 first, then 10 late, 12 lost, 13 twice, 14.
         for (ms, sequence) in [(0, 11u64), (1, 10), (40, 13), (41, 13), (60, 14)] {
-            tally.arrived(ms * 1_000_000, sequence, (sequence * 160) as u32, false);
+            tally.arrived(ms * 1_000_000, sequence, (sequence * 160) as u32);
         }
         assert_eq!((tally.packets, tally.distinct(), tally.expected()), (5, 4, 5));
         assert_eq!((tally.duplicates, tally.reordered, tally.lowest, tally.highest), (1, 1, 10, 14));
@@ -167,9 +162,9 @@ mod tests {
     #[test]
     fn a_long_gap_forgets_what_was_marked() {
         let mut tally = Tally::new(8000);
-        tally.arrived(0, 5, 0, false);
-        tally.arrived(1, 5 + 3 * WINDOW_MAX, 0, false);
-        tally.arrived(2, 5 + 2 * WINDOW_MAX + 1, 0, false);
+        tally.arrived(0, 5, 0);
+        tally.arrived(1, 5 + 3 * WINDOW_MAX, 0);
+        tally.arrived(2, 5 + 2 * WINDOW_MAX + 1, 0);
         assert_eq!((tally.duplicates, tally.reordered), (0, 1));
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Timing {
     last_timestamp: u32,
     /// Whether `last_ns` and `last_timestamp` are of a packet to compare with.
     anchored: bool,
+    /// The packet before was a telephone event.
+    after_event: bool,
     playout: Playout,
     jitter_max: f64,
     interval_samples: u64,
@@ -49,6 +51,7 @@ impl Timing {
             playout: Playout::default(),
             last_timestamp: 0,
             anchored: false,
+            after_event: false,
             interval_samples: 0,
             interval_sum: 0.0,
             interval_max: 0.0,
@@ -102,11 +105,23 @@ impl Timing {
         if self.jitter > self.interval_max {
             self.interval_max = self.jitter;
         }
-        if apart >= HISTOGRAM_MS[0] {
+        if apart >= HISTOGRAM_MS[0] && !self.after_event {
             self.note_step(apart);
         }
+        self.after_event = false;
         self.transit_ms += step_ms;
         self.playout.late(self.transit_ms)
+    }
+
+    /// Takes a telephone event's packet in order of arrival: RFC 3550 A.8 makes no exception for it, but all packets of an
+    /// event carry the timestamp of its beginning (RFC 4733 section 2.1), so that it says nothing about delay: it enters
+    /// neither the histogram nor the model of a buffer.
+    #[cold]
+    pub(super) fn event(&mut self, at_ns: i64, timestamp: u32) {
+        let (histogram, playout) = (self.histogram, self.playout.clone());
+        self.packet(at_ns, timestamp);
+        (self.histogram, self.playout) = (histogram, playout);
+        self.after_event = true;
     }
 
     #[cold]
