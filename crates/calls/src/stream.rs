@@ -3,13 +3,14 @@
 //! An [`Analyzer`] takes the packets of one SSRC in one direction in order of capture and keeps no packet. What it
 //! counts is told by DESIGN section 4 ("Counting") and by the fields of [`Stream`]; where the standards leave a choice:
 //!
-//! - **Copies.** A sequence number that arrived before is a copy, whatever the packet carries. Copies count in `packets`
-//!   and `octets` and enter nothing else.
+//! - **Copies.** A sequence number that arrived before is a copy, whatever the packet carries. Copies count in
+//!   `packets` and `octets` and enter nothing else.
 //! - **Jitter** is that of RFC 3550 A.8 over all packets in arrival order but copies, telephone events and strays.
 //!   An event's packets all carry the timestamp of its beginning (RFC 4733), so that each would add its own distance
-//!   from it to the jitter; the first packet of speech after an event is compared with the last one before. Video packets
-//!   of one frame share a timestamp as well, but leave the sender together: they count, as the RFC has it. A step of
-//!   transit of ten seconds or more is a new origin of the sender's timestamps and enters neither jitter nor histogram.
+//!   from it to the jitter; the first packet of speech after an event is compared with the last one before. Video
+//!   packets of one frame share a timestamp as well, but leave the sender together: they count, as the RFC has it. A
+//!   step of transit of ten seconds or more is a new origin of the sender's timestamps and enters neither jitter nor
+//!   histogram.
 //! - **Restarts.** A jump of 3000 numbers forward or beyond the window backward (or of more than 100 backward with a
 //!   timestamp that is more than a second old) is a stray packet until the next one follows it in sequence; then the
 //!   sender has restarted (RFC 3550 A.1). The stream goes on: `expected` is the sum over the runs of numbers, and the
@@ -120,8 +121,8 @@ struct IntervalStart {
 }
 
 impl Analyzer {
-    /// A stream whose first packet has this header and came at `at_ns` (nanoseconds since 1970); that packet is still to
-    /// be given to [`Analyzer::packet`].
+    /// A stream whose first packet has this header and came at `at_ns` (nanoseconds since 1970); that packet is still
+    /// to be given to [`Analyzer::packet`].
     pub fn new(at_ns: i64, payloads: Arc<PayloadMap>, first: &Header) -> Analyzer {
         let pace = Pace::new(payloads.packet_ms());
         let sequences = Sequences::new(first.sequence);
@@ -156,8 +157,8 @@ impl Analyzer {
         }
     }
 
-    /// Takes a packet, in order of capture. `payload` is what was captured of it, `payload_wire` its length on the wire,
-    /// both without padding.
+    /// Takes a packet, in order of capture. `payload` is what was captured of it, `payload_wire` its length on the
+    /// wire, both without padding.
     ///
     /// Gives the interval that this packet ended, which does not hold the packet. Intervals without packets are not
     /// told: their numbers are left out.
