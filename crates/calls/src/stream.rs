@@ -120,8 +120,8 @@ struct IntervalStart {
 }
 
 impl Analyzer {
-    /// A stream whose first packet has this header and came at `at_ns` (nanoseconds since 1970); that packet is still to
-    /// be given to [`Analyzer::packet`].
+    /// A stream whose first packet has this header and came at `at_ns` (nanoseconds since 1970); that packet is still
+    /// to be given to [`Analyzer::packet`].
     pub fn new(at_ns: i64, payloads: Arc<PayloadMap>, first: &Header) -> Analyzer {
         let pace = Pace::new(payloads.packet_ms());
         let sequences = Sequences::new(first.sequence);
@@ -156,8 +156,8 @@ impl Analyzer {
         }
     }
 
-    /// Takes a packet, in order of capture. `payload` is what was captured of it, `payload_wire` its length on the wire,
-    /// both without padding.
+    /// Takes a packet, in order of capture. `payload` is what was captured of it, `payload_wire` its length on the
+    /// wire, both without padding.
     ///
     /// Gives the interval that this packet ended, which does not hold the packet. Intervals without packets are not
     /// told: their numbers are left out.

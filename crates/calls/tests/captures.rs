@@ -75,8 +75,8 @@ fn compare(file: &str, theirs: &Value, ours: &Stream) {
     );
 }
 
-/// rtpproxy counts copies apart and expects from the lowest to the highest number, as we do. Its jitter, in units of the
-/// timestamp, is ours within 0.02 ms; where a copy came, it takes the copy's arrival for the packet's.
+/// rtpproxy counts copies apart and expects from the lowest to the highest number, as we do. Its jitter, in units of
+/// the timestamp, is ours within 0.02 ms; where a copy came, it takes the copy's arrival for the packet's.
 #[test]
 fn rtpproxy_agrees() {
     let Some(shared) = shared() else { return };

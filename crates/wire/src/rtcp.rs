@@ -16,7 +16,7 @@ pub const PACKETS_MAX: usize = 64;
 
 /// Packet types (IANA registry of RTP parameters).
 pub mod packet_type {
-    #![allow(missing_docs)]
+    #![allow(missing_docs, reason = "the names are those of the registry")]
     pub const SENDER_REPORT: u8 = 200;
     pub const RECEIVER_REPORT: u8 = 201;
     pub const SOURCE_DESCRIPTION: u8 = 202;

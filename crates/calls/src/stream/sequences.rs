@@ -1,8 +1,8 @@
 //! Which packets of a stream arrived: sequence numbers over wraps, copies, late ones, gaps, restarts.
 //!
 //! The sequence numbers are extended as RFC 3550 A.1 does. What arrived is remembered for [`WINDOW`] numbers below the
-//! highest, a bit each, beside a bit for "too late to be played". A number is judged when it leaves the window: only then
-//! is it sure that it is lost, and runs of lost packets are exact although packets overtake each other.
+//! highest, a bit each, beside a bit for "too late to be played". A number is judged when it leaves the window: only
+//! then is it sure that it is lost, and runs of lost packets are exact although packets overtake each other.
 
 /// Sequence numbers below the highest for which it is known whether they arrived.
 pub const WINDOW: u32 = 1024;
@@ -24,8 +24,8 @@ pub(super) enum Arrival {
     Reordered,
     /// A number that arrived before: a copy, whatever the packet carries.
     Copy,
-    /// Far from all others: counted as arrived, but neither as expected nor as distinct, until the next one shows that the
-    /// sender restarted.
+    /// Far from all others: counted as arrived, but neither as expected nor as distinct, until the next one shows
+    /// that the sender restarted.
     Stray,
     /// The second in sequence after a jump: the sender restarted, and the counts go on from here.
     Restart,
