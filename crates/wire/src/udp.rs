@@ -21,9 +21,7 @@ pub(crate) fn datagram(walk: Walk, at: usize, network: &Network) -> Decoded {
     };
     let datagram = walk.datagram(network, ports, at + HEADER, end);
     if is_tunnel_port(ports.0) || is_tunnel_port(ports.1) {
-        if let Some(inner) = tunnel(walk, &datagram, network) {
-            return inner;
-        }
+        return tunnel_or_plain(walk, &datagram, network);
     }
     Decoded::Udp(datagram)
 }
@@ -53,6 +51,10 @@ fn is_tunnel_port(port: u16) -> bool {
 
 #[cold]
 #[inline(never)]
+fn tunnel_or_plain(walk: Walk, outer: &Datagram, network: &Network) -> Decoded {
+    tunnel(walk, outer, network).unwrap_or(Decoded::Udp(*outer))
+}
+
 fn tunnel(walk: Walk, outer: &Datagram, network: &Network) -> Option<Decoded> {
     let at = outer.payload_start as usize;
     let walk = walk.deeper()?.narrow(at, outer.payload_wire as usize);

@@ -107,7 +107,7 @@ proptest! {
         random in prop::collection::vec(any::<u32>(), 64),
         lost in prop::collection::vec(any::<bool>(), 64),
     ) {
-        let stream: Vec<u8> = (0..length).map(|n| (n * 7 >> 3) as u8).collect();
+        let stream: Vec<u8> = (0..length).map(|n| ((n * 7) >> 3) as u8).collect();
         let mut table = Connections::new();
         let mut came: Vec<Option<u8>> = Vec::new();
         let mut sink = |event: trunkline_wire::tcp_reassembly::Event<usize>| match event.what {
@@ -139,7 +139,7 @@ proptest! {
         for (ssn, message) in messages.iter().enumerate() {
             let parts: Vec<&[u8]> = message.chunks(1 + random[ssn] as usize % 300).collect();
             for (n, part) in parts.iter().enumerate() {
-                let flags = u8::from(n == 0) << 1 | u8::from(n + 1 == parts.len());
+                let flags = (u8::from(n == 0) << 1) | u8::from(n + 1 == parts.len());
                 let mut chunk = vec![0, flags];
                 chunk.extend_from_slice(&(16 + part.len() as u16).to_be_bytes());
                 chunk.extend_from_slice(&tsn.to_be_bytes());
