@@ -47,13 +47,14 @@ impl Terminal {
     }
 }
 
-/// COLUMNS wins (tests and scripts set it), then the terminal, then a width for files.
+/// COLUMNS wins (tests and scripts set it), then the terminal, then a width for where there is none.
 fn width() -> usize {
     let asked = env::var("COLUMNS").ok().and_then(|text| text.trim().parse::<usize>().ok()).filter(|n| *n > 0);
+    // Behind `| head` or `| less` the output still ends on the terminal that standard error shows.
     let found = || {
-        let stdout = std::io::stdout();
-        let terminal = stdout.is_terminal().then(|| terminal_size::terminal_size_of(&stdout)).flatten();
-        terminal.map(|(terminal_size::Width(columns), _)| usize::from(columns)).filter(|n| *n > 0)
+        let size = terminal_size::terminal_size_of(std::io::stdout());
+        let size = size.or_else(|| terminal_size::terminal_size_of(std::io::stderr()));
+        size.map(|(terminal_size::Width(columns), _)| usize::from(columns)).filter(|n| *n > 0)
     };
     asked.or_else(found).unwrap_or(WIDTH_WITHOUT_TERMINAL).max(WIDTH_MIN)
 }

@@ -48,7 +48,8 @@ pub struct Sim {
     #[arg(long, conflicts_with_all = ["write", "truth"])]
     settings: bool,
     /// The capture, pcap with nanoseconds; - is standard output
-    #[arg(short, long, value_name = "FILE", required_unless_present = "settings", value_hint = clap::ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", required_unless_present = "settings")]
+    #[arg(value_hint = clap::ValueHint::FilePath)]
     write: Option<PathBuf>,
     /// What really happened, one JSON object a line
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]

@@ -375,7 +375,8 @@ fn split_text<'a>(message: &Message, text: &'a str) -> (&'a str, String) {
     (first, remarks.join(", "))
 }
 
-/// Labels of an arrow, from long to short: `200 OK (1 INVITE)`, `200 (1 INVITE)`, `200 1 INVITE`, `200 (1)`, `200 INVITE`, `200`.
+/// Labels of an arrow, from long to short: `200 OK (1 INVITE)`, `200 (1 INVITE)`, `200 1 INVITE`, `200 (1)`,
+/// `200 INVITE`, `200`.
 /// The number and the method behind a status are CSeq's.
 fn labels(message: &Message, first: &str) -> Vec<String> {
     let (status, cseq) = (message.status, message.cseq);
