@@ -35,6 +35,8 @@ pub struct Call {
     pub hash: u64,
     /// When it is closed if nothing more comes, nanoseconds since 1970.
     pub deadline_ns: i64,
+    /// The time for which it stands in the queue of deadlines: not later than the deadline.
+    pub queued_ns: i64,
     /// From and To of the first message.
     pub parties: Parties,
     /// What its media was said to be.
@@ -106,6 +108,7 @@ impl Call {
             id,
             hash,
             deadline_ns: 0,
+            queued_ns: i64::MAX,
             parties,
             media: Default::default(),
             announced: Vec::new(),

@@ -257,6 +257,11 @@ impl Signalling {
         let before = call.until_ns();
         let again = call.message(from, told, &self.remark, odd);
         self.counters.retransmissions += u64::from(again);
+        if call.deadline_ns < call.queued_ns {
+            // An end brings the deadline nearer; what moves it away is seen when the entry's time has come.
+            call.queued_ns = call.deadline_ns;
+            self.deadlines.push(Reverse((call.queued_ns, call.serial, at)));
+        }
         let until = call.until_ns();
         if until != before && !call.announced.is_empty() {
             // An unended call has no end; a retry after a challenge takes the end back.
@@ -286,7 +291,6 @@ impl Signalling {
         };
         let calls = &self.calls;
         self.by_call_id.insert_unique(hash, at, |at| calls[*at as usize].as_ref().map_or(0, |c| c.hash));
-        self.deadlines.push(Reverse((from.at_ns, serial, at)));
         at
     }
 
@@ -299,10 +303,14 @@ impl Signalling {
                 break;
             }
             self.deadlines.pop();
-            match self.calls[at as usize].as_ref().filter(|c| c.serial == serial).map(|c| c.deadline_ns) {
-                Some(later) if later > deadline && later >= now_ns => self.deadlines.push(Reverse((later, serial, at))),
-                Some(_) => self.close(at),
-                None => {}
+            // An entry that a nearer one has replaced says nothing.
+            let current = |c: &&mut Box<Call>| c.serial == serial && c.queued_ns == deadline;
+            let Some(call) = self.calls[at as usize].as_mut().filter(current) else { continue };
+            if call.deadline_ns >= now_ns {
+                call.queued_ns = call.deadline_ns;
+                self.deadlines.push(Reverse((call.queued_ns, serial, at)));
+            } else {
+                self.close(at);
             }
         }
         self.transactions.tick(now_ns, &mut self.output);

@@ -160,6 +160,19 @@ fn calls_leave_when_they_are_over() {
 }
 
 #[test]
+fn a_bye_brings_the_end_nearer_than_an_answered_call_waits() {
+    let mut play = Play::new();
+    play.request("INVITE", 1).response(200, "OK", "INVITE", 1).request("ACK", 1);
+    let now = play.at_ns;
+    play.signalling.tick(now);
+    play.wait(5).request("BYE", 2).response(200, "OK", "BYE", 2);
+    let now = play.at_ns;
+    play.signalling.tick(now);
+    play.signalling.tick(now + LINGER_NS + 1);
+    assert_eq!(play.signalling.poll().closed.len(), 1);
+}
+
+#[test]
 fn a_registration_with_its_challenge_is_one_row() {
     let mut play = Play::new();
     play.request("REGISTER", 1).response(401, "Unauthorized", "REGISTER", 1);
