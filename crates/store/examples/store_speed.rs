@@ -61,7 +61,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     store.call("4242@198.51.100.7")?;
     println!("call by Call-ID: {:.2} ms", began.elapsed().as_secs_f64() * 1e3);
     let began = Instant::now();
-    store.sql("SELECT state, count(*), avg(duration) FROM calls GROUP BY 1", &SqlLimits::default(), &mut |_, _| true)?;
+    store
+        .sql("SELECT state, count(*), avg(duration) FROM calls GROUP BY 1", &SqlLimits::default(), &mut |_, _| true)?;
     println!("sql count by state: {:.0} ms", began.elapsed().as_secs_f64() * 1e3);
     Ok(())
 }
@@ -75,9 +76,11 @@ fn batch(first: usize, rate: usize, streams: usize) -> Rows {
 fn call(n: usize, rate: usize, streams: usize) -> Call {
     let random = scatter(n as u64);
     let duration = (random % 180_000) as i64 * 1_000_000;
-    let start_ns = START_NS + n as i64 * (1_000_000_000 / rate as i64) - duration + 200_000_000_000 + (random >> 40) as i64;
+    let start_ns =
+        START_NS + n as i64 * (1_000_000_000 / rate as i64) - duration + 200_000_000_000 + (random >> 40) as i64;
     let sip_call_id = format!("{n}@198.51.100.7");
-    let (caller, callee) = (format!("+44207{:06}", random % 1_000_000), format!("+49301{:07}", (random >> 20) % 10_000_000));
+    let (caller, callee) =
+        (format!("+44207{:06}", random % 1_000_000), format!("+49301{:07}", (random >> 20) % 10_000_000));
     let id = Id::derive(start_ns, sip_call_id.as_bytes());
     let messages = [(0, 1), (100, 1), (180, 1), (200, 1), (0, 2), (0, 3), (200, 3)];
     let mut texts = String::new();

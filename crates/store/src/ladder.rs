@@ -114,8 +114,8 @@ fn decode_message(from: &mut Unpack<'_>, before: &Message) -> Result<Message, Da
     let has = |bit: u8| control & bit != 0;
     let status = from.small()?;
     let (src, dst) = match from.raw(if has(control::HOSTS_IN_ONE) { 1 } else { 2 })? {
-        &[both] => (both >> 4, both & 15),
-        &[src, dst] => (src, dst),
+        [both] => (both >> 4, both & 15),
+        [src, dst] => (*src, *dst),
         _ => return Err(Damaged("it ends early")),
     };
     let since = from.int()?;
@@ -144,9 +144,22 @@ mod tests {
     fn message() -> impl Strategy<Value = Message> {
         let small = (0u8..20, 0u8..20, any::<u8>(), any::<u8>(), 0u16..700, 0u16..3);
         let large = (any::<i64>(), any::<u64>(), any::<u64>(), any::<u32>(), 0u32..3, any::<(u32, u16)>());
-        (small, large).prop_map(|((src, dst, flags, method, status, file), (at, packet, offset, octets, cseq, text))| {
-            Message { at_ns: at, packet, offset, octets, cseq, file, status, method, src, dst, flags, text }
-        })
+        (small, large).prop_map(
+            |((src, dst, flags, method, status, file), (at, packet, offset, octets, cseq, text))| Message {
+                at_ns: at,
+                packet,
+                offset,
+                octets,
+                cseq,
+                file,
+                status,
+                method,
+                src,
+                dst,
+                flags,
+                text,
+            },
+        )
     }
 
     proptest! {

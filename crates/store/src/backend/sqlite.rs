@@ -15,10 +15,12 @@ use crate::key;
 use crate::rollup::{Minute, minute_of};
 use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
 use crate::schema::{self, Table};
-use crate::store::{Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written};
+use crate::store::{
+    Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written,
+};
 use crate::time::Day;
 use core::cell::RefCell;
-use read::{DayReader, SqliteRow, Wanted};
+use read::{DayReader, SqliteRow, Wanted, WantedById};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
@@ -95,10 +97,12 @@ impl Sqlite {
             self.days_made += usize::from(is_new);
         }
         let uses = self.uses;
-        Ok(self.writers.get_mut(&day).map(|writer| {
+        let writer = self.writers.get_mut(&day);
+        if let Some(writer) = writer {
             writer.used = uses;
-            writer
-        }))
+            return Ok(Some(writer));
+        }
+        Ok(None)
     }
 
     fn close_oldest_writer(&mut self) -> Result<(), StoreError> {
@@ -210,7 +214,8 @@ impl Sqlite {
                 *end = Id::from_octets(cursor.row);
             }
             let starts = (query.from_ns, query.to_ns);
-            let found = reader.by_id(table, and, ids, starts, query.order, limit + 1 - rows.len(), &read)?;
+            let wanted = WantedById { ids, starts, and, order: query.order, limit: limit + 1 - rows.len() };
+            let found = reader.by_id(table, &wanted, &read)?;
             rows.extend(found.into_iter().map(|row| (day, row)));
             Ok(rows.len() <= limit)
         })?;
@@ -485,7 +490,12 @@ fn cut_by_cursor(query: &Query, from_ns: i64, to_ns: i64) -> (i64, i64) {
 }
 
 /// Cuts the one row too many, which only says that there is more.
-fn page<T>(mut rows: Vec<(Day, T)>, limit: usize, cursor: impl Fn(&(Day, T)) -> Cursor, skipped: Vec<Skipped>) -> Page<T> {
+fn page<T>(
+    mut rows: Vec<(Day, T)>,
+    limit: usize,
+    cursor: impl Fn(&(Day, T)) -> Cursor,
+    skipped: Vec<Skipped>,
+) -> Page<T> {
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = if more { rows.last().map(cursor) } else { None };

@@ -58,10 +58,7 @@ pub enum Kind {
 impl Kind {
     /// Whether `<`, `<=`, `>` and `>=` make sense.
     pub fn is_ordered(self) -> bool {
-        matches!(
-            self,
-            Kind::Code | Kind::Score | Kind::Seconds | Kind::Milliseconds | Kind::Percent | Kind::Time
-        )
+        matches!(self, Kind::Code | Kind::Score | Kind::Seconds | Kind::Milliseconds | Kind::Percent | Kind::Time)
     }
 }
 
@@ -89,9 +86,9 @@ pub fn fields() -> &'static [FieldHelp] {
 
 /// The field of a name or alias, upper or lower case.
 pub fn named(name: &str) -> Option<&'static FieldHelp> {
-    FIELDS.iter().find(|f| {
-        f.name.eq_ignore_ascii_case(name) || f.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
-    })
+    FIELDS
+        .iter()
+        .find(|f| f.name.eq_ignore_ascii_case(name) || f.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name)))
 }
 
 /// What `has:` and `missing:` can ask for.

@@ -135,8 +135,8 @@ impl<'a> Parser<'a> {
         if self.tests > FILTER_TESTS_MAX {
             return Err(self.error_here(format!("more than {FILTER_TESTS_MAX} tests")));
         }
-        let test = value::test(help, operator, &written)
-            .map_err(|message| self.error(written.from, written.to, message))?;
+        let test =
+            value::test(help, operator, &written).map_err(|message| self.error(written.from, written.to, message))?;
         let negate = (operator == Operator::IsNot) != (help.field == Field::Missing);
         let node = Node::Test(test);
         Ok(if negate { Node::Not(Box::new(node)) } else { node })

@@ -51,11 +51,20 @@ fn mistakes_have_a_place_and_an_expectation() {
         ("caller<5", "column 7: 'caller' takes ':' or '!=', not '<'\ncaller<5\n      ^"),
         ("caller", "column 7: expected ':' or '!=' after 'caller'\ncaller\n      ^"),
         ("caller:", "column 8: expected a value after 'caller', as in caller:+4420*\ncaller:\n       ^"),
-        ("state:complete", "column 7: unknown name 'complete'; did you mean 'completed'?\nstate:complete\n      ^^^^^^^^"),
-        ("code:9xx", "column 6: expected a status code, 100 to 699, or a class like 5xx, not '9xx'\ncode:9xx\n     ^^^"),
+        (
+            "state:complete",
+            "column 7: unknown name 'complete'; did you mean 'completed'?\nstate:complete\n      ^^^^^^^^",
+        ),
+        (
+            "code:9xx",
+            "column 6: expected a status code, 100 to 699, or a class like 5xx, not '9xx'\ncode:9xx\n     ^^^",
+        ),
         ("4420", "column 1: expected a field, as in number:4420\n4420\n^^^^"),
         ("ua:\"x", "column 4: '\"' without its end\nua:\"x\n   ^"),
-        ("é:1", "column 1: unknown field 'é'; there are caller, callee, number, callid, ua, state, verdict, hangup, code, mos, duration, pdd, setup, start, src, dst, ip, codec, ssrc, lost, jitter, jitter_mean, has, missing\né:1\n^"),
+        (
+            "é:1",
+            "column 1: unknown field 'é'; there are caller, callee, number, callid, ua, state, verdict, hangup, code, mos, duration, pdd, setup, start, src, dst, ip, codec, ssrc, lost, jitter, jitter_mean, has, missing\né:1\n^",
+        ),
     ] {
         assert_eq!(mistake(text), expected);
     }

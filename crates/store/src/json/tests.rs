@@ -53,7 +53,14 @@ fn sample() -> Call {
         verdict: Some(Verdict { kind: "loss".into(), text: "Lost.".into(), packets: vec![1, 22] }),
         ladder: Ladder {
             hosts: vec!["10.0.0.1:5060".parse().unwrap(), "10.0.0.2:5060".parse().unwrap()],
-            messages: vec![Message { at_ns: start, packet: 1, method: 1, flags: 1, text: (0, 3), ..Message::default() }],
+            messages: vec![Message {
+                at_ns: start,
+                packet: 1,
+                method: 1,
+                flags: 1,
+                text: (0, 3),
+                ..Message::default()
+            }],
             texts: "sdp".into(),
             not_kept: 2,
         },

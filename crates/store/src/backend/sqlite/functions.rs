@@ -21,7 +21,10 @@ pub fn register(conn: &Connection) -> Result<()> {
     conn.create_scalar_function("uuid", 1, pure, uuid)?;
     conn.create_scalar_function("utc", 1, pure, |c| Ok(c.get::<Option<i64>>(0)?.map(rfc3339)))?;
     conn.create_scalar_function("endpoint", 1, pure, |c| {
-        Ok(blob(c, 0).and_then(endpoint_of).filter(|e| e.port != 0 || !e.address.is_unspecified()).map(|e| e.to_string()))
+        Ok(blob(c, 0)
+            .and_then(endpoint_of)
+            .filter(|e| e.port != 0 || !e.address.is_unspecified())
+            .map(|e| e.to_string()))
     })?;
     conn.create_scalar_function("part_of_calls", 4, pure, part_of_call)?;
     conn.create_scalar_function("part_of_streams", 2, pure, part_of_stream)?;

@@ -19,12 +19,7 @@ const VALUE_OCTETS_MAX: i32 = 16 * 1024 * 1024;
 const STEPS: i32 = 10_000;
 
 /// Runs a statement over these days.
-pub fn run(
-    days: &[(Day, PathBuf)],
-    text: &str,
-    limits: &SqlLimits,
-    on_row: OnRow<'_>,
-) -> Result<SqlDone, StoreError> {
+pub fn run(days: &[(Day, PathBuf)], text: &str, limits: &SqlLimits, on_row: OnRow<'_>) -> Result<SqlDone, StoreError> {
     let conn = Connection::open_in_memory().map_err(question)?;
     functions::register(&conn).map_err(question)?;
     let seen_max = conn.limit(Limit::SQLITE_LIMIT_ATTACHED).map_err(question)?.max(1) as usize;
@@ -66,7 +61,8 @@ fn attach(conn: &Connection, days: &[(Day, PathBuf)], skipped: &mut Vec<Skipped>
         let tried = ["ro", "immutable"].iter().find_map(|mode| {
             let sql = format!("ATTACH ? AS {name}");
             let ok = conn.execute(&sql, [open::uri(path, mode)]).is_ok();
-            let reads = ok && conn.query_row(&format!("SELECT count(*) FROM {name}.sqlite_schema"), [], |_| Ok(())).is_ok();
+            let reads =
+                ok && conn.query_row(&format!("SELECT count(*) FROM {name}.sqlite_schema"), [], |_| Ok(())).is_ok();
             if ok && !reads {
                 let _ = conn.execute_batch(&format!("DETACH {name}"));
             }
@@ -123,7 +119,8 @@ fn column(table: &Table, c: &Column, day: &str) -> Vec<(String, String)> {
         Kind::Endpoint => vec![(name, format!("endpoint({own})"))],
         Kind::Word => vec![(name, format!("(SELECT text FROM {day}.words WHERE id = {own})"))],
         Kind::Name(names) => {
-            let cases: Vec<String> = names.iter().enumerate().map(|(n, text)| format!("WHEN {n} THEN '{text}'")).collect();
+            let cases: Vec<String> =
+                names.iter().enumerate().map(|(n, text)| format!("WHEN {n} THEN '{text}'")).collect();
             vec![(name, format!("CASE {own} {} END", cases.join(" ")))]
         }
         Kind::Packed(parts) => {
@@ -201,7 +198,11 @@ fn question(e: rusqlite::Error) -> StoreError {
     StoreError::Question(match e {
         rusqlite::Error::SqliteFailure(_, Some(text)) => text,
         rusqlite::Error::SqlInputError { msg, offset, .. } => {
-            if offset >= 0 { format!("{msg} (at character {})", offset + 1) } else { msg }
+            if offset >= 0 {
+                format!("{msg} (at character {})", offset + 1)
+            } else {
+                msg
+            }
         }
         e => e.to_string(),
     })

@@ -380,11 +380,7 @@ impl Texts {
             registration: upsert(&REGISTRATIONS, &ended("registrations", "requests")),
             event: upsert(&SIP_EVENTS, &ended("sip_events", "retransmissions")),
             loss: upsert(&LOSSES, "(excluded.at_ns, excluded.count) > (losses.at_ns, losses.count)"),
-            minute: ddl::insert(
-                "INSERT",
-                &MINUTES,
-                &format!("ON CONFLICT (minute) DO UPDATE SET {}", sums.join(", ")),
-            ),
+            minute: ddl::insert("INSERT", &MINUTES, &format!("ON CONFLICT (minute) DO UPDATE SET {}", sums.join(", "))),
         }
     }
 }

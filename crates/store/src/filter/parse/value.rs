@@ -96,8 +96,9 @@ fn plain(operator: Operator, value: f64) -> Vec<(Compare, f64)> {
 }
 
 fn time(operator: Operator, text: &str) -> Result<Vec<(Compare, i64)>, String> {
-    let (first, end) = parse_span(text)
-        .ok_or_else(|| format!("expected a time like 2026-11-20, 2026-11-20T10:00 or 2026-11-20T10:00:05.5Z, not '{text}'"))?;
+    let (first, end) = parse_span(text).ok_or_else(|| {
+        format!("expected a time like 2026-11-20, 2026-11-20T10:00 or 2026-11-20T10:00:05.5Z, not '{text}'")
+    })?;
     Ok(span(operator, first, end))
 }
 
@@ -121,7 +122,8 @@ fn ssrc(text: &str) -> Result<u32, String> {
 }
 
 fn network(text: &str) -> Result<Network, String> {
-    let expected = || format!("expected an address, a network or address:port, like 10.1.0.0/16 or 10.1.2.3:5060, not '{text}'");
+    let expected =
+        || format!("expected an address, a network or address:port, like 10.1.0.0/16 or 10.1.2.3:5060, not '{text}'");
     if let Some((address, bits)) = text.split_once('/') {
         let address: Address = address.parse().map_err(|_| expected())?;
         let bits: u32 = bits.parse().map_err(|_| expected())?;
