@@ -410,14 +410,15 @@ mod tests {
     #[test]
     fn there_is_a_value_for_every_column_and_of_its_kind() {
         let (c, s, r) = (Call::default(), Stream::default(), Registration::default());
+        let (i, e, l) = (StreamInterval::default(), SipEvent::default(), Loss::default());
         let (mut one, mut two, mut three) = (Scratch::default(), Scratch::default(), Scratch::default());
         let rows: [(&schema::Table, &[Value<'_>]); 6] = [
             (&schema::CALLS, &call(&c, 0, &mut one)),
             (&schema::STREAMS, &stream(&s, None, &mut two)),
             (&schema::REGISTRATIONS, &registration(&r, &mut three)),
-            (&schema::STREAM_INTERVALS, &interval(&StreamInterval::default())),
-            (&schema::SIP_EVENTS, &event(&SipEvent::default())),
-            (&schema::LOSSES, &loss(&Loss::default())),
+            (&schema::STREAM_INTERVALS, &interval(&i)),
+            (&schema::SIP_EVENTS, &event(&e)),
+            (&schema::LOSSES, &loss(&l)),
         ];
         for (table, values) in rows {
             assert_eq!(table.columns.len(), values.len(), "{}", table.name);

@@ -76,7 +76,7 @@ fn call_fields(o: &mut Object<'_>, c: &Call) {
     capture.int("lost_before_tap", Some(c.capture.lost_before_tap)).some_text("note", &c.capture.note);
     capture.end();
     verdict(o, c.verdict.as_ref());
-    o.list("streams", &c.streams, |out, s| stream(out, s));
+    o.list("streams", &c.streams, stream);
     o.time("ringing", c.ringing_ns).time("last", Some(c.last_ns));
     o.int("messages", Some(c.ladder.messages.len() as u64 + u64::from(c.ladder.not_kept)));
     o.list("files", &c.files, |out, f| text::push_text(out, f));

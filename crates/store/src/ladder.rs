@@ -114,8 +114,8 @@ fn decode_message(from: &mut Unpack<'_>, before: &Message) -> Result<Message, Da
     let has = |bit: u8| control & bit != 0;
     let status = from.small()?;
     let (src, dst) = match from.raw(if has(control::HOSTS_IN_ONE) { 1 } else { 2 })? {
-        &[both] => (both >> 4, both & 15),
-        &[src, dst] => (src, dst),
+        [both] => (both >> 4, both & 15),
+        [src, dst] => (*src, *dst),
         _ => return Err(Damaged("it ends early")),
     };
     let since = from.int()?;

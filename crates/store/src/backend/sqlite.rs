@@ -20,7 +20,7 @@ use crate::store::{
 };
 use crate::time::Day;
 use core::cell::RefCell;
-use read::{DayReader, SqliteRow, Wanted};
+use read::{DayReader, SqliteRow, Wanted, WantedById};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
@@ -97,10 +97,12 @@ impl Sqlite {
             self.days_made += usize::from(is_new);
         }
         let uses = self.uses;
-        Ok(self.writers.get_mut(&day).map(|writer| {
+        let writer = self.writers.get_mut(&day);
+        if let Some(writer) = writer {
             writer.used = uses;
-            writer
-        }))
+            return Ok(Some(writer));
+        }
+        Ok(None)
     }
 
     fn close_oldest_writer(&mut self) -> Result<(), StoreError> {
@@ -212,7 +214,8 @@ impl Sqlite {
                 *end = Id::from_octets(cursor.row);
             }
             let starts = (query.from_ns, query.to_ns);
-            let found = reader.by_id(table, and, ids, starts, query.order, limit + 1 - rows.len(), &read)?;
+            let wanted = WantedById { ids, starts, and, order: query.order, limit: limit + 1 - rows.len() };
+            let found = reader.by_id(table, &wanted, &read)?;
             rows.extend(found.into_iter().map(|row| (day, row)));
             Ok(rows.len() <= limit)
         })?;

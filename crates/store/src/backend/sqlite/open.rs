@@ -8,14 +8,14 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// Octets of a page: a row of a call is about 500.
-const PAGE_OCTETS: i64 = 4096;
+/// Octets of a page. A row of a call is about 450; larger pages cost less CPU a row, smaller ones less a lookup.
+const PAGE_OCTETS: i64 = 16_384;
 /// Most memory for the pages of a day that is written, KiB.
 const WRITE_CACHE_KIB: i64 = 16 * 1024;
 /// Most memory for the pages of a day that is read, KiB.
 const READ_CACHE_KIB: i64 = 8 * 1024;
 /// The log is put into the file when it has so many pages.
-const CHECKPOINT_PAGES: i64 = 8192;
+const CHECKPOINT_PAGES: i64 = 2048;
 /// How long to wait for another writer of the same day.
 const BUSY: Duration = Duration::from_secs(10);
 

@@ -43,6 +43,20 @@ pub struct Wanted<'a> {
     pub limit: usize,
 }
 
+/// Which rows of a table whose key is their identifier are wanted.
+pub struct WantedById<'a> {
+    /// Between these identifiers, both left out.
+    pub ids: (Id, Id),
+    /// First start, and the first that is too late.
+    pub starts: (i64, i64),
+    /// A further condition.
+    pub and: &'a str,
+    /// Order.
+    pub order: Order,
+    /// At most so many.
+    pub limit: usize,
+}
+
 impl DayReader {
     /// Opens the file of a day; none if it is empty.
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
@@ -84,7 +98,7 @@ impl DayReader {
     }
 
     fn scan(&self, w: &Wanted<'_>, slice: Option<i64>, found: &mut Vec<(i64, Call)>) -> Result<(), Trouble> {
-        let mut sql = format!("SELECT {} FROM calls NOT INDEXED WHERE ", ddl::select_list(&schema::CALLS));
+        let mut sql = format!("SELECT {} FROM calls WHERE ", ddl::select_list(&schema::CALLS));
         let mut parameters: Vec<Parameter> = vec![];
         if let Some(slice) = slice {
             // The sign keeps the range of keys from being taken for the way to the rows.
@@ -134,7 +148,7 @@ impl DayReader {
         let to = key::at((in_day(last) - start).saturating_add(1_000_000));
         self.tell(|| {
             let mut stmt = self.conn.prepare_cached(
-                "SELECT key, id, start_ns FROM calls NOT INDEXED \
+                "SELECT key, id, start_ns FROM calls \
                  WHERE key >= ? AND key < ? AND id >= ? AND id <= ? ORDER BY key DESC LIMIT ?",
             )?;
             // A number may have moved up by probing: look a little further.
@@ -176,26 +190,23 @@ impl DayReader {
         })
     }
 
-    /// Rows of a table whose key is their identifier, between two identifiers (the second left out).
+    /// Rows of a table whose key is their identifier.
     pub fn by_id<T>(
         &self,
         table: &Table,
-        and: &str,
-        ids: (Id, Id),
-        starts: (i64, i64),
-        order: Order,
-        limit: usize,
+        w: &WantedById<'_>,
         read: impl Fn(&SqliteRow<'_, '_>) -> Result<T, Damaged>,
     ) -> Result<Vec<T>, StoreError> {
         let start = if table.name == "streams" { "first_ns" } else { "start_ns" };
         let sql = format!(
-            "SELECT {} FROM {} WHERE id > ? AND id < ? AND {start} >= ? AND {start} < ? {and} ORDER BY id {} LIMIT ?",
+            "SELECT {} FROM {} WHERE id > ? AND id < ? AND {start} >= ? AND {start} < ? {} ORDER BY id {} LIMIT ?",
             ddl::select_list(table),
             table.name,
-            direction(order)
+            w.and,
+            direction(w.order)
         );
         self.tell(|| {
-            let wanted = params![ids.0.octets(), ids.1.octets(), starts.0, starts.1, limit as i64];
+            let wanted = params![w.ids.0.octets(), w.ids.1.octets(), w.starts.0, w.starts.1, w.limit as i64];
             all(&mut self.conn.prepare_cached(&sql)?, wanted, &read)
         })
     }

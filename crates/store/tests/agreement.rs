@@ -1,0 +1,197 @@
+//! Filters mean the same in memory and in SQL, on generated calls and filters.
+
+use proptest::prelude::*;
+use trunkline_kit::Id;
+use trunkline_store::row::*;
+use trunkline_store::{Access, Filter, Order, Query, Store};
+
+const DAY: i64 = 1_795_132_800_000_000_000;
+
+fn number() -> impl Strategy<Value = String> {
+    prop_oneof!["[0-9]{0,4}", Just("+4420".to_owned()), Just("Alice".to_owned()), "[a-cA-C*\\\\é]{1,3}", "1\0[12]"]
+}
+
+fn state() -> impl Strategy<Value = CallState> {
+    use CallState::*;
+    prop::sample::select(vec![
+        Attempted,
+        Trying,
+        Ringing,
+        AuthChallenged,
+        Redirected,
+        Rejected,
+        Cancelled,
+        Answered,
+        Completed,
+    ])
+}
+
+fn endpoint() -> impl Strategy<Value = trunkline_wire::Endpoint> {
+    let texts = ["10.1.0.1:5060", "10.1.255.255:5061", "10.2.0.0:0", "[2001:db8::1]:5060", "[::]:0", "[fe80::1]:9"];
+    prop::sample::select(texts.map(|t| t.parse().unwrap()).to_vec())
+}
+
+fn score() -> impl Strategy<Value = Option<f32>> {
+    prop_oneof![Just(None), (10u32..50).prop_map(|m| Some(m as f32 / 10.0)), (1.0f32..4.6).prop_map(Some)]
+}
+
+fn stream() -> impl Strategy<Value = Stream> {
+    let codecs = prop::sample::select(vec!["PCMA", "pcmu, telephone-event", "", ", ", "AMR-WB"]);
+    (codecs, 0u32..4, endpoint(), endpoint(), 0u64..50, 0u64..100, 0.0..40.0f64, 0.0..40.0f64).prop_map(
+        |(codec, ssrc, src, dst, missing, expected, jitter_mean_ms, jitter_max_ms)| Stream {
+            codec: codec.into(),
+            ssrc,
+            src,
+            dst,
+            missing,
+            expected,
+            jitter_mean_ms,
+            jitter_max_ms: jitter_max_ms.round(),
+            ..Stream::default()
+        },
+    )
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let after = || prop::option::of((0i64..200).prop_map(|n| n * 500_000_000));
+    let names = (number(), number(), "[a-bA-B]{1,2}", prop::sample::select(vec!["", "Phone", "asterisk 1"]));
+    let times = (0i64..200_000, after(), after(), after());
+    let ending = (state(), prop::sample::select(vec![0u16, 180, 200, 404, 486, 503, 603]), 0u8..3, score());
+    let verdict = prop::option::of(prop::sample::select(vec!["loss", "one-way-audio", ""]));
+    let rest = (endpoint(), endpoint(), endpoint(), verdict, prop::collection::vec(stream(), 0..3));
+    (names, times, ending, rest).prop_map(
+        |(names, (start, ringing, answer, end), ending, (src, dst, hop, verdict, streams))| {
+            let start_ns = DAY + start * 1_000_000_000;
+            Call {
+                from: names.0,
+                to: names.1,
+                sip_call_id: names.2,
+                user_agent: names.3.into(),
+                start_ns,
+                ringing_ns: ringing.map(|n| start_ns + n),
+                answer_ns: answer.map(|n| start_ns + n),
+                end_ns: end.map(|n| start_ns + n),
+                last_ns: start_ns + 7_000_000_000,
+                state: ending.0,
+                code: ending.1,
+                hangup: [Hangup::None, Hangup::Caller, Hangup::Callee][usize::from(ending.2)],
+                mos: ending.3,
+                src,
+                dst,
+                ladder: Ladder { hosts: vec![hop], ..Ladder::default() },
+                verdict: verdict.map(|kind| Verdict { kind: kind.into(), ..Verdict::default() }),
+                streams,
+                ..Call::default()
+            }
+        },
+    )
+}
+
+fn test() -> impl Strategy<Value = String> {
+    let compare = || prop::sample::select(vec![":", "!=", "<", "<=", ">", ">="]);
+    let is = || prop::sample::select(vec![":", "!="]);
+    let text = prop::sample::select(vec!["caller", "callee", "number", "callid", "ua", "verdict", "codec"]);
+    let pattern = prop_oneof![
+        "[0-9aAbB]{1,2}\\*?",
+        "\\*[0-9aAé]{0,2}",
+        Just("+4420*".into()),
+        Just("\\\\*".into()),
+        Just("*".into()),
+        Just("pcm*".into()),
+        Just("\"\"".into()),
+        Just("loss".into()),
+        Just("\"1\0\"*".into()),
+        Just("a*e".into()),
+    ];
+    let duration = prop::sample::select(vec!["0", "2s", "10", "1m", "500ms", "7"]);
+    let score = prop_oneof![(10u32..50).prop_map(|m| format!("{}.{}", m / 10, m % 10)), Just("3.456".to_owned())];
+    prop_oneof![
+        (text.clone(), is(), pattern.clone()).prop_map(|(f, o, v)| format!("{f}{o}{}", v.replace("\"*", "\""))),
+        (text, is(), pattern).prop_map(|(f, o, v)| format!("{f}{o}{}", v.replace("\"*", "\""))),
+        (prop::sample::select(vec!["duration", "pdd", "setup", "jitter", "jitter_mean"]), compare(), duration)
+            .prop_map(|(f, o, v)| format!("{f}{o}{v}")),
+        (compare(), score).prop_map(|(o, v)| format!("mos{o}{v}")),
+        (compare(), prop::sample::select(vec!["200", "4xx", "5xx", "404"])).prop_map(|(o, v)| format!("code{o}{v}")),
+        (
+            compare(),
+            prop::sample::select(vec!["2026-11-20", "2026-11-21T03", "2026-11-20T10:00", "2026-11-22T01:00:07Z"])
+        )
+            .prop_map(|(o, v)| format!("start{o}{}", if v.ends_with("T03") { "2026-11-21" } else { v })),
+        (
+            prop::sample::select(vec!["src", "dst", "ip"]),
+            is(),
+            prop::sample::select(vec![
+                "10.1.0.0/16",
+                "10.0.0.0/8",
+                "0.0.0.0/0",
+                "::/0",
+                "2001:db8::1",
+                "10.1.0.1:5060",
+                "10.1.*",
+                "fe80::/10",
+                "::",
+            ])
+        )
+            .prop_map(|(f, o, v)| format!("{f}{o}{v}")),
+        (is(), 0u32..5).prop_map(|(o, v)| format!("ssrc{o}{v}")),
+        (compare(), 0u32..60).prop_map(|(o, v)| format!("lost{o}{v}%")),
+        (prop::sample::select(vec!["state:re*", "state:completed", "hangup:none", "state!=ringing", "hangup!=call*"]))
+            .prop_map(str::to_owned),
+        (
+            prop::sample::select(vec!["has", "missing"]),
+            prop::sample::select(trunkline_store::filter::field::PRESENCES.to_vec())
+        )
+            .prop_map(|(f, v)| format!("{f}:{v}")),
+    ]
+}
+
+fn filter() -> impl Strategy<Value = String> {
+    test().prop_recursive(3, 8, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|f| format!("not ({f})")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("{a} and {b}")),
+            (inner.clone(), inner).prop_map(|(a, b)| format!("({a} or {b})")),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn memory_and_sql_agree(
+        mut calls in prop::collection::vec(call(), 1..40),
+        filters in prop::collection::vec(filter(), 40),
+    ) {
+        for (n, call) in calls.iter_mut().enumerate() {
+            call.id = Id::derive(call.start_ns, &n.to_le_bytes());
+            for (i, stream) in call.streams.iter_mut().enumerate() {
+                stream.id = Id::derive(call.start_ns, &(n, i).0.wrapping_mul(10).wrapping_add(i).to_be_bytes());
+                stream.call = Some(call.id);
+                stream.first_ns = call.start_ns;
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(folder.path(), Access::Write).unwrap();
+        store.write(&Rows { calls: calls.clone(), ..Rows::default() }).unwrap();
+        store.commit().unwrap();
+        for text in filters {
+            let filter = Filter::parse(&text).unwrap_or_else(|e| panic!("{e}\n{}", e.caret(&text)));
+            let mut expected: Vec<Id> = calls.iter().filter(|c| filter.matches(c)).map(|c| c.id).collect();
+            for (order, limit) in [(Order::Newest, 1000), (Order::Oldest, 3)] {
+                let mut query = Query { filter: Some(filter.clone()), order, limit, ..Query::default() };
+                let mut found = vec![];
+                loop {
+                    let page = store.calls(&query).unwrap();
+                    prop_assert_eq!(&page.skipped, &[]);
+                    found.extend(page.rows.iter().map(|c| c.id));
+                    query.cursor = page.next;
+                    if query.cursor.is_none() { break; }
+                }
+                expected.sort();
+                found.sort();
+                prop_assert_eq!(&found, &expected, "{}", text);
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A writer that is killed at any moment: what it said was committed is there exactly once, and the file can be read and
+//! written on.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use trunkline_kit::Id;
+use trunkline_store::row::*;
+use trunkline_store::{Access, Order, Query, Store};
+
+const FOLDER: &str = "TRUNKLINE_TEST_CRASH_FOLDER";
+const FIRST: &str = "TRUNKLINE_TEST_CRASH_FIRST";
+const DAY: i64 = 1_795_132_800_000_000_000;
+/// Calls of one commit; every other day, so that a commit has two files.
+const BATCH: u64 = 20;
+
+fn call(n: u64) -> Call {
+    let start_ns = DAY + (n % 2) as i64 * 86_400_000_000_000 + n as i64 * 1_000_003;
+    let sip_call_id = n.to_string();
+    let id = Id::derive(start_ns, sip_call_id.as_bytes());
+    let stream = Stream { id: Id::derive(start_ns, b"s"), call: Some(id), first_ns: start_ns, ..Stream::default() };
+    let to = "x".repeat((n % 700) as usize);
+    let streams = vec![stream];
+    Call { id, sip_call_id, start_ns, last_ns: start_ns, from: n.to_string(), to, streams, ..Call::default() }
+}
+
+/// Not a test of its own: what the killed process runs. It writes forever and says after each commit how far it is.
+#[test]
+#[ignore = "run by the test below in a process of its own"]
+fn writes_until_it_is_killed() {
+    let (Ok(folder), Ok(first)) = (std::env::var(FOLDER), std::env::var(FIRST)) else { return };
+    let mut store = Store::open(Path::new(&folder), Access::Write).unwrap();
+    for first in (first.parse::<u64>().unwrap()..).step_by(BATCH as usize) {
+        for n in first..first + BATCH {
+            store.write(&Rows { calls: vec![call(n)], ..Rows::default() }).unwrap();
+        }
+        store.commit().unwrap();
+        println!("committed {}", first + BATCH);
+    }
+}
+
+#[test]
+fn kill_at_any_moment_loses_nothing_that_was_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut committed = 0u64;
+    for round in 0..25u64 {
+        // Each writer begins a little before the end of the one before, as a capture that is read again does.
+        let first = committed.saturating_sub(BATCH * 2);
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "writes_until_it_is_killed", "--ignored", "--nocapture"])
+            .env(FOLDER, folder.path())
+            .env(FIRST, first.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let reading = std::thread::spawn(move || {
+            let last = |line: String| line.trim().rsplit_once("committed ").and_then(|(_, n)| n.parse::<u64>().ok());
+            out.lines().map_while(Result::ok).filter_map(last).max()
+        });
+        std::thread::sleep(Duration::from_millis(15 + round * 37 % 230));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        committed = committed.max(reading.join().unwrap().unwrap_or(0));
+
+        let store = Store::open(folder.path(), Access::Read).unwrap();
+        let mut query = Query { order: Order::Oldest, limit: 10_000, ..Query::default() };
+        let mut calls = vec![];
+        loop {
+            let page = store.calls(&query).unwrap();
+            assert_eq!(page.skipped, []);
+            calls.extend(page.rows);
+            query.cursor = page.next;
+            if query.cursor.is_none() {
+                break;
+            }
+        }
+        calls.sort_by_key(|c| c.from.parse::<u64>().unwrap());
+        let numbers: Vec<u64> = calls.iter().map(|c| c.from.parse().unwrap()).collect();
+        assert!(numbers.windows(2).all(|w| w[0] < w[1]), "no call is there twice");
+        assert!(numbers.iter().take_while(|n| **n < committed).eq(&(0..committed).collect::<Vec<_>>()));
+        assert!(calls.iter().zip(&numbers).all(|(c, n)| *c == call(*n)));
+        let started: i64 = store.minutes(i64::MIN, i64::MAX).unwrap().iter().map(|(_, m)| m.started).sum();
+        assert_eq!(started, calls.len() as i64, "the roll-ups are committed with their calls");
+    }
+    assert!(committed > 0);
+}
