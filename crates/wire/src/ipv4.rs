@@ -13,8 +13,14 @@ pub const HEADER: usize = 20;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;
 
-#[inline]
+/// [`packet_inlined`] for the decoders that are not on the fast path.
+#[inline(never)]
 pub(crate) fn packet(walk: Walk, at: usize) -> Decoded {
+    packet_inlined(walk, at)
+}
+
+#[inline(always)]
+pub(crate) fn packet_inlined(walk: Walk, at: usize) -> Decoded {
     let (Some(walk), Some(header)) = (walk.deeper(), walk.array::<HEADER>(at)) else {
         return malformed(Layer::Network);
     };
@@ -34,7 +40,7 @@ pub(crate) fn packet(walk: Walk, at: usize) -> Decoded {
     if flags & (MORE_FRAGMENTS | OFFSET) != 0 {
         return fragment(walk, at + length, &header, &network);
     }
-    transport::protocol(walk, at + length, header[9], &network)
+    transport::protocol_inlined(walk, at + length, header[9], &network)
 }
 
 #[cold]

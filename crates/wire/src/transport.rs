@@ -17,8 +17,14 @@ pub(crate) const SCTP: u8 = 132;
 const MPLS: u8 = 137;
 const ETHERNET: u8 = 143;
 
-#[inline]
+/// [`protocol_inlined`] for the decoders that are not on the fast path.
+#[inline(never)]
 pub(crate) fn protocol(walk: Walk, at: usize, number: u8, network: &Network) -> Decoded {
+    protocol_inlined(walk, at, number, network)
+}
+
+#[inline(always)]
+pub(crate) fn protocol_inlined(walk: Walk, at: usize, number: u8, network: &Network) -> Decoded {
     match number {
         UDP => udp::datagram(walk, at, network),
         TCP => tcp::segment(walk, at, network),

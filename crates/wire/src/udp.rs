@@ -9,7 +9,7 @@ use crate::{Datagram, Decoded, Layer, esp, geneve, gre, gtpu, l2tp, mpls, teredo
 /// Octets of the header.
 pub const HEADER: usize = 8;
 
-#[inline]
+#[inline(always)]
 pub(crate) fn datagram(walk: Walk, at: usize, network: &Network) -> Decoded {
     let Some(header) = walk.array::<HEADER>(at) else { return malformed(Layer::Transport) };
     let ports = (be16(&header, 0), be16(&header, 2));
