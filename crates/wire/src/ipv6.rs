@@ -39,7 +39,7 @@ pub(crate) fn packet_inlined(walk: Walk, at: usize) -> Decoded {
     src.copy_from_slice(&header[8..24]);
     dst.copy_from_slice(&header[24..40]);
     let class = (header[0] << 4) | (header[1] >> 4);
-    let network = Network { src: Address::v6(src), dst: Address::v6(dst), dscp: class >> 2 };
+    let network = Network::new(Address::v6(src), Address::v6(dst), class >> 2);
     let length = usize::from(be16(&header, 4));
     let walk = if length == 0 { unsized_payload(walk, at, header[6]) } else { walk.narrow(at, HEADER + length) };
     transport::protocol_inlined(walk, at + HEADER, header[6], &network)

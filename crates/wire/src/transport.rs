@@ -38,7 +38,7 @@ fn tunnel_or_other(walk: Walk, at: usize, number: u8, network: &Network) -> Deco
         SCTP => sctp::packet(walk, at, network),
         ESP => esp::packet(walk, at, network).unwrap_or(Decoded::Other),
         AH => authentication_header(walk, at, network),
-        _ if !network.src.is_v4() && ipv6::is_extension(number) => ipv6::extension(walk, at, number, network),
+        _ if !network.src().is_v4() && ipv6::is_extension(number) => ipv6::extension(walk, at, number, network),
         IPV4 | IPV6 | GRE | IPIP | ETHERIP | L2TP | MPLS | ETHERNET => match walk.tunnel() {
             Some(walk) => tunnel(walk, at, number),
             None => malformed(Layer::Tunnel),
