@@ -62,8 +62,8 @@ fn checksum(segment: &[u8], network: &Network) -> u16 {
         octets.chunks(2).map(|pair| u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u64::from(*low))).sum()
     };
     // The prefix of an IPv4-mapped address does not belong to the sum.
-    let mapped = if network.src.is_v4() { 2 * 0xffff } else { 0 };
-    let addresses = words(network.src.octets()) + words(network.dst.octets()) - mapped;
+    let mapped = if network.src().is_v4() { 2 * 0xffff } else { 0 };
+    let addresses = words(network.src().octets()) + words(network.dst().octets()) - mapped;
     let mut sum = addresses + u64::from(transport::TCP) + segment.len() as u64 + words(segment);
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -18,17 +18,23 @@ const VLAN: u16 = 0x8100;
 /// Types from here on are types; below they are lengths (IEEE 802.3 clause 3.2.6).
 const TYPE_MIN: u16 = 0x0600;
 
-#[inline]
+/// [`frame_inlined`] for the decoders that are not on the fast path.
+#[inline(never)]
 pub(crate) fn frame(walk: Walk, at: usize) -> Decoded {
+    frame_inlined(walk, at)
+}
+
+#[inline(always)]
+pub(crate) fn frame_inlined(walk: Walk, at: usize) -> Decoded {
     let (Some(walk), Some(kind)) = (walk.deeper(), walk.u16(at + 12)) else { return malformed(Layer::Link) };
-    typed(walk, at + HEADER, kind)
+    typed_inlined(walk, at + HEADER, kind)
 }
 
 /// What follows a type field.
-#[inline]
-pub(crate) fn typed(walk: Walk, at: usize, kind: u16) -> Decoded {
+#[inline(always)]
+fn typed_inlined(walk: Walk, at: usize, kind: u16) -> Decoded {
     match kind {
-        IPV4 => ipv4::packet(walk, at),
+        IPV4 => ipv4::packet_inlined(walk, at),
         IPV6 => ipv6::packet(walk, at),
         VLAN => one_tag(walk, at),
         _ => shim(walk, at, kind),
@@ -36,14 +42,14 @@ pub(crate) fn typed(walk: Walk, at: usize, kind: u16) -> Decoded {
 }
 
 /// One 802.1Q tag in front of IP: nearly all tagged traffic.
-#[inline]
+#[inline(always)]
 fn one_tag(mut walk: Walk, at: usize) -> Decoded {
     let (Some(control), Some(kind)) = (walk.u16(at), walk.u16(at + 2)) else { return malformed(Layer::Shim) };
     if walk.vlan == 0 {
         walk.vlan = control & 0x0fff;
     }
     match kind {
-        IPV4 => ipv4::packet(walk, at + 4),
+        IPV4 => ipv4::packet_inlined(walk, at + 4),
         IPV6 => ipv6::packet(walk, at + 4),
         _ => shim(walk, at + 4, kind),
     }
@@ -99,10 +105,10 @@ fn next_type(walk: Walk, at: usize) -> Decoded {
     }
 }
 
-/// [`typed`], not inlined: for the decoders that are not on the fast path.
+/// What follows a type field, for the decoders that are not on the fast path.
 #[inline(never)]
 pub(crate) fn typed_slowly(walk: Walk, at: usize, kind: u16) -> Decoded {
-    typed(walk, at, kind)
+    typed_inlined(walk, at, kind)
 }
 
 fn is_known_without_transport(kind: u16) -> bool {

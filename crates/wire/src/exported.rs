@@ -21,7 +21,7 @@ const DST_PORT: u16 = 26;
 const TAGS_MAX: usize = 64;
 
 pub(crate) fn datagram(walk: Walk, mut at: usize) -> Decoded {
-    let mut network = Network { src: Address::UNSPECIFIED, dst: Address::UNSPECIFIED, dscp: 0 };
+    let (mut src, mut dst) = (Address::UNSPECIFIED, Address::UNSPECIFIED);
     let mut ports = (0, 0);
     for _ in 0..TAGS_MAX {
         let Some(header) = walk.array::<4>(at) else { return malformed(Layer::Link) };
@@ -29,9 +29,16 @@ pub(crate) fn datagram(walk: Walk, mut at: usize) -> Decoded {
         let value = walk.octets.get(at + 4..at + 4 + length).unwrap_or(&[]);
         at += 4 + length;
         match tag {
-            END => return Decoded::Udp(walk.datagram(&network, ports, at.min(walk.octets.len()), walk.wire)),
-            IPV4_SRC | IPV6_SRC => network.src = address(value).unwrap_or(network.src),
-            IPV4_DST | IPV6_DST => network.dst = address(value).unwrap_or(network.dst),
+            END => {
+                return Decoded::Udp(walk.datagram(
+                    &Network::new(src, dst, 0),
+                    ports,
+                    at.min(walk.octets.len()),
+                    walk.wire,
+                ));
+            }
+            IPV4_SRC | IPV6_SRC => src = address(value).unwrap_or(src),
+            IPV4_DST | IPV6_DST => dst = address(value).unwrap_or(dst),
             SRC_PORT => ports.0 = be32(value, 0) as u16,
             DST_PORT => ports.1 = be32(value, 0) as u16,
             _ => {}

@@ -101,7 +101,7 @@ pub fn decode_payload(payload: &Reassembled) -> Decoded {
     walk.wire = payload.wire as usize;
     walk.vlan = payload.vlan;
     walk.tunnels = payload.tunnels;
-    let network = Network { src: payload.src, dst: payload.dst, dscp: payload.dscp };
+    let network = Network::new(payload.src, payload.dst, payload.dscp);
     transport::protocol(walk, 0, payload.protocol, &network)
 }
 

@@ -4,8 +4,8 @@
 //! | ver ihl | dscp ecn | total length | identification | flags offset | ttl | protocol | checksum | src | dst | options |
 //! ```
 
-use crate::walk::{Network, Part, Walk, be16, malformed};
-use crate::{Address, Decoded, Layer, transport};
+use crate::walk::{Network, Part, Walk, be16, be32, malformed};
+use crate::{Decoded, Layer, transport};
 
 /// Octets of a header without options.
 pub const HEADER: usize = 20;
@@ -13,8 +13,14 @@ pub const HEADER: usize = 20;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;
 
-#[inline]
+/// [`packet_inlined`] for the decoders that are not on the fast path.
+#[inline(never)]
 pub(crate) fn packet(walk: Walk, at: usize) -> Decoded {
+    packet_inlined(walk, at)
+}
+
+#[inline(always)]
+pub(crate) fn packet_inlined(walk: Walk, at: usize) -> Decoded {
     let (Some(walk), Some(header)) = (walk.deeper(), walk.array::<HEADER>(at)) else {
         return malformed(Layer::Network);
     };
@@ -25,16 +31,12 @@ pub(crate) fn packet(walk: Walk, at: usize) -> Decoded {
     if header[0] >> 4 != 4 || length < HEADER || (total != 0 && total < length) || at + length > walk.octets.len() {
         return malformed(Layer::Network);
     }
-    let network = Network {
-        src: Address::v4([header[12], header[13], header[14], header[15]]),
-        dst: Address::v4([header[16], header[17], header[18], header[19]]),
-        dscp: header[1] >> 2,
-    };
+    let network = Network::v4(be32(&header, 12), be32(&header, 16), header[1] >> 2);
     let flags = be16(&header, 6);
     if flags & (MORE_FRAGMENTS | OFFSET) != 0 {
         return fragment(walk, at + length, &header, &network);
     }
-    transport::protocol(walk, at + length, header[9], &network)
+    transport::protocol_inlined(walk, at + length, header[9], &network)
 }
 
 #[cold]

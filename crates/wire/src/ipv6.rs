@@ -21,8 +21,14 @@ const SHIM6: u8 = 140;
 
 const JUMBO_PAYLOAD: u8 = 0xc2;
 
-#[inline]
+/// [`packet_inlined`] for the decoders that are not on the fast path.
+#[inline(never)]
 pub(crate) fn packet(walk: Walk, at: usize) -> Decoded {
+    packet_inlined(walk, at)
+}
+
+#[inline(always)]
+pub(crate) fn packet_inlined(walk: Walk, at: usize) -> Decoded {
     let (Some(walk), Some(header)) = (walk.deeper(), walk.array::<HEADER>(at)) else {
         return malformed(Layer::Network);
     };
@@ -33,10 +39,10 @@ pub(crate) fn packet(walk: Walk, at: usize) -> Decoded {
     src.copy_from_slice(&header[8..24]);
     dst.copy_from_slice(&header[24..40]);
     let class = (header[0] << 4) | (header[1] >> 4);
-    let network = Network { src: Address::v6(src), dst: Address::v6(dst), dscp: class >> 2 };
+    let network = Network::new(Address::v6(src), Address::v6(dst), class >> 2);
     let length = usize::from(be16(&header, 4));
     let walk = if length == 0 { unsized_payload(walk, at, header[6]) } else { walk.narrow(at, HEADER + length) };
-    transport::protocol(walk, at + HEADER, header[6], &network)
+    transport::protocol_inlined(walk, at + HEADER, header[6], &network)
 }
 
 /// Payload length 0: a jumbogram (RFC 2675) if a hop-by-hop option says so, nothing if nothing follows, and

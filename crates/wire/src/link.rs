@@ -19,7 +19,7 @@ const ETHERNET: u16 = 1;
 #[inline]
 pub fn decode(link: u16, octets: &[u8]) -> Decoded {
     let walk = Walk::new(octets);
-    if link == ETHERNET { ether::frame(walk, 0) } else { of_type(walk, 0, link) }
+    if link == ETHERNET { ether::frame_inlined(walk, 0) } else { of_type(walk, 0, link) }
 }
 
 /// A frame of this link type that begins at `at`.

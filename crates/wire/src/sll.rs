@@ -42,7 +42,7 @@ fn payload(walk: Walk, at: usize, hardware: u16, protocol: u16) -> Decoded {
         // linux/if_ether.h: Novell's raw 802.3; 802.2 frames.
         (_, 0x0001) => Decoded::Other,
         (_, 0x0004) => llc::header(walk, at),
-        _ => ether::typed(walk, at, protocol),
+        _ => ether::typed_slowly(walk, at, protocol),
     }
 }
 

@@ -17,7 +17,7 @@ pub const PSH: u8 = 0x08;
 /// The acknowledgement field counts.
 pub const ACK: u8 = 0x10;
 
-#[inline]
+#[inline(always)]
 pub(crate) fn segment(walk: Walk, at: usize, network: &Network) -> Decoded {
     let Some(header) = walk.array::<HEADER>(at) else { return malformed(Layer::Transport) };
     let length = usize::from(header[12] >> 4) * 4;

@@ -17,8 +17,14 @@ pub(crate) const SCTP: u8 = 132;
 const MPLS: u8 = 137;
 const ETHERNET: u8 = 143;
 
-#[inline]
+/// [`protocol_inlined`] for the decoders that are not on the fast path.
+#[inline(never)]
 pub(crate) fn protocol(walk: Walk, at: usize, number: u8, network: &Network) -> Decoded {
+    protocol_inlined(walk, at, number, network)
+}
+
+#[inline(always)]
+pub(crate) fn protocol_inlined(walk: Walk, at: usize, number: u8, network: &Network) -> Decoded {
     match number {
         UDP => udp::datagram(walk, at, network),
         TCP => tcp::segment(walk, at, network),
@@ -32,7 +38,7 @@ fn tunnel_or_other(walk: Walk, at: usize, number: u8, network: &Network) -> Deco
         SCTP => sctp::packet(walk, at, network),
         ESP => esp::packet(walk, at, network).unwrap_or(Decoded::Other),
         AH => authentication_header(walk, at, network),
-        _ if !network.src.is_v4() && ipv6::is_extension(number) => ipv6::extension(walk, at, number, network),
+        _ if !network.src().is_v4() && ipv6::is_extension(number) => ipv6::extension(walk, at, number, network),
         IPV4 | IPV6 | GRE | IPIP | ETHERIP | L2TP | MPLS | ETHERNET => match walk.tunnel() {
             Some(walk) => tunnel(walk, at, number),
             None => malformed(Layer::Tunnel),

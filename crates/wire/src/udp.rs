@@ -4,12 +4,12 @@
 //! does not turn out whole inside stays a plain UDP datagram.
 
 use crate::walk::{Network, Walk, be16, malformed, understood};
-use crate::{Datagram, Decoded, Layer, esp, geneve, gre, gtpu, l2tp, mpls, teredo, tzsp, vxlan};
+use crate::{Decoded, Layer, esp, geneve, gre, gtpu, l2tp, mpls, teredo, tzsp, vxlan};
 
 /// Octets of the header.
 pub const HEADER: usize = 8;
 
-#[inline]
+#[inline(always)]
 pub(crate) fn datagram(walk: Walk, at: usize, network: &Network) -> Decoded {
     let Some(header) = walk.array::<HEADER>(at) else { return malformed(Layer::Transport) };
     let ports = (be16(&header, 0), be16(&header, 2));
@@ -19,11 +19,10 @@ pub(crate) fn datagram(walk: Walk, at: usize, network: &Network) -> Decoded {
         length if length < HEADER => return malformed(Layer::Transport),
         length => at + length,
     };
-    let datagram = walk.datagram(network, ports, at + HEADER, end);
     if is_tunnel_port(ports.0) || is_tunnel_port(ports.1) {
-        return tunnel_or_plain(walk, &datagram, network);
+        return tunnel_or_plain(walk, at + HEADER, end, ports, *network);
     }
-    Decoded::Udp(datagram)
+    Decoded::Udp(walk.datagram(network, ports, at + HEADER, end))
 }
 
 const L2TP: u16 = 1701;
@@ -51,15 +50,14 @@ fn is_tunnel_port(port: u16) -> bool {
 
 #[cold]
 #[inline(never)]
-fn tunnel_or_plain(walk: Walk, outer: &Datagram, network: &Network) -> Decoded {
-    tunnel(walk, outer, network).unwrap_or(Decoded::Udp(*outer))
+fn tunnel_or_plain(walk: Walk, at: usize, end: usize, ports: (u16, u16), network: Network) -> Decoded {
+    tunnel(walk, at, end, ports, &network).unwrap_or_else(|| Decoded::Udp(walk.datagram(&network, ports, at, end)))
 }
 
-fn tunnel(walk: Walk, outer: &Datagram, network: &Network) -> Option<Decoded> {
-    let at = outer.payload_start as usize;
-    let walk = walk.deeper()?.narrow(at, outer.payload_wire as usize);
+fn tunnel(walk: Walk, at: usize, end: usize, ports: (u16, u16), network: &Network) -> Option<Decoded> {
+    let walk = walk.deeper()?.narrow(at, end.saturating_sub(at));
     let by_port = |port| inside(walk, at, port, network).and_then(understood);
-    by_port(outer.dst_port).or_else(|| by_port(outer.src_port))
+    by_port(ports.1).or_else(|| by_port(ports.0))
 }
 
 fn inside(walk: Walk, at: usize, port: u16, network: &Network) -> Option<Decoded> {

@@ -27,9 +27,33 @@ pub(crate) struct Walk<'a> {
 /// What a transport inherits from its network layer.
 #[derive(Clone, Copy)]
 pub(crate) struct Network {
-    pub src: Address,
-    pub dst: Address,
+    /// The addresses as numbers, so that they stay in registers until a result is written.
+    src: u128,
+    dst: u128,
     pub dscp: u8,
+}
+
+impl Network {
+    #[inline(always)]
+    pub fn v4(src: u32, dst: u32, dscp: u8) -> Self {
+        const MAPPED: u128 = 0xffff_0000_0000;
+        Network { src: MAPPED | u128::from(src), dst: MAPPED | u128::from(dst), dscp }
+    }
+
+    #[inline(always)]
+    pub fn new(src: Address, dst: Address, dscp: u8) -> Self {
+        Network { src: u128::from_be_bytes(*src.octets()), dst: u128::from_be_bytes(*dst.octets()), dscp }
+    }
+
+    #[inline(always)]
+    pub fn src(&self) -> Address {
+        Address::from_octets(self.src.to_be_bytes())
+    }
+
+    #[inline(always)]
+    pub fn dst(&self) -> Address {
+        Address::from_octets(self.dst.to_be_bytes())
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -100,12 +124,12 @@ impl<'a> Walk<'a> {
     }
 
     /// The datagram whose payload begins at `start` and ends, on the wire, at `end`.
-    #[inline]
+    #[inline(always)]
     pub fn datagram(&self, network: &Network, ports: (u16, u16), start: usize, end: usize) -> Datagram {
         let captured = end.min(self.octets.len()).saturating_sub(start);
         Datagram {
-            src: network.src,
-            dst: network.dst,
+            src: network.src(),
+            dst: network.dst(),
             src_port: ports.0,
             dst_port: ports.1,
             payload_start: start as u32,
@@ -121,8 +145,8 @@ impl<'a> Walk<'a> {
     pub fn fragment(&self, network: &Network, start: usize, part: Part) -> Decoded {
         let captured = self.octets.len().saturating_sub(start);
         Decoded::Fragment(Fragment {
-            src: network.src,
-            dst: network.dst,
+            src: network.src(),
+            dst: network.dst(),
             identification: part.identification,
             protocol: part.protocol,
             offset: part.offset,
