@@ -75,7 +75,7 @@ impl<'a> Joiner<'a> {
         self.losses(joined.losses);
         self.take_lanes(joined.lanes);
         for closed in joined.output.closed {
-            let call = self.assemble(closed, joined.last);
+            let call = self.assemble(*closed, joined.last);
             self.rows.calls.push(call);
             self.calls += 1;
             self.gathered += 1;

@@ -33,6 +33,10 @@ pub const CANDIDATES_MAX: usize = 1 << 15;
 /// An ended call stays open this long for retransmissions: 64 * T1 (RFC 3261 section 17.1.1.2, timer B).
 pub const LINGER_NS: i64 = 32 * SECOND_NS;
 
+/// A call whose BYE was answered stays open this long: T4 (RFC 3261 section 17.1.2.2, timer K), the longest time that a
+/// message remains in the network.
+pub const SETTLED_NS: i64 = 5 * SECOND_NS;
+
 /// An INVITE without final response is given up after this silence: above timer C (RFC 3261 section 16.6, > 3 min).
 pub const SETUP_SILENCE_NS: i64 = 300 * SECOND_NS;
 

@@ -3,13 +3,17 @@
 use super::Incoming;
 use super::facts::{Facts, PartyMedia};
 use crate::limits::{
-    ANSWERED_SILENCE_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETUP_SILENCE_NS, TEXTS_PER_CALL_MAX,
+    ANSWERED_SILENCE_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETTLED_NS, SETUP_SILENCE_NS,
+    TEXTS_PER_CALL_MAX,
 };
 use crate::media::Serial;
 use trunkline_kit::Id;
 use trunkline_store::row::{self, CallState, Direction, Hangup, Ladder};
 use trunkline_wire::Endpoint;
 use trunkline_wire::sip::{Method, StartLine};
+
+/// Octets of remarks that a usual call has: two SDP bodies in brief and some reason phrases.
+const TEXTS_USUAL: usize = 256;
 
 /// Who a message says it is from and to, read once from a call's first message.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +54,7 @@ pub struct Call {
     ringing_ns: Option<i64>,
     answer_ns: Option<i64>,
     bye_ns: Option<i64>,
+    bye_answered: bool,
     cancel_ns: Option<i64>,
     final_ns: Option<i64>,
     /// Status of the first 2xx to INVITE, of the last other final, of the last provisional; 0 if none.
@@ -118,6 +123,7 @@ impl Call {
             ringing_ns: None,
             answer_ns: None,
             bye_ns: None,
+            bye_answered: false,
             cancel_ns: None,
             final_ns: None,
             accepted: 0,
@@ -129,7 +135,12 @@ impl Call {
             src,
             dst,
             invite_seen: false,
-            ladder: Ladder { messages: Vec::with_capacity(8), ..Ladder::default() },
+            ladder: Ladder {
+                hosts: Vec::with_capacity(2),
+                messages: Vec::with_capacity(8),
+                texts: String::with_capacity(TEXTS_USUAL),
+                not_kept: 0,
+            },
             prints: Vec::with_capacity(8),
             files: Vec::new(),
             facts: Facts::default(),
@@ -171,6 +182,8 @@ impl Call {
 
     fn response(&mut self, at_ns: i64, status: u16, told: &Told<'_>, again: bool) {
         self.facts.answered(status, told.method, told.cseq, again);
+        // A challenge to the BYE is no end yet.
+        self.bye_answered |= told.method == Method::Bye && status >= 200 && !matches!(status, 401 | 407);
         if told.method != Method::Invite {
             return;
         }
@@ -270,7 +283,9 @@ impl Call {
 
     /// How long a call waits for its next message.
     fn patience_ns(&self) -> i64 {
-        if self.bye_ns.is_some() {
+        if self.bye_answered {
+            SETTLED_NS
+        } else if self.bye_ns.is_some() {
             LINGER_NS
         } else if self.accepted != 0 {
             ANSWERED_SILENCE_NS

@@ -104,7 +104,7 @@ pub struct Output {
     /// For the lanes, in order of packets.
     pub notices: Vec<Numbered>,
     /// Calls that are over, by when.
-    pub closed: Vec<Closed>,
+    pub closed: Vec<Box<Closed>>,
     /// Registrations that are over.
     pub registrations: Vec<row::Registration>,
     /// Other transactions that are over.
@@ -224,9 +224,7 @@ impl Signalling {
     fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
         let calls = &self.calls;
         let same = |at: &u32| {
-            calls[*at as usize].as_ref().is_some_and(|c| {
-                c.hash == hash && c.parties.call_id.as_bytes() == String::from_utf8_lossy(call_id).as_bytes()
-            })
+            calls[*at as usize].as_ref().is_some_and(|c| c.hash == hash && is_text_of(&c.parties.call_id, call_id))
         };
         self.by_call_id.find(hash, same).copied()
     }
@@ -353,12 +351,21 @@ impl Signalling {
         }
         let (call, facts, files) = call.close();
         self.counters.ladder_overflow += u64::from(call.ladder.not_kept);
-        self.output.closed.push(Closed { serial, deadline_ns, call, facts, files });
+        self.output.closed.push(Box::new(Closed { serial, deadline_ns, call, facts, files }));
     }
 }
 
 fn text(octets: &[u8]) -> String {
-    String::from_utf8_lossy(octets).into_owned()
+    match core::str::from_utf8(octets) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(octets).into_owned(),
+    }
+}
+
+/// Whether a kept text is that of these octets: the same, or what is left of octets that are no UTF-8.
+fn is_text_of(text: &str, octets: &[u8]) -> bool {
+    text.as_bytes() == octets
+        || (core::str::from_utf8(octets).is_err() && text.as_bytes() == String::from_utf8_lossy(octets).as_bytes())
 }
 
 /// URI without parameters, and its user part.
@@ -380,7 +387,10 @@ fn parties(call_id: &[u8], message: &Message<'_>) -> Parties {
 /// Writes the reason phrase and what is odd; says whether something is.
 fn remark(into: &mut String, message: &Message<'_>, told: &Told<'_>) -> bool {
     match told.start {
-        StartLine::Response { reason, .. } => into.push_str(&String::from_utf8_lossy(reason)),
+        StartLine::Response { reason, .. } => match core::str::from_utf8(reason) {
+            Ok(reason) => into.push_str(reason),
+            Err(_) => into.push_str(&String::from_utf8_lossy(reason)),
+        },
         StartLine::Request { method_name, .. } if told.method == Method::Other => {
             into.push_str(&String::from_utf8_lossy(method_name));
         }

@@ -57,7 +57,7 @@ impl Play {
     fn only_call(&mut self) -> Closed {
         let mut output = self.end();
         assert_eq!(output.closed.len(), 1);
-        output.closed.remove(0)
+        *output.closed.remove(0)
     }
 }
 
