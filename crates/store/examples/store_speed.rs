@@ -14,7 +14,8 @@ const BATCH: usize = 1000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().ok_or("usage: store_speed FOLDER [CALLS] [RATE] [COMMIT] [STREAMS]")?;
+    let folder =
+        arguments.next().ok_or("usage: store_speed FOLDER [CALLS, 0 to search only] [RATE] [COMMIT] [STREAMS]")?;
     let mut number = |default| arguments.next().map_or(Ok(default), |a| a.parse::<usize>());
     let (calls, rate, commit, streams) = (number(1_000_000)?, number(500)?, number(20_000)?, number(0)?);
     let folder = Path::new(&folder);
@@ -25,6 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let making = cpu_seconds() - cpu;
 
+    if calls == 0 {
+        return search(folder);
+    }
     let mut store = Store::open(folder, Access::Write)?;
     let (cpu, wall) = (cpu_seconds(), Instant::now());
     for first in (0..calls).step_by(BATCH) {
@@ -40,6 +44,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("written: {:.2} us CPU a call, {:.2} us wall ({:.0} calls/s)", us(cpu), us(wall), calls as f64 / wall);
     println!("size: {} octets a call", octets(folder)? / calls as u64);
 
+    search(folder)
+}
+
+fn search(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let store = Store::open(folder, Access::Read)?;
     let page = |filter: &str, limit| -> Result<(), Box<dyn std::error::Error>> {
         let query = Query { filter: Some(Filter::parse(filter)?), limit, ..Query::default() };

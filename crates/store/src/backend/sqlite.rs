@@ -29,7 +29,7 @@ use write::{Batch, DayWriter, Elsewhere};
 /// Days that are open for writing at once; the one used longest ago is committed and closed.
 pub const DAYS_WRITTEN_MAX: usize = 4;
 /// Days that are open for reading at once; the oldest is closed.
-pub const DAYS_READ_MAX: usize = 16;
+pub const DAYS_READ_MAX: usize = 4;
 /// Day files that one writer makes: a capture with wild times must not fill the folder. Rows of further days are
 /// refused and counted.
 pub const DAYS_NEW_MAX: usize = 4096;
