@@ -16,6 +16,11 @@ mod terminal;
 use clap::Parser;
 use std::process::ExitCode;
 
+/// Rows are made by one thread and freed by another, millions of small ones: the system's allocator spends a quarter of
+/// the program's time on them (docs/decisions/0013).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Wrong usage ends here: clap says what was wrong and exits with 2.
     let cli = cli::Cli::parse();

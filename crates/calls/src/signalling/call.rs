@@ -37,6 +37,8 @@ pub struct Call {
     pub id: Id,
     /// Hash of its Call-ID, to find it in the table again.
     pub hash: u64,
+    /// Length of its Call-ID as it was on the wire.
+    pub call_id_octets: usize,
     /// When it is closed if nothing more comes, nanoseconds since 1970.
     pub deadline_ns: i64,
     /// The time for which it stands in the queue of deadlines: not later than the deadline.
@@ -104,7 +106,13 @@ impl Told<'_> {
 
 impl Call {
     /// A call that begins with this message.
-    pub fn new(serial: Serial, hash: u64, parties: Parties, from: &Incoming<'_>, told: &Told<'_>) -> Self {
+    pub fn new(
+        serial: Serial,
+        (hash, call_id_octets): (u64, usize),
+        parties: Parties,
+        from: &Incoming<'_>,
+        told: &Told<'_>,
+    ) -> Self {
         let id = Id::derive(from.at_ns, parties.call_id.as_bytes());
         // A response comes from where the request went.
         let (src, dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
@@ -112,6 +120,7 @@ impl Call {
             serial,
             id,
             hash,
+            call_id_octets,
             deadline_ns: 0,
             queued_ns: i64::MAX,
             parties,
