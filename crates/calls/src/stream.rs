@@ -3,13 +3,13 @@
 //! An [`Analyzer`] takes the packets of one SSRC in one direction in order of capture and keeps no packet. What it
 //! counts is told by DESIGN section 4 ("Counting") and by the fields of [`Stream`]; where the standards leave a choice:
 //!
-//! - **Copies.** A sequence number that arrived before is a copy, whatever the packet carries. Copies count in `packets`
-//!   and `octets` and enter nothing else.
+//! - **Copies.** A sequence number that arrived before is a copy, whatever the packet carries. Copies count in
+//!   `packets` and `octets` and enter nothing else.
 //! - **Jitter** is that of RFC 3550 A.8 over all packets in arrival order but copies and strays, telephone events
-//!   included: an event's packets all carry the timestamp of its beginning (RFC 4733), so that digits raise the jitter for
-//!   a moment, in ours as in every receiver's RTCP. They are left out where it would mislead: of the histogram of delays
-//!   and of the models of buffers. A step of transit of ten seconds or more is a new origin of the sender's timestamps
-//!   and enters neither jitter nor histogram.
+//!   included: an event's packets all carry the timestamp of its beginning (RFC 4733), so that digits raise the jitter
+//!   for a moment, in ours as in every receiver's RTCP. They are left out where it would mislead: of the histogram of
+//!   delays and of the models of buffers. A step of transit of ten seconds or more is a new origin of the sender's
+//!   timestamps and enters neither jitter nor histogram.
 //! - **Restarts.** A jump of 3000 numbers forward or beyond the window backward (or of more than 100 backward with a
 //!   timestamp that is more than a second old) is a stray packet until the next one follows it in sequence; then the
 //!   sender has restarted (RFC 3550 A.1). The stream goes on: `expected` is the sum over the runs of numbers, and the

@@ -310,7 +310,8 @@ fn a_source_may_move_to_another_thread() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
 
-    /// A file cut anywhere gives the packets that are whole, and an error that names the place of the first that is not.
+    /// A file cut anywhere gives the packets that are whole, and an error that names the place of the first that is
+    /// not.
     #[test]
     fn cut_anywhere(pcapng: bool, form in 0..4, cut in 0usize..20_000) {
         let file = capture(pcapng, 0, 60);

@@ -1,4 +1,5 @@
-//! Makes a world and says what it cost: `cargo run --release -p trunkline-sim --example world -- busy out.pcap truth.jsonl`.
+//! Makes a world and says what it cost: `cargo run --release -p trunkline-sim --example world -- busy out.pcap
+//! truth.jsonl`.
 
 use std::fs::File;
 use std::io;

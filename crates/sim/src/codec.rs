@@ -136,7 +136,8 @@ fn fill(codec: Codec, ptime: usize, slot: usize, speech: &[i16], out: &mut Vec<u
         Codec::G722 => noise(ptime * 8, out),
         Codec::G729 => noise(ptime, out),
         Codec::Opus => {
-            // RFC 6716 section 3.1: CELT fullband (config 30 is 10 ms, 31 is 20 ms), or SILK wideband 40 ms (config 10).
+            // RFC 6716 section 3.1: CELT fullband (config 30 is 10 ms, 31 is 20 ms), or SILK wideband 40 ms (config
+            // 10).
             let toc: u8 = [30 << 3, 31 << 3, 31 << 3, 10 << 3][(ptime / 10).clamp(1, 4) - 1];
             out.push(toc);
             noise(ptime * 4 + slot % 16, out);

@@ -63,7 +63,8 @@ impl Head {
         head
     }
 
-    /// Begins a UDP packet in `out` (cleared first): all headers, for a payload of `octets` octets whose words add up to
+    /// Begins a UDP packet in `out` (cleared first): all headers, for a payload of `octets` octets whose words add up
+    /// to
     /// `payload_sum`; the payload is to be appended.
     #[inline]
     pub fn udp(&self, out: &mut Vec<u8>, identification: u16, octets: usize, payload_sum: u32) {
@@ -130,7 +131,8 @@ impl Head {
         out
     }
 
-    /// The headers with the network layer's lengths, identification and checksum set; `octets` follow the network header.
+    /// The headers with the network layer's lengths, identification and checksum set; `octets` follow the network
+    /// header.
     #[inline]
     fn begin(&self, out: &mut Vec<u8>, identification: u16, octets: usize, fragment: u16) {
         out.clear();

@@ -117,7 +117,8 @@ impl Story<'_> {
     fn invite(&mut self, extra: Extra) -> Step {
         let invite = self.scribe.request(Party::Caller, Method::Invite, extra);
         let last = self.repeat(&invite, self.plot.repeats[0], self.plot.storm_ns);
-        // A storm and a timer pass before anything is answered; the answer to a lost message comes after its repetition.
+        // A storm and a timer pass before anything is answered; the answer to a lost message comes after its
+        // repetition.
         self.scribe.now = self.scribe.now.max(last);
         invite
     }

@@ -107,7 +107,8 @@ pub struct Impairments {
     pub share: f64,
     /// Highest loss rate, 0..=0.5.
     pub loss_max: f64,
-    /// At no time is more than this share of what a stream sent lost, 0..=1: keeps a healthy network from being unlucky.
+    /// At no time is more than this share of what a stream sent lost, 0..=1: keeps a healthy network from being
+    /// unlucky.
     pub loss_cap: f64,
     /// Share of the lossy streams that lose in bursts (Gilbert) and not independently.
     pub bursty: f64,
@@ -157,7 +158,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Sets a field by its name, with a dot before a field of a field: `calls` to `50`, `impairments.loss_max` to `0.1`,
+    /// Sets a field by its name, with a dot before a field of a field: `calls` to `50`, `impairments.loss_max` to
+    /// `0.1`,
     /// `codecs` to `[{"codec": "PCMA", "weight": 1}]`. The value is JSON, or a word without quotes.
     ///
     /// # Errors

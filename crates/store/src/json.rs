@@ -1,8 +1,9 @@
 //! Rows as JSON: the names other programs may rely on (DESIGN section 4, "A call as JSON").
 //!
-//! Written straight into a `String`, keys always in the same order, so that the same row gives the same octets. Times are
-//! RFC 3339 in UTC with microseconds (cut); durations and jitter are milliseconds; numbers have at most three decimals.
-//! What is absent is `null`; lists are always lists. `code` is null where no response came, `reason`, `user_agent` and
+//! Written straight into a `String`, keys always in the same order, so that the same row gives the same octets. Times
+//! are RFC 3339 in UTC with microseconds (cut); durations and jitter are milliseconds; numbers have at most three
+//! decimals. What is absent is `null`; lists are always lists. `code` is null where no response came, `reason`,
+//! `user_agent` and
 //! `codec` where there was no text, an endpoint where neither address nor port is known.
 
 mod text;

@@ -1,7 +1,7 @@
 //! The number a call lies under in its day: calls in order of start, and room for those of one nanosecond.
 //!
-//! 47 bits of nanosecond within the day, then 16 bits of the identifier. Two calls may meet in one number (a capture with
-//! coarse times): a backend then takes the next free one, up to [`PROBES_MAX`].
+//! 47 bits of nanosecond within the day, then 16 bits of the identifier. Two calls may meet in one number (a capture
+//! with coarse times): a backend then takes the next free one, up to [`PROBES_MAX`].
 
 use crate::time::{DAY_NS, Day};
 use trunkline_kit::Id;

@@ -1,5 +1,5 @@
-//! A writer that is killed at any moment: what it said was committed is there exactly once, and the file can be read and
-//! written on.
+//! A writer that is killed at any moment: what it said was committed is there exactly once, and the file can be read
+//! and written on.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -11,7 +11,8 @@ pub struct Count {
     pub value: u64,
 }
 
-/// Makes a struct of `u64` counts; the documentation of each field is its help text. It is the counters of `kit` without
+/// Makes a struct of `u64` counts; the documentation of each field is its help text. It is the counters of `kit`
+/// without
 /// `kit`: this crate depends on nothing of ours.
 macro_rules! counts {
     ($(#[doc = $doc:literal])* pub struct $name:ident { $(#[doc = $help:literal] $field:ident: $metric:literal,)+ }) => {

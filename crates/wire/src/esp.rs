@@ -1,11 +1,12 @@
-//! ESP (RFC 4303) with NULL encryption (RFC 2410), as IMS terminals protect SIP (3GPP TS 33.203 clause 6.2 and annex H).
+//! ESP (RFC 4303) with NULL encryption (RFC 2410), as IMS terminals protect SIP (3GPP TS 33.203 clause 6.2 and annex
+//! H).
 //!
 //! ```text
 //! | SPI (4) | sequence (4) | payload | padding 1 2 3 ... | pad length | next header | integrity check value |
 //! ```
 //!
-//! Nothing in the packet says that it is not encrypted. It is taken for clear when, with one of the usual lengths of the check
-//! value, the trailer is well formed and the transport header inside agrees with it; else it stays opaque.
+//! Nothing in the packet says that it is not encrypted. It is taken for clear when, with one of the usual lengths of
+//! the check value, the trailer is well formed and the transport header inside agrees with it; else it stays opaque.
 
 use crate::walk::{Network, Walk, be16};
 use crate::{Decoded, tcp, transport, udp};

@@ -1,10 +1,12 @@
-//! Upper-layer PDUs that Wireshark exported (LINKTYPE_WIRESHARK_UPPER_PDU): tags that say where a PDU came from, then the PDU.
+//! Upper-layer PDUs that Wireshark exported (LINKTYPE_WIRESHARK_UPPER_PDU): tags that say where a PDU came from, then
+//! the PDU.
 //!
 //! ```text
 //! | tag (2) | length (2) | value | ... | 0 | 0 | PDU
 //! ```
 //!
-//! A PDU that came over UDP, TCP or SCTP is given as a UDP datagram: it is whole, and there is no stream to put together.
+//! A PDU that came over UDP, TCP or SCTP is given as a UDP datagram: it is whole, and there is no stream to put
+//! together.
 
 use crate::walk::{Network, Walk, be16, be32, malformed};
 use crate::{Address, Decoded, Layer};

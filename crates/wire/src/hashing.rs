@@ -1,4 +1,5 @@
-//! A hash for keys of addresses and ports: a multiply per eight octets, seeded per table so that nobody can aim at a bucket.
+//! A hash for keys of addresses and ports: a multiply per eight octets, seeded per table so that nobody can aim at a
+//! bucket.
 //!
 //! Nothing depends on the order of a table, so the seed does not change any result.
 

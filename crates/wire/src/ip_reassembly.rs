@@ -1,8 +1,8 @@
 //! Fragments of IPv4 (RFC 791 section 3.2) and IPv6 (RFC 8200 section 4.5) datagrams put together again.
 //!
-//! Fragments come in any order, twice, or overlapping; of octets that come twice the first are kept. (RFC 5722 lets hosts
-//! drop overlapping IPv6 fragments; a monitor shows what was sent and counts it.) A fragment that the snap length cut still
-//! counts as there: the datagram is given as far as its octets are without a hole, and says how long it was.
+//! Fragments come in any order, twice, or overlapping; of octets that come twice the first are kept. (RFC 5722 lets
+//! hosts drop overlapping IPv6 fragments; a monitor shows what was sent and counts it.) A fragment that the snap length
+//! cut still counts as there: the datagram is given as far as its octets are without a hole, and says how long it was.
 
 use crate::counts::counts;
 use crate::hashing::Seeded;
@@ -67,8 +67,8 @@ impl Default for FragmentLimits {
 /// A datagram's payload, whole again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reassembled<'a> {
-    /// The payload of the network layer: from the transport's header on. Shorter than `wire` if a fragment was cut by the
-    /// snap length.
+    /// The payload of the network layer: from the transport's header on. Shorter than `wire` if a fragment was cut by
+    /// the snap length.
     pub octets: &'a [u8],
     /// Octets of the payload on the wire.
     pub wire: u32,

@@ -11,11 +11,12 @@ const ETHERNET: u16 = 1;
 
 /// Finds the innermost datagram or segment in a packet of this link type.
 ///
-/// `octets` is what was captured of the packet, from its first octet; positions in the result count from there. Octets behind
-/// the length that a header states (padding, trailers, check sequences) never become payload. A packet that the snap
-/// length cut decodes as far as its headers go: `payload_captured` is then less than `payload_wire`.
+/// `octets` is what was captured of the packet, from its first octet; positions in the result count from there. Octets
+/// behind the length that a header states (padding, trailers, check sequences) never become payload. A packet that the
+/// snap length cut decodes as far as its headers go: `payload_captured` is then less than `payload_wire`.
 ///
-/// At most [`crate::walk::HEADERS_MAX`] headers and [`crate::walk::TUNNELS_MAX`] tunnels are passed, and no octet is copied.
+/// At most [`crate::walk::HEADERS_MAX`] headers and [`crate::walk::TUNNELS_MAX`] tunnels are passed, and no octet is
+/// copied.
 #[inline]
 pub fn decode(link: u16, octets: &[u8]) -> Decoded {
     let walk = Walk::new(octets);

@@ -1,7 +1,7 @@
 //! BSD loopback and its kin: a protocol family in front of the packet (LINKTYPE_NULL, LOOP, ENC, PFLOG).
 //!
-//! The family is in the byte order of the machine that captured (NULL, ENC) or in network order (LOOP); either is taken, as
-//! files are moved between machines and families fit in one octet.
+//! The family is in the byte order of the machine that captured (NULL, ENC) or in network order (LOOP); either is
+//! taken, as files are moved between machines and families fit in one octet.
 
 use crate::walk::{Walk, malformed};
 use crate::{Decoded, Layer, ipv4, ipv6, llc};

@@ -1,4 +1,5 @@
-//! Headers that capturing software or hardware puts before a frame and that name its link type: PPI, PKTAP, ERF, NFLOG, ...
+//! Headers that capturing software or hardware puts before a frame and that name its link type: PPI, PKTAP, ERF, NFLOG,
+//! ...
 
 use crate::link::of_type;
 use crate::walk::{Walk, malformed};
@@ -44,7 +45,8 @@ pub(crate) fn erf(walk: Walk, at: usize) -> Decoded {
     }
 }
 
-/// Linux netfilter's log: family, version, resource, then attributes of which 9 is the packet; in the byte order of the host.
+/// Linux netfilter's log: family, version, resource, then attributes of which 9 is the packet; in the byte order of the
+/// host.
 pub(crate) fn netfilter_log(walk: Walk, at: usize) -> Decoded {
     const ATTRIBUTES_MAX: usize = 64;
     const PAYLOAD: u16 = 9;
@@ -66,7 +68,8 @@ pub(crate) fn netfilter_log(walk: Walk, at: usize) -> Decoded {
     malformed(Layer::Link)
 }
 
-/// A switch's tag between the addresses and the type (Broadcom, Marvell): `tag` octets at `before` octets from the frame's start.
+/// A switch's tag between the addresses and the type (Broadcom, Marvell): `tag` octets at `before` octets from the
+/// frame's start.
 pub(crate) fn switch_tag(walk: Walk, at: usize, tag: usize) -> Decoded {
     match walk.u16(at + 12 + tag) {
         Some(kind) => ether::typed_slowly(walk, at + ether::HEADER + tag, kind),

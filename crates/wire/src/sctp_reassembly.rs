@@ -1,8 +1,8 @@
 //! SCTP user messages, whole and each once (RFC 9260 section 6.9, RFC 8260).
 //!
-//! A message in one chunk is handed out as it lies in the packet. Fragments wait for each other; messages are given when
-//! they are complete, which is not always the order of their stream. Chunks sent again are known by their TSN. The paths of
-//! a multi-homed association are taken for associations of their own: a copy on another path comes twice.
+//! A message in one chunk is handed out as it lies in the packet. Fragments wait for each other; messages are given
+//! when they are complete, which is not always the order of their stream. Chunks sent again are known by their TSN. The
+//! paths of a multi-homed association are taken for associations of their own: a copy on another path comes twice.
 
 use crate::counts::counts;
 use crate::hashing::Seeded;

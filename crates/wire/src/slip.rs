@@ -1,4 +1,5 @@
-//! SLIP as BSD captures it: direction and the compressed header (16 octets together), then the packet (RFC 1055, RFC 1144).
+//! SLIP as BSD captures it: direction and the compressed header (16 octets together), then the packet (RFC 1055, RFC
+//! 1144).
 
 use crate::walk::{Walk, malformed};
 use crate::{Decoded, Layer, transport};

@@ -181,7 +181,8 @@ pub struct Event<'a, T> {
     pub from: Endpoint,
     /// Whom they were sent to.
     pub to: Endpoint,
-    /// Time of the packet that brought it about. When a connection ends without a packet of its own, of its last packet.
+    /// Time of the packet that brought it about. When a connection ends without a packet of its own, of its last
+    /// packet.
     pub at_ns: i64,
     /// Tag of that packet.
     pub tag: T,
@@ -273,9 +274,10 @@ impl<T: Copy> Connections<T> {
     /// Takes a segment; `payload` is what was captured of its data ([`Datagram::payload_start`] and
     /// [`Datagram::payload_captured`] of the packet's octets).
     ///
-    /// `at_ns` is packet time, nanoseconds; it may step back. The sink gets what the segment brings about, in order: first
-    /// ends of connections that were quiet for too long, then what its acknowledgement shows to be lost, then its data.
-    /// Gives the connection, which [`Connections::ignore`] takes; none for a segment that neither opens nor carries.
+    /// `at_ns` is packet time, nanoseconds; it may step back. The sink gets what the segment brings about, in order:
+    /// first ends of connections that were quiet for too long, then what its acknowledgement shows to be lost, then its
+    /// data. Gives the connection, which [`Connections::ignore`] takes; none for a segment that neither opens nor
+    /// carries.
     pub fn push(
         &mut self,
         at_ns: i64,
@@ -307,8 +309,8 @@ impl<T: Copy> Connections<T> {
         Some(ConnectionId { index, generation: connection.generation })
     }
 
-    /// Sets a connection aside: no more events, not even its end. Its packets cost one look-up from now on, until its ports
-    /// are used again.
+    /// Sets a connection aside: no more events, not even its end. Its packets cost one look-up from now on, until its
+    /// ports are used again.
     pub fn ignore(&mut self, id: ConnectionId) {
         let waiting = &mut self.waiting;
         if let Some(connection) = self.slots.get_mut(id.index as usize).filter(|c| c.generation == id.generation) {
@@ -490,8 +492,8 @@ impl<T: Copy> Connection<T> {
         }
     }
 
-    /// Whether the segment belongs to another connection on the same ports: SYN with a new initial number, or data far from
-    /// what was expected.
+    /// Whether the segment belongs to another connection on the same ports: SYN with a new initial number, or data far
+    /// from what was expected.
     fn is_another(&self, segment: &Segment<T>, forward: usize, limits: &TcpLimits) -> bool {
         let way = &self.ways[forward];
         if segment.has(SYN) {

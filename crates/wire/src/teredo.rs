@@ -19,8 +19,8 @@ pub(crate) fn packet(walk: Walk, at: usize) -> Option<Decoded> {
     if walk.u16(inner)? == ORIGIN {
         inner += 8;
     }
-    // Bubbles are bare headers: their payload length is 0 and right. Trailers may follow the packet ([MS-TERE] 2.2.1.3):
-    // then an address that Teredo gives has to speak for it.
+    // Bubbles are bare headers: their payload length is 0 and right. Trailers may follow the packet ([MS-TERE]
+    // 2.2.1.3): then an address that Teredo gives has to speak for it.
     let is_packet = ipv6::fits(&walk, inner, true) || ipv6::fits(&walk, inner, false) && is_of_teredo(&walk, inner);
     is_packet.then(|| ipv6::packet(walk, inner))
 }

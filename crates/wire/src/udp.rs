@@ -1,7 +1,7 @@
 //! UDP (RFC 768), and the tunnels that it carries.
 //!
-//! A tunnel is recognised by its port and by its content: RTP and SIP use any port, so a port alone proves nothing. What
-//! does not turn out whole inside stays a plain UDP datagram.
+//! A tunnel is recognised by its port and by its content: RTP and SIP use any port, so a port alone proves nothing.
+//! What does not turn out whole inside stays a plain UDP datagram.
 
 use crate::walk::{Network, Walk, be16, malformed, understood};
 use crate::{Decoded, Layer, esp, geneve, gre, gtpu, l2tp, mpls, teredo, tzsp, vxlan};

@@ -1,4 +1,5 @@
-//! VXLAN (RFC 7348), with group policy (draft-smith-vxlan-group-policy), and its generic extension (draft-ietf-nvo3-vxlan-gpe).
+//! VXLAN (RFC 7348), with group policy (draft-smith-vxlan-group-policy), and its generic extension
+//! (draft-ietf-nvo3-vxlan-gpe).
 //!
 //! ```text
 //! | flags, 0x08 = identifier valid | reserved (3) | network identifier (3) | reserved | frame

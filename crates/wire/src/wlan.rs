@@ -4,8 +4,8 @@
 //! | frame control | duration | address 1..3 | sequence | [address 4] | [QoS] | [HT control] | LLC ...
 //! ```
 //!
-//! Protected frames, management, control and fragments of frames are [`Decoded::Other`]. Of an aggregate (A-MSDU) the first
-//! subframe that carries a transport is taken: a packet gives one result.
+//! Protected frames, management, control and fragments of frames are [`Decoded::Other`]. Of an aggregate (A-MSDU) the
+//! first subframe that carries a transport is taken: a packet gives one result.
 
 use crate::walk::{Walk, be16, malformed};
 use crate::{Decoded, Layer, llc};

@@ -1,7 +1,7 @@
 //! Public captures: the SIP messages found in them, over UDP, TCP and WebSocket, are those that another decoder found.
 //!
-//! The reader here knows just enough of pcap, Ethernet and IP; a capture that holds anything else is left to the tests of
-//! the crates that read captures.
+//! The reader here knows just enough of pcap, Ethernet and IP; a capture that holds anything else is left to the tests
+//! of the crates that read captures.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

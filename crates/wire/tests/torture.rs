@@ -1,5 +1,5 @@
-//! RFC 4475 and RFC 5118: every message is recognised, what is invalid is named with the right oddity, and what is valid
-//! is not called invalid. Call-ID, CSeq, method and status are compared with those of another decoder.
+//! RFC 4475 and RFC 5118: every message is recognised, what is invalid is named with the right oddity, and what is
+//! valid is not called invalid. Call-ID, CSeq, method and status are compared with those of another decoder.
 
 use std::path::{Path, PathBuf};
 use trunkline_wire::sip::{Class, Header, Oddity, StartLine, scan, unfold};
@@ -130,7 +130,8 @@ fn each_message_is_named_for_what_it_tests() {
 
 #[test]
 fn columns_are_those_of_the_other_decoder() {
-    // The other decoder calls these data; RFC 4475 sections 3.1.2.8-10, 16 and 19 call them malformed SIP, and so do we.
+    // The other decoder calls these data; RFC 4475 sections 3.1.2.8-10, 16 and 19 call them malformed SIP, and so do
+    // we.
     const DATA: [&str; 5] = ["lwsruri.dat", "lwsstart.dat", "trws.dat", "badvers.dat", "bigcode.dat"];
     for row in all() {
         let m = scan(&row.octets, true).unwrap();

@@ -47,7 +47,8 @@ pub struct Call {
     pub parties: Parties,
     /// What its media was said to be.
     pub media: [PartyMedia; 2],
-    /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced again.
+    /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
+    /// again.
     pub announced: Vec<(Endpoint, Direction, usize)>,
     /// Hash of the From tag of the first INVITE: what tells caller from callee.
     caller_tag: u64,

@@ -225,8 +225,9 @@ impl Signalling {
         hasher.finish() as u32
     }
 
-    /// The open call of this Call-ID. 64 bits of a keyed hash and the length stand for its text: reading the text of each
-    /// candidate costs a miss of the cache for each message, and two of a million Call-IDs agree once in 10^7 runs.
+    /// The open call of this Call-ID. 64 bits of a keyed hash and the length stand for its text: reading the text of
+    /// each candidate costs a miss of the cache for each message, and two of a million Call-IDs agree once in 10^7
+    /// runs.
     fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
         let calls = &self.calls;
         let same = |at: &u32| {

@@ -23,9 +23,9 @@ impl Reports {
         self.next = (self.next + 1) % SENDER_REPORTS_KEPT as u8;
     }
 
-    /// A receiver's block. The round trip is that from the tap to the receiver and back: the time on the capture's clock
-    /// since the sender report that the block names (LSR) less the time the receiver held it (DLSR). Measured from
-    /// another tap nearer to the sender it is longer; the sender's own figure is that of a tap at the sender.
+    /// A receiver's block. The round trip is that from the tap to the receiver and back: the time on the capture's
+    /// clock since the sender report that the block names (LSR) less the time the receiver held it (DLSR). Measured
+    /// from another tap nearer to the sender it is longer; the sender's own figure is that of a tap at the sender.
     pub(super) fn receiver(&mut self, at_ns: i64, block: &ReportBlock, missing: u64) {
         let summary = &mut self.summary;
         summary.receiver_reports = summary.receiver_reports.saturating_add(1);

@@ -113,9 +113,9 @@ impl Timing {
         self.playout.late(self.transit_ms)
     }
 
-    /// Takes a telephone event's packet in order of arrival: RFC 3550 A.8 makes no exception for it, but all packets of an
-    /// event carry the timestamp of its beginning (RFC 4733 section 2.1), so that it says nothing about delay: it enters
-    /// neither the histogram nor the model of a buffer.
+    /// Takes a telephone event's packet in order of arrival: RFC 3550 A.8 makes no exception for it, but all packets of
+    /// an event carry the timestamp of its beginning (RFC 4733 section 2.1), so that it says nothing about delay: it
+    /// enters neither the histogram nor the model of a buffer.
     #[cold]
     pub(super) fn event(&mut self, at_ns: i64, timestamp: u32) {
         let (histogram, playout) = (self.histogram, self.playout.clone());

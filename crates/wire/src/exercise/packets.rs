@@ -26,8 +26,8 @@ fn lies_within(decoded: &Decoded, packet: &[u8]) {
     assert!(captured <= wire && tunnels <= TUNNELS_MAX, "{decoded:?}");
 }
 
-/// Fragments of seven octets each: identification and flags, offset (2), length on the wire (2), captured, time. Octets of one
-/// datagram agree wherever they come twice, so a datagram must come out as it would have been sent.
+/// Fragments of seven octets each: identification and flags, offset (2), length on the wire (2), captured, time. Octets
+/// of one datagram agree wherever they come twice, so a datagram must come out as it would have been sent.
 pub fn ip_reassembly(octets: &[u8]) {
     let limits = FragmentLimits { datagrams: 4, octets: 1 << 17, timeout_ns: 100 };
     let mut table = Fragments::with_limits(limits);
@@ -66,8 +66,8 @@ fn octet_of(seed: u32, at: u32) -> u8 {
     (seed.wrapping_add(at).wrapping_mul(0x9e37_79b9) >> 24) as u8
 }
 
-/// Segments of eight octets each: flags, direction and port, sequence (2), acknowledgement (2), length, cut, time. Sequence
-/// numbers are spread so that they pass the wrap and jump.
+/// Segments of eight octets each: flags, direction and port, sequence (2), acknowledgement (2), length, cut, time.
+/// Sequence numbers are spread so that they pass the wrap and jump.
 pub fn tcp_reassembly(octets: &[u8]) {
     let limits = TcpLimits {
         connections: 3,

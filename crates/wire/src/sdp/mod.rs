@@ -193,8 +193,8 @@ impl<'a> Session<'a> {
         parse::origin(self.origin_text)
     }
 
-    /// One line for people: `10.0.0.1:4000 PCMA PCMU telephone-event sendrecv`. Media are separated by `; `, what is not
-    /// audio begins with its kind.
+    /// One line for people: `10.0.0.1:4000 PCMA PCMU telephone-event sendrecv`. Media are separated by `; `, what is
+    /// not audio begins with its kind.
     pub fn brief(&self) -> String {
         let mut out = String::new();
         for media in &self.media {

@@ -188,8 +188,8 @@ pub(crate) fn quoted_end(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Which brackets are given up: one that is not closed is taken as plain text, so that it does not hide the rest, and so
-/// are those that follow, so that no message can make the search quadratic.
+/// Which brackets are given up: one that is not closed is taken as plain text, so that it does not hide the rest, and
+/// so are those that follow, so that no message can make the search quadratic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GivenUp {
     quotes: bool,

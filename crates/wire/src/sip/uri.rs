@@ -134,8 +134,8 @@ impl<'a> Uri<'a> {
         unescape(self.user)
     }
 
-    /// The user part as a telephone number (RFC 3966 section 5.1.1): an optional `+`, then digits, `*`, `#`, letters A to D,
-    /// without the visual separators `-.()` and without parameters. None if it is not a number.
+    /// The user part as a telephone number (RFC 3966 section 5.1.1): an optional `+`, then digits, `*`, `#`, letters A
+    /// to D, without the visual separators `-.()` and without parameters. None if it is not a number.
     pub fn phone(&self) -> Option<String> {
         phone(&self.user_text())
     }

@@ -1,7 +1,7 @@
 //! SIP over streams: finds the messages in one direction of a TCP connection, also inside WebSocket.
 //!
-//! Messages are framed by Content-Length (RFC 3261 section 18.3). After a gap or junk the next start line is looked for.
-//! A message that lies whole within the octets of one push is not copied.
+//! Messages are framed by Content-Length (RFC 3261 section 18.3). After a gap or junk the next start line is looked
+//! for. A message that lies whole within the octets of one push is not copied.
 
 mod frames;
 mod framing;
