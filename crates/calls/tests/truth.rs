@@ -65,7 +65,7 @@ impl Mistakes {
     }
 
     fn near(&mut self, what: &str, field: &str, ours: f64, truth: f64, within: f64) {
-        if !((ours - truth).abs() <= within) {
+        if (ours - truth).abs() > within || ours.is_nan() {
             self.0.push(format!("{what}: {field} is {ours}, truly {truth}"));
         }
     }

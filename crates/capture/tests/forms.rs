@@ -329,7 +329,7 @@ proptest! {
         let next = whole.get(seen.len()).map_or(u64::MAX, |(p, _)| p.offset);
         match &source.files()[0].error {
             Some(error) => prop_assert!(error.offset <= next, "{error} {next}"),
-            None => prop_assert!(cut == 0 || (form == 0 && (next == cut as u64 || seen.is_empty())), "no error at {cut}"),
+            None => prop_assert!(cut == 0 || (form == 0 && (next == cut as u64 || seen.is_empty())), "no error: {cut}"),
         }
         trunkline_capture::exercise::source(&octets[..cut]);
     }

@@ -59,6 +59,7 @@ fn kill_at_any_moment_loses_nothing_that_was_committed() {
             let last = |line: String| line.trim().rsplit_once("committed ").and_then(|(_, n)| n.parse::<u64>().ok());
             out.lines().map_while(Result::ok).filter_map(last).max()
         });
+        #[expect(clippy::disallowed_methods, reason = "the child is to be killed at a moment that nothing announces")]
         std::thread::sleep(Duration::from_millis(15 + round * 37 % 230));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -15,7 +15,10 @@ pub struct Count {
 /// without
 /// `kit`: this crate depends on nothing of ours.
 macro_rules! counts {
-    ($(#[doc = $doc:literal])* pub struct $name:ident { $(#[doc = $help:literal] $field:ident: $metric:literal,)+ }) => {
+    (
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident { $(#[doc = $help:literal] $field:ident: $metric:literal,)+ }
+    ) => {
         $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $name { $(#[doc = $help] pub $field: u64,)+ }

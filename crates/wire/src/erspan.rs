@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Type I: the frame.   Type II: | version 1, VLAN | class, session | index | frame
-//! Type III: | version 2, VLAN | class, session | timestamp | group | P FT hardware direction granularity O | [subheader (8)] |
+//! Type III: | version 2, VLAN | class, session | timestamp | group | P FT hardware direction granularity O |
+//!           | [subheader (8)] | frame
 //! ```
 
 use crate::walk::{Walk, malformed};

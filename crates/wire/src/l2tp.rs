@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! version 2: | T L - - S - O P - - - - version | [length] | tunnel | session | [Ns | Nr] | [offset size | pad] | PPP
-//! version 3: over UDP | T - ... version | reserved |   then   | session (4) | [cookie (4 or 8)] | [sublayer (4)] | frame
+//! version 3: over UDP | T - ... version | reserved |   then
+//!            | session (4) | [cookie (4 or 8)] | [sublayer (4)] | frame
 //! ```
 
 use crate::walk::{Walk, understood};

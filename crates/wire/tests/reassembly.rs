@@ -47,7 +47,10 @@ fn pieces(length: usize, step: usize, random: &[u32]) -> Vec<(usize, usize)> {
 
 proptest! {
     #[test]
-    fn ip_fragments(payload in prop::collection::vec(any::<u8>(), 1..6000), random in prop::collection::vec(any::<u32>(), 64)) {
+    fn ip_fragments(
+        payload in prop::collection::vec(any::<u8>(), 1..6000),
+        random in prop::collection::vec(any::<u32>(), 64),
+    ) {
         let mut table = Fragments::new();
         let mut whole = Vec::new();
         for (start, end) in pieces(payload.len(), 8, &random) {

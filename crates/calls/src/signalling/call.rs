@@ -204,7 +204,7 @@ impl Call {
                     self.ringing_ns = Some(at_ns);
                 }
                 // 100 never takes a call back from ringing to trying.
-                if !(matches!(self.provisional, 180 | 183) && !matches!(status, 180 | 183)) {
+                if matches!(status, 180 | 183) || !matches!(self.provisional, 180 | 183) {
                     (self.provisional, self.reasons[2]) = (status, text);
                 }
             }

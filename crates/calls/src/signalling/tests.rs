@@ -103,9 +103,12 @@ fn retransmissions_are_marked_and_do_not_move_times() {
     assert_eq!(closed.call.state, CallState::Attempted);
 }
 
+/// Responses to the INVITE, whether it was cancelled, and the state and code that the call must have.
+type Case = (&'static [(u16, &'static str)], bool, CallState, u16);
+
 #[test]
 fn states_follow_the_contract() {
-    let cases: [(&[(u16, &str)], bool, CallState, u16); 8] = [
+    let cases: [Case; 8] = [
         (&[(100, "Trying")], false, CallState::Trying, 100),
         (&[(100, "Trying"), (183, "Session Progress")], false, CallState::Ringing, 183),
         (&[(407, "Proxy Authentication Required")], false, CallState::AuthChallenged, 407),

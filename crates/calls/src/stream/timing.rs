@@ -118,7 +118,7 @@ impl Timing {
     /// enters neither the histogram nor the model of a buffer.
     #[cold]
     pub(super) fn event(&mut self, at_ns: i64, timestamp: u32) {
-        let (histogram, playout) = (self.histogram, self.playout.clone());
+        let (histogram, playout) = (self.histogram, self.playout);
         self.packet(at_ns, timestamp);
         (self.histogram, self.playout) = (histogram, playout);
         self.after_event = true;

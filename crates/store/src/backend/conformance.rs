@@ -453,7 +453,7 @@ fn sql_sees_all_days_and_changes_nothing() {
             ("DELETE FROM calls", "cannot modify"),
             ("DELETE FROM d0.calls", "only SELECT"),
             ("DROP TABLE d0.calls", "only SELECT"),
-            ("ATTACH '/tmp/x' AS x", "only SELECT"),
+            ("ATTACH 'x.db' AS x", "only SELECT"),
             ("PRAGMA writable_schema = 1", "only SELECT"),
             ("CREATE TEMP TABLE x (y)", "only SELECT"),
             ("SELECT 1; SELECT 2", "one statement"),
