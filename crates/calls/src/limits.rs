@@ -60,4 +60,4 @@ pub const CALL_IDS_COUNTED_MAX: usize = 1 << 20;
 pub const BATCHES_PER_THREAD_MAX: usize = 4;
 
 /// Rows that are gathered before they are handed to the sink.
-pub const ROWS_PER_HANDOVER: usize = 2048;
+pub const ROWS_PER_HANDOVER: usize = 256;

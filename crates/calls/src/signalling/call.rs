@@ -157,6 +157,15 @@ impl Call {
         }
     }
 
+    /// Reads a little of all that the next message will need, so that it is in the cache then.
+    pub fn warm(&self) -> u64 {
+        let host = self.ladder.hosts.last().map_or(0, |h| u64::from(h.port));
+        let message = self.ladder.messages.last().map_or(0, |m| m.packet);
+        let print = self.prints.last().copied().unwrap_or(0);
+        let text = self.ladder.texts.as_bytes().last().copied().unwrap_or(0);
+        self.facts.warm() ^ host ^ message ^ u64::from(print) ^ u64::from(text) ^ self.parties.call_id.len() as u64
+    }
+
     /// Which party sent the message: requests carry their sender's tag in From, responses the requester's.
     pub fn sender(&self, told: &Told<'_>) -> Direction {
         if (told.status() == 0) == (told.from_tag == self.caller_tag) { Direction::Caller } else { Direction::Callee }
