@@ -3,7 +3,7 @@
 use super::Incoming;
 use super::facts::{Facts, PartyMedia};
 use crate::limits::{
-    ANSWERED_SILENCE_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETTLED_NS, SETUP_SILENCE_NS,
+    ANSWERED_SILENCE_NS, COPY_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETTLED_NS, SETUP_SILENCE_NS,
     TEXTS_PER_CALL_MAX,
 };
 use crate::media::Serial;
@@ -76,6 +76,17 @@ pub struct Call {
     prints: Vec<u32>,
     files: Vec<u16>,
     facts: Facts,
+}
+
+/// Whether a message came before on its hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// It did not.
+    First,
+    /// It did, and its sender repeats it.
+    Again,
+    /// It did, and the capture holds it twice.
+    Copy,
 }
 
 /// What a message is, read once by the caller.
@@ -174,7 +185,13 @@ impl Call {
     /// Takes a message and what is to be remarked about it; says whether it was a retransmission.
     pub fn message(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> bool {
         self.last_ns = self.last_ns.max(from.at_ns);
-        let again = self.keep(from, told, remark, odd);
+        let again = match self.keep(from, told, remark, odd) {
+            Seen::Copy => {
+                self.deadline_ns = self.last_ns.saturating_add(self.patience_ns());
+                return false;
+            }
+            seen => seen == Seen::Again,
+        };
         match told.start {
             StartLine::Request { .. } => self.request(from.at_ns, told, again),
             StartLine::Response { status, .. } => self.response(from.at_ns, status, told, again),
@@ -234,7 +251,7 @@ impl Call {
     }
 
     /// Notes the message in the ladder.
-    fn keep(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> bool {
+    fn keep(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> Seen {
         let status = told.status();
         let (src, src_fits) = self.host(from.src);
         let (dst, dst_fits) = self.host(from.dst);
@@ -242,10 +259,15 @@ impl Call {
             *p == told.print
                 && (m.cseq, m.status, m.src, m.dst, m.method) == (told.cseq, status, src, dst, told.method as u8)
         };
-        let again = self.ladder.messages.iter().zip(&self.prints).rev().take(64).any(same);
+        let mut earlier = self.ladder.messages.iter().zip(&self.prints).rev().take(64);
+        let seen = match earlier.find(|pair| same(*pair)).map(|(m, _)| from.at_ns.saturating_sub(m.at_ns)) {
+            None => Seen::First,
+            Some(apart) if apart < COPY_NS => Seen::Copy,
+            Some(_) => Seen::Again,
+        };
         if self.ladder.messages.len() >= MESSAGES_PER_CALL_MAX {
             self.ladder.not_kept = self.ladder.not_kept.saturating_add(1);
-            return again;
+            return seen;
         }
         let file = self.file(from.file);
         let text = self.text(remark);
@@ -262,14 +284,15 @@ impl Call {
             src,
             dst,
             flags: flag(told.sdp, row::Message::SDP)
-                | flag(again, row::Message::RETRANSMISSION)
+                | flag(seen == Seen::Again, row::Message::RETRANSMISSION)
+                | flag(seen == Seen::Copy, row::Message::COPY)
                 | flag(odd || !src_fits || !dst_fits, row::Message::ODD)
                 | flag(from.cut, row::Message::CUT)
                 | flag(from.stream, row::Message::TCP),
             text,
         });
         self.prints.push(told.print);
-        again
+        seen
     }
 
     fn host(&mut self, host: Endpoint) -> (u8, bool) {

@@ -403,24 +403,49 @@ fn parties(call_id: &[u8], message: &Message<'_>) -> Parties {
     }
 }
 
-/// Writes the reason phrase and what is odd; says whether something is.
+/// Writes the reason phrase, the cause that the other side gives, and what is odd; says whether something is.
 fn remark(into: &mut String, message: &Message<'_>, told: &Told<'_>) -> bool {
     match told.start {
-        StartLine::Response { reason, .. } => match core::str::from_utf8(reason) {
-            Ok(reason) => into.push_str(reason),
-            Err(_) => into.push_str(&String::from_utf8_lossy(reason)),
-        },
-        StartLine::Request { method_name, .. } if told.method == Method::Other => {
-            into.push_str(&String::from_utf8_lossy(method_name));
-        }
+        StartLine::Response { reason, .. } => push_lossy(into, reason),
+        StartLine::Request { method_name, .. } if told.method == Method::Other => push_lossy(into, method_name),
         StartLine::Request { .. } => {}
     }
+    cause(into, message);
     let oddities = message.oddities();
     for oddity in oddities {
         into.push_str(REMARK_SEPARATOR);
         into.push_str(oddity.name());
     }
     !oddities.is_empty()
+}
+
+/// The cause in words of ISDN or SIP (Reason, RFC 3326) and the warning (RFC 3261 section 20.43): what an operator asks
+/// for first when a call was refused.
+fn cause(into: &mut String, message: &Message<'_>) {
+    if let Some(reason) = message.reason() {
+        into.push_str(REMARK_SEPARATOR);
+        push_lossy(into, reason.protocol);
+        if let Some(cause) = reason.cause {
+            into.push_str(" cause ");
+            into.push_str(&cause.to_string());
+        }
+        if !reason.text.is_empty() {
+            into.push_str(": ");
+            push_lossy(into, reason.text);
+        }
+    }
+    if let Some(warning) = message.header(Header::Warning) {
+        into.push_str(REMARK_SEPARATOR);
+        into.push_str("Warning ");
+        push_lossy(into, warning);
+    }
+}
+
+fn push_lossy(into: &mut String, octets: &[u8]) {
+    match core::str::from_utf8(octets) {
+        Ok(text) => into.push_str(text),
+        Err(_) => into.push_str(&String::from_utf8_lossy(octets)),
+    }
 }
 
 #[cfg(test)]
