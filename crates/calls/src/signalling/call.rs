@@ -98,12 +98,12 @@ pub struct Told<'a> {
     pub method: Method,
     /// CSeq number.
     pub cseq: u32,
-    /// Hash of the From tag.
+    /// Hash of the From tag; 0 where nobody asks for it.
     pub from_tag: u64,
     /// Hash of what tells one transaction and fork from another: top Via and To.
     pub print: u32,
-    /// Whether it carries SDP.
-    pub sdp: bool,
+    /// The SDP that it carries.
+    pub sdp: Option<&'a [u8]>,
 }
 
 impl Told<'_> {
@@ -283,7 +283,7 @@ impl Call {
             method: told.method as u8,
             src,
             dst,
-            flags: flag(told.sdp, row::Message::SDP)
+            flags: flag(told.sdp.is_some(), row::Message::SDP)
                 | flag(seen == Seen::Again, row::Message::RETRANSMISSION)
                 | flag(seen == Seen::Copy, row::Message::COPY)
                 | flag(odd || !src_fits || !dst_fits, row::Message::ODD)

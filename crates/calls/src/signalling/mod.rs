@@ -191,22 +191,33 @@ impl Signalling {
         let cseq = message.cseq();
         self.counters.without_cseq += u64::from(cseq.is_none());
         let method = message.method();
+        let hash = self.hash(call_id);
+        let found = self.open_call(from, call_id, hash);
+        let sdp = message.sdp();
+        // Which party speaks matters where it announces media or hangs up, and to tell transactions apart.
+        let tagged = found.is_none() || sdp.is_some() || !is_of_calls(method) || method == Method::Bye;
+        let tag = if tagged { message.from().tag() } else { None };
         let told = Told {
             start: message.start(),
             method,
             cseq: cseq.map_or(0, |c| c.number),
-            from_tag: message.from().tag().map_or(0, |t| self.hash(t)),
+            from_tag: tag.map_or(0, |t| self.hash(t)),
             print: self.print(message),
-            sdp: message.sdp().is_some(),
+            sdp,
         };
-        let hash = self.hash(call_id);
-        self.handle_call(from, message, call_id, hash, &told);
-        if !matches!(method, Method::Invite | Method::Ack | Method::Cancel | Method::Prack | Method::Update) {
-            let in_call = method == Method::Bye && self.find(call_id, hash).is_some();
-            if !in_call {
-                self.count_call_id(hash);
-                self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
+        if found.is_none() {
+            self.count_call_id(hash);
+        }
+        match found {
+            Some(at) => self.handle_call(from, message, at, &told),
+            None if method == Method::Invite => {
+                let at = self.open(from, message, call_id, hash, &told);
+                self.handle_call(from, message, at, &told);
             }
+            None => {}
+        }
+        if !is_of_calls(method) && (found.is_none() || method != Method::Bye) {
+            self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
         }
     }
 
@@ -253,27 +264,24 @@ impl Signalling {
         self.by_call_id.find(hash, same).copied()
     }
 
-    fn handle_call(&mut self, from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], hash: u64, told: &Told<'_>) {
-        let mut at = self.find(call_id, hash);
-        if let Some(found) = at {
-            // Its silence was longer than a call lasts: what comes now is another call with the same name.
-            if self.calls[found as usize].as_ref().is_some_and(|c| c.deadline_ns < from.at_ns) {
-                self.close(found);
-                at = None;
-            }
+    /// The same, unless its silence was longer than a call lasts: then what comes now is another call with that name.
+    fn open_call(&mut self, from: &Incoming<'_>, call_id: &[u8], hash: u64) -> Option<u32> {
+        let at = self.find(call_id, hash)?;
+        if self.calls[at as usize].as_ref().is_some_and(|c| c.deadline_ns < from.at_ns) {
+            self.close(at);
+            return None;
         }
-        let at = match at {
-            Some(at) => at,
-            None if told.method == Method::Invite => self.open(from, message, call_id, hash, told),
-            None => return,
-        };
+        Some(at)
+    }
+
+    fn handle_call(&mut self, from: &Incoming<'_>, message: &Message<'_>, at: u32, told: &Told<'_>) {
         self.remark.clear();
         let odd = remark(&mut self.remark, message, told);
         let Some(call) = self.calls[at as usize].as_deref_mut() else { return };
-        if told.sdp {
+        if let Some(body) = told.sdp {
             self.counters.sdp += 1;
             let sender = call.sender(told);
-            let news = offer::Offer { from, message, sender, counters: &mut self.counters };
+            let news = offer::Offer { from, body, sender, counters: &mut self.counters };
             news.announce(call, &mut self.payload_maps, &mut self.remark, &mut self.output.notices);
         }
         let before = call.until_ns();
@@ -297,7 +305,6 @@ impl Signalling {
             self.counters.calls_overflow += 1;
             self.close_nearest();
         }
-        self.count_call_id(hash);
         let serial = self.next_serial;
         self.next_serial += 1;
         self.counters.calls += 1;
@@ -378,6 +385,11 @@ impl Signalling {
         self.counters.ladder_overflow += u64::from(call.ladder.not_kept);
         self.output.closed.push(Box::new(Closed { serial, deadline_ns, call, facts, files }));
     }
+}
+
+/// Methods that are nothing but a part of a call; BYE may stand alone where the capture begins late.
+fn is_of_calls(method: Method) -> bool {
+    matches!(method, Method::Invite | Method::Ack | Method::Cancel | Method::Prack | Method::Update)
 }
 
 fn text(octets: &[u8]) -> String {
