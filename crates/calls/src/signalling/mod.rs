@@ -187,7 +187,6 @@ impl Signalling {
         if !matches!(method, Method::Invite | Method::Ack | Method::Cancel | Method::Prack | Method::Update) {
             let in_call = method == Method::Bye && self.find(call_id, hash).is_some();
             if !in_call {
-                self.count_call_id(hash);
                 self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
             }
         }
@@ -248,7 +247,7 @@ impl Signalling {
         let at = match at {
             Some(at) => at,
             None if told.method == Method::Invite => self.open(from, message, call_id, hash, told),
-            None => return,
+            None => return self.count_call_id(hash),
         };
         self.remark.clear();
         let odd = remark(&mut self.remark, message, told);

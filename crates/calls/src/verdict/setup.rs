@@ -1,6 +1,6 @@
 //! Rules about how a call was set up and taken down.
 
-use super::{Case, packets_of, seconds, verdict};
+use super::{Case, packets_of, seconds, status, verdict};
 use trunkline_store::row::{CallState, Hangup, Message, Verdict};
 use trunkline_wire::sip::Method;
 
@@ -44,7 +44,7 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     let evidence = packets_of(call, |m| m.status == call.code && m.method == Method::Invite as u8);
     let who = call.ladder.messages.iter().find(|m| m.status == call.code);
     let who = who.and_then(|m| call.ladder.hosts.get(usize::from(m.src))).copied().unwrap_or(call.dst);
-    let text = format!("{} refused the call with {} {}{}.", who, call.code, call.reason, meaning(call.code));
+    let text = format!("{who} refused the call with {}{}.", status(call.code, &call.reason), meaning(call.code));
     verdict(kind, text, evidence)
 }
 
