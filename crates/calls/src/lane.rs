@@ -40,8 +40,6 @@ trunkline_kit::counters! {
         streams_overflow: "trunkline_calls_streams_overflow_total",
         /// flows under observation that were forgotten because their table was full
         candidates_overflow: "trunkline_calls_candidates_overflow_total",
-        /// RTCP packets (each of a compound)
-        rtcp: "trunkline_calls_rtcp_packets_total",
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the capture did to a call: lost at the tap, lost before it, or not seen from its beginning to its end.
 
 use crate::signalling::Facts;
+use crate::verdict::counted;
 use trunkline_capture::CaptureLoss;
 use trunkline_store::row::{Call, CallState, CaptureLedger, Message, Stream};
 
@@ -20,20 +21,20 @@ pub fn ledger(call: &Call, facts: &Facts, losses: &[CaptureLoss], at_end: bool) 
     let lost_at_tap = missing.min(by_receivers.max(dropped));
     let mut notes = Vec::new();
     if dropped > 0 {
-        notes.push(format!("the capturing side reported {dropped} packets dropped while the call was up"));
+        notes.push(format!("the capturing side dropped {} while the call was up", counted(dropped, "packet")));
     }
     if by_receivers > 0 {
-        notes.push(format!("receivers got {by_receivers} packets that the capture does not hold"));
+        notes.push(format!("receivers got {} that the capture does not hold", counted(by_receivers, "packet")));
     }
     if !facts.invite_seen {
         notes.push("the capture begins after the INVITE".to_owned());
     }
     let cut = call.ladder.messages.iter().filter(|m| m.flags & Message::CUT != 0).count();
     if cut > 0 {
-        notes.push(format!("{cut} SIP messages were cut short by the capture"));
+        notes.push(format!("the capture cut {} short", counted(cut as u64, "SIP message")));
     }
     if call.ladder.not_kept > 0 {
-        notes.push(format!("{} further messages were counted but not kept", call.ladder.not_kept));
+        notes.push(format!("{} counted but not kept", counted(call.ladder.not_kept.into(), "further message")));
     }
     if let Some(note) = unfinished(call, at_end) {
         notes.push(note.to_owned());

@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use trunkline_capture::{Batch, FileSource};
+use trunkline_wire::rtcp::Packets;
 use trunkline_wire::{Datagram, Decoded, Layer};
 
 trunkline_kit::counters! {
@@ -32,6 +33,8 @@ trunkline_kit::counters! {
         sctp: "trunkline_calls_sctp_packets_total",
         /// fragments of IP datagrams
         fragments: "trunkline_calls_fragments_total",
+        /// RTCP packets (each of a compound)
+        rtcp: "trunkline_calls_rtcp_packets_total",
         /// packets of other protocols
         other: "trunkline_calls_other_packets_total",
         /// packets whose link or inner protocol is not known
@@ -400,7 +403,11 @@ impl Work {
                 (Class::Rtp, Decoded::Udp(datagram)) => {
                     self.media[lane_of(&datagram, lanes)].push(MediaItem { packet: at as u32, datagram });
                 }
-                (Class::Rtcp, Decoded::Udp(datagram)) => self.rtcp.push(MediaItem { packet: at as u32, datagram }),
+                (Class::Rtcp, Decoded::Udp(datagram)) => {
+                    // Here, because every lane gets it.
+                    self.counters.rtcp += Packets::new(crate::classify::payload(&datagram, octets)).count() as u64;
+                    self.rtcp.push(MediaItem { packet: at as u32, datagram });
+                }
                 (Class::Signalling, decoded) => self.signalling.push((at as u32, decoded)),
                 _ => {}
             }

@@ -63,6 +63,16 @@ fn seconds(ns: i64) -> String {
     format!("{:.1} s", ns as f64 / 1e9)
 }
 
+/// A number of things.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A status code and its reason phrase, which may be empty.
+fn status(code: u16, reason: &str) -> String {
+    format!("{code} {reason}").trim_end().to_owned()
+}
+
 /// The verdict on a registration; none if it succeeded, was given up before an answer could come, or was challenged
 /// and not tried again.
 pub fn registration_verdict(r: &Registering) -> Option<Verdict> {
@@ -75,10 +85,13 @@ pub fn registration_verdict(r: &Registering) -> Option<Verdict> {
         0..=299 => return None,
         401 | 407 if !r.credentials => return None,
         401 | 407 => format!(
-            "Registration of {} failed: {} refused the credentials ({} {}) in each of {} requests. Wrong password or user name.",
-            row.user, row.dst, row.code, row.reason, row.requests
+            "Registration of {} failed: {} refused the credentials ({}){}. Wrong password or user name.",
+            row.user,
+            row.dst,
+            status(row.code, &row.reason),
+            if row.requests > 1 { format!(" after {} requests", row.requests) } else { String::new() }
         ),
-        code => format!("Registration of {} failed: {} answered {code} {}.", row.user, row.dst, row.reason),
+        code => format!("Registration of {} failed: {} answered {}.", row.user, row.dst, status(code, &row.reason)),
     };
     let packets = r.packets.iter().copied().filter(|p| *p > 0).collect();
     verdict("registration-failed", text, packets)

@@ -10,11 +10,12 @@ mod oracle;
 mod report;
 mod rtpproxy;
 mod run;
+mod seeds;
+mod torture;
 
 use crate::repository::Repository;
 use compare::Comparison;
 use notes::Notes;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
@@ -34,16 +35,25 @@ pub fn command(repository: &Repository, options: &[String]) -> Result<bool, Stri
     };
     let program = run::build(repository)?;
     let expected = oracle::read(&shared)?;
-    let mut comparisons = compare_all(&program, &shared, &expected);
+    let mut comparisons = side_by_side(&expected, |e| compare::compare(e, &run::read(&program, &shared.join(&e.file))));
     rtpproxy::add(&shared, &mut comparisons)?;
     let mut notes = Notes::read(&repository.path(notes::PATH))?;
     let unexplained = explain(&mut comparisons, &mut notes);
     let stale = notes.unused();
+    let (torture, seeds) = (torture::judge(repository, &shared)?, seeds::read(&program, &shared)?);
+    let found = report::Found { comparisons: &comparisons, torture: &torture, seeds: &seeds };
     if write {
-        let text = report::markdown(&comparisons);
+        let text = report::markdown(&found);
         std::fs::write(repository.path(report::PATH), text).map_err(|e| format!("{}: {e}", report::PATH))?;
     }
-    print!("{}", report::summary(&comparisons));
+    print!("{}", report::summary(&found));
+    let misjudged: Vec<_> = torture.iter().filter(|m| !m.agrees()).collect();
+    for message in &misjudged {
+        println!("{}: {}: {}, not {}", message.standard, message.file, message.ours, message.theirs);
+    }
+    for failure in &seeds.failures {
+        println!("{failure}");
+    }
     for note in &stale {
         println!("stale: {}: '{}': {} explains no difference", note.file, note.what, notes::PATH);
     }
@@ -51,11 +61,11 @@ pub fn command(repository: &Repository, options: &[String]) -> Result<bool, Stri
         println!("\n# For {}, once each is understood:\n{}", notes::PATH, unexplained.concat());
     }
     println!("accuracy: {} unexplained, {} stale", unexplained.len(), stale.len());
-    Ok(unexplained.is_empty() && stale.is_empty())
+    Ok(unexplained.is_empty() && stale.is_empty() && misjudged.is_empty() && seeds.failures.is_empty())
 }
 
-/// Reads every file with our program, two at a time, and compares; in the order of `expected`.
-fn compare_all(program: &Path, shared: &Path, expected: &[oracle::Expected]) -> Vec<Comparison> {
+/// Does the work on all items, two at a time; the results in their order.
+fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -63,9 +73,8 @@ fn compare_all(program: &Path, shared: &Path, expected: &[oracle::Expected]) -> 
             let sender = sender.clone();
             scope.spawn(|| {
                 let sender = sender;
-                while let Some((index, expected)) = take(&next, expected) {
-                    let outcome = run::read(program, &shared.join(&expected.file));
-                    if sender.send((index, compare::compare(expected, &outcome))).is_err() {
+                while let Some((index, item)) = take(&next, items) {
+                    if sender.send((index, work(item))).is_err() {
                         return;
                     }
                 }
@@ -74,7 +83,7 @@ fn compare_all(program: &Path, shared: &Path, expected: &[oracle::Expected]) -> 
         drop(sender);
         let mut found: Vec<_> = receiver.iter().collect();
         found.sort_by_key(|(index, _)| *index);
-        found.into_iter().map(|(_, comparison)| comparison).collect()
+        found.into_iter().map(|(_, result)| result).collect()
     })
 }
 

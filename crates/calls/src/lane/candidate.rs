@@ -5,8 +5,8 @@
 //! neighbours), whose timestamps do not go back, within two seconds of each other, on unprivileged ports. RFC 3550 A.1
 //! asks for two in sequence, but of a source that is known to speak RTP.
 //!
-//! The table is direct-mapped by the flow, and the lane of a flow follows from its place in the table, so that what is
-//! found does not depend on the number of lanes.
+//! A flow has its place in the table, with room for [`WAYS_MAX`] sources, because audio and video may share their ports
+//! (RFC 8843). The lane of a flow follows from its place, so that what is found does not depend on the number of lanes.
 
 use super::MediaPacket;
 use crate::classify::{CANDIDATE_SLOTS, flow_slot};
@@ -17,6 +17,9 @@ use trunkline_wire::rtp;
 const PAYLOAD_HELD: usize = 8;
 /// A candidate this fresh is not pushed out by another flow.
 const FRESH_NS: i64 = SECOND_NS / 5;
+/// Sources under observation at one place of the table. A further one takes the place of one that is not fresh or has
+/// nothing in sequence, or is not looked at.
+const WAYS_MAX: usize = 4;
 /// Sequence numbers of neighbours are at most this far apart.
 const STEP_MAX: u16 = 3;
 /// Packets of one flow kept under observation; a flow that is not believed by then is observed anew.
@@ -76,7 +79,7 @@ struct Candidate {
 /// Flows under observation.
 #[derive(Debug, Default)]
 pub struct Candidates {
-    slots: Vec<Option<Box<Candidate>>>,
+    slots: Vec<Vec<Candidate>>,
 }
 
 impl Candidates {
@@ -90,39 +93,38 @@ impl Candidates {
             return (None, false);
         }
         if self.slots.is_empty() {
-            self.slots.resize_with(CANDIDATE_SLOTS, || None);
+            self.slots.resize_with(CANDIDATE_SLOTS, Vec::new);
         }
         let slot = &mut self.slots[flow_slot(packet.datagram)];
         let held = Held::new(packet, media);
-        let Some(candidate) = slot else {
-            *slot = Some(Box::new(Candidate::new(hash, held)));
-            return (None, false);
+        let Some(at) = slot.iter().position(|c| c.hash == hash) else {
+            return (None, make_room(slot, Candidate::new(hash, held)));
         };
-        if candidate.hash != hash {
-            return (None, candidate.replace(hash, held));
-        }
-        if !candidate.take(held) {
+        if !slot[at].take(held) {
             return (None, false);
         }
-        (slot.take().map(|c| c.held), false)
+        (Some(slot.swap_remove(at).held), false)
     }
+}
+
+/// Puts a newcomer under observation; whether one with packets in sequence was forgotten for it.
+fn make_room(slot: &mut Vec<Candidate>, newcomer: Candidate) -> bool {
+    if slot.len() < WAYS_MAX {
+        slot.push(newcomer);
+        return false;
+    }
+    let now_ns = newcomer.last.2;
+    let gives_way = |c: &&mut Candidate| c.run <= 1 || now_ns.saturating_sub(c.last.2) >= FRESH_NS;
+    let Some(oldest) = slot.iter_mut().filter(gives_way).min_by_key(|c| c.last.2) else { return false };
+    let forgotten = oldest.run > 1;
+    *oldest = newcomer;
+    forgotten
 }
 
 impl Candidate {
     fn new(hash: u64, held: Held) -> Self {
         let last = (held.header.sequence, held.header.timestamp, held.at_ns);
         Candidate { hash, held: vec![held], last, run: 1 }
-    }
-
-    /// Another flow wants this place.
-    fn replace(&mut self, hash: u64, held: Held) -> bool {
-        let fresh = held.at_ns.saturating_sub(self.last.2) < FRESH_NS;
-        if fresh && self.run > 1 {
-            return false;
-        }
-        let forgotten = self.run > 1;
-        *self = Candidate::new(hash, held);
-        forgotten
     }
 
     /// Keeps the packet; whether the flow is believed now.

@@ -8,7 +8,6 @@ use trunkline_wire::rtcp::{Body, Packets, ReportBlock};
 pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>) {
     let (from, to) = (packet.datagram.src, packet.datagram.dst);
     for part in Packets::new(packet.payload) {
-        lane.counters.rtcp += 1;
         match part.body {
             Body::SenderReport { ssrc, sender, reports } => {
                 for at in lane.streams_of(ssrc, |src, _| src == from) {

@@ -1,14 +1,19 @@
 //! Rules about what could be heard.
 
-use super::{Case, seconds, verdict};
+use super::{Case, counted, seconds, verdict};
 use crate::signalling::PartyMedia;
 use trunkline_store::row::{CallState, Direction, Stream, Verdict};
 use trunkline_wire::sip::Method;
 
+/// Who the parties are, in the order of [`crate::signalling::Facts::parties`].
+const PARTIES: [Direction; 2] = [Direction::Caller, Direction::Callee];
 /// A call answered for less than this need not have had time to speak.
 const TALK_MIN_NS: i64 = 2_000_000_000;
-/// Fewer packets than this (half a second of usual speech) are no audio.
+/// As many packets as this (half a second of usual speech) are audio.
 const HEARD_MIN: u64 = 25;
+/// A side that is silent sends little: fewer packets are audio if so many of them are speech and they stretch over half
+/// of the talk, with comfort noise or nothing between them (RFC 3389).
+const SPARSE_MIN: u64 = 5;
 /// A stream shorter than this is too short to speak of its loss or jitter in per cent.
 const JUDGED_MIN: u64 = 100;
 /// Share of packets that never came from which on people complain.
@@ -23,39 +28,38 @@ pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
     if !case.media_seen || !audio_expected(case, 0) || !audio_expected(case, 1) {
         return None;
     }
-    if case.call.streams.iter().map(|s| s.packets).sum::<u64>() >= HEARD_MIN {
+    let all = case.call.streams.iter().map(|s| s.packets).sum::<u64>();
+    if all >= HEARD_MIN || PARTIES.iter().any(|d| heard(case, *d, talk)) {
         return None;
     }
     let why = [0, 1].iter().filter_map(|p| nat(case, *p)).collect::<Vec<_>>().join(" ");
-    let text = format!(
-        "No audio: in {} after the answer no RTP was seen in either direction.{}{why}",
-        seconds(talk),
-        if why.is_empty() { "" } else { " " }
-    );
-    verdict("no-audio", text, sdp_packets(case))
+    let seen = match all {
+        0 => "no RTP was seen in either direction".to_owned(),
+        n => format!("only {} of RTP came in both directions", counted(n, "packet")),
+    };
+    let text = format!("No audio: in {} after the answer {seen}. {why}", seconds(talk));
+    verdict("no-audio", text.trim_end().to_owned(), sdp_packets(case))
 }
 
 pub fn one_way_audio(case: &Case<'_>) -> Option<Verdict> {
     let talk = talk_ns(case)?;
-    let heard = [Direction::Caller, Direction::Callee].map(|d| packets(case, d));
-    let silent = match heard {
-        [caller, callee] if caller < HEARD_MIN && callee >= HEARD_MIN => 0,
-        [caller, callee] if callee < HEARD_MIN && caller >= HEARD_MIN => 1,
+    let silent = match PARTIES.map(|d| heard(case, d, talk)) {
+        [false, true] => 0,
+        [true, false] => 1,
         _ => return None,
     };
     if !audio_expected(case, silent) || !sends(case, silent) || !receives(case, 1 - silent) {
         return None;
     }
-    let names = ["caller", "callee"];
     let why = nat(case, 1 - silent).or_else(|| nat(case, silent)).unwrap_or_else(|| target(case, 1 - silent));
     let text = format!(
         "One-way audio: only the {} could be heard; in {} the {} sent {}. {why}",
-        names[1 - silent],
+        role(PARTIES[1 - silent]),
         seconds(talk),
-        names[silent],
-        match heard[silent] {
+        role(PARTIES[silent]),
+        match packets(case, PARTIES[silent]) {
             0 => "no packet".to_owned(),
-            n => format!("{n} packets"),
+            n => counted(n, "packet"),
         },
     );
     let mut evidence = sdp_packets(case);
@@ -73,7 +77,7 @@ pub fn codec_mismatch(case: &Case<'_>) -> Option<Verdict> {
         let Some(odd) = stream.payload_types.iter().find(|pt| known & (1 << **pt) == 0) else { continue };
         let text = format!(
             "The {} sent payload type {odd}{}, which neither side's SDP names (agreed: {}).",
-            name(stream.direction),
+            role(stream.direction),
             static_name(*odd),
             agreed(offered(0) & offered(1))
         );
@@ -104,7 +108,7 @@ pub fn loss(case: &Case<'_>) -> Option<Verdict> {
     let text = format!(
         "{:.1} % of the packets from {} ({}) never came: {} of {}, {runs}.{at}",
         share(worst) * 100.0,
-        name(worst.direction),
+        the(worst.direction),
         worst.src,
         worst.missing,
         worst.expected
@@ -125,7 +129,7 @@ pub fn jitter(case: &Case<'_>) -> Option<Verdict> {
     };
     let text = format!(
         "The packets from {} ({}) came unevenly: jitter {:.1} ms in the mean, {:.1} ms at worst; a jitter buffer of 200 ms would discard {:.1} %.",
-        name(stream.direction),
+        the(stream.direction),
         stream.src,
         stream.jitter_mean_ms,
         stream.jitter_max_ms,
@@ -150,8 +154,21 @@ fn judged<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Stream> {
     case.call.streams.iter().filter(move |s| answered && s.expected >= JUDGED_MIN && s.packets > 0)
 }
 
+/// The other side could hear this one: it sent enough, or little all along the talk.
+fn heard(case: &Case<'_>, direction: Direction, talk_ns: i64) -> bool {
+    let sparse = |s: &Stream| {
+        let speech = s.packets.saturating_sub(u64::from(s.comfort_noise));
+        speech >= SPARSE_MIN && s.last_ns.saturating_sub(s.first_ns) >= talk_ns / 2
+    };
+    packets(case, direction) >= HEARD_MIN || sent_by(case, direction).any(sparse)
+}
+
 fn packets(case: &Case<'_>, direction: Direction) -> u64 {
-    case.call.streams.iter().filter(|s| s.direction == direction).map(|s| s.packets).sum()
+    sent_by(case, direction).map(|s| s.packets).sum()
+}
+
+fn sent_by<'a>(case: &Case<'a>, direction: Direction) -> impl Iterator<Item = &'a Stream> {
+    case.call.streams.iter().filter(move |s| s.direction == direction)
 }
 
 /// The party negotiated audio, and neither fax nor hold explains silence.
@@ -173,14 +190,14 @@ fn nat(case: &Case<'_>, party: usize) -> Option<String> {
     let endpoint = media.endpoint.filter(|_| media.behind_nat())?;
     Some(format!(
         "The SDP of the {} asks for audio at {endpoint}, a private address, while its signalling comes from {}: NAT.",
-        ["caller", "callee"][party],
+        role(PARTIES[party]),
         media.signalled_from
     ))
 }
 
 fn target(case: &Case<'_>, party: usize) -> String {
     match case.facts.parties[party].endpoint {
-        Some(endpoint) => format!("The {} asked for audio at {endpoint}.", ["caller", "callee"][party]),
+        Some(endpoint) => format!("The {} asked for audio at {endpoint}.", role(PARTIES[party])),
         None => String::new(),
     }
 }
@@ -191,11 +208,20 @@ fn sdp_packets(case: &Case<'_>) -> Vec<u64> {
     })
 }
 
-fn name(direction: Direction) -> &'static str {
+/// Who sends, to stand after "the".
+fn role(direction: Direction) -> &'static str {
     match direction {
-        Direction::Caller => "the caller",
-        Direction::Callee => "the callee",
+        Direction::Caller => "caller",
+        Direction::Callee => "callee",
         Direction::Unknown => "one side",
+    }
+}
+
+/// Who sends, with the article.
+fn the(direction: Direction) -> String {
+    match direction {
+        Direction::Unknown => role(direction).to_owned(),
+        known => format!("the {}", role(known)),
     }
 }
 

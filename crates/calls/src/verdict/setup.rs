@@ -1,6 +1,6 @@
 //! Rules about how a call was set up and taken down.
 
-use super::{Case, packets_of, seconds, verdict};
+use super::{Case, packets_of, seconds, status, verdict};
 use crate::signalling::REMARK_SEPARATOR;
 use trunkline_store::row::{Call, CallState, Hangup, Message, Verdict};
 use trunkline_wire::sip::Method;
@@ -46,7 +46,8 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     let refusal = call.ladder.messages.iter().find(|m| m.status == call.code);
     let who = refusal.and_then(|m| call.ladder.hosts.get(usize::from(m.src))).copied().unwrap_or(call.dst);
     let cause = refusal.map_or_else(String::new, |m| cause_of(call, m));
-    let text = format!("{} refused the call with {} {}{}.{cause}", who, call.code, call.reason, meaning(call.code));
+    let said = status(call.code, &call.reason);
+    let text = format!("{who} refused the call with {said}{}.{cause}", meaning(call.code));
     verdict(kind, text, evidence)
 }
 

@@ -264,9 +264,13 @@ impl<'a> Media<'a> {
                 let _ = write!(out, "?:{}", self.port);
             }
         }
-        for format in &self.formats {
-            let name = if format.name.is_empty() { format.text } else { format.name };
-            let _ = write!(out, " {}", String::from_utf8_lossy(name));
+        let name = |f: &Format<'a>| if f.name.is_empty() { f.text } else { f.name };
+        for (at, format) in self.formats.iter().enumerate() {
+            // One codec in several modes or clock rates is named once.
+            let again = self.formats[..at].iter().any(|f| name(f).eq_ignore_ascii_case(name(format)));
+            if !again {
+                let _ = write!(out, " {}", String::from_utf8_lossy(name(format)));
+            }
         }
         if self.is_encrypted() {
             out.push_str(" encrypted");

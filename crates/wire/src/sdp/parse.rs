@@ -62,7 +62,9 @@ fn connection(value: &[u8]) -> Option<Connection<'_>> {
 
 /// An address or a name, without multicast TTL and count.
 pub(super) fn host(text: &[u8]) -> Connection<'_> {
-    let end = memchr::memchr(b'/', text).unwrap_or(text.len());
+    // Only numbers after the address are the time to live and the count of multicast (RFC 8866 section 5.7).
+    let multicast = |n: &usize| text[n + 1..].iter().all(|o| o.is_ascii_digit() || *o == b'/');
+    let end = memchr::memchr(b'/', text).filter(multicast).unwrap_or(text.len());
     let host = &text[..end];
     let address = ipv4(host).or_else(|| core::str::from_utf8(host).ok()?.parse().ok());
     Connection { host, address }

@@ -13,9 +13,6 @@ pub struct Expected {
     pub figures: Figures,
 }
 
-/// Captures of RFC messages, with the lists that say how many there are.
-const TORTURE: &[&str] = &["torture/rfc4475", "torture/rfc5118"];
-
 /// Reads all results, sorted by file.
 ///
 /// # Errors
@@ -27,7 +24,7 @@ pub fn read(shared: &Path) -> Result<Vec<Expected>, String> {
     let all = all.as_object().ok_or("expected.json: not an object")?;
     let mut expected: Vec<Expected> =
         all.iter().map(|(key, value)| Expected { file: format!("captures/{key}"), figures: figures(value) }).collect();
-    for name in TORTURE {
+    for name in super::torture::FOLDERS {
         expected.push(torture(shared, name)?);
     }
     expected.sort_by(|a, b| a.file.cmp(&b.file));

@@ -3,6 +3,8 @@
 use super::compare::{Comparison, Difference};
 use super::figures::{Sip, Stream};
 use super::notes::Whose;
+use super::seeds::Seeds;
+use super::torture::Judged;
 use std::fmt::Write as _;
 
 /// Where it is written.
@@ -23,8 +25,19 @@ const KINDS: &[(&str, &str)] = &[
     ("rtpproxy's own expectations", "rtpproxy "),
 ];
 
+/// All that was found.
+pub struct Found<'a> {
+    /// Capture by capture.
+    pub comparisons: &'a [Comparison],
+    /// Torture message by torture message.
+    pub torture: &'a [Judged],
+    /// The fuzz seeds.
+    pub seeds: &'a Seeds,
+}
+
 /// A line per figure: how many were compared, and how many differ.
-pub fn summary(comparisons: &[Comparison]) -> String {
+pub fn summary(found: &Found<'_>) -> String {
+    let comparisons = found.comparisons;
     let mut out = String::new();
     for (name, begin) in KINDS {
         let found: Vec<&Difference> = of_kind(comparisons, begin).collect();
@@ -40,17 +53,25 @@ pub fn summary(comparisons: &[Comparison]) -> String {
             count(None)
         );
     }
+    let misjudged = found.torture.iter().filter(|m| !m.agrees()).count();
+    let _ = writeln!(out, "{:33} {:>6} compared, {misjudged:>4} differ", TORTURE, found.torture.len());
+    let _ = writeln!(out, "{:33} {:>6} read,     {:>4} failed", SEEDS, found.seeds.files, found.seeds.failures.len());
     out
 }
 
+const TORTURE: &str = "torture messages judged";
+const SEEDS: &str = "fuzz seeds read as captures";
+
 /// The whole document.
-pub fn markdown(comparisons: &[Comparison]) -> String {
+pub fn markdown(found: &Found<'_>) -> String {
     let mut out = String::from(HEAD);
-    summary_table(&mut out, comparisons);
-    differences(&mut out, comparisons);
-    voice_files(&mut out, comparisons);
-    streams(&mut out, comparisons);
-    other_files(&mut out, comparisons);
+    summary_table(&mut out, found);
+    differences(&mut out, found.comparisons);
+    torture(&mut out, found.torture);
+    seeds(&mut out, found.seeds);
+    voice_files(&mut out, found.comparisons);
+    streams(&mut out, found.comparisons);
+    other_files(&mut out, found.comparisons);
     out
 }
 
@@ -68,7 +89,8 @@ count different things, *ours* where we are wrong or do not do it yet.
 
 ";
 
-fn summary_table(out: &mut String, comparisons: &[Comparison]) {
+fn summary_table(out: &mut String, found: &Found<'_>) {
+    let comparisons = found.comparisons;
     out.push_str("| figure | compared | same | theirs | definition | ours | unexplained |\n");
     out.push_str("|---|---:|---:|---:|---:|---:|---:|\n");
     for (name, begin) in KINDS {
@@ -84,6 +106,40 @@ fn summary_table(out: &mut String, comparisons: &[Comparison]) {
             count(Some(Whose::Ours)),
             count(None)
         );
+    }
+    let (messages, same) = (found.torture.len(), found.torture.iter().filter(|m| m.agrees()).count());
+    let _ = writeln!(out, "| {TORTURE} | {messages} | {same} | 0 | 0 | {} | 0 |", messages - same);
+    let (files, failed) = (found.seeds.files, found.seeds.failures.len());
+    let _ = writeln!(out, "| {SEEDS} | {files} | {} | 0 | 0 | {failed} | 0 |", files.saturating_sub(failed));
+}
+
+/// The torture messages, one by one.
+fn torture(out: &mut String, messages: &[Judged]) {
+    out.push_str(
+        "\n## RFC 4475 and RFC 5118, message by message\n\nNothing is refused: what is invalid is read as far as it \
+         goes and named. What the standards call valid may still get a note; *transaction*, *application*, *backward* \
+         and *ambiguous* messages are well-formed, with something that one layer stumbles over.\n\n\
+         | standard | message | title | it says | we say | because of |\n|---|---|---|---|---|---|\n",
+    );
+    for m in messages {
+        let says = if m.agrees() { m.ours.clone() } else { format!("**{}**", m.ours) };
+        let place = format!("{}, {}", m.standard, m.section);
+        let cells = [place.as_str(), &m.file, &m.title, &m.theirs].map(cell);
+        let _ = writeln!(out, "| {} | {says} | {} |", cells.join(" | "), cell(&m.oddities));
+    }
+}
+
+/// What was said about the fuzz seeds.
+fn seeds(out: &mut String, seeds: &Seeds) {
+    out.push_str(
+        "\n## Fuzz seeds given as captures\n\nEach is read by a process of its own, which must end within 20 s with \
+         exit code 0 or 3 and say one line.\n\n| files | said |\n|---:|---|\n",
+    );
+    for (said, files) in &seeds.said {
+        let _ = writeln!(out, "| {files} | {} |", cell(said));
+    }
+    for failure in &seeds.failures {
+        let _ = writeln!(out, "| 1 | **{}** |", cell(failure));
     }
 }
 

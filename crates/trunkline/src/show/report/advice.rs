@@ -41,9 +41,15 @@ pub(super) fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
     reasons
 }
 
+/// The file and what is broken; the error may begin with the file as well.
+fn broken(path: &str, error: &str) -> String {
+    let what = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(error);
+    format!("{}: {what}", name(path))
+}
+
 /// Broken files, losses of the capture, limits hit, packets that could not be read: a line each.
 pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
-    let broken = report.summary.files.iter().filter_map(|f| Some(format!("{}: {}", name(&f.path), f.error.as_ref()?)));
+    let broken = report.summary.files.iter().filter_map(|f| Some(broken(&f.path, f.error.as_ref()?)));
     let mut lines: Vec<String> = broken.clone().take(BROKEN_LISTED_MAX).collect();
     let more = broken.count().saturating_sub(BROKEN_LISTED_MAX);
     if more > 0 {
