@@ -30,7 +30,7 @@ demo: build
 
 test:
 	scripts/setup test
-	cargo test --locked --workspace
+	cargo test --locked --workspace --no-fail-fast
 
 lint:
 	scripts/setup lint

@@ -1,10 +1,91 @@
 //! What the fuzz targets and the replay of their corpora drive: one function per parser, with its invariants.
 
+use crate::job::Sink;
+use crate::join::{Joined, Joiner};
+use crate::lane::LaneOutput;
+use crate::limits::{HOSTS_PER_CALL_MAX, MESSAGES_PER_CALL_MAX, SECOND_NS};
 use crate::payload::PayloadMap;
+use crate::signalling::{Incoming, Signalling};
 use crate::stream::Analyzer;
 use std::sync::Arc;
 use trunkline_audio::codec::Media;
+use trunkline_store::json;
+use trunkline_store::row::Rows;
 use trunkline_wire::rtp::Header;
+
+/// Messages between three hosts, from signalling to rows and JSON: an octet tells who speaks and how, the next one how
+/// much later, then the message up to a record separator (0x1e). Rows must not depend on how often calls were closed.
+pub fn signalling(octets: &[u8]) {
+    let often = rows(octets, 1);
+    assert_eq!(often, rows(octets, usize::MAX));
+    for call in &often.calls {
+        assert!(call.ladder.messages.len() <= MESSAGES_PER_CALL_MAX && call.ladder.hosts.len() <= HOSTS_PER_CALL_MAX);
+        assert!(call.start_ns <= call.last_ns && call.ringing_ns.is_none_or(|at| at >= call.start_ns));
+        assert!(call.end_ns.zip(call.answer_ns).is_none_or(|(end, answer)| end >= answer));
+        let mut text = String::new();
+        json::call_with_ladder(&mut text, call);
+        assert!(!text.contains('\n') && text.starts_with("{\"id\":\"") && text.ends_with('}'));
+    }
+}
+
+/// The rows of all messages, sorted; `every` so many messages what is over is closed.
+fn rows(octets: &[u8], every: usize) -> Rows {
+    let hosts = ["192.0.2.1:5060", "198.51.100.2:5060", "[2001:db8::3]:5062"].map(|h| h.parse().unwrap_or_default());
+    let mut gathered = Gathered::default();
+    let mut joiner = Joiner::new(vec!["exercise".to_owned()], &mut gathered);
+    let mut signalling = Signalling::default();
+    let mut at_ns = 1_700_000_000 * SECOND_NS;
+    let mut close = |signalling: &mut Signalling, now_ns, last| {
+        let lanes = vec![LaneOutput::default()];
+        let _ = joiner.join(Joined { output: signalling.poll(), lanes, losses: &[], now_ns, last });
+    };
+    for (n, piece) in octets.split(|o| *o == 0x1e).enumerate() {
+        let [how, later, message @ ..] = piece else { continue };
+        let later = i64::from(*later);
+        at_ns += if later < 200 { later * later * 1_000_000 } else { (later - 199) * 600 * SECOND_NS };
+        signalling.handle(&Incoming {
+            at_ns,
+            number: n as u64 + 1,
+            offset: n as u64 * 100,
+            file: 0,
+            src: hosts[usize::from(how & 3) % 3],
+            dst: hosts[usize::from(how >> 2 & 3) % 3],
+            stream: how & 0x20 != 0,
+            cut: how & 0x40 != 0,
+            octets: message,
+        });
+        if (n + 1) % every == 0 {
+            signalling.tick(at_ns);
+            close(&mut signalling, at_ns, false);
+        }
+    }
+    signalling.tick(at_ns);
+    close(&mut signalling, at_ns, false);
+    signalling.finish();
+    close(&mut signalling, at_ns, true);
+    gathered.sorted()
+}
+
+#[derive(Default)]
+struct Gathered(Rows);
+
+impl Sink for Gathered {
+    fn rows(&mut self, rows: Rows) -> Result<(), String> {
+        self.0.calls.extend(rows.calls);
+        self.0.registrations.extend(rows.registrations);
+        self.0.events.extend(rows.events);
+        Ok(())
+    }
+}
+
+impl Gathered {
+    fn sorted(mut self) -> Rows {
+        self.0.calls.sort_by_key(|c| (c.start_ns, c.id, c.last_ns));
+        self.0.registrations.sort_by_key(|r| (r.start_ns, r.id, r.end_ns));
+        self.0.events.sort_by_key(|e| (e.start_ns, e.id, e.end_ns));
+        self.0
+    }
+}
 
 /// A stream of any packets: eight octets tell each one's time, sequence number, timestamp, type and length.
 pub fn stream(octets: &[u8]) {
