@@ -4,8 +4,8 @@ use crate::selection::Selection;
 use trunkline_calls::job::{FileSummary, Summary};
 use trunkline_store::json::{self, Object};
 
-/// Appends `{"summary": {...}}`.
-pub fn write(out: &mut String, summary: &Summary, selection: &Selection, stopped: bool) {
+/// Appends `{"summary": {...}}`; reading was stopped, or the store refused rows.
+pub fn write(out: &mut String, summary: &Summary, selection: &Selection, (stopped, refused): (bool, bool)) {
     let mut outer = Object::new(out);
     let mut o = outer.object("summary");
     o.int("packets", Some(summary.packets)).int("sip_messages", Some(summary.sip_messages));
@@ -13,7 +13,7 @@ pub fn write(out: &mut String, summary: &Summary, selection: &Selection, stopped
     o.int("registrations", Some(summary.registrations)).int("sip_events", Some(summary.sip_events));
     o.int("rtp_packets", Some(summary.rtp_packets)).int("capture_lost", Some(summary.capture_lost));
     o.time("first", summary.span_ns.map(|span| span.0)).time("last", summary.span_ns.map(|span| span.1));
-    o.bool("stopped", stopped).bool("degraded", stopped || summary.degraded());
+    o.bool("stopped", stopped).bool("degraded", stopped || refused || summary.degraded());
     o.list("files", &summary.files, file);
     let mut counters = o.object("counters");
     for counter in &summary.counters {

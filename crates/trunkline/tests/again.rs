@@ -87,3 +87,18 @@ fn a_longer_version_completes_and_a_shorter_one_takes_nothing_away() {
     let after = shown(&grown);
     assert!(after == truth, "{}", differences(&after, &truth));
 }
+
+#[test]
+fn rows_of_a_damaged_day_are_missed_aloud() {
+    let captures = captures();
+    let store = captures.store("damaged");
+    read(&captures.whole, &store, 0);
+    for day in std::fs::read_dir(store.join("store")).unwrap() {
+        std::fs::write(day.unwrap().path(), "no database").unwrap();
+    }
+    let done = trunkline(&["read", text(&captures.whole), "--json", "--data", text(&store)]);
+    let (told, complaints) = (String::from_utf8(done.stdout).unwrap(), String::from_utf8(done.stderr).unwrap());
+    assert_eq!(done.status.code(), Some(3), "{complaints}");
+    assert!(complaints.contains("not a SQLite file: its rows are not kept"), "{complaints}");
+    assert!(told.lines().last().unwrap().contains("\"degraded\":true"));
+}

@@ -67,8 +67,9 @@ impl Read {
         // What was read before a failure is kept, too: also when nobody reads the output any more.
         sink.commit()?;
         let summary = read.map_err(|text| sink.failed.take().unwrap_or(Failure::Failed(text)))?;
-        self.tell(&summary, &mut sink, stopped, terminal)?;
-        Ok(if stopped || summary.degraded() { Exit::Degraded } else { Exit::Done })
+        let refused = sink.tell_refused();
+        self.tell(&summary, &mut sink, stopped, refused, terminal)?;
+        Ok(if stopped || refused || summary.degraded() { Exit::Degraded } else { Exit::Done })
     }
 
     fn sink(&self) -> Result<Output, Failure> {
@@ -83,10 +84,17 @@ impl Read {
         self.threads.map_or(processors, usize::from).min(usize::from(THREADS_MAX))
     }
 
-    fn tell(&self, summary: &Summary, sink: &mut Output, stopped: bool, terminal: &Terminal) -> Result<(), Failure> {
+    fn tell(
+        &self,
+        summary: &Summary,
+        sink: &mut Output,
+        stopped: bool,
+        refused: bool,
+        terminal: &Terminal,
+    ) -> Result<(), Failure> {
         if self.json {
             sink.line.clear();
-            crate::summary_json::write(&mut sink.line, summary, &sink.selection, stopped);
+            crate::summary_json::write(&mut sink.line, summary, &sink.selection, (stopped, refused));
             sink.line.push('\n');
             sink.out.write_all(sink.line.as_bytes())?;
         } else {
@@ -145,6 +153,19 @@ impl Output {
     fn commit(&mut self) -> Result<(), Failure> {
         self.waiting = 0;
         self.store.as_mut().map_or(Ok(()), |store| store.commit().map_err(search::failure))
+    }
+
+    /// Says at standard error which days could not be written; whether rows were refused.
+    fn tell_refused(&self) -> bool {
+        let Some(store) = &self.store else { return false };
+        let refused = store.written().refused;
+        for day in store.skipped() {
+            let _ = writeln!(std::io::stderr(), "trunkline: {}: its rows are not kept", day.why);
+        }
+        if refused > 0 {
+            let _ = writeln!(std::io::stderr(), "trunkline: {} not kept", figure::of(refused, "row was", "rows were"));
+        }
+        refused > 0
     }
 }
 
