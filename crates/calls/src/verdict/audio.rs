@@ -26,11 +26,14 @@ pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
     if case.call.streams.iter().map(|s| s.packets).sum::<u64>() >= HEARD_MIN {
         return None;
     }
-    let why = [0, 1].iter().filter_map(|p| nat(case, *p)).collect::<Vec<_>>().join(" ");
+    let mut why: Vec<String> = [0, 1].iter().filter_map(|p| nat(case, *p)).collect();
+    if why.is_empty() {
+        why = [0, 1].map(|p| target(case, p)).to_vec();
+    }
     let text = format!(
-        "No audio: in {} after the answer no RTP was seen in either direction.{}{why}",
+        "No audio: in {} after the answer no RTP was seen in either direction. {}",
         seconds(talk),
-        if why.is_empty() { "" } else { " " }
+        why.join(" ")
     );
     verdict("no-audio", text, sdp_packets(case))
 }
