@@ -7,6 +7,7 @@ mod cut;
 mod failure;
 mod moment;
 mod output;
+mod pager;
 mod search;
 mod selection;
 mod show;

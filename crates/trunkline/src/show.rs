@@ -2,6 +2,7 @@
 
 pub mod call_list;
 pub mod call_page;
+pub mod days;
 pub mod figure;
 pub mod ladder;
 pub mod lanes;

@@ -26,6 +26,8 @@ pub enum Colour {
 pub struct Terminal {
     /// Columns.
     pub width: usize,
+    /// Lines; none where standard output is no terminal.
+    pub height: Option<usize>,
     /// Whether styles are written.
     pub colour: bool,
     /// Whether the locale's character set is UTF-8; else everything is ASCII.
@@ -38,7 +40,13 @@ impl Terminal {
     /// That of standard output.
     pub fn of_stdout(colour: Colour) -> Self {
         let terminal = std::io::stdout().is_terminal();
-        Terminal { width: width(), colour: uses_colour(colour, terminal), unicode: is_utf8(), zone: TimeZone::system() }
+        Terminal {
+            width: width(),
+            height: height(),
+            colour: uses_colour(colour, terminal),
+            unicode: is_utf8(),
+            zone: TimeZone::system(),
+        }
     }
 
     /// Chooses between a character and what stands for it in ASCII.
@@ -57,6 +65,11 @@ fn width() -> usize {
         size.map(|(terminal_size::Width(columns), _)| usize::from(columns)).filter(|n| *n > 0)
     };
     asked.or_else(found).unwrap_or(WIDTH_WITHOUT_TERMINAL).max(WIDTH_MIN)
+}
+
+fn height() -> Option<usize> {
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map(|(_, terminal_size::Height(lines))| usize::from(lines)).filter(|n| *n > 0)
 }
 
 fn uses_colour(colour: Colour, terminal: bool) -> bool {

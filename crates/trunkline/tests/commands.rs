@@ -131,7 +131,23 @@ fn a_file_that_is_not_there_or_broken_is_3_with_one_clear_line() {
             "{report}"
         );
     }
-    assert!(report.contains("Why there are no calls"), "{report}");
+    assert!(!report.contains("Why there are no calls"), "the broken files are the answer\n{report}");
+}
+
+#[test]
+fn nothing_that_could_be_opened_is_1_and_makes_no_store() {
+    let desk = Desk::empty();
+    std::fs::create_dir(desk.path("captures")).unwrap();
+    fails(&desk, &["read", "gone.pcap"], 1, &["gone.pcap: cannot be read: No such file"]);
+    fails(&desk, &["read", "captures"], 1, &["captures: is a folder", "*.pcap"]);
+    assert!(!desk.path("trunkline-data").exists());
+}
+
+#[test]
+fn who_misses_a_name_in_sql_is_told_where_the_names_are() {
+    let desk = Desk::with_calls();
+    fails(&desk, &["sql", "SELECT mos_min FROM calls"], 2, &["mos_min", "SELECT * FROM calls LIMIT 1"]);
+    fails(&desk, &["sql", "SELECT * FROM cdr"], 2, &["cdr", "Tables: calls, streams"]);
 }
 
 #[test]

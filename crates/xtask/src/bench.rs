@@ -54,7 +54,10 @@ pub fn command(repository: &Repository, options: &[String]) -> Result<bool, Stri
 }
 
 /// Builds the release program, or takes the one that `TRUNKLINE` names.
-fn build(repository: &Repository) -> Result<PathBuf, String> {
+///
+/// # Errors
+/// It does not build.
+pub fn build(repository: &Repository) -> Result<PathBuf, String> {
     if let Some(program) = std::env::var_os("TRUNKLINE") {
         return Ok(program.into());
     }

@@ -1,8 +1,9 @@
-//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`.
+//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `picture`.
 #![forbid(unsafe_code)]
 
 mod accuracy;
 mod bench;
+mod picture;
 mod repository;
 mod tidy;
 
@@ -12,7 +13,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask tidy [--fix]        the project's own rules: who may depend on whom, names, widths, paths; --fix mends some
 cargo xtask accuracy [--write]  our figures against the oracle's; --write renews docs/accuracy.md
-cargo xtask bench [--quick]     packets per CPU second and memory beside other programs: bench/results.md";
+cargo xtask bench [--quick]     packets per CPU second and memory beside other programs: bench/results.md
+cargo xtask picture            what `trunkline call` prints, for the README: docs/call.svg";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     let result = match task.as_str() {
         "tidy" => tidy::command(&repository, options),
         "accuracy" => accuracy::command(&repository, options),
+        "picture" => picture::command(&repository, options),
         "bench" => bench::command(&repository, options),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

@@ -32,12 +32,15 @@ pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
     if all >= HEARD_MIN || PARTIES.iter().any(|d| heard(case, *d, talk)) {
         return None;
     }
-    let why = [0, 1].iter().filter_map(|p| nat(case, *p)).collect::<Vec<_>>().join(" ");
+    let mut why: Vec<String> = [0, 1].iter().filter_map(|p| nat(case, *p)).collect();
+    if why.is_empty() {
+        why = [0, 1].map(|p| target(case, p)).to_vec();
+    }
     let seen = match all {
         0 => "no RTP was seen in either direction".to_owned(),
         n => format!("only {} of RTP came in both directions", counted(n, "packet")),
     };
-    let text = format!("No audio: in {} after the answer {seen}. {why}", seconds(talk));
+    let text = format!("No audio: in {} after the answer {seen}. {}", seconds(talk), why.join(" "));
     verdict("no-audio", text.trim_end().to_owned(), sdp_packets(case))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Case, packets_of, seconds, status, verdict};
 use crate::signalling::REMARK_SEPARATOR;
-use trunkline_store::row::{Call, CallState, Hangup, Message, Verdict};
+use trunkline_store::row::{Call, CallState, Direction, Hangup, Message, Verdict};
 use trunkline_wire::sip::Method;
 
 /// A call that is hung up sooner than this after the answer was hardly wanted so.
@@ -47,7 +47,7 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
     let who = refusal.and_then(|m| call.ladder.hosts.get(usize::from(m.src))).copied().unwrap_or(call.dst);
     let cause = refusal.map_or_else(String::new, |m| cause_of(call, m));
     let said = status(call.code, &call.reason);
-    let text = format!("{who} refused the call with {said}{}.{cause}", meaning(call.code));
+    let text = format!("{who} refused the call with {said}{}.{cause}", meaning(call.code, &call.to));
     verdict(kind, text, evidence)
 }
 
@@ -59,22 +59,25 @@ fn cause_of(call: &Call, message: &Message) -> String {
 }
 
 /// What a status code usually means for the one who looks for the cause (RFC 3261 section 21).
-fn meaning(code: u16) -> &'static str {
-    match code {
-        400 | 416 | 420 | 421 | 513 => ": it did not understand the request",
-        403 => ": it knows the request and does not allow it",
-        404 | 604 | 484 => ": it does not know the number",
-        408 => ": it gave up waiting for the next hop",
-        410 => ": the number is not in use any more",
-        415 | 488 | 606 => ": it accepts none of the codecs that were offered",
-        481 => ": it does not know the dialog",
-        482 | 483 => ": the call was routed in a circle",
-        500 => ": it failed inside",
-        502 | 504 => ": the next hop did not do its part",
-        503 => ": it is overloaded or has no way to go on",
-        603 => ": the called party declined",
-        _ => "",
-    }
+fn meaning(code: u16, to: &str) -> String {
+    let text = match code {
+        400 | 416 | 420 | 421 | 513 => "it did not understand the request",
+        403 => "it understood the request and does not allow it",
+        404 | 604 if !to.is_empty() => return format!(": it does not know {to}"),
+        404 | 604 => "it does not know the number",
+        408 => "it gave up waiting for the next hop",
+        410 => "the number is not in use any more",
+        415 | 488 | 606 => "it accepts none of the codecs that were offered",
+        481 => "it does not know the dialog",
+        482 | 483 => "the call was routed in a circle",
+        484 => "the number is not complete",
+        500 => "it failed inside",
+        502 | 504 => "the next hop did not do its part",
+        503 => "it is overloaded or has no way to go on",
+        603 => "the called party declined",
+        _ => return String::new(),
+    };
+    format!(": {text}")
 }
 
 pub fn missing_ack(case: &Case<'_>) -> Option<Verdict> {
@@ -117,22 +120,114 @@ pub fn early_hangup(case: &Case<'_>) -> Option<Verdict> {
     if call.state != CallState::Completed || end - answer >= EARLY_HANGUP_NS {
         return None;
     }
-    let who = match call.hangup {
-        Hangup::Caller => "The caller",
-        Hangup::Callee => "The callee",
-        Hangup::None => "Somebody",
+    let text = match call.hangup {
+        Hangup::Caller => format!("{} hung up {} after ", who("The caller", &call.from), seconds(end - answer)),
+        Hangup::Callee => format!("{} hung up {} after ", who("The callee", &call.to), seconds(end - answer)),
+        Hangup::None => format!("The call ended {} after ", seconds(end - answer)),
     };
-    let text = format!("{who} hung up {} after the answer.", seconds(end - answer));
-    verdict("early-hangup", text, packets_of(call, |m| m.method == Method::Bye as u8))
+    let text = format!("{text}the answer of {}.{}", call.dst, heard(case));
+    let evidence = packets_of(call, |m| m.method == Method::Bye as u8 || Some(m.at_ns) == call.answer_ns);
+    verdict("early-hangup", text, evidence)
+}
+
+/// `The caller +442079460123`.
+fn who(party: &str, user: &str) -> String {
+    if user.is_empty() { party.to_owned() } else { format!("{party} {user}") }
+}
+
+/// Whose audio was there before the call was hung up; nothing where the input has no media at all.
+fn heard(case: &Case<'_>) -> &'static str {
+    let sent = |direction: Direction| case.call.streams.iter().any(|s| s.direction == direction && s.packets > 0);
+    match (sent(Direction::Caller), sent(Direction::Callee)) {
+        _ if !case.media_seen => "",
+        (true, true) => " Both sides had sent audio.",
+        (true, false) => " No audio of the callee was seen.",
+        (false, true) => " No audio of the caller was seen.",
+        (false, false) => " No audio was seen.",
+    }
 }
 
 pub fn slow_setup(case: &Case<'_>) -> Option<Verdict> {
     let call = case.call;
     let rang = call.ringing_ns.or(call.answer_ns)?;
-    if rang - call.start_ns <= SLOW_SETUP_NS {
+    let sign = call.ladder.messages.iter().find(|m| m.at_ns == rang && m.status > 0)?;
+    // A challenge and the time that the caller took to meet it are not the other side's: what counts is the INVITE that
+    // was let through, which has the CSeq of the response.
+    let asked = |m: &&Message| m.status == 0 && m.method == Method::Invite as u8 && m.cseq == sign.cseq;
+    let invite = call.ladder.messages.iter().find(asked)?;
+    let took = rang - invite.at_ns;
+    if took <= SLOW_SETUP_NS {
         return None;
     }
-    let text = format!("It took {} from the INVITE until the other side rang.", seconds(rang - call.start_ns));
-    let evidence = packets_of(call, |m| m.at_ns == call.start_ns || m.at_ns == rang);
-    verdict("slow-setup", text, evidence)
+    let what = match sign.status {
+        180 => "180 Ringing",
+        183 => "183 Session Progress",
+        _ => "the answer",
+    };
+    let text = format!("{} took {} from the INVITE to {what}.", call.dst, seconds(took));
+    verdict("slow-setup", text, vec![invite.packet, sign.packet])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signalling::Facts;
+    use trunkline_store::row::{Call, Ladder};
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// A ladder of `(second, "INVITE" or a status, CSeq)`; packets are counted from 1.
+    fn call(steps: &[(i64, u16, u32)]) -> Call {
+        let message = |(i, (at, status, cseq)): (usize, &(i64, u16, u32))| Message {
+            at_ns: at * SECOND,
+            status: *status,
+            cseq: *cseq,
+            method: Method::Invite as u8,
+            packet: i as u64 + 1,
+            ..Message::default()
+        };
+        let messages = steps.iter().enumerate().map(message).collect();
+        let at = |status: u16| steps.iter().find(|s| s.1 == status).map(|s| s.0 * SECOND);
+        Call {
+            start_ns: steps[0].0 * SECOND,
+            ringing_ns: at(180).or(at(183)),
+            answer_ns: at(200),
+            from: "1001".into(),
+            to: "1002".into(),
+            dst: "192.0.2.2:5060".parse().unwrap(),
+            ladder: Ladder { messages, ..Ladder::default() },
+            ..Call::default()
+        }
+    }
+
+    fn told(rule: fn(&Case<'_>) -> Option<Verdict>, call: &Call) -> Option<(String, Vec<u64>)> {
+        let facts = Facts::default();
+        rule(&Case { call, facts: &facts, media_seen: true }).map(|v| (v.text, v.packets))
+    }
+
+    #[test]
+    fn slow_is_the_other_side_not_the_caller_who_met_a_challenge_late() {
+        let late = call(&[(0, 0, 1), (0, 407, 1), (17, 0, 2), (18, 183, 2)]);
+        assert_eq!(told(slow_setup, &late), None);
+        let slow = call(&[(0, 0, 1), (0, 407, 1), (1, 0, 2), (12, 183, 2)]);
+        let text = "192.0.2.2:5060 took 11.0 s from the INVITE to 183 Session Progress.".to_owned();
+        assert_eq!(told(slow_setup, &slow), Some((text, vec![3, 4])));
+        assert_eq!(told(slow_setup, &call(&[(0, 0, 1), (8, 180, 1)])), None);
+    }
+
+    #[test]
+    fn early_hangup_says_who_and_what_had_been_heard() {
+        let mut early = call(&[(0, 0, 1), (4, 200, 1)]);
+        (early.state, early.end_ns, early.hangup) = (CallState::Completed, Some(5 * SECOND), Hangup::Caller);
+        let text = "The caller 1001 hung up 1.0 s after the answer of 192.0.2.2:5060. No audio was seen.".to_owned();
+        assert_eq!(told(early_hangup, &early), Some((text, vec![2])));
+    }
+
+    #[test]
+    fn a_refusal_names_what_was_not_found() {
+        let mut refused = call(&[(0, 0, 1), (1, 404, 1)]);
+        (refused.state, refused.code, refused.reason) = (CallState::Rejected, 404, "Not Found".into());
+        let text = "192.0.2.2:5060 refused the call with 404 Not Found: it does not know 1002.".to_owned();
+        assert_eq!(told(failure, &refused), Some((text, vec![2])));
+    }
 }

@@ -3,7 +3,8 @@
 use crate::cli::DataFolder;
 use crate::cut;
 use crate::failure::Failure;
-use crate::output::{cannot_write, create, stdout};
+use crate::output::{cannot_write, create};
+use crate::pager::Paged;
 use crate::search;
 use crate::show::text::{Line, Style, clean};
 use crate::show::{call_page, figure, ladder, streams, table};
@@ -54,7 +55,7 @@ impl Show {
         if let Some(path) = &self.pcap {
             return write_pcap(&call, path);
         }
-        let mut out = stdout();
+        let mut out = Paged::new(terminal);
         if self.json {
             let mut line = String::new();
             json::call_with_ladder(&mut line, &call);

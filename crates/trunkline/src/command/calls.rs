@@ -3,7 +3,8 @@
 use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::moment;
-use crate::output::{csv, stdout};
+use crate::output::csv;
+use crate::pager::Paged;
 use crate::search::{self, Range, TABLE_ROWS_DEFAULT};
 use crate::show::call_list::{self, Verdicts};
 use crate::show::text::{Line, Style, clean, wrap};
@@ -70,7 +71,7 @@ impl Calls {
         let filter = parse(&text)?;
         let range = self.range(terminal)?;
         let store = search::open(&self.data)?;
-        let mut out = stdout();
+        let mut out = Paged::new(terminal);
         if self.json || self.csv {
             let limit = self.limit.map_or(usize::MAX, |n| n as usize);
             self.print_rows(&store, filter.as_ref(), range, limit, &mut out)?;

@@ -2,8 +2,9 @@
 
 use crate::cli::DataFolder;
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::pager::Paged;
 use crate::search::{self, TABLE_ROWS_DEFAULT};
+use crate::show::days::Days;
 use crate::show::figure;
 use crate::show::table::{self, Row, Table, number, text};
 use crate::show::text::{Keep, Line, Style};
@@ -33,7 +34,7 @@ impl Events {
     /// Lists them.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let store = search::open(&self.data)?;
-        let mut out = stdout();
+        let mut out = Paged::new(terminal);
         let ask = |query: &Query| store.events(query);
         if self.json {
             let limit = self.limit.map_or(usize::MAX, |n| n as usize);
@@ -53,6 +54,7 @@ impl Events {
 }
 
 fn lines(found: &[SipEvent], terminal: &Terminal) -> Vec<Line> {
+    let days = Days::of(found.iter().map(|e| e.start_ns), terminal);
     let mut table = Table::new(vec![
         text("TIME"),
         text("METHOD"),
@@ -69,7 +71,7 @@ fn lines(found: &[SipEvent], terminal: &Terminal) -> Vec<Line> {
         let style = if (200..=299).contains(&e.code) { Style::Good } else { Style::Warn };
         let took = e.end_ns.map_or_else(String::new, |end| figure::duration(end.saturating_sub(e.start_ns)));
         let cells = vec![
-            cell(Style::Plain, &figure::second(e.start_ns, &terminal.zone)),
+            cell(Style::Plain, &days.time(e.start_ns, terminal)),
             cell(Style::Bold, &e.method),
             cell(Style::Plain, &e.from),
             cell(Style::Plain, &e.to),
@@ -80,5 +82,7 @@ fn lines(found: &[SipEvent], terminal: &Terminal) -> Vec<Line> {
         ];
         table.row(Row { cells, below: Vec::new() });
     }
-    table.lines(terminal)
+    let mut lines = table.lines(terminal);
+    lines.push(days.below(figure::of(found.len() as u64, "transaction", "transactions"), terminal));
+    lines
 }

@@ -2,13 +2,13 @@
 
 use crate::cli::definition;
 use crate::failure::Failure;
-use crate::output::stdout;
-use crate::show::table::{self, Row, Table, text};
-use crate::show::text::{Line, Style};
+use crate::pager::Paged;
+use crate::show::table;
+use crate::show::text::{Line, Style, wrap};
 use crate::terminal::Terminal;
 use std::io::Write;
 use trunkline_kit::exit::Exit;
-use trunkline_store::filter::{FieldHelp, fields};
+use trunkline_store::filter::{FieldHelp, Kind, fields};
 
 /// Explain a command, or the filter language (help filter)
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ pub struct Help {
 impl Help {
     /// Prints it.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let mut out = stdout();
+        let mut out = Paged::new(terminal);
         match self.topic.as_deref() {
             Some("filter") => table::write(&filter(terminal), terminal, &mut out)?,
             topic => {
@@ -44,7 +44,7 @@ fn help_of(topic: Option<&str>) -> Result<clap::builder::StyledStr, Failure> {
     Ok(whole.find_subcommand_mut(topic).ok_or_else(missing)?.render_help())
 }
 
-/// What stands above the fields.
+/// What stands above the fields: what is typed, and what it means.
 const ABOVE: [(&str, &str); 11] = [
     ("A filter is made of tests, joined by and, or, not and parentheses:", ""),
     ("", ""),
@@ -61,22 +61,49 @@ const ABOVE: [(&str, &str); 11] = [
 
 /// The fields, from the table that the parser uses.
 pub fn filter(terminal: &Terminal) -> Vec<Line> {
-    let line = |(text, why): &(&str, &str)| Line::new(terminal).with(Style::Plain, text).with(Style::Dim, why);
-    let mut lines: Vec<Line> = ABOVE.iter().map(line).collect();
-    let mut table = Table::new(vec![text("FIELD"), text("WHAT"), text("EXAMPLE").drops(1)]);
-    for field in fields() {
-        table.row(row(field, terminal));
+    let mut lines: Vec<Line> = ABOVE.iter().flat_map(|(text, why)| above(text, why, terminal)).collect();
+    let examples = || fields().iter().map(|field| field.examples.first().copied().unwrap_or(field.name));
+    let width = 2 + examples().map(str::len).max().unwrap_or(0) + 2;
+    for (field, example) in fields().iter().zip(examples()) {
+        for (i, part) in wrap(&what(field), terminal.width.saturating_sub(width)).iter().enumerate() {
+            let mut line = Line::new(terminal).with(Style::Bold, &format!("  {}", if i == 0 { example } else { "" }));
+            line.pad(width);
+            lines.push(line.with(Style::Plain, part));
+        }
     }
-    lines.extend(table.lines(terminal));
     lines
 }
 
-fn row(field: &FieldHelp, terminal: &Terminal) -> Row {
-    let cell = |style: Style, text: &str| Line::new(terminal).with(style, text);
-    let cells = vec![
-        cell(Style::Bold, field.name),
-        cell(Style::Plain, field.help),
-        cell(Style::Dim, field.examples.first().copied().unwrap_or_default()),
-    ];
-    Row { cells, below: Vec::new() }
+/// What a field is; where it takes one of a few words, these.
+fn what(field: &FieldHelp) -> String {
+    match field.kind {
+        Kind::Name(names) => format!("{}: {}", field.help, names.join(", ")),
+        _ => field.help.to_owned(),
+    }
+}
+
+/// A line of the text above, wrapped; what explains stands dimmed beside what it explains.
+fn above(text: &str, why: &str, terminal: &Terminal) -> Vec<Line> {
+    if !why.is_empty() {
+        return vec![Line::new(terminal).with(Style::Plain, text).with(Style::Dim, why)];
+    }
+    wrap(text, terminal.width).iter().map(|part| Line::new(terminal).with(Style::Plain, part)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples::terminal;
+
+    #[test]
+    fn every_field_comes_with_an_example_that_fits() {
+        for width in [60, 80, 120] {
+            let lines: Vec<String> = filter(&terminal(width)).iter().map(Line::text).collect();
+            assert!(lines.iter().all(|line| line.len() <= width.max(84)), "{lines:#?}");
+            for field in fields() {
+                let example = field.examples.first().unwrap();
+                assert!(lines.iter().any(|line| line.trim_start().starts_with(example)), "{}", field.name);
+            }
+        }
+    }
 }

@@ -3,14 +3,16 @@
 use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::output::stdout;
+use crate::pager::Paged;
 use crate::search;
 use crate::selection::Selection;
 use crate::show::report::{Report, report};
 use crate::show::{figure, table};
 use crate::terminal::Terminal;
 use indicatif::{ProgressBar, ProgressStyle};
+use signal_hook::SigId;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -34,7 +36,8 @@ const TICK: Duration = Duration::from_millis(100);
     tcpdump -w - port 5060 | trunkline read -  from standard input\n  \
     trunkline read --json x.pcap | jq -c 'select(.verdict)'\n\n\
     Reads pcap and pcapng, plain or in gzip, zstd or lz4. Ctrl-C stops reading and keeps what was read.\n\
-    Exit code 3: a file was broken, the capture had lost packets, or a limit was hit; the report says which.")]
+    Exit code 3: a file was broken, the capture had lost packets, or a limit was hit; the report says which.\n\
+    A report longer than the screen is shown with $TRUNKLINE_PAGER, $PAGER or less; `TRUNKLINE_PAGER=cat` prevents it.")]
 pub struct Read {
     /// Capture files; - is standard input
     #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -58,6 +61,7 @@ pub struct Read {
 impl Read {
     /// Reads, stores, reports.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        self.check()?;
         let mut sink = self.sink()?;
         let progress = Arc::new(Progress::default());
         let watcher = Watcher::start(Arc::clone(&progress));
@@ -70,6 +74,18 @@ impl Read {
         let refused = sink.tell_refused();
         self.tell(&summary, &mut sink, stopped, refused, terminal)?;
         Ok(if stopped || refused || summary.degraded() { Exit::Degraded } else { Exit::Done })
+    }
+
+    /// Something of what was named can be read; else it is said without making a store.
+    fn check(&self) -> Result<(), Failure> {
+        let mut wrong = Vec::new();
+        for file in &self.files {
+            match why_unreadable(file) {
+                Some(why) => wrong.push(format!("{}: {why}", file.display())),
+                None => return Ok(()),
+            }
+        }
+        Err(Failure::Failed(wrong.join("\n")))
     }
 
     fn sink(&self) -> Result<Output, Failure> {
@@ -100,10 +116,23 @@ impl Read {
         } else {
             let store = (!self.no_store).then(|| self.data.option());
             let lines = report(&Report { summary, selection: &sink.selection, store, stopped }, terminal);
-            table::write(&lines, terminal, &mut sink.out)?;
+            let mut out = Paged::new(terminal);
+            table::write(&lines, terminal, &mut out)?;
+            out.flush()?;
         }
         Ok(sink.out.flush()?)
     }
+}
+
+/// Why a file cannot even be opened; none if it can, or is standard input.
+fn why_unreadable(file: &Path) -> Option<String> {
+    if file.as_os_str() == "-" {
+        return None;
+    }
+    if file.is_dir() {
+        return Some("is a folder: name the files in it, such as FOLDER/*.pcap".to_owned());
+    }
+    std::fs::File::open(file).err().map(|e| format!("cannot be read: {e}"))
 }
 
 /// Where rows go: the store, the JSON lines, what is kept for the report.
@@ -174,21 +203,23 @@ struct Watcher {
     thread: Option<std::thread::JoinHandle<()>>,
     done: Arc<AtomicBool>,
     interrupted: Arc<AtomicBool>,
+    handlers: Vec<SigId>,
 }
 
 impl Watcher {
     fn start(progress: Arc<Progress>) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
+        let mut handlers = Vec::new();
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
             // The first one stops reading, the second one the program: nobody should have to wait for a hang.
             let second = Arc::clone(&interrupted);
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, second);
-            let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
+            handlers.extend(signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, second));
+            handlers.extend(signal_hook::flag::register(signal, Arc::clone(&interrupted)));
         }
         let done = Arc::new(AtomicBool::new(false));
         let (ends, stops) = (Arc::clone(&done), Arc::clone(&interrupted));
         let thread = std::thread::spawn(move || watch(&progress, &ends, &stops));
-        Watcher { thread: Some(thread), done, interrupted }
+        Watcher { thread: Some(thread), done, interrupted, handlers }
     }
 
     /// Ends the thread; whether reading was interrupted.
@@ -198,6 +229,8 @@ impl Watcher {
             thread.thread().unpark();
             let _ = thread.join();
         }
+        // A pager takes the next Ctrl-C for itself.
+        self.handlers.drain(..).for_each(|handler| _ = signal_hook::low_level::unregister(handler));
         self.interrupted.load(Ordering::Relaxed)
     }
 }

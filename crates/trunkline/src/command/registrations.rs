@@ -2,9 +2,10 @@
 
 use crate::cli::DataFolder;
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::pager::Paged;
 use crate::search::{self, TABLE_ROWS_DEFAULT};
 use crate::show::call_page;
+use crate::show::days::Days;
 use crate::show::figure;
 use crate::show::table::{self, Row, Table, number, text};
 use crate::show::text::{Keep, Line, Style};
@@ -34,7 +35,7 @@ impl Registrations {
     /// Lists them.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let store = search::open(&self.data)?;
-        let mut out = stdout();
+        let mut out = Paged::new(terminal);
         let ask = |query: &Query| store.registrations(query);
         if self.json {
             let limit = self.limit.map_or(usize::MAX, |n| n as usize);
@@ -54,6 +55,7 @@ impl Registrations {
 }
 
 fn lines(found: &[Registration], terminal: &Terminal) -> Vec<Line> {
+    let days = Days::of(found.iter().map(|r| r.start_ns), terminal);
     let mut table = Table::new(vec![
         text("TIME"),
         text("USER").cuts(8, Keep::End),
@@ -70,7 +72,7 @@ fn lines(found: &[Registration], terminal: &Terminal) -> Vec<Line> {
         let style = if r.verdict.is_some() { Style::Bad } else { Style::Good };
         let took = r.end_ns.map_or_else(String::new, |end| figure::duration(end.saturating_sub(r.start_ns)));
         let cells = vec![
-            cell(Style::Plain, &figure::second(r.start_ns, &terminal.zone)),
+            cell(Style::Plain, &days.time(r.start_ns, terminal)),
             cell(Style::Bold, if r.user.is_empty() { &r.aor } else { &r.user }),
             cell(Style::Plain, &r.src.to_string()),
             cell(Style::Plain, &r.dst.to_string()),
@@ -82,5 +84,7 @@ fn lines(found: &[Registration], terminal: &Terminal) -> Vec<Line> {
         let below = r.verdict.as_ref().map_or_else(Vec::new, |v| call_page::verdict(v, terminal, 2));
         table.row(Row { cells, below });
     }
-    table.lines(terminal)
+    let mut lines = table.lines(terminal);
+    lines.push(days.below(figure::of(found.len() as u64, "registration", "registrations"), terminal));
+    lines
 }

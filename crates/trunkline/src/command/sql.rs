@@ -2,7 +2,8 @@
 
 use crate::cli::DataFolder;
 use crate::failure::Failure;
-use crate::output::{csv, stdout};
+use crate::output::csv;
+use crate::pager::Paged;
 use crate::search;
 use crate::show::figure::of;
 use crate::show::table::{self, Column, Row, Table, text};
@@ -15,6 +16,8 @@ use trunkline_store::{SqlLimits, SqlValue};
 
 /// Rows that a table shows; JSON and CSV have no limit.
 pub const TABLE_ROWS_MAX: usize = 1000;
+/// What SQL sees.
+const TABLES: &str = "calls, streams, stream_intervals, registrations, sip_events, losses, minutes";
 /// How long a statement may take.
 pub const TIME_MAX: Duration = Duration::from_secs(600);
 
@@ -23,7 +26,7 @@ pub const TIME_MAX: Duration = Duration::from_secs(600);
 #[command(after_help = "Examples:\n  \
     trunkline sql \"SELECT state, count(*) FROM calls GROUP BY state\"\n  \
     trunkline sql --csv \"SELECT * FROM registrations WHERE code >= 400\"\n  \
-    trunkline sql \"SELECT name, sql FROM sqlite_schema\"         the tables and columns\n\n\
+    trunkline sql --json \"SELECT * FROM calls LIMIT 1\"    the columns of a table, with what is in them\n\n\
     Tables: calls, streams, stream_intervals, registrations, sip_events, losses, minutes. Nothing can be changed.")]
 pub struct Sql {
     /// One SELECT
@@ -43,7 +46,7 @@ impl Sql {
     /// Asks and prints.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let store = search::open(&self.data)?;
-        let mut out = stdout();
+        let mut out = Paged::new(terminal);
         let mut print = Print {
             terminal,
             json: self.json,
@@ -59,13 +62,24 @@ impl Sql {
         if let Some(failure) = print.failed.take() {
             return Err(failure);
         }
-        let done = asked.map_err(search::failure)?;
+        let done = asked.map_err(|e| hinted(search::failure(e)))?;
         print.table(done.cut)?;
         out.flush()?;
         for day in &done.skipped {
             let _ = writeln!(io::stderr(), "trunkline: {}: passed over", day.why);
         }
         Ok(if done.skipped.is_empty() { Exit::Done } else { Exit::Degraded })
+    }
+}
+
+/// Whoever misses a name is told where the names are.
+fn hinted(failure: Failure) -> Failure {
+    match failure {
+        Failure::Usage(text) if text.contains("no such column") => {
+            Failure::Usage(format!("{text}\nIts columns: trunkline sql --json \"SELECT * FROM calls LIMIT 1\""))
+        }
+        Failure::Usage(text) if text.contains("no such table") => Failure::Usage(format!("{text}\nTables: {TABLES}.")),
+        failure => failure,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::DataFolder;
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::pager::Paged;
 use crate::search::{self, TABLE_ROWS_DEFAULT};
 use crate::show::report::stream_table;
 use crate::show::table;
@@ -29,7 +29,7 @@ impl Streams {
     /// Lists them.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let store = search::open(&self.data)?;
-        let mut out = stdout();
+        let mut out = Paged::new(terminal);
         let ask = |query: &Query| store.streams_without_call(query);
         if self.json {
             let limit = self.limit.map_or(usize::MAX, |n| n as usize);

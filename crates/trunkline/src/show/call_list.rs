@@ -10,6 +10,9 @@ use trunkline_store::row::{Call, CallState};
 /// Characters of an identifier that are shown: the millisecond and twelve bits more, enough to name the call.
 pub const ID_SHOWN: usize = 18;
 
+/// Narrower terminals have no room for a column of verdicts: what was wrong then stands below the call.
+const WIDTH_FOR_VERDICTS: usize = 100;
+
 /// How much of a call a list shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdicts {
@@ -24,6 +27,7 @@ pub fn calls<'a>(calls: impl IntoIterator<Item = &'a Call>, verdicts: Verdicts, 
     let calls: Vec<&Call> = calls.into_iter().collect();
     let days = calls.iter().map(|call| figure::date(call.start_ns, &terminal.zone));
     let one_day = days.collect::<std::collections::BTreeSet<_>>().len() < 2;
+    let narrow = terminal.width < WIDTH_FOR_VERDICTS;
     let mut table = Table::new(vec![
         text("ID"),
         text("TIME"),
@@ -39,17 +43,22 @@ pub fn calls<'a>(calls: impl IntoIterator<Item = &'a Call>, verdicts: Verdicts, 
     ]);
     for call in calls {
         let kind = match verdicts {
-            Verdicts::Kinds => call.verdict.as_ref().map_or("", |verdict| verdict.kind.as_str()),
-            Verdicts::Sentences => "",
+            Verdicts::Kinds if !narrow => call.verdict.as_ref().map_or("", |verdict| verdict.kind.as_str()),
+            _ => "",
         };
         let cells = cells(call, one_day, terminal).into_iter().chain([Line::new(terminal).with(Style::Bad, kind)]);
         let below = match (&call.verdict, verdicts) {
             (Some(verdict), Verdicts::Sentences) => call_page::verdict(verdict, terminal, 2),
+            (Some(verdict), Verdicts::Kinds) if narrow => vec![kind_below(&verdict.kind, terminal)],
             _ => Vec::new(),
         };
         table.row(Row { cells: cells.collect(), below });
     }
     table.lines(terminal)
+}
+
+fn kind_below(kind: &str, terminal: &Terminal) -> Line {
+    Line::new(terminal).with(Style::Bad, &format!("  {} {kind}", terminal.glyph("✗", "!")))
 }
 
 fn cells(call: &Call, one_day: bool, terminal: &Terminal) -> Vec<Line> {
@@ -61,8 +70,8 @@ fn cells(call: &Call, one_day: bool, terminal: &Terminal) -> Vec<Line> {
     vec![
         cell(Style::Bold, id.get(..ID_SHOWN).unwrap_or(&id)),
         cell(Style::Plain, &time),
-        cell(Style::Plain, &call.from),
-        cell(Style::Plain, &call.to),
+        cell(Style::Plain, &call_page::caller(call)),
+        cell(Style::Plain, &call_page::callee(call)),
         cell(state_style(call.state), &ended(call)),
         cell(Style::Plain, &duration(call)),
         cell(mos_style(call.mos), &if call.streams.is_empty() { "-".to_owned() } else { figure::mos(call.mos) }),

@@ -138,9 +138,34 @@ fn quality(call: &Call) -> String {
     match (call.mos, call.streams.len()) {
         (_, 0) => "no RTP of this call was seen".to_owned(),
         (None, _) => "MOS n/a: no score is published for the codec, or too little was seen".to_owned(),
-        (Some(mos), 1) => format!("MOS {mos:.2} of 5 (ITU-T G.107), 1 stream"),
-        (Some(mos), n) => format!("MOS {mos:.2} of 5 (ITU-T G.107), the lowest of {n} streams"),
+        (Some(mos), 1) => {
+            let whose = call.streams.first().map_or("sender not known", |stream| sender(stream.direction));
+            format!("MOS {mos:.2} of 5 ({}), 1 stream, {whose}", scale(call, mos))
+        }
+        (Some(mos), n) => format!("MOS {mos:.2} of 5 ({}), the lowest of {n} streams", scale(call, mos)),
     }
+}
+
+/// The recommendation that the call's score was computed with.
+fn scale(call: &Call, mos: f32) -> &'static str {
+    let wideband = call.streams.iter().any(|s| s.mos.wideband && s.mos.g107 == Some(mos));
+    if wideband { "ITU-T G.107.1, wideband" } else { "ITU-T G.107" }
+}
+
+/// The caller for a line: the user part of From, else its host, else where the INVITE came from.
+pub fn caller(call: &Call) -> String {
+    known_as(&call.from, &call.from_uri, &call.src.to_string())
+}
+
+/// The callee for a line, as [`caller`].
+pub fn callee(call: &Call) -> String {
+    known_as(&call.to, &call.to_uri, &call.dst.to_string())
+}
+
+fn known_as(user: &str, uri: &str, at: &str) -> String {
+    let host = uri.split_once(':').map_or(uri, |(_, rest)| rest).split([';', '?', '>']).next().unwrap_or_default();
+    let names = [user, host, at].into_iter().map(str::trim);
+    names.filter(|name| !name.is_empty()).map(str::to_owned).next().unwrap_or_default()
 }
 
 /// What the capture did to the call: the ledger in a sentence.
@@ -165,7 +190,7 @@ pub fn state(state: CallState) -> &'static str {
         CallState::Attempted => "attempted",
         CallState::Trying => "trying",
         CallState::Ringing => "ringing",
-        CallState::AuthChallenged => "challenged",
+        CallState::AuthChallenged => "auth-challenged",
         CallState::Redirected => "redirected",
         CallState::Rejected => "rejected",
         CallState::Cancelled => "cancelled",

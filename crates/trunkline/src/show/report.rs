@@ -3,14 +3,14 @@
 mod advice;
 
 use super::call_list::{self, ID_SHOWN, Verdicts};
-use super::call_page;
+use super::call_page::{self, callee, caller};
 use super::figure::{self, count, of};
 use super::ladder::ladder;
 use super::table::{Row, Table, number, text};
 use super::text::{Keep, Line, Style, clean, wrap};
 use crate::selection::{CALLS_WHOLE_MAX, ORPHANS_LISTED_MAX, Selection};
 use crate::terminal::Terminal;
-use advice::{next, oddities, reasons};
+use advice::{broken, next, oddities, reasons};
 use trunkline_calls::job::{FileSummary, Summary};
 use trunkline_kit::Id;
 use trunkline_store::json::STATES;
@@ -63,6 +63,9 @@ impl Page<'_> {
     fn files(&mut self) {
         let files = &self.report.summary.files;
         for file in files.iter().take(FILES_LISTED_MAX) {
+            if file.packets == 0 && file.error.is_some() {
+                continue;
+            }
             let (what, when) = file_line(file, self.terminal);
             if what.width() + 2 + when.width() <= self.terminal.width {
                 self.say(Style::Dim, &format!("{what}, {when}"));
@@ -79,6 +82,10 @@ impl Page<'_> {
                 &format!("{}, {}", of(rest as u64, "more file", "more files"), of(packets, "packet", "packets")),
             );
         }
+        for text in broken(self.report) {
+            let mark = self.terminal.glyph("✗", "!");
+            self.say(Style::Bad, &format!("{mark} {text}"));
+        }
         if self.report.stopped {
             self.say(Style::Warn, "Stopped before the end: what follows is what was read until then.");
         }
@@ -88,11 +95,12 @@ impl Page<'_> {
         let (summary, selection) = (self.report.summary, self.report.selection);
         let states = selection.states.iter().zip(STATES).rev().filter(|(n, _)| **n > 0);
         let states: Vec<String> = states.map(|(n, name)| format!("{} {name}", count(*n))).collect();
-        let mut line = Line::new(self.terminal).with(Style::Bold, &of(selection.calls, "call", "calls"));
-        if !states.is_empty() {
-            line.push(Style::Plain, &format!(": {}", states.join(", ")));
+        let head = of(selection.calls, "call", "calls");
+        let text = if states.is_empty() { head.clone() } else { format!("{head}: {}", states.join(", ")) };
+        for (i, part) in wrap(&text, self.terminal.width).iter().enumerate() {
+            let (bold, plain) = part.split_at(if i == 0 { head.len().min(part.len()) } else { 0 });
+            self.lines.push(Line::new(self.terminal).with(Style::Bold, bold).with(Style::Plain, plain));
         }
-        self.lines.push(line);
         let mut facts = vec![of(summary.sip_messages, "SIP message", "SIP messages")];
         facts.push(of(summary.streams, "RTP stream", "RTP streams"));
         if let Some((mos, id)) = selection.worst.filter(|_| selection.calls > 1) {
@@ -116,11 +124,14 @@ impl Page<'_> {
     /// Says what the input holds instead of calls, and what can be done.
     fn no_calls(&mut self) {
         let summary = self.report.summary;
-        self.heading("Why there are no calls", Style::Warn);
-        let packets = summary.packets;
-        if packets == 0 {
-            return self.say(Style::Plain, "The input holds no packet that could be read.");
+        if summary.packets == 0 && summary.files.iter().any(|file| file.error.is_some()) {
+            return;
         }
+        self.heading("Why there are no calls", Style::Warn);
+        if summary.packets == 0 {
+            return self.say(Style::Plain, "The input holds no packet.");
+        }
+        let packets = summary.packets;
         let by = |name: &str, unit: &'static str| Some((summary.counter(name), unit)).filter(|(n, _)| *n > 0);
         let kinds = [
             by("trunkline_calls_udp_packets_total", "UDP"),
@@ -144,7 +155,12 @@ impl Page<'_> {
             self.lines.push(Line::new(self.terminal));
             let mark = self.terminal.glyph("✓", "ok:");
             let calls = of(selection.calls, "call", "calls");
-            return self.say(Style::Good, &format!("{mark} Nothing wrong was found in {calls}."));
+            self.say(Style::Good, &format!("{mark} Nothing wrong was found in {calls}."));
+            // Silence about what could not be seen would be a promise.
+            if self.report.summary.streams == 0 {
+                self.say(Style::Plain, "There is no RTP in the capture: whether anything could be heard is not known.");
+            }
+            return;
         }
         let title =
             format!("What went wrong: {} of {}", count(selection.bad_calls), of(selection.calls, "call", "calls"));
@@ -165,10 +181,19 @@ impl Page<'_> {
         let mut line = Line::new(self.terminal);
         line.push(Style::Bold, &format!("{:>7} {} {kind}", count(n), self.terminal.glyph("×", "x")));
         let word = if n == 1 { "" } else { "such as " };
-        line.push(
-            Style::Dim,
-            &format!("  {word}{} at {}", short(example.id), figure::clock(example.start_ns, &self.terminal.zone)),
-        );
+        line.push(Style::Dim, &format!("  {word}{}", short(example.id)));
+        let time = format!(" at {}", figure::clock(example.start_ns, &self.terminal.zone));
+        let parties = format!("  {} {} {}", caller(example), self.terminal.glyph("→", "->"), callee(example));
+        // Who is worth more than when: the identifier leads to all of it.
+        let room = self.terminal.width.saturating_sub(line.width());
+        if time.width() + parties.width() <= room {
+            line.push(Style::Dim, &time);
+        }
+        if parties.width() <= room {
+            line.push(Style::Plain, &parties);
+        } else {
+            line.push(Style::Dim, &time);
+        }
         self.lines.push(line);
         if let Some(verdict) = &example.verdict {
             self.lines.extend(call_page::verdict(verdict, self.terminal, 8));
@@ -181,9 +206,11 @@ impl Page<'_> {
         if selection.calls > CALLS_WHOLE_MAX as u64 {
             return;
         }
-        for call in &selection.whole {
+        let mut calls: Vec<&Call> = selection.whole.iter().collect();
+        calls.sort_by_key(|call| (call.verdict.is_none(), call.start_ns, call.id));
+        for call in calls {
             let arrow = self.terminal.glyph("→", "->");
-            self.heading(&format!("{}  {} {arrow} {}", short(call.id), call.from, call.to), Style::Bold);
+            self.heading(&format!("{}  {} {arrow} {}", short(call.id), caller(call), callee(call)), Style::Bold);
             self.lines.extend(ladder(call, self.terminal, LADDER_LINES_MAX));
         }
     }
@@ -200,10 +227,9 @@ impl Page<'_> {
         self.lines.extend(call_list::calls(by_start(&selection.good), Verdicts::Kinds, self.terminal));
         let rest = good - selection.good.len() as u64;
         if rest > 0 {
-            self.say(
-                Style::Dim,
-                &format!("{} more: --all lists them here, `trunkline calls` searches them.", count(rest)),
-            );
+            let searches = self.report.store.as_ref().map(|data| format!(", `trunkline calls{data}` searches them"));
+            let text = format!("{} more: --all lists them here{}.", count(rest), searches.unwrap_or_default());
+            self.say(Style::Dim, &text);
         }
     }
 
@@ -245,7 +271,7 @@ impl Page<'_> {
     fn and_more(&mut self, all: u64, shown: usize, command: &str) {
         let rest = all.saturating_sub(shown as u64);
         if rest > 0 {
-            let stored = self.report.store.as_ref().map_or_else(String::new, |data| format!(": {command} {data}"));
+            let stored = self.report.store.as_ref().map_or_else(String::new, |data| format!(": {command}{data}"));
             self.say(Style::Dim, format!("{} more{stored}", count(rest)).trim_end());
         }
     }
@@ -268,10 +294,15 @@ impl Page<'_> {
             return;
         }
         self.heading("What to try next", Style::Bold);
-        let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-        for (command, why) in commands {
-            let mut line = Line::new(self.terminal).with(Style::Signal, &format!("  {command:width$}"));
-            if width + 4 + why.len() <= self.terminal.width {
+        let widest = |of: fn(&(String, &'static str)) -> usize| commands.iter().map(of).max().unwrap_or(0);
+        let width = widest(|(command, _)| command.width());
+        let beside = 2 + width + 2 + widest(|(_, why)| why.len()) <= self.terminal.width;
+        for (command, why) in &commands {
+            let mut line = Line::new(self.terminal).with(Style::Signal, &format!("  {command}"));
+            if beside {
+                line.pad(2 + width);
+            }
+            if line.width() + 2 + why.len() <= self.terminal.width {
                 line.push(Style::Dim, &format!("  {why}"));
             }
             self.lines.push(line);
@@ -293,7 +324,9 @@ impl Page<'_> {
 
 /// `office.pcap: pcap, microseconds, 1,204 packets` and `2024-05-01 10:00:00 +02:00, 12:11 min`.
 fn file_line(file: &FileSummary, terminal: &Terminal) -> (String, String) {
-    let format = if file.format.is_empty() { String::new() } else { format!(" {},", file.format) };
+    // Nearly all captures are; the few that are not say so.
+    let format = file.format.replace(", little-endian", "");
+    let format = if format.is_empty() { String::new() } else { format!(" {format},") };
     let text = format!("{}:{format} {}", name(&file.path), of(file.packets, "packet", "packets"));
     let when = |(first, last): (i64, i64)| {
         format!("{}, {}", figure::second(first, &terminal.zone), figure::duration(last.saturating_sub(first)))

@@ -12,7 +12,7 @@ const MS: i64 = 1_000_000;
 
 /// A UTF-8 terminal without colours at +02:00.
 pub fn terminal(width: usize) -> Terminal {
-    Terminal { width, colour: false, unicode: true, zone: TimeZone::fixed(offset(2)) }
+    Terminal { width, height: None, colour: false, unicode: true, zone: TimeZone::fixed(offset(2)) }
 }
 
 /// The same where the locale is not UTF-8.

@@ -5,6 +5,7 @@ use super::{Report, name, short};
 use crate::selection::{CALLS_WHOLE_MAX, Selection};
 use crate::terminal::Terminal;
 use trunkline_calls::job::Summary;
+use trunkline_store::row::Call;
 
 /// Broken files that are listed one by one.
 pub const BROKEN_LISTED_MAX: usize = 100;
@@ -41,20 +42,24 @@ pub(super) fn reasons(summary: &Summary, selection: &Selection) -> Vec<String> {
     reasons
 }
 
-/// The file and what is broken; the error may begin with the file as well.
-fn broken(path: &str, error: &str) -> String {
-    let what = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(error);
-    format!("{}: {what}", name(path))
-}
-
-/// Broken files, losses of the capture, limits hit, packets that could not be read: a line each.
-pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
-    let broken = report.summary.files.iter().filter_map(|f| Some(broken(&f.path, f.error.as_ref()?)));
+/// Broken files, a line each: which, where, what.
+pub(super) fn broken(report: &Report<'_>) -> Vec<String> {
+    let what = |path: &str, error: &str| {
+        let error = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(error);
+        format!("{}: {error}", name(path))
+    };
+    let broken = report.summary.files.iter().filter_map(|f| Some(what(&f.path, f.error.as_ref()?)));
     let mut lines: Vec<String> = broken.clone().take(BROKEN_LISTED_MAX).collect();
     let more = broken.count().saturating_sub(BROKEN_LISTED_MAX);
     if more > 0 {
         lines.push(format!("{more} more files were broken"));
     }
+    lines
+}
+
+/// Losses of the capture, limits hit, packets that could not be read: a line each.
+pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> {
+    let mut lines = Vec::new();
     for loss in &report.selection.losses {
         let at = figure::second(loss.at_ns, &terminal.zone);
         lines.push(format!(
@@ -66,7 +71,7 @@ pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> 
     }
     let odd = |name: &str| ODD.iter().any(|part| name.contains(part));
     for counter in report.summary.counters.iter().filter(|c| c.value > 0 && odd(c.name)) {
-        lines.push(format!("{} {}", count(counter.value), counter.help));
+        lines.push(format!("{}: {}", counter.help, count(counter.value)));
     }
     lines
 }
@@ -75,12 +80,24 @@ pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> 
 const ODD: [&str; 8] =
     ["_overflow", "_malformed_", "_unknown_", "_cut_", "_odd_", "_dropped_", "_without_call_id", "_backwards_"];
 
+/// The call that the report tells of first.
+fn example(selection: &Selection) -> Option<&Call> {
+    if selection.bad.len() as u64 == selection.bad_calls {
+        return first(&selection.bad).or_else(|| first(&selection.good));
+    }
+    selection.kinds.values().rev().max_by_key(|(n, _)| *n).map(|(_, call)| call)
+}
+
+fn first(calls: &[Call]) -> Option<&Call> {
+    calls.iter().min_by_key(|call| (call.start_ns, call.id))
+}
+
 /// The commands that answer the likely next question, with real identifiers.
 pub(super) fn next(report: &Report<'_>) -> Vec<(String, &'static str)> {
     let Some(data) = &report.store else { return Vec::new() };
     let selection = report.selection;
     let mut commands = Vec::new();
-    if let Some(call) = selection.bad.first().or(selection.good.first()) {
+    if let Some(call) = example(selection) {
         let id = short(call.id);
         commands.push((format!("trunkline call {id}{data}"), "all about this call"));
         commands.push((format!("trunkline call {id} --pcap call.pcap{data}"), "its packets, SIP and RTP"));
