@@ -37,9 +37,17 @@ pub fn classify_udp(payload: &[u8]) -> Class {
         // Version 2 of RTP and RTCP; RFC 7983 gives 128 to 191 to them where STUN and DTLS share the port.
         Some(128..=191) if rtcp::looks_like_rtcp(payload) => Class::Rtcp,
         Some(128..=191) if rtp::looks_like_rtp(payload) => Class::Rtp,
+        Some(b'A'..=b'Z') if begins_as_usual(payload) => Class::Signalling,
         Some(0..=127) if sip::looks_like_sip(payload) => Class::Signalling,
         _ => Class::OtherUdp,
     }
+}
+
+/// The beginnings of nearly all SIP: who scans it will read the start line, once is enough.
+#[inline]
+fn begins_as_usual(payload: &[u8]) -> bool {
+    const USUAL: [&[u8; 4]; 9] = [b"SIP/", b"INVI", b"ACK ", b"BYE ", b"REGI", b"OPTI", b"NOTI", b"SUBS", b"CANC"];
+    payload.first_chunk::<4>().is_some_and(|begin| USUAL.contains(&begin))
 }
 
 /// The captured payload of a datagram.

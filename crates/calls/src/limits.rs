@@ -37,6 +37,10 @@ pub const LINGER_NS: i64 = 32 * SECOND_NS;
 /// message remains in the network.
 pub const SETTLED_NS: i64 = 5 * SECOND_NS;
 
+/// A message that comes again sooner than this on the same hop was captured twice: the shortest timer of SIP is T1, 500 ms
+/// (RFC 3261 section 17.1.1.1), and no sender's is below 100 ms.
+pub const COPY_NS: i64 = SECOND_NS / 20;
+
 /// An INVITE without final response is given up after this silence: above timer C (RFC 3261 section 16.6, > 3 min).
 pub const SETUP_SILENCE_NS: i64 = 300 * SECOND_NS;
 
@@ -60,4 +64,4 @@ pub const CALL_IDS_COUNTED_MAX: usize = 1 << 20;
 pub const BATCHES_PER_THREAD_MAX: usize = 4;
 
 /// Rows that are gathered before they are handed to the sink.
-pub const ROWS_PER_HANDOVER: usize = 2048;
+pub const ROWS_PER_HANDOVER: usize = 256;

@@ -12,7 +12,7 @@ use crate::lane::{Lane, LaneOutput, MediaPacket};
 use crate::limits::BATCHES_PER_THREAD_MAX;
 use crate::media::Numbered;
 use crate::signalling::Output;
-use crate::transport::Transport;
+use crate::transport::{GROUP, Transport};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -237,9 +237,11 @@ impl<'a> Pipeline<'a> {
     fn signal(&self, batch: &InFlight) {
         let work = &batch.work;
         let mut transport = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
-        for (packet, decoded) in &work.signalling {
-            let packet = &work.batch.packets[*packet as usize];
-            transport.packet(packet, decoded, work.batch.octets_of(packet));
+        for some in work.signalling.chunks(GROUP) {
+            transport.packets(some.iter().map(|(packet, decoded)| {
+                let packet = &work.batch.packets[*packet as usize];
+                (packet, decoded, work.batch.octets_of(packet))
+            }));
         }
         if work.last {
             transport.finish()

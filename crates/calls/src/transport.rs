@@ -26,6 +26,9 @@ trunkline_kit::counters! {
     }
 }
 
+/// Packets that are handled together.
+pub const GROUP: usize = 32;
+
 /// Where a message was captured: what stream reassembly carries along with the octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
@@ -49,8 +52,30 @@ pub struct Transport {
 }
 
 impl Transport {
+    /// Takes packets that may carry signalling, at most [`GROUP`] of them.
+    ///
+    /// The calls that they are about lie all over the memory, and each message would wait for its own. So messages are
+    /// scanned first, then all their calls are looked up without doing anything yet, so that the waits overlap, and then
+    /// the messages are handled, in order.
+    pub fn packets<'a>(&mut self, packets: impl Iterator<Item = (&'a Packet, &'a Decoded, &'a [u8])>) {
+        let mut group: Vec<(Incoming<'a>, sip::Message<'a>)> = Vec::with_capacity(GROUP);
+        for (packet, decoded, octets) in packets {
+            let Decoded::Udp(datagram) = decoded else {
+                self.signalling.messages(&mut group);
+                self.packet(packet, decoded, octets);
+                continue;
+            };
+            let cut = datagram.payload_captured < datagram.payload_wire;
+            let payload = crate::classify::payload(datagram, octets);
+            if let Some(message) = sip::scan(payload, !cut) {
+                group.push((incoming(packet, datagram.from(), datagram.to(), false, cut, payload), message));
+            }
+        }
+        self.signalling.messages(&mut group);
+    }
+
     /// Takes a packet that may carry signalling.
-    pub fn packet(&mut self, packet: &Packet, decoded: &Decoded, octets: &[u8]) {
+    fn packet(&mut self, packet: &Packet, decoded: &Decoded, octets: &[u8]) {
         match decoded {
             Decoded::Udp(datagram) => {
                 let cut = datagram.payload_captured < datagram.payload_wire;

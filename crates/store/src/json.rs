@@ -147,9 +147,16 @@ pub fn ladder(out: &mut String, l: &Ladder) {
     o.end();
 }
 
-const FLAGS: [(&str, u8); 5] = {
+const FLAGS: [(&str, u8); 6] = {
     use crate::row::Message as M;
-    [("sdp", M::SDP), ("retransmission", M::RETRANSMISSION), ("odd", M::ODD), ("cut", M::CUT), ("tcp", M::TCP)]
+    [
+        ("sdp", M::SDP),
+        ("retransmission", M::RETRANSMISSION),
+        ("odd", M::ODD),
+        ("cut", M::CUT),
+        ("tcp", M::TCP),
+        ("copy", M::COPY),
+    ]
 };
 
 /// Appends a registration.

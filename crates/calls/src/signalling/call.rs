@@ -3,7 +3,7 @@
 use super::Incoming;
 use super::facts::{Facts, PartyMedia};
 use crate::limits::{
-    ANSWERED_SILENCE_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETTLED_NS, SETUP_SILENCE_NS,
+    ANSWERED_SILENCE_NS, COPY_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETTLED_NS, SETUP_SILENCE_NS,
     TEXTS_PER_CALL_MAX,
 };
 use crate::media::Serial;
@@ -78,6 +78,17 @@ pub struct Call {
     facts: Facts,
 }
 
+/// Whether a message came before on its hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// It did not.
+    First,
+    /// It did, and its sender repeats it.
+    Again,
+    /// It did, and the capture holds it twice.
+    Copy,
+}
+
 /// What a message is, read once by the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
@@ -87,12 +98,12 @@ pub struct Told<'a> {
     pub method: Method,
     /// CSeq number.
     pub cseq: u32,
-    /// Hash of the From tag.
+    /// Hash of the From tag; 0 where nobody asks for it.
     pub from_tag: u64,
     /// Hash of what tells one transaction and fork from another: top Via and To.
     pub print: u32,
-    /// Whether it carries SDP.
-    pub sdp: bool,
+    /// The SDP that it carries.
+    pub sdp: Option<&'a [u8]>,
 }
 
 impl Told<'_> {
@@ -157,6 +168,15 @@ impl Call {
         }
     }
 
+    /// Reads a little of all that the next message will need, so that it is in the cache then.
+    pub fn warm(&self) -> u64 {
+        let host = self.ladder.hosts.last().map_or(0, |h| u64::from(h.port));
+        let message = self.ladder.messages.last().map_or(0, |m| m.packet);
+        let print = self.prints.last().copied().unwrap_or(0);
+        let text = self.ladder.texts.as_bytes().last().copied().unwrap_or(0);
+        self.facts.warm() ^ host ^ message ^ u64::from(print) ^ u64::from(text) ^ self.parties.call_id.len() as u64
+    }
+
     /// Which party sent the message: requests carry their sender's tag in From, responses the requester's.
     pub fn sender(&self, told: &Told<'_>) -> Direction {
         if (told.status() == 0) == (told.from_tag == self.caller_tag) { Direction::Caller } else { Direction::Callee }
@@ -165,7 +185,13 @@ impl Call {
     /// Takes a message and what is to be remarked about it; says whether it was a retransmission.
     pub fn message(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> bool {
         self.last_ns = self.last_ns.max(from.at_ns);
-        let again = self.keep(from, told, remark, odd);
+        let again = match self.keep(from, told, remark, odd) {
+            Seen::Copy => {
+                self.deadline_ns = self.last_ns.saturating_add(self.patience_ns());
+                return false;
+            }
+            seen => seen == Seen::Again,
+        };
         match told.start {
             StartLine::Request { .. } => self.request(from.at_ns, told, again),
             StartLine::Response { status, .. } => self.response(from.at_ns, status, told, again),
@@ -225,7 +251,7 @@ impl Call {
     }
 
     /// Notes the message in the ladder.
-    fn keep(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> bool {
+    fn keep(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> Seen {
         let status = told.status();
         let (src, src_fits) = self.host(from.src);
         let (dst, dst_fits) = self.host(from.dst);
@@ -233,10 +259,15 @@ impl Call {
             *p == told.print
                 && (m.cseq, m.status, m.src, m.dst, m.method) == (told.cseq, status, src, dst, told.method as u8)
         };
-        let again = self.ladder.messages.iter().zip(&self.prints).rev().take(64).any(same);
+        let mut earlier = self.ladder.messages.iter().zip(&self.prints).rev().take(64);
+        let seen = match earlier.find(|pair| same(*pair)).map(|(m, _)| from.at_ns.saturating_sub(m.at_ns)) {
+            None => Seen::First,
+            Some(apart) if apart < COPY_NS => Seen::Copy,
+            Some(_) => Seen::Again,
+        };
         if self.ladder.messages.len() >= MESSAGES_PER_CALL_MAX {
             self.ladder.not_kept = self.ladder.not_kept.saturating_add(1);
-            return again;
+            return seen;
         }
         let file = self.file(from.file);
         let text = self.text(remark);
@@ -252,15 +283,16 @@ impl Call {
             method: told.method as u8,
             src,
             dst,
-            flags: flag(told.sdp, row::Message::SDP)
-                | flag(again, row::Message::RETRANSMISSION)
+            flags: flag(told.sdp.is_some(), row::Message::SDP)
+                | flag(seen == Seen::Again, row::Message::RETRANSMISSION)
+                | flag(seen == Seen::Copy, row::Message::COPY)
                 | flag(odd || !src_fits || !dst_fits, row::Message::ODD)
                 | flag(from.cut, row::Message::CUT)
                 | flag(from.stream, row::Message::TCP),
             text,
         });
         self.prints.push(told.print);
-        again
+        seen
     }
 
     fn host(&mut self, host: Endpoint) -> (u8, bool) {

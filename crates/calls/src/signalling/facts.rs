@@ -50,6 +50,10 @@ pub struct Facts {
 }
 
 impl Facts {
+    pub(super) fn warm(&self) -> u64 {
+        u64::from(self.responses)
+    }
+
     pub(super) fn repeat_request(&mut self, method: Method, cseq: u32) {
         let method = method as u8;
         self.request_repeats = self.request_repeats.saturating_add(1);

@@ -162,6 +162,23 @@ impl Signalling {
         }
     }
 
+    /// Takes several messages that are scanned already, in order, and leaves none.
+    pub fn messages(&mut self, messages: &mut Vec<(Incoming<'_>, Message<'_>)>) {
+        let mut warm = 0;
+        for (_, message) in messages.iter() {
+            let hash = self.hash(message.call_id());
+            if let Some(at) =
+                self.by_call_id.find(hash, |at| self.calls[*at as usize].as_ref().is_some_and(|c| c.hash == hash))
+            {
+                warm ^= self.calls[*at as usize].as_ref().map_or(0, |c| c.warm());
+            }
+        }
+        core::hint::black_box(warm);
+        for (from, message) in messages.drain(..) {
+            self.message(&from, &message);
+        }
+    }
+
     /// Takes one message that is scanned already.
     pub fn message(&mut self, from: &Incoming<'_>, message: &Message<'_>) {
         self.number = from.number;
@@ -174,21 +191,33 @@ impl Signalling {
         let cseq = message.cseq();
         self.counters.without_cseq += u64::from(cseq.is_none());
         let method = message.method();
+        let hash = self.hash(call_id);
+        let found = self.open_call(from, call_id, hash);
+        let sdp = message.sdp();
+        // Which party speaks matters where it announces media or hangs up, and to tell transactions apart.
+        let tagged = found.is_none() || sdp.is_some() || !is_of_calls(method) || method == Method::Bye;
+        let tag = if tagged { message.from().tag() } else { None };
         let told = Told {
             start: message.start(),
             method,
             cseq: cseq.map_or(0, |c| c.number),
-            from_tag: message.from().tag().map_or(0, |t| self.hash(t)),
+            from_tag: tag.map_or(0, |t| self.hash(t)),
             print: self.print(message),
-            sdp: message.sdp().is_some(),
+            sdp,
         };
-        let hash = self.hash(call_id);
-        self.handle_call(from, message, call_id, hash, &told);
-        if !matches!(method, Method::Invite | Method::Ack | Method::Cancel | Method::Prack | Method::Update) {
-            let in_call = method == Method::Bye && self.find(call_id, hash).is_some();
-            if !in_call {
-                self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
+        if found.is_none() {
+            self.count_call_id(hash);
+        }
+        match found {
+            Some(at) => self.handle_call(from, message, at, &told),
+            None if method == Method::Invite => {
+                let at = self.open(from, message, call_id, hash, &told);
+                self.handle_call(from, message, at, &told);
             }
+            None => {}
+        }
+        if !is_of_calls(method) && (found.is_none() || method != Method::Bye) {
+            self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
         }
     }
 
@@ -235,27 +264,24 @@ impl Signalling {
         self.by_call_id.find(hash, same).copied()
     }
 
-    fn handle_call(&mut self, from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], hash: u64, told: &Told<'_>) {
-        let mut at = self.find(call_id, hash);
-        if let Some(found) = at {
-            // Its silence was longer than a call lasts: what comes now is another call with the same name.
-            if self.calls[found as usize].as_ref().is_some_and(|c| c.deadline_ns < from.at_ns) {
-                self.close(found);
-                at = None;
-            }
+    /// The same, unless its silence was longer than a call lasts: then what comes now is another call with that name.
+    fn open_call(&mut self, from: &Incoming<'_>, call_id: &[u8], hash: u64) -> Option<u32> {
+        let at = self.find(call_id, hash)?;
+        if self.calls[at as usize].as_ref().is_some_and(|c| c.deadline_ns < from.at_ns) {
+            self.close(at);
+            return None;
         }
-        let at = match at {
-            Some(at) => at,
-            None if told.method == Method::Invite => self.open(from, message, call_id, hash, told),
-            None => return self.count_call_id(hash),
-        };
+        Some(at)
+    }
+
+    fn handle_call(&mut self, from: &Incoming<'_>, message: &Message<'_>, at: u32, told: &Told<'_>) {
         self.remark.clear();
         let odd = remark(&mut self.remark, message, told);
         let Some(call) = self.calls[at as usize].as_deref_mut() else { return };
-        if told.sdp {
+        if let Some(body) = told.sdp {
             self.counters.sdp += 1;
             let sender = call.sender(told);
-            let news = offer::Offer { from, message, sender, counters: &mut self.counters };
+            let news = offer::Offer { from, body, sender, counters: &mut self.counters };
             news.announce(call, &mut self.payload_maps, &mut self.remark, &mut self.output.notices);
         }
         let before = call.until_ns();
@@ -279,7 +305,6 @@ impl Signalling {
             self.counters.calls_overflow += 1;
             self.close_nearest();
         }
-        self.count_call_id(hash);
         let serial = self.next_serial;
         self.next_serial += 1;
         self.counters.calls += 1;
@@ -362,6 +387,11 @@ impl Signalling {
     }
 }
 
+/// Methods that are nothing but a part of a call; BYE may stand alone where the capture begins late.
+fn is_of_calls(method: Method) -> bool {
+    matches!(method, Method::Invite | Method::Ack | Method::Cancel | Method::Prack | Method::Update)
+}
+
 fn text(octets: &[u8]) -> String {
     match core::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),
@@ -385,24 +415,49 @@ fn parties(call_id: &[u8], message: &Message<'_>) -> Parties {
     }
 }
 
-/// Writes the reason phrase and what is odd; says whether something is.
+/// Writes the reason phrase, the cause that the other side gives, and what is odd; says whether something is.
 fn remark(into: &mut String, message: &Message<'_>, told: &Told<'_>) -> bool {
     match told.start {
-        StartLine::Response { reason, .. } => match core::str::from_utf8(reason) {
-            Ok(reason) => into.push_str(reason),
-            Err(_) => into.push_str(&String::from_utf8_lossy(reason)),
-        },
-        StartLine::Request { method_name, .. } if told.method == Method::Other => {
-            into.push_str(&String::from_utf8_lossy(method_name));
-        }
+        StartLine::Response { reason, .. } => push_lossy(into, reason),
+        StartLine::Request { method_name, .. } if told.method == Method::Other => push_lossy(into, method_name),
         StartLine::Request { .. } => {}
     }
+    cause(into, message);
     let oddities = message.oddities();
     for oddity in oddities {
         into.push_str(REMARK_SEPARATOR);
         into.push_str(oddity.name());
     }
     !oddities.is_empty()
+}
+
+/// The cause in words of ISDN or SIP (Reason, RFC 3326) and the warning (RFC 3261 section 20.43): what an operator asks
+/// for first when a call was refused.
+fn cause(into: &mut String, message: &Message<'_>) {
+    if let Some(reason) = message.reason() {
+        into.push_str(REMARK_SEPARATOR);
+        push_lossy(into, reason.protocol);
+        if let Some(cause) = reason.cause {
+            into.push_str(" cause ");
+            into.push_str(&cause.to_string());
+        }
+        if !reason.text.is_empty() {
+            into.push_str(": ");
+            push_lossy(into, reason.text);
+        }
+    }
+    if let Some(warning) = message.header(Header::Warning) {
+        into.push_str(REMARK_SEPARATOR);
+        into.push_str("Warning ");
+        push_lossy(into, warning);
+    }
+}
+
+fn push_lossy(into: &mut String, octets: &[u8]) {
+    match core::str::from_utf8(octets) {
+        Ok(text) => into.push_str(text),
+        Err(_) => into.push_str(&String::from_utf8_lossy(octets)),
+    }
 }
 
 #[cfg(test)]

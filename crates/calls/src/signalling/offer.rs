@@ -10,7 +10,6 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use std::sync::Arc;
 use trunkline_audio::codec;
 use trunkline_store::row::Direction;
-use trunkline_wire::sip::Message;
 use trunkline_wire::{Endpoint, sdp};
 
 /// Payload maps kept to be shared between calls; beyond it the table is emptied, maps in use stay with their streams.
@@ -62,22 +61,21 @@ fn payload_map(media: &sdp::Media<'_>) -> PayloadMap {
 }
 
 /// An SDP body on its way to the lanes.
-pub struct Offer<'a, 'm> {
+pub struct Offer<'a> {
     /// The message that carries it.
     pub from: &'a Incoming<'a>,
-    /// The same, scanned.
-    pub message: &'a Message<'m>,
+    /// The body.
+    pub body: &'a [u8],
     /// Which party sent it.
     pub sender: Direction,
     /// Where to count.
     pub counters: &'a mut SignallingCounters,
 }
 
-impl Offer<'_, '_> {
+impl Offer<'_> {
     /// Reads the body, announces what is new, and writes it in brief into the ladder's remark.
     pub fn announce(self, call: &mut Call, maps: &mut PayloadMaps, remark: &mut String, notices: &mut Vec<Numbered>) {
-        let Some(body) = self.message.sdp() else { return };
-        let session = sdp::parse(body);
+        let session = sdp::parse(self.body);
         remark.push_str(REMARK_SEPARATOR);
         remark.push_str(&session.brief());
         for oddity in session.oddities.iter() {

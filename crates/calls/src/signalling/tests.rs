@@ -103,6 +103,28 @@ fn retransmissions_are_marked_and_do_not_move_times() {
     assert_eq!(closed.call.state, CallState::Attempted);
 }
 
+#[test]
+fn what_a_mirror_port_doubles_is_no_retransmission() {
+    let mut play = Play::new();
+    play.request("INVITE", 1).request("INVITE", 1).response(100, "Trying", "INVITE", 1);
+    let closed = play.only_call();
+    let flags: Vec<u8> = closed.call.ladder.messages.iter().map(|m| m.flags).collect();
+    assert_eq!((flags, closed.facts.request_repeats), (vec![0, Kept::COPY, 0], 0));
+}
+
+#[test]
+fn the_cause_that_a_refusal_gives_is_in_the_verdict() {
+    let mut play = Play::new();
+    let refusal = response(503, "Service Unavailable", "INVITE", 1)
+        .replace("Content-Length", "Reason: Q.850;cause=34;text=\"No circuit available\"\nContent-Length");
+    play.request("INVITE", 1).send(BOB, ALICE, &refusal);
+    let closed = play.only_call();
+    assert_eq!(closed.call.reason, "Service Unavailable");
+    let case = crate::verdict::Case { call: &closed.call, facts: &closed.facts, media_seen: false };
+    let verdict = crate::verdict::judge(&case).unwrap();
+    assert!(verdict.text.ends_with("It says: Q.850 cause 34: No circuit available."), "{}", verdict.text);
+}
+
 /// Responses to the INVITE, whether it was cancelled, and the state and code that the call must have.
 type Case = (&'static [(u16, &'static str)], bool, CallState, u16);
 
@@ -195,6 +217,24 @@ fn refused_credentials_are_a_failed_registration() {
     }
     let rows = play.end().registrations;
     assert_eq!(rows[0].verdict.as_ref().unwrap().kind, "registration-failed");
+}
+
+#[test]
+fn a_registration_may_go_on_from_another_port() {
+    // As IMS does it: an Authorization without an answer, the challenge, then through IPsec with a port of its own.
+    const PROTECTED: &str = "192.0.2.1:6301";
+    let with = |cseq, response| {
+        let header = format!("Authorization: Digest username=\"a\",nonce=\"\",response=\"{response}\"\nUser-Agent");
+        request("REGISTER", cseq, "a").replace("User-Agent", &header)
+    };
+    let mut play = Play::new();
+    play.send(ALICE, BOB, &with(1, "")).response(401, "Unauthorized", "REGISTER", 1);
+    assert_eq!(play.end().registrations[0].verdict, None);
+    let mut play = Play::new();
+    play.send(ALICE, BOB, &with(1, "")).response(401, "Unauthorized", "REGISTER", 1);
+    play.send(PROTECTED, BOB, &with(2, "6317")).send(BOB, PROTECTED, &response(200, "OK", "REGISTER", 2));
+    let rows = play.end().registrations;
+    assert_eq!((rows.len(), rows[0].code, &rows[0].verdict), (1, 200, &None));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Rules about how a call was set up and taken down.
 
 use super::{Case, packets_of, seconds, status, verdict};
-use trunkline_store::row::{CallState, Hangup, Message, Verdict};
+use crate::signalling::REMARK_SEPARATOR;
+use trunkline_store::row::{Call, CallState, Hangup, Message, Verdict};
 use trunkline_wire::sip::Method;
 
 /// A call that is hung up sooner than this after the answer was hardly wanted so.
@@ -42,10 +43,19 @@ pub fn failure(case: &Case<'_>) -> Option<Verdict> {
         _ => "failure-6xx",
     };
     let evidence = packets_of(call, |m| m.status == call.code && m.method == Method::Invite as u8);
-    let who = call.ladder.messages.iter().find(|m| m.status == call.code);
-    let who = who.and_then(|m| call.ladder.hosts.get(usize::from(m.src))).copied().unwrap_or(call.dst);
-    let text = format!("{who} refused the call with {}{}.", status(call.code, &call.reason), meaning(call.code));
+    let refusal = call.ladder.messages.iter().find(|m| m.status == call.code);
+    let who = refusal.and_then(|m| call.ladder.hosts.get(usize::from(m.src))).copied().unwrap_or(call.dst);
+    let cause = refusal.map_or_else(String::new, |m| cause_of(call, m));
+    let refused = status(call.code, &call.reason);
+    let text = format!("{who} refused the call with {refused}{}.{cause}", meaning(call.code));
     verdict(kind, text, evidence)
+}
+
+/// The cause that a refusal carries (Reason, Warning), as the ladder has it.
+fn cause_of(call: &Call, message: &Message) -> String {
+    let remarks = call.ladder.text_of(message).split(REMARK_SEPARATOR).skip(1);
+    let given = remarks.filter(|r| r.contains(" cause ") || r.starts_with("Warning "));
+    given.fold(String::new(), |text, remark| format!("{text} It says: {remark}."))
 }
 
 /// What a status code usually means for the one who looks for the cause (RFC 3261 section 21).

@@ -178,7 +178,7 @@ impl Page<'_> {
     fn message(&self, message: &Message) -> Row {
         let (first, remarks) = split_text(message, text_of(self.call, message));
         let has = |flag: u8| message.flags & flag != 0;
-        let again = has(Message::RETRANSMISSION);
+        let again = has(Message::RETRANSMISSION) || has(Message::COPY);
         let (from, to) = (self.lanes.host(message.src), self.lanes.host(message.dst));
         let label = self.label(labels(message, first), from, to, again);
         let mut notes = Vec::new();
@@ -191,6 +191,9 @@ impl Page<'_> {
             notes.push((style, format!("{mark}{remarks}")));
         } else if has(Message::SDP) && !again {
             notes.push((Style::Dim, "SDP".to_owned()));
+        }
+        if has(Message::COPY) {
+            notes.push((Style::Dim, "captured twice".to_owned()));
         }
         if has(Message::CUT) {
             notes.push((Style::Warn, "! cut by the snap length".to_owned()));

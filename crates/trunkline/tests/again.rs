@@ -1,0 +1,89 @@
+//! Reading a capture again changes nothing; reading a longer version of it completes what was there; a shorter one takes
+//! nothing away.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn trunkline(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trunkline")).args(arguments).env("TZ", "UTC").output().unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+struct Captures {
+    folder: tempfile::TempDir,
+    whole: PathBuf,
+    cut: PathBuf,
+}
+
+/// A world and its first half, cut in the midst of a packet as by a full disk.
+fn captures() -> Captures {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, cut) = (folder.path().join("whole.pcap"), folder.path().join("cut.pcap"));
+    let made = trunkline(&["sim", "--seed", "5", "--calls", "80", "-w", text(&whole)]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let octets = std::fs::read(&whole).unwrap();
+    std::fs::write(&cut, &octets[..octets.len() * 55 / 100]).unwrap();
+    Captures { folder, whole, cut }
+}
+
+impl Captures {
+    fn store(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+fn read(file: &Path, store: &Path, exit: i32) {
+    let done = trunkline(&["read", text(file), "--data", text(store)]);
+    assert_eq!(done.status.code(), Some(exit), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// All that the store shows of calls, streams, registrations and events. The name of the file a call was read from is not
+/// part of it: the two captures have two names.
+fn shown(store: &Path) -> Vec<String> {
+    let list = |command: &str| {
+        let output = trunkline(&[command, "--json", "--data", text(store)]);
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap().replace("cut.pcap", "whole.pcap");
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    ["calls", "streams", "registrations", "events"].into_iter().flat_map(list).collect()
+}
+
+fn differences(one: &[String], other: &[String]) -> String {
+    let mut out = format!("{} against {} rows\n", one.len(), other.len());
+    for (a, b) in one.iter().zip(other).filter(|(a, b)| a != b).take(3) {
+        out.push_str(&format!("{a}\n{b}\n\n"));
+    }
+    out
+}
+
+#[test]
+fn reading_again_changes_nothing() {
+    let captures = captures();
+    let store = captures.store("store");
+    read(&captures.whole, &store, 0);
+    let once = shown(&store);
+    assert!(once.len() > 100);
+    read(&captures.whole, &store, 0);
+    let twice = shown(&store);
+    assert!(once == twice, "{}", differences(&once, &twice));
+}
+
+#[test]
+fn a_longer_version_completes_and_a_shorter_one_takes_nothing_away() {
+    let captures = captures();
+    let (grown, whole) = (captures.store("grown"), captures.store("whole"));
+    read(&captures.whole, &whole, 0);
+    let truth = shown(&whole);
+    read(&captures.cut, &grown, 3);
+    assert!(shown(&grown) != truth);
+    read(&captures.whole, &grown, 0);
+    let completed = shown(&grown);
+    assert!(completed == truth, "{}", differences(&completed, &truth));
+    read(&captures.cut, &grown, 3);
+    let after = shown(&grown);
+    assert!(after == truth, "{}", differences(&after, &truth));
+}
