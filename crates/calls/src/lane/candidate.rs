@@ -22,7 +22,8 @@ const FRESH_NS: i64 = SECOND_NS / 5;
 const WAYS_MAX: usize = 4;
 /// Sequence numbers of neighbours are at most this far apart.
 const STEP_MAX: u16 = 3;
-/// Packets of one flow kept under observation; a flow that is not believed by then is observed anew.
+/// Packets of one place kept under observation, shared by its sources; one that is not believed by then is observed
+/// anew.
 const HELD_MAX: usize = 64;
 /// Neighbours of a stream are at most this far apart.
 const NEIGHBOUR_NS: i64 = 2 * SECOND_NS;
@@ -100,7 +101,8 @@ impl Candidates {
         let Some(at) = slot.iter().position(|c| c.hash == hash) else {
             return (None, make_room(slot, Candidate::new(hash, held)));
         };
-        if !slot[at].take(held) {
+        let room = HELD_MAX / slot.len();
+        if !slot[at].take(held, room) {
             return (None, false);
         }
         (Some(slot.swap_remove(at).held), false)
@@ -127,12 +129,12 @@ impl Candidate {
         Candidate { hash, held: vec![held], last, run: 1 }
     }
 
-    /// Keeps the packet; whether the flow is believed now.
-    fn take(&mut self, held: Held) -> bool {
+    /// Keeps the packet, of `room` at most; whether the flow is believed now.
+    fn take(&mut self, held: Held, room: usize) -> bool {
         let (sequence, timestamp, at_ns) = self.last;
         let step = held.header.sequence.wrapping_sub(sequence);
         let ticks = held.header.timestamp.wrapping_sub(timestamp);
-        if held.at_ns.saturating_sub(at_ns) >= NEIGHBOUR_NS || self.held.len() >= HELD_MAX {
+        if held.at_ns.saturating_sub(at_ns) >= NEIGHBOUR_NS || self.held.len() >= room {
             // What came before this silence, or so many packets without order, is not this stream's beginning.
             self.held.clear();
             self.run = 0;
@@ -146,5 +148,39 @@ impl Candidate {
         self.last = (held.header.sequence, held.header.timestamp, held.at_ns);
         self.held.push(held);
         self.run >= CANDIDATE_PACKETS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_wire::{Address, Datagram};
+
+    #[test]
+    fn sources_that_share_their_ports_are_observed_beside_each_other() {
+        let here = Address::v4([192, 0, 2, 1]);
+        let datagram = Datagram {
+            src: here,
+            dst: here,
+            src_port: 4000,
+            dst_port: 5000,
+            payload_start: 0,
+            payload_captured: 12,
+            payload_wire: 12,
+            vlan: 0,
+            tunnels: 0,
+            dscp: 0,
+        };
+        let mut candidates = Candidates::default();
+        let mut believed = Vec::new();
+        for number in 0..2 * CANDIDATE_PACKETS as u64 {
+            let (ssrc, sequence) = (number % 2, number / 2);
+            let octets = [0x80, 0, 0, sequence as u8, 0, 0, sequence as u8, 0, 0, 0, 0, ssrc as u8];
+            let at_ns = number as i64;
+            let packet = MediaPacket { at_ns, number, offset: 0, file: 0, datagram: &datagram, payload: &octets };
+            let media = rtp::Packet::new(&octets, 12).unwrap();
+            believed.extend(candidates.see(ssrc, &packet, &media).0.map(|held| (ssrc, held.len())));
+        }
+        assert_eq!(believed, [(0, CANDIDATE_PACKETS), (1, CANDIDATE_PACKETS)]);
     }
 }

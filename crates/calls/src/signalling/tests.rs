@@ -220,6 +220,24 @@ fn refused_credentials_are_a_failed_registration() {
 }
 
 #[test]
+fn a_registration_may_go_on_from_another_port() {
+    // As IMS does it: an Authorization without an answer, the challenge, then through IPsec with a port of its own.
+    const PROTECTED: &str = "192.0.2.1:6301";
+    let with = |cseq, response| {
+        let header = format!("Authorization: Digest username=\"a\",nonce=\"\",response=\"{response}\"\nUser-Agent");
+        request("REGISTER", cseq, "a").replace("User-Agent", &header)
+    };
+    let mut play = Play::new();
+    play.send(ALICE, BOB, &with(1, "")).response(401, "Unauthorized", "REGISTER", 1);
+    assert_eq!(play.end().registrations[0].verdict, None);
+    let mut play = Play::new();
+    play.send(ALICE, BOB, &with(1, "")).response(401, "Unauthorized", "REGISTER", 1);
+    play.send(PROTECTED, BOB, &with(2, "6317")).send(BOB, PROTECTED, &response(200, "OK", "REGISTER", 2));
+    let rows = play.end().registrations;
+    assert_eq!((rows.len(), rows[0].code, &rows[0].verdict), (1, 200, &None));
+}
+
+#[test]
 fn single_requests_become_events_with_their_response_time() {
     let mut play = Play::new();
     play.request("OPTIONS", 7).wait(1).response(200, "OK", "OPTIONS", 7);

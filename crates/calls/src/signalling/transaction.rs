@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use trunkline_kit::Id;
 use trunkline_store::row::{Registration, SipEvent};
+use trunkline_wire::Endpoint;
 use trunkline_wire::sip::{Header, Message, Method, StartLine};
 
 /// A registration in progress.
@@ -22,7 +23,10 @@ pub struct Registering {
     /// Numbers of the packets with the last request and the last final response.
     pub packets: [u64; 2],
     last_print: u32,
+    /// The last request's CSeq, who sent it first, and whether it was answered.
     cseq: u32,
+    asked_by: Endpoint,
+    answered: bool,
 }
 
 #[derive(Debug)]
@@ -157,14 +161,18 @@ impl Registering {
                     self.row.retransmissions += 1;
                     counters.retransmissions += 1;
                 }
+                if told.cseq != self.cseq {
+                    // After a challenge the client may go on from another port: IMS sends it through IPsec.
+                    (self.asked_by, self.answered) = (from.src, false);
+                }
                 (self.last_print, self.cseq) = (told.print, told.cseq);
-                self.credentials |= message.header(Header::Authorization).is_some()
-                    || message.header(Header::ProxyAuthorization).is_some();
+                self.credentials |= carries_credentials(message);
                 self.packets[0] = from.number;
             }
             StartLine::Response { status, reason } if status >= 200 => {
                 // On a path of several hops the first hop's answer is the one that the client sees.
-                if self.row.end_ns.is_none() || from.dst == self.row.src {
+                if told.cseq == self.cseq && (!self.answered || from.dst == self.asked_by) {
+                    self.answered = true;
                     (self.row.end_ns, self.row.code, self.row.reason) = (Some(from.at_ns), status, text(reason));
                     self.packets[1] = from.number;
                 }
@@ -172,6 +180,14 @@ impl Registering {
             StartLine::Response { .. } => {}
         }
     }
+}
+
+/// Credentials with an answer to a challenge. The first REGISTER of an IMS client names its user in an Authorization
+/// header with `response=""` (3GPP TS 24.229, 5.1.1.2.2): nothing there to be refused.
+fn carries_credentials(message: &Message<'_>) -> bool {
+    let empty = |value: &[u8]| memchr::memmem::find(value, b"response=\"\"").is_some();
+    let headers = [Header::Authorization, Header::ProxyAuthorization];
+    headers.iter().filter_map(|h| message.header(*h)).any(|value| !empty(value))
 }
 
 fn event_message(
@@ -221,6 +237,8 @@ fn begin(from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], told: &Told
             packets: [0; 2],
             last_print: 0,
             cseq: told.cseq,
+            asked_by: src,
+            answered: false,
         }));
     }
     let name = message.method_name();

@@ -240,3 +240,41 @@ fn agreed(types: u128) -> String {
         (0..128u8).filter(|pt| types & (1 << pt) != 0).map(|pt| format!("{pt}{}", static_name(pt))).collect();
     if list.is_empty() { "nothing".to_owned() } else { list.join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signalling::Facts;
+    use trunkline_store::row::Call;
+
+    /// The verdict on 4 s of talk in which the callee sent 200 packets and the caller this.
+    fn judged(caller: Stream) -> Option<Verdict> {
+        let callee = Stream { direction: Direction::Callee, packets: 200, ..Stream::default() };
+        let call = Call {
+            state: CallState::Completed,
+            answer_ns: Some(0),
+            end_ns: Some(4_000_000_000),
+            streams: vec![callee, Stream { direction: Direction::Caller, ..caller }],
+            ..Call::default()
+        };
+        let endpoint = Some("192.0.2.1:4000".parse().unwrap());
+        let party = PartyMedia { endpoint, sends: true, receives: true, ..PartyMedia::default() };
+        let facts = Facts { parties: [party; 2], ..Facts::default() };
+        one_way_audio(&Case { call: &call, facts: &facts, media_seen: true })
+    }
+
+    #[test]
+    fn little_is_heard_if_it_came_all_along() {
+        let sparse = Stream { packets: 12, comfort_noise: 6, last_ns: 3_000_000_000, ..Stream::default() };
+        assert_eq!(judged(sparse.clone()), None);
+        let brief = Stream { last_ns: 240_000_000, ..sparse.clone() };
+        let text = judged(brief).unwrap().text;
+        assert!(
+            text.starts_with("One-way audio: only the callee could be heard; in 4.0 s the caller sent 12 packets.")
+        );
+        // Keepalives of comfort noise are no speech.
+        assert!(judged(Stream { comfort_noise: 11, ..sparse.clone() }).is_some());
+        let one = judged(Stream { packets: 1, comfort_noise: 0, ..sparse }).unwrap().text;
+        assert!(one.contains("the caller sent 1 packet."), "{one}");
+    }
+}

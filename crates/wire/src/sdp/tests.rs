@@ -31,6 +31,15 @@ fn static_payload_types_need_no_rtpmap() {
 }
 
 #[test]
+fn the_brief_names_each_codec_once_and_the_whole_host() {
+    let s = parse(
+        b"v=0\r\no=- 1 1 IN IP4 10.0.0.1\r\ns=-\r\nc=IN IP4 '/**/OR/**/1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 96 97 0\r\n\
+          a=rtpmap:96 AMR-WB/16000\r\na=rtpmap:97 amr-wb/16000\r\nm=audio 5000 RTP/AVP 0\r\nc=IN IP4 224.2.1.1/127/3\r\n",
+    );
+    assert_eq!(s.brief(), "'/**/OR/**/1:4000 AMR-WB PCMU sendrecv; 224.2.1.1:5000 PCMU sendrecv");
+}
+
+#[test]
 fn media_override_the_session() {
     // RFC 5118 section 4.8, with a hold and a refused stream added.
     let s = parse(
