@@ -37,7 +37,7 @@ const TICK: Duration = Duration::from_millis(100);
     trunkline read --json x.pcap | jq -c 'select(.verdict)'\n\n\
     Reads pcap and pcapng, plain or in gzip, zstd or lz4. Ctrl-C stops reading and keeps what was read.\n\
     Exit code 3: a file was broken, the capture had lost packets, or a limit was hit; the report says which.\n\
-    A report longer than the screen is shown with $TRUNKLINE_PAGER, $PAGER or less; `TRUNKLINE_PAGER=cat` prevents it.")]
+    A report longer than the screen goes through $TRUNKLINE_PAGER, $PAGER or less; TRUNKLINE_PAGER=cat prevents it.")]
 pub struct Read {
     /// Capture files; - is standard input
     #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]

@@ -85,6 +85,8 @@ fn cells(call: &Call, one_day: bool, terminal: &Terminal) -> Vec<Line> {
 fn ended(call: &Call) -> String {
     match call.state {
         CallState::Rejected | CallState::Redirected => format!("{} {}", state(call.state), call.code),
+        // A short word leaves the numbers their digits; the page of the call and the totals say it in full.
+        CallState::AuthChallenged => "challenged".to_owned(),
         other => state(other).to_owned(),
     }
 }

@@ -17,13 +17,16 @@ text, path { white-space: pre }
 path { stroke: #1f2328; fill: none }
 rect { fill: #f6f8fa; stroke: #d1d9e0 }
 .b { font-weight: 600 } .d { fill: #59636e } path.d { stroke: #c4ccd4; fill: none }
-.s { fill: #0a6c7d } .m { fill: #8250df } .g { fill: #1a7f37 } .w { fill: #8a5d00 } .r { fill: #cf222e; font-weight: 600 }
-path.s { stroke: #0a6c7d } path.m { stroke: #8250df } path.g { stroke: #1a7f37 } path.w { stroke: #8a5d00 } path.r { stroke: #cf222e }
+.s { fill: #0a6c7d } .m { fill: #8250df } .g { fill: #1a7f37 } .w { fill: #8a5d00 }
+.r { fill: #cf222e; font-weight: 600 }
+path.s { stroke: #0a6c7d } path.m { stroke: #8250df } path.g { stroke: #1a7f37 }
+path.w { stroke: #8a5d00 } path.r { stroke: #cf222e }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 } path { stroke: #e6edf3 } rect { fill: #0d1117; stroke: #3d444d }
 .d { fill: #9198a1 } path.d { stroke: #3d444d }
 .s { fill: #56d4dd } .m { fill: #d2a8ff } .g { fill: #56d364 } .w { fill: #e3b341 } .r { fill: #ff7b72 }
-path.s { stroke: #56d4dd } path.m { stroke: #d2a8ff } path.g { stroke: #56d364 } path.w { stroke: #e3b341 } path.r { stroke: #ff7b72 }
+path.s { stroke: #56d4dd } path.m { stroke: #d2a8ff } path.g { stroke: #56d364 }
+path.w { stroke: #e3b341 } path.r { stroke: #ff7b72 }
 }
 path.s, path.m, path.g, path.w, path.r, path.b { fill: none }
 ";
