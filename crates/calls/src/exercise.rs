@@ -21,7 +21,8 @@ pub fn signalling(octets: &[u8]) {
     for call in &often.calls {
         assert!(call.ladder.messages.len() <= MESSAGES_PER_CALL_MAX && call.ladder.hosts.len() <= HOSTS_PER_CALL_MAX);
         assert!(call.start_ns <= call.last_ns && call.ringing_ns.is_none_or(|at| at >= call.start_ns));
-        // A BYE may be captured before the 2xx (RFC 3261 section 15 allows it in an early dialog): only the start is first.
+        // A BYE may be captured before the 2xx (RFC 3261 section 15 allows it in an early dialog): only the start is
+        // first.
         assert!(call.end_ns.iter().chain(&call.answer_ns).all(|at| (call.start_ns..=call.last_ns).contains(at)));
         let mut text = String::new();
         json::call_with_ladder(&mut text, call);

@@ -37,8 +37,8 @@ pub const LINGER_NS: i64 = 32 * SECOND_NS;
 /// message remains in the network.
 pub const SETTLED_NS: i64 = 5 * SECOND_NS;
 
-/// A message that comes again sooner than this on the same hop was captured twice: the shortest timer of SIP is T1, 500 ms
-/// (RFC 3261 section 17.1.1.1), and no sender's is below 100 ms.
+/// A message that comes again sooner than this on the same hop was captured twice: the shortest timer of SIP is T1, 500
+/// ms (RFC 3261 section 17.1.1.1), and no sender's is below 100 ms.
 pub const COPY_NS: i64 = SECOND_NS / 20;
 
 /// An INVITE without final response is given up after this silence: above timer C (RFC 3261 section 16.6, > 3 min).

@@ -55,8 +55,8 @@ impl Transport {
     /// Takes packets that may carry signalling, at most [`GROUP`] of them.
     ///
     /// The calls that they are about lie all over the memory, and each message would wait for its own. So messages are
-    /// scanned first, then all their calls are looked up without doing anything yet, so that the waits overlap, and then
-    /// the messages are handled, in order.
+    /// scanned first, then all their calls are looked up without doing anything yet, so that the waits overlap, and
+    /// then the messages are handled, in order.
     pub fn packets<'a>(&mut self, packets: impl Iterator<Item = (&'a Packet, &'a Decoded, &'a [u8])>) {
         let mut group: Vec<(Incoming<'a>, sip::Message<'a>)> = Vec::with_capacity(GROUP);
         for (packet, decoded, octets) in packets {

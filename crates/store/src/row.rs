@@ -195,8 +195,8 @@ impl Message {
     pub const CUT: u8 = 8;
     /// It came over TCP.
     pub const TCP: u8 = 16;
-    /// It is an earlier message of the same hop captured twice, sooner than any timer of SIP repeats one: the mirror port
-    /// made the copy.
+    /// It is an earlier message of the same hop captured twice, sooner than any timer of SIP repeats one: the mirror
+    /// port made the copy.
     pub const COPY: u8 = 32;
 
     /// Methods by number; 0 is any other (the text begins with its name).

@@ -1,5 +1,5 @@
-//! Reading a capture again changes nothing; reading a longer version of it completes what was there; a shorter one takes
-//! nothing away.
+//! Reading a capture again changes nothing; reading a longer version of it completes what was there; a shorter one
+//! takes nothing away.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -40,8 +40,8 @@ fn read(file: &Path, store: &Path, exit: i32) {
     assert_eq!(done.status.code(), Some(exit), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// All that the store shows of calls, streams, registrations and events. The name of the file a call was read from is not
-/// part of it: the two captures have two names.
+/// All that the store shows of calls, streams, registrations and events. The name of the file a call was read from is
+/// not part of it: the two captures have two names.
 fn shown(store: &Path) -> Vec<String> {
     let list = |command: &str| {
         let output = trunkline(&[command, "--json", "--data", text(store)]);

@@ -259,7 +259,8 @@ mod tests {
         };
         let endpoint = Some("192.0.2.1:4000".parse().unwrap());
         let party = PartyMedia { endpoint, sends: true, receives: true, ..PartyMedia::default() };
-        let facts = Facts { parties: [party; 2], ..Facts::default() };
+        let mut facts = Facts::default();
+        facts.parties.fill(party);
         one_way_audio(&Case { call: &call, facts: &facts, media_seen: true })
     }
 

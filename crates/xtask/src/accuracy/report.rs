@@ -116,9 +116,10 @@ fn summary_table(out: &mut String, found: &Found<'_>) {
 /// The torture messages, one by one.
 fn torture(out: &mut String, messages: &[Judged]) {
     out.push_str(
-        "\n## RFC 4475 and RFC 5118, message by message\n\nNothing is refused: what is invalid is read as far as it \
-         goes and named. What the standards call valid may still get a note; *transaction*, *application*, *backward* \
-         and *ambiguous* messages are well-formed, with something that one layer stumbles over.\n\n\
+        "\n## RFC 4475 and RFC 5118, message by message\n\n\
+         Nothing is refused: what is invalid is read as far as it goes and named. What the standards call valid may\n\
+         still get a note; *transaction*, *application*, *backward* and *ambiguous* messages are well-formed, with\n\
+         something that one layer stumbles over.\n\n\
          | standard | message | title | it says | we say | because of |\n|---|---|---|---|---|---|\n",
     );
     for m in messages {
