@@ -46,7 +46,8 @@ pub struct Facts {
     pub worst_repeats: (u32, u8),
     /// Responses of any kind were seen.
     pub responses: u32,
-    run: (u8, u32, u32),
+    /// Method, CSeq and repetitions of the request that is being repeated.
+    pub(crate) run: (u8, u32, u32),
 }
 
 impl Facts {
