@@ -3,7 +3,7 @@
 //! A batch of packets goes through four steps: *decode* (any thread, any order), *signal* (one batch after the other:
 //! SIP needs all that came before), *lane* (each thread its own lane, one batch after the other) and *join* (one after
 //! the other). A thread takes the step nearest to the end that is ready, so that one thread alone walks each batch
-//! through all steps while it is in the cache, and several keep each other fed. See docs/decisions/0002.
+//! through all steps while it is in the cache, and several keep each other fed. See docs/decisions/0010.
 
 use crate::classify::{Class, classify, lane_of};
 use crate::job::{FileSummary, Progress, Sink, Summary};

@@ -21,6 +21,14 @@ trunkline_kit::counters! {
         fragments_timed_out: "trunkline_calls_ip_fragments_timed_out_total",
         /// IP datagrams given up because the table of fragments was full
         fragments_overflow: "trunkline_calls_ip_fragments_overflow_total",
+        /// fragments whose offset or length cannot be right
+        fragments_malformed: "trunkline_calls_ip_fragments_malformed_total",
+        /// SCTP user messages put together
+        sctp_messages: "trunkline_calls_sctp_messages_total",
+        /// SCTP fragments given up because too much waited
+        sctp_overflow: "trunkline_calls_sctp_fragments_overflow_total",
+        /// directions of SCTP associations forgotten because their table was full
+        sctp_associations_overflow: "trunkline_calls_sctp_associations_overflow_total",
         /// RTCP datagrams that came in fragments and were left out
         rtcp_fragmented: "trunkline_calls_rtcp_fragmented_total",
     }
@@ -163,11 +171,15 @@ impl Transport {
 
     /// What was counted so far.
     pub fn counters(&self) -> Vec<Counted> {
-        let fragments = self.fragments.counts();
+        let (fragments, sctp) = (self.fragments.counts(), self.sctp.counts());
         let counters = TransportCounters {
             reassembled: fragments.reassembled,
             fragments_timed_out: fragments.timed_out,
             fragments_overflow: fragments.evicted,
+            fragments_malformed: fragments.malformed,
+            sctp_messages: sctp.messages,
+            sctp_overflow: sctp.dropped,
+            sctp_associations_overflow: sctp.evicted,
             ..self.counters
         };
         let mut all = counters.list();

@@ -242,8 +242,10 @@ fn begin(from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], told: &Told
         }));
     }
     let name = message.method_name();
-    let mut named = Vec::with_capacity(call_id.len() + name.len() + 4);
-    for part in [call_id, name, &told.cseq.to_be_bytes()] {
+    // Two ends of one dialog may send the same method with the same number at the same moment.
+    let from_tag = message.from().tag().unwrap_or_default();
+    let mut named = Vec::with_capacity(call_id.len() + name.len() + 4 + from_tag.len());
+    for part in [call_id, name, &told.cseq.to_be_bytes(), from_tag] {
         named.extend_from_slice(part);
     }
     let row = SipEvent {
