@@ -14,6 +14,7 @@ pub mod streams;
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
+use crate::search;
 use crate::terminal::Terminal;
 use trunkline_kit::exit::Exit;
 
@@ -23,7 +24,7 @@ use trunkline_kit::exit::Exit;
 /// What could not be done, ready to be told.
 pub fn run(cli: &Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::of_stdout(cli.color);
-    match &cli.command {
+    let done = match &cli.command {
         Command::Read(read) => read.run(&terminal),
         Command::Calls(calls) => calls.run(&terminal),
         Command::Call(call) => call.run(&terminal),
@@ -35,5 +36,6 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Help(help) => help.run(&terminal),
         Command::Man(man) => man.run(),
         Command::Completions(completions) => completions.run(),
-    }
+    };
+    done.map(search::exit)
 }

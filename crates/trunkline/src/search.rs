@@ -6,7 +6,9 @@ use crate::failure::Failure;
 use crate::show::figure;
 use jiff::tz::TimeZone;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use trunkline_kit::Id;
+use trunkline_kit::exit::Exit;
 use trunkline_store::filter::Filter;
 use trunkline_store::row::Call;
 use trunkline_store::store::PAGE_ROWS_MAX;
@@ -126,8 +128,17 @@ pub fn pages<T>(
     Ok(())
 }
 
+/// Whether a day was passed over since the program began: what was shown is then not all there is.
+static PASSED_OVER: AtomicBool = AtomicBool::new(false);
+
+/// How a command that ended well ends when days of the store were passed over.
+pub fn exit(exit: Exit) -> Exit {
+    if exit == Exit::Done && PASSED_OVER.load(Ordering::Relaxed) { Exit::Degraded } else { exit }
+}
+
 fn tell_skipped(skipped: &[Skipped], told: &mut Vec<Skipped>) {
     for day in skipped {
+        PASSED_OVER.store(true, Ordering::Relaxed);
         if !told.contains(day) {
             let _ = writeln!(io::stderr(), "trunkline: {}: passed over", day.why);
             told.push(day.clone());

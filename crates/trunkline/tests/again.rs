@@ -101,4 +101,8 @@ fn rows_of_a_damaged_day_are_missed_aloud() {
     assert_eq!(done.status.code(), Some(3), "{complaints}");
     assert!(complaints.contains("not a SQLite file: its rows are not kept"), "{complaints}");
     assert!(told.lines().last().unwrap().contains("\"degraded\":true"));
+    for command in ["calls", "events", "registrations", "streams"] {
+        let asked = trunkline(&[command, "--data", text(&store)]);
+        assert_eq!(asked.status.code(), Some(3), "{command}: {}", String::from_utf8_lossy(&asked.stderr));
+    }
 }

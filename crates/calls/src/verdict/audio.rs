@@ -8,7 +8,7 @@ use trunkline_wire::sip::Method;
 /// Who the parties are, in the order of [`crate::signalling::Facts::parties`].
 const PARTIES: [Direction; 2] = [Direction::Caller, Direction::Callee];
 /// A call answered for less than this need not have had time to speak.
-const TALK_MIN_NS: i64 = 2_000_000_000;
+const TALK_MIN_NS: i64 = 3_000_000_000;
 /// As many packets as this (half a second of usual speech) are audio.
 const HEARD_MIN: u64 = 25;
 /// A side that is silent sends little: fewer packets are audio if so many of them are speech and they stretch over half
@@ -77,7 +77,11 @@ pub fn codec_mismatch(case: &Case<'_>) -> Option<Verdict> {
     }
     let known = offered(0) | offered(1) | 1 << 13;
     for stream in case.call.streams.iter().filter(|s| s.direction != Direction::Unknown && s.packets >= HEARD_MIN) {
-        let Some(odd) = stream.payload_types.iter().find(|pt| known & (1 << **pt) == 0) else { continue };
+        // Field: gateways put events of their own (Cisco NSE) into a stream under a dynamic type that no SDP names; that
+        // is no other codec unless the stream begins with it.
+        let begins = stream.payload_types.first().copied();
+        let wrong = |pt: &&u8| known & (1 << **pt) == 0 && (**pt < 96 || begins == Some(**pt));
+        let Some(odd) = stream.payload_types.iter().find(wrong) else { continue };
         let text = format!(
             "The {} sent payload type {odd}{}, which neither side's SDP names (agreed: {}).",
             role(stream.direction),
