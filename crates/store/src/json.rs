@@ -45,8 +45,7 @@ pub const fn was_answered(state: CallState) -> bool {
 /// Nanoseconds from answer to end; an answered call whose end was not seen counts to its last packet. None if it was
 /// not answered.
 pub fn duration_ns(call: &Call) -> Option<i64> {
-    // A BYE captured before the answer that it ends: nothing was said.
-    Some(call.end_ns.unwrap_or(call.last_ns).saturating_sub(call.answer_ns?).max(0))
+    Some(call.end_ns.unwrap_or(call.last_ns).saturating_sub(call.answer_ns?))
 }
 
 /// Appends a call, without its ladder: one line of `calls --json`.

@@ -5,6 +5,7 @@ pub mod calls;
 pub mod completions;
 pub mod events;
 pub mod help;
+mod listing;
 pub mod man;
 pub mod read;
 pub mod registrations;

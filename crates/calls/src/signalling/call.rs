@@ -373,7 +373,8 @@ impl Call {
             _ => (self.provisional, self.reasons[2]),
         };
         let end_ns = match state {
-            CallState::Completed => self.bye_ns,
+            // A capture may hold the BYE before the answer that it ends: then nothing was said.
+            CallState::Completed => self.bye_ns.max(self.answer_ns),
             CallState::Cancelled => self.final_ns.or(self.cancel_ns),
             CallState::Rejected | CallState::Redirected | CallState::AuthChallenged => self.final_ns,
             _ => None,

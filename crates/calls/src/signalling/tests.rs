@@ -265,3 +265,11 @@ fn sdp_is_announced_once() {
     assert_eq!(call.facts.parties[0].payload_types, 1 << 8 | 1 << 101);
     assert!(call.call.ladder.texts.contains("192.0.2.1:4000 PCMA"));
 }
+
+#[test]
+fn a_bye_before_its_answer_ends_a_call_of_no_length() {
+    let mut play = Play::new();
+    play.request("INVITE", 1).request("BYE", 2).response(200, "OK", "INVITE", 1);
+    let call = play.only_call().call;
+    assert_eq!((call.state, call.end_ns), (CallState::Completed, call.answer_ns));
+}

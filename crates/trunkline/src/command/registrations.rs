@@ -1,19 +1,16 @@
 //! `trunkline registrations`: who registered, and who could not.
 
-use crate::cli::DataFolder;
+use crate::command::listing::{Kind, Listing};
 use crate::failure::Failure;
-use crate::pager::Paged;
-use crate::search::{self, TABLE_ROWS_DEFAULT};
 use crate::show::call_page;
 use crate::show::days::Days;
 use crate::show::figure;
-use crate::show::table::{self, Row, Table, number, text};
+use crate::show::table::{Row, Table, number, text};
 use crate::show::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
-use std::io::Write;
 use trunkline_kit::exit::Exit;
 use trunkline_store::row::Registration;
-use trunkline_store::{Query, json};
+use trunkline_store::{Store, json};
 
 /// List registrations
 #[derive(Debug, clap::Args)]
@@ -21,36 +18,15 @@ use trunkline_store::{Query, json};
     after_help = "Examples:\n  trunkline registrations\n  trunkline registrations --json | jq -c 'select(.code >= 400)'"
 )]
 pub struct Registrations {
-    /// How many to list at most, the newest [default: 50 in a table, else all]
-    #[arg(long, value_name = "N")]
-    limit: Option<u32>,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    data: DataFolder,
+    listing: Listing,
 }
 
 impl Registrations {
     /// Lists them.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let store = search::open(&self.data)?;
-        let mut out = Paged::new(terminal);
-        let ask = |query: &Query| store.registrations(query);
-        if self.json {
-            let limit = self.limit.map_or(usize::MAX, |n| n as usize);
-            search::print_json(limit, ask, json::registration, &mut out)?;
-            out.flush()?;
-            return Ok(Exit::Done);
-        }
-        let found = search::list(self.limit.unwrap_or(TABLE_ROWS_DEFAULT) as usize, ask)?;
-        if found.is_empty() {
-            writeln!(out, "No registrations in {}: none was in what was read.", self.data.path.display())?;
-        } else {
-            table::write(&lines(&found, terminal), terminal, &mut out)?;
-        }
-        out.flush()?;
-        Ok(Exit::Done)
+        let none = |folder: &str| format!("No registrations in {folder}: none was in what was read.");
+        self.listing.run(terminal, &Kind { ask: Store::registrations, json: json::registration, lines, none })
     }
 }
 
