@@ -77,8 +77,8 @@ pub fn codec_mismatch(case: &Case<'_>) -> Option<Verdict> {
     }
     let known = offered(0) | offered(1) | 1 << 13;
     for stream in case.call.streams.iter().filter(|s| s.direction != Direction::Unknown && s.packets >= HEARD_MIN) {
-        // Field: gateways put events of their own (Cisco NSE) into a stream under a dynamic type that no SDP names; that
-        // is no other codec unless the stream begins with it.
+        // Field: gateways put events of their own (Cisco NSE) into a stream under a dynamic type that no SDP names;
+        // that is no other codec unless the stream begins with it.
         let begins = stream.payload_types.first().copied();
         let wrong = |pt: &&u8| known & (1 << **pt) == 0 && (**pt < 96 || begins == Some(**pt));
         let Some(odd) = stream.payload_types.iter().find(wrong) else { continue };
