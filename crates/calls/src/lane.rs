@@ -161,14 +161,19 @@ impl Lane {
 
     fn follow(&mut self, at: u32, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>) {
         let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::as_deref_mut) else { return };
-        tracked.last_ns = tracked.last_ns.max(packet.at_ns);
         tracked.packet_last = packet.number;
         tracked.offset_last = packet.offset;
         tracked.dscp = tracked.dscp.max(packet.datagram.dscp);
+        self.analyze(at, packet.at_ns, &media.header, media.payload, media.payload_wire);
+    }
+
+    #[inline]
+    fn analyze(&mut self, at: u32, at_ns: i64, header: &rtp::Header, payload: &[u8], wire: u32) {
+        let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::as_deref_mut) else { return };
+        tracked.last_ns = tracked.last_ns.max(at_ns);
         self.counters.rtp += 1;
-        self.counters.rtp_octets += u64::from(media.payload_wire);
-        let interval = tracked.analyzer.packet(packet.at_ns, &media.header, media.payload, media.payload_wire);
-        if let Some(interval) = interval {
+        self.counters.rtp_octets += u64::from(wire);
+        if let Some(interval) = tracked.analyzer.packet(at_ns, header, payload, wire) {
             self.output.intervals.push(StreamInterval { stream: tracked.id(), ..interval });
         }
     }
@@ -210,14 +215,10 @@ impl Lane {
 
     /// A packet that was kept while nobody knew whether it was RTP.
     fn follow_held(&mut self, at: u32, held: &Held) {
-        let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::as_deref_mut) else { return };
-        tracked.last_ns = tracked.last_ns.max(held.at_ns);
-        tracked.dscp = tracked.dscp.max(held.dscp);
-        self.counters.rtp += 1;
-        self.counters.rtp_octets += u64::from(held.wire);
-        if let Some(interval) = tracked.analyzer.packet(held.at_ns, &held.header, held.payload(), held.wire) {
-            self.output.intervals.push(StreamInterval { stream: tracked.id(), ..interval });
+        if let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::as_deref_mut) {
+            tracked.dscp = tracked.dscp.max(held.dscp);
         }
+        self.analyze(at, held.at_ns, &held.header, held.payload(), held.wire);
     }
 
     fn begin(&mut self, key: &Key, hash: u64, first: &Held, owner: Option<Owner>) -> Option<u32> {

@@ -75,7 +75,6 @@ pub struct Analyzer {
     payload_type: u8,
     kind: Kind,
     after_silence: bool,
-    dscp: u8,
     pace: Pace,
     timing: Timing,
     buffers: Buffers,
@@ -138,7 +137,6 @@ impl Analyzer {
             payload_type: NO_TYPE,
             kind: Kind::Plain,
             after_silence: false,
-            dscp: 0,
             pace,
             timing: Timing::new(0),
             buffers: Buffers::default(),
@@ -190,12 +188,6 @@ impl Analyzer {
         self.payload_type = NO_TYPE;
     }
 
-    /// Notes the DSCP of a packet.
-    #[inline]
-    pub fn dscp(&mut self, dscp: u8) {
-        self.dscp = self.dscp.max(dscp);
-    }
-
     /// A sender report of the stream's source.
     pub fn rtcp_sender(&mut self, at_ns: i64, sender: &SenderInfo) {
         self.reports.get_or_insert_default().sender(at_ns, sender);
@@ -244,7 +236,6 @@ impl Analyzer {
             dtmf: self.events.as_ref().map(|e| e.text()).unwrap_or_default(),
             rtcp: self.reports.as_ref().map(|r| r.summary(self.clock_rate)).unwrap_or_default(),
             skew_ppm: self.timing.skew_ppm(),
-            dscp: self.dscp,
             ..Stream::default()
         }
     }
@@ -283,16 +274,6 @@ impl Analyzer {
     /// Packets with a sequence number far from all others.
     pub fn strays(&self) -> u64 {
         self.sequences.strays
-    }
-
-    /// When the last packet came.
-    pub fn last_ns(&self) -> i64 {
-        self.last_ns
-    }
-
-    /// All packets that arrived.
-    pub fn packets(&self) -> u64 {
-        self.packets
     }
 
     /// Takes a packet that is no copy.

@@ -70,37 +70,28 @@ impl Transport {
         for (packet, decoded, octets) in packets {
             let Decoded::Udp(datagram) = decoded else {
                 self.signalling.messages(&mut group);
-                self.packet(packet, decoded, octets);
+                self.piece(packet, decoded, octets);
                 continue;
             };
-            let cut = datagram.payload_captured < datagram.payload_wire;
-            let payload = crate::classify::payload(datagram, octets);
-            if let Some(message) = sip::scan(payload, !cut) {
-                group.push((incoming(packet, datagram.from(), datagram.to(), false, cut, payload), message));
+            let from = in_datagram(packet, datagram, octets);
+            if let Some(message) = sip::scan(from.octets, !from.cut) {
+                group.push((from, message));
             }
         }
         self.signalling.messages(&mut group);
     }
 
-    /// Takes a packet that may carry signalling.
-    fn packet(&mut self, packet: &Packet, decoded: &Decoded, octets: &[u8]) {
+    /// Takes a packet that may carry a piece of signalling: a segment, a chunk, a fragment.
+    fn piece(&mut self, packet: &Packet, decoded: &Decoded, octets: &[u8]) {
         match decoded {
-            Decoded::Udp(datagram) => {
-                let cut = datagram.payload_captured < datagram.payload_wire;
-                self.message(packet, datagram, false, cut, crate::classify::payload(datagram, octets));
-            }
             Decoded::Tcp(datagram, tcp) => {
                 let payload = crate::classify::payload(datagram, octets);
                 self.streams.segment(packet.at_ns, place(packet), datagram, tcp, payload, &mut self.signalling);
             }
             Decoded::Sctp(datagram) => self.sctp(packet, datagram, crate::classify::payload(datagram, octets)),
             Decoded::Fragment(fragment) => self.fragment(packet, fragment, octets),
-            Decoded::Other | Decoded::Malformed(_) | Decoded::Unknown(_) => {}
+            Decoded::Udp(_) | Decoded::Other | Decoded::Malformed(_) | Decoded::Unknown(_) => {}
         }
-    }
-
-    fn message(&mut self, packet: &Packet, datagram: &Datagram, stream: bool, cut: bool, octets: &[u8]) {
-        self.signalling.handle(&incoming(packet, datagram.from(), datagram.to(), stream, cut, octets));
     }
 
     fn sctp(&mut self, packet: &Packet, datagram: &Datagram, chunks: &[u8]) {
@@ -118,7 +109,7 @@ impl Transport {
         let decoded = whole.decode();
         let Decoded::Udp(datagram) = &decoded else {
             let octets = whole.octets.to_vec();
-            return self.packet(packet, &decoded, &octets);
+            return self.piece(packet, &decoded, &octets);
         };
         let payload = crate::classify::payload(datagram, whole.octets);
         match classify_udp(payload) {
@@ -134,11 +125,7 @@ impl Transport {
                 self.reassembled.push(Numbered { number: packet.number, notice });
             }
             Class::Rtcp => self.counters.rtcp_fragmented += 1,
-            Class::Signalling => {
-                let cut = datagram.payload_captured < datagram.payload_wire;
-                let from = incoming(packet, datagram.from(), datagram.to(), false, cut, payload);
-                self.signalling.handle(&from);
-            }
+            Class::Signalling => self.signalling.handle(&in_datagram(packet, datagram, whole.octets)),
             Class::OtherUdp | Class::Other => {}
         }
     }
@@ -190,6 +177,12 @@ impl Transport {
 
 fn place(packet: &Packet) -> Place {
     Place { number: packet.number, offset: packet.offset, file: packet.file }
+}
+
+/// The message that a whole datagram may be.
+fn in_datagram<'a>(packet: &Packet, datagram: &Datagram, octets: &'a [u8]) -> Incoming<'a> {
+    let cut = datagram.payload_captured < datagram.payload_wire;
+    incoming(packet, datagram.from(), datagram.to(), false, cut, crate::classify::payload(datagram, octets))
 }
 
 fn incoming<'a>(

@@ -166,11 +166,9 @@ impl Signalling {
     pub fn messages(&mut self, messages: &mut Vec<(Incoming<'_>, Message<'_>)>) {
         let mut warm = 0;
         for (_, message) in messages.iter() {
-            let hash = self.hash(message.call_id());
-            if let Some(at) =
-                self.by_call_id.find(hash, |at| self.calls[*at as usize].as_ref().is_some_and(|c| c.hash == hash))
-            {
-                warm ^= self.calls[*at as usize].as_ref().map_or(0, |c| c.warm());
+            let call_id = message.call_id();
+            if let Some(at) = self.find(call_id, self.hash(call_id)) {
+                warm ^= self.calls[at as usize].as_ref().map_or(0, |c| c.warm());
             }
         }
         core::hint::black_box(warm);
@@ -393,10 +391,9 @@ fn is_of_calls(method: Method) -> bool {
 }
 
 fn text(octets: &[u8]) -> String {
-    match core::str::from_utf8(octets) {
-        Ok(text) => text.to_owned(),
-        Err(_) => String::from_utf8_lossy(octets).into_owned(),
-    }
+    let mut text = String::with_capacity(octets.len());
+    push_lossy(&mut text, octets);
+    text
 }
 
 /// URI without parameters, and its user part.

@@ -3,6 +3,7 @@
 use super::figure;
 use super::text::{Line, Style, clean, wrap};
 use crate::terminal::Terminal;
+use trunkline_store::json;
 use trunkline_store::row::{Call, CallState, Direction, Hangup, Verdict};
 
 /// Columns of the names on the left of the page.
@@ -186,17 +187,7 @@ fn capture(call: &Call) -> (String, Style) {
 
 /// The state of a call, a word for people.
 pub fn state(state: CallState) -> &'static str {
-    match state {
-        CallState::Attempted => "attempted",
-        CallState::Trying => "trying",
-        CallState::Ringing => "ringing",
-        CallState::AuthChallenged => "auth-challenged",
-        CallState::Redirected => "redirected",
-        CallState::Rejected => "rejected",
-        CallState::Cancelled => "cancelled",
-        CallState::Answered => "answered",
-        CallState::Completed => "completed",
-    }
+    json::STATES[state as usize]
 }
 
 /// How a state is drawn.
