@@ -8,7 +8,7 @@ use crate::pipeline::DecodeCounters;
 use crate::signalling::{Closed, Output};
 use crate::{ledger, verdict};
 use hashbrown::HashMap;
-use trunkline_capture::{CaptureLoss, LossPlace};
+use trunkline_capture::CaptureLoss;
 use trunkline_store::row::{Call, Loss, Rows, Stream};
 
 /// All that a batch led to.
@@ -99,10 +99,7 @@ impl<'a> Joiner<'a> {
             self.rows.losses.push(Loss {
                 since_ns: loss.since_ns,
                 at_ns: loss.at_ns,
-                place: match loss.place {
-                    LossPlace::Interface => "interface".to_owned(),
-                    LossPlace::OperatingSystem => "operating-system".to_owned(),
-                },
+                place: loss.place.name().to_owned(),
                 source: self.names.get(usize::from(loss.file)).cloned().unwrap_or_default(),
                 count: loss.packets,
             });

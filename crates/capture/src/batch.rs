@@ -43,6 +43,28 @@ pub enum LossPlace {
     Interface,
     /// The operating system dropped them (`isb_osdrop`).
     OperatingSystem,
+    /// The kernel's ring between interface and lane was full.
+    Ring,
+    /// The recorder's memory was full because the disk lagged.
+    Buffer,
+    /// The disk was full or refused to write.
+    Disk,
+    /// A rule said to leave them out (snap length, class not recorded).
+    Rule,
+}
+
+impl LossPlace {
+    /// Its name in rows and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            LossPlace::Interface => "interface",
+            LossPlace::OperatingSystem => "operating-system",
+            LossPlace::Ring => "ring",
+            LossPlace::Buffer => "buffer",
+            LossPlace::Disk => "disk",
+            LossPlace::Rule => "rule",
+        }
+    }
 }
 
 /// A run of packets in time order, as a [`crate::Source`] fills it. It is reused: `clear` keeps the memory.

@@ -1,0 +1,6 @@
+//! The packet log: every packet kept in pcapng segments with an index, and found again.
+#![forbid(unsafe_code)]
+
+pub mod class;
+
+pub use class::Class;
