@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod class;
+pub mod index;
 
 pub use class::Class;
