@@ -2,5 +2,12 @@
 #![forbid(unsafe_code)]
 
 pub mod class;
+pub mod index;
+pub mod lane;
+pub mod names;
+pub mod rules;
 
 pub use class::Class;
+pub use lane::{LaneLog, NotRecorded, Recorded};
+pub use names::Segments;
+pub use rules::{ClassRules, Rules, Snap};
