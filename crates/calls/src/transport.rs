@@ -103,6 +103,11 @@ impl<T: TakeMessages> Transport<T> {
     }
 
     /// Who takes the messages.
+    pub fn taker(&self) -> &T {
+        &self.taker
+    }
+
+    /// Who takes the messages.
     pub fn taker_mut(&mut self) -> &mut T {
         &mut self.taker
     }

@@ -94,7 +94,7 @@ fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
             owner.tell(front.end());
         }
         if random.below(2) == 0 {
-            while let Some(owned) = owner.advance() {
+            while let Some(owned) = owner.advance(false) {
                 let (until_ns, last) = (owned.epoch.until_ns, owned.epoch.last);
                 gatherer.epoch(until_ns, last, owned.output, owned.losses, owned.counters).unwrap();
                 epochs.push(Arc::new(owned.epoch));

@@ -1,12 +1,13 @@
 //! One lane's part of the packet log: each packet becomes a record of the open segment of its class.
 
 use crate::class::Class;
-use crate::index::{Builder, FileMark};
+use crate::index::{Builder, BuilderCounters, FileMark};
 use crate::names::{Segments, segment_name};
 use crate::rules::Rules;
 use std::path::Path;
 use std::sync::Arc;
 use trunkline_capture::{CaptureLoss, LossPlace, Packet};
+use trunkline_kit::counters::Counted;
 use trunkline_spool::{Dropped, Extra, Place, Writer};
 use trunkline_wire::Decoded;
 use trunkline_wire::pcapng::emit;
@@ -32,8 +33,6 @@ trunkline_kit::counters! {
         cut_octets: "trunkline_record_cut_octets_total",
         /// segments begun
         segments: "trunkline_record_segments_total",
-        /// octets of indexes
-        index_octets: "trunkline_record_index_octets_total",
     }
 }
 
@@ -96,8 +95,7 @@ pub struct LaneLog {
     /// Ring drops that are not in a segment's statistics yet.
     ring_drops: u64,
     header: Vec<u8>,
-    /// What was counted so far.
-    pub counters: RecordCounters,
+    counters: RecordCounters,
 }
 
 impl LaneLog {
@@ -134,7 +132,8 @@ impl LaneLog {
         let interval = packet.at_ns.div_euclid(self.rules.segment_ns);
         let log = &self.classes[class as usize];
         let length = u64::from(emit::packet_octets(keep as u32));
-        let is_over = interval > log.interval || log.writer.position() + length > self.rules.segment_octets;
+        // A packet that is a little late stays with its neighbours; a clock that was set back does not.
+        let is_over = interval > log.interval || interval < log.interval - 1 || log.writer.position() + length > self.rules.segment_octets;
         if !log.writer.is_open() || (is_over && log.received > 0) {
             self.turn(class, interval, packet.at_ns);
         }
@@ -178,9 +177,7 @@ impl LaneLog {
 
     fn seal(&mut self, class: Class) {
         let log = &mut self.classes[class as usize];
-        if let Some(index) = log.seal(&mut self.header) {
-            self.counters.index_octets += index as u64;
-        }
+        log.seal(&mut self.header);
     }
 
     /// Says that the lane's source lost packets. They are written into the statistics of one segment that is open, or
@@ -222,6 +219,15 @@ impl LaneLog {
         }
     }
 
+    /// All counters.
+    pub fn counters(&self) -> Vec<Counted> {
+        let mut all = self.counters.list();
+        let mut indexed = BuilderCounters::default();
+        self.classes.iter().for_each(|c| indexed.add(&c.index.counters()));
+        all.extend(indexed.list());
+        all
+    }
+
     /// Packets that were refused since the last call, one report for each class and place.
     pub fn not_recorded(&mut self) -> Vec<NotRecorded> {
         core::mem::take(&mut self.not_recorded)
@@ -234,7 +240,7 @@ impl ClassLog {
             class,
             writer,
             index: Builder::default(),
-            interval: i64::MIN,
+            interval: 0,
             segment: 0,
             again: 0,
             interfaces: Vec::new(),
@@ -299,10 +305,10 @@ impl ClassLog {
         self.refused_here += 1;
     }
 
-    /// Ends the segment with its statistics and index; octets of the index.
-    fn seal(&mut self, block: &mut Vec<u8>) -> Option<usize> {
+    /// Ends the segment with its statistics and index.
+    fn seal(&mut self, block: &mut Vec<u8>) {
         if !self.writer.is_open() {
-            return None;
+            return;
         }
         block.clear();
         for interface in 0..self.interfaces.len() as u32 {
@@ -324,10 +330,8 @@ impl ClassLog {
         let _ = self.writer.append(self.last_ns, &[block]);
         let mark = FileMark { octets: self.writer.position(), modified_ns: 0, head_check: 0 };
         let index = self.index.seal(&mark);
-        let octets = index.len();
         self.writer.seal(vec![Extra { extension: "idx".to_owned(), octets: index }]);
         self.received = 0;
-        Some(octets)
     }
 }
 

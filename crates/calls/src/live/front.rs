@@ -8,7 +8,7 @@ use crate::signalling::Incoming;
 use crate::transport::{TakeMessages, Transport};
 use core::iter::Peekable;
 use std::collections::VecDeque;
-use trunkline_capture::{Batch, Packet};
+use trunkline_capture::{Batch, CaptureLoss, Packet};
 use trunkline_kit::counters::Counted;
 use trunkline_wire::{Datagram, Decoded, sip};
 
@@ -17,6 +17,8 @@ trunkline_kit::counters! {
     pub struct FrontCounters {
         /// RTP packets followed before their signalling was known, because the ring filled
         hurried: "trunkline_calls_live_hurried_packets_total",
+        /// SIP messages dropped because the owner of the signalling took nothing
+        told_overflow: "trunkline_calls_live_messages_overflow_total",
     }
 }
 
@@ -47,14 +49,20 @@ struct Spare {
     media: Vec<Vec<(u32, Datagram)>>,
 }
 
+/// Octets that a lane keeps for an owner who takes nothing. Beyond it messages are dropped and counted: the owner must
+/// have been stuck for long.
+pub const TOLD_OCTETS_MAX: usize = 64 << 20;
+
 /// Takes messages down for the owner.
-#[derive(Default)]
-struct Collector(Told);
+struct Collector {
+    told: Told,
+    dropped: u64,
+}
 
 impl Front {
     /// The front of a lane; `is_mine` says which datagrams, had they come whole, would have come to this lane.
     pub fn new(lane: u16, is_mine: IsMine) -> Self {
-        let transport = Transport::of(Collector(Told { lane, until_ns: i64::MIN, ..Told::default() }));
+        let transport = Transport::of(Collector { told: Told { lane, until_ns: i64::MIN, ..Told::default() }, dropped: 0 });
         Front {
             lane: Lane::default(),
             transport,
@@ -80,7 +88,7 @@ impl Front {
             let decoded = trunkline_wire::decode(packet.link, octets);
             let class = classify(&decoded, octets);
             each(&mut packet, octets, &decoded, class);
-            let told = &mut self.transport.taker_mut().0;
+            let told = &mut self.transport.taker_mut().told;
             told.until_ns = told.until_ns.max(packet.at_ns);
             told.counters.packets += 1;
             told.counters.see(&decoded);
@@ -96,7 +104,7 @@ impl Front {
                     for numbered in self.transport.take_reassembled() {
                         // Told in its place among the messages.
                         if let Notice::Reassembled(r) = numbered.notice {
-                            let told = &mut self.transport.taker_mut().0;
+                            let told = &mut self.transport.taker_mut().told;
                             told.push(item(&packet, What::Reassembled(r.datagram)), &r.octets);
                         }
                     }
@@ -105,8 +113,7 @@ impl Front {
             }
             batch.packets[at] = packet;
         }
-        let losses = core::mem::take(&mut batch.losses);
-        self.transport.taker_mut().0.losses.extend(losses);
+        self.lost(core::mem::take(&mut batch.losses));
         if media.is_empty() {
             self.spare.keep(batch, media);
         } else {
@@ -114,10 +121,21 @@ impl Front {
         }
     }
 
+    /// Takes a batch back that the source had nothing for, but perhaps losses.
+    pub fn keep(&mut self, mut batch: Batch) {
+        self.lost(core::mem::take(&mut batch.losses));
+        self.spare.keep(batch, Vec::new());
+    }
+
+    /// Says that packets were lost.
+    pub fn lost(&mut self, losses: Vec<CaptureLoss>) {
+        self.transport.taker_mut().told.losses.extend(losses);
+    }
+
     /// What there is to tell the owner. `until_ns` is a time before which no packet will come any more, where the
     /// source knows one that is later than the last packet.
     pub fn tell(&mut self, until_ns: Option<i64>) -> Told {
-        let told = &mut self.transport.taker_mut().0;
+        let told = &mut self.transport.taker_mut().told;
         told.until_ns = told.until_ns.max(until_ns.unwrap_or(i64::MIN));
         let next = Told { lane: told.lane, until_ns: told.until_ns, ..Told::default() };
         core::mem::replace(told, next)
@@ -170,7 +188,8 @@ impl Front {
 
     /// What was counted so far.
     pub fn counters(&self) -> Vec<Counted> {
-        let mut all = self.counters.list();
+        let counters = FrontCounters { told_overflow: self.transport.taker().dropped, ..self.counters };
+        let mut all = counters.list();
         all.extend(self.transport.counters());
         all.extend(self.lane.counters.list());
         all
@@ -245,8 +264,12 @@ fn item(packet: &Packet, what: What) -> Item {
 impl Collector {
     fn push(&mut self, from: &Incoming<'_>, whole: bool) {
         let Incoming { at_ns, number, offset, file, src, dst, stream, cut, octets } = *from;
+        if self.told.octets.len() + octets.len() > TOLD_OCTETS_MAX {
+            self.dropped += 1;
+            return;
+        }
         let what = What::Message { src, dst, stream, cut, whole };
-        self.0.push(Item { at_ns, number, offset, file, start: 0, length: 0, what }, octets);
+        self.told.push(Item { at_ns, number, offset, file, start: 0, length: 0, what }, octets);
     }
 }
 

@@ -86,11 +86,22 @@ impl Owner {
         open.unwrap_or_else(|| self.lanes.iter().map(|l| l.until_ns).max().flatten())
     }
 
-    /// The next epoch, if time has gone on since the last one. After the last epoch there is none.
-    pub fn advance(&mut self) -> Option<Owned> {
-        let ended = self.lanes.iter().all(|l| l.ended);
-        let until_ns = self.told_until().unwrap_or(i64::MIN);
-        if self.ended || (until_ns <= self.until_ns && !ended) {
+    /// Whether all lanes have ended: the next epoch is the last.
+    pub fn is_ending(&self) -> bool {
+        !self.ended && self.lanes.iter().all(|l| l.ended)
+    }
+
+    /// Calls that are not closed.
+    pub fn calls(&self) -> u64 {
+        self.signalling.open_calls()
+    }
+
+    /// The next epoch, if time has gone on since the last one, or `anyway`: where a clock was set back, packets of times
+    /// that are over must not wait until it has caught up. After the last epoch there is none.
+    pub fn advance(&mut self, anyway: bool) -> Option<Owned> {
+        let ended = self.is_ending();
+        let Some(until_ns) = self.told_until() else { return None };
+        if self.ended || (until_ns <= self.until_ns && !ended && !anyway) {
             return None;
         }
         let mut epoch = Epoch { number: self.next, last: ended, ..Epoch::default() };

@@ -158,6 +158,11 @@ impl Signalling {
         self.call_ids.len() as u64
     }
 
+    /// Calls that are not closed.
+    pub fn open_calls(&self) -> u64 {
+        (self.calls.len() - self.free.len()) as u64
+    }
+
     /// Takes one message.
     pub fn handle(&mut self, from: &Incoming<'_>) {
         if let Some(message) = sip::scan(from.octets, !from.cut) {
