@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use crate::error::Place;
@@ -11,7 +11,7 @@ use crate::stats::State;
 
 /// Events kept until they are asked for; beyond it the oldest is forgotten (and counted).
 pub const EVENTS_MAX: usize = 4096;
-/// Losses kept until they are asked for; beyond it two neighbours become one that spans both.
+/// Losses kept until they are asked for; beyond it those of each writer become one.
 pub const LOSSES_MAX: usize = 4096;
 
 /// Something that happened, for the log, alarms and the list of segments.
@@ -64,4 +64,75 @@ pub struct Loss {
     pub records: u64,
     /// Their octets.
     pub octets: u64,
+}
+
+/// Events and losses until they are asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    events: Mutex<(VecDeque<Event>, u64)>,
+    losses: Mutex<Vec<Loss>>,
+}
+
+impl Log {
+    pub(crate) fn tell(&self, volume: usize, what: What) {
+        let event = Event { at: SystemTime::now(), volume, what };
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.0.len() >= EVENTS_MAX {
+            events.0.pop_front();
+            events.1 += 1;
+        }
+        events.0.push_back(event);
+    }
+
+    pub(crate) fn lose(&self, loss: Loss) {
+        let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = losses.iter_mut().rev().find(|l| l.joins(&loss)) {
+            return last.join(&loss);
+        }
+        losses.push(loss);
+        if losses.len() > LOSSES_MAX {
+            thin(&mut losses);
+        }
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).0.drain(..).collect()
+    }
+
+    /// Events that were forgotten.
+    pub(crate) fn overflow(&self) -> u64 {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    pub(crate) fn losses(&self) -> Vec<Loss> {
+        std::mem::take(&mut *self.losses.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Joins all that one writer lost: too many losses for a list that says more.
+fn thin(losses: &mut Vec<Loss>) {
+    let mut by_writer: Vec<Loss> = Vec::new();
+    for loss in losses.drain(..) {
+        match by_writer.iter_mut().find(|l| (l.place, l.priority, l.tag) == (loss.place, loss.priority, loss.tag)) {
+            Some(sum) => sum.join(&loss),
+            None => by_writer.push(loss),
+        }
+    }
+    *losses = by_writer;
+}
+
+impl Loss {
+    /// Whether this is the same loss going on: of one writer, less than a second apart.
+    fn joins(&self, next: &Loss) -> bool {
+        const APART_NS_MAX: i64 = 1_000_000_000;
+        (self.place, self.priority, self.tag) == (next.place, next.priority, next.tag)
+            && next.span_ns.0.saturating_sub(self.span_ns.1) < APART_NS_MAX
+            && self.span_ns.0.saturating_sub(next.span_ns.1) < APART_NS_MAX
+    }
+
+    fn join(&mut self, next: &Loss) {
+        self.span_ns = (self.span_ns.0.min(next.span_ns.0), self.span_ns.1.max(next.span_ns.1));
+        self.records += next.records;
+        self.octets += next.octets;
+    }
 }

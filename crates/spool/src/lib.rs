@@ -15,20 +15,38 @@
 //! be written later is counted too, and told by [`Spool::losses`]. The crate knows segments, not packets.
 #![deny(unsafe_code)]
 
+mod block;
+mod disk;
+mod engine;
 mod error;
 mod event;
 mod faults;
+mod folder;
+mod lock;
+mod name;
 mod options;
+mod packed;
+mod packing;
+mod pool;
+mod progress;
+mod queue;
 mod repair;
+mod sealing;
+mod segment;
+mod shared;
 mod spool;
 mod stats;
+mod volume;
 mod writer;
+mod writing;
 
 pub use error::{Dropped, Place, SpoolError};
-pub use event::{Event, Loss, What};
+pub use event::{EVENTS_MAX, Event, LOSSES_MAX, Loss, What};
 pub use faults::{Fault, Faults};
-pub use options::{Direct, Engine, Limit, Options, Priority, Volume};
+pub use lock::read_lock;
+pub use name::Kinds;
+pub use options::{Direct, Engine, Limit, Options, PAGE, PRIORITIES, Priority, Volume};
 pub use repair::{Mend, PartFile, Repaired, repair};
 pub use spool::{Opened, Spool};
-pub use stats::{Amount, Counts, Drops, Memory, State, Stats, VolumeStats, Waits};
-pub use writer::{Extra, Writer};
+pub use stats::{Amount, Counts, Drops, Memory, State, Stats, VolumeStats, WAIT_BUCKETS, Waits};
+pub use writer::{APPEND_OCTETS_MAX, Extra, Writer};
