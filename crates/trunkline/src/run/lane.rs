@@ -2,12 +2,13 @@
 
 use super::engine::{Answer, Shared};
 use super::now_ns;
+use super::source::{Came, LaneSource};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trunkline_calls::classify::Class as Look;
 use trunkline_calls::live::{Epoch, Front, Told};
-use trunkline_capture::live::{Live, Next, RingStatistics};
+use trunkline_capture::live::RingStatistics;
 use trunkline_capture::{CaptureLoss, LossPlace, Packet};
 use trunkline_kit::counters::Counted;
 use trunkline_record::{Class, LaneLog, NotRecorded};
@@ -32,15 +33,13 @@ pub const LANES_FROM: u32 = u32::MAX - 1;
 /// What a lane is made of.
 pub struct LanePlan {
     /// Where its packets come from.
-    pub source: Box<dyn Live>,
+    pub source: LaneSource,
     /// Its part of the packet log; none if nothing is recorded.
     pub log: Option<LaneLog>,
     /// Its part of the analysis.
     pub front: Front,
     /// The processor it runs on; none leaves that to the system.
     pub processor: Option<usize>,
-    /// Its packets come from files: reading can wait, and nothing is ever told by the clock.
-    pub is_file: bool,
 }
 
 /// What a lane shows of itself.
@@ -69,6 +68,8 @@ struct Lane<'a> {
     plan: LanePlan,
     rings: Rings,
     shared: &'a Shared,
+    /// Reading can wait, and nothing is told by the clock.
+    is_file: bool,
     ended: bool,
     told_last: bool,
     done: bool,
@@ -82,8 +83,21 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
     let lanes = shared.lanes.len() as u64;
     let now = Instant::now();
     let report = LaneReport::default();
-    let mut lane =
-        Lane { me, lanes, plan, rings, shared, ended: false, told_last: false, done: false, told_at: now, published_at: now, report };
+    let is_file = plan.source.is_file();
+    let mut lane = Lane {
+        me,
+        lanes,
+        plan,
+        rings,
+        shared,
+        is_file,
+        ended: false,
+        told_last: false,
+        done: false,
+        told_at: now,
+        published_at: now,
+        report,
+    };
     while !lane.done {
         lane.turn();
     }
@@ -96,14 +110,14 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
 
 impl Lane<'_> {
     fn turn(&mut self) {
-        let may_read = !self.ended && (!self.plan.is_file || self.plan.front.held() < HELD_OF_FILES_MAX);
+        let may_read = !self.ended && (!self.is_file || self.plan.front.held() < HELD_OF_FILES_MAX);
         let idle = if may_read { self.read() } else { true };
-        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.plan.is_file) {
+        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.is_file) {
             log.tick(now_ns());
         }
         self.tell(idle);
         self.answer();
-        if !self.plan.is_file && self.report.ring.blocks > 0 && self.plan.front.held() * 2 > self.report.ring.blocks {
+        if !self.is_file && self.report.ring.room > 0 && self.plan.front.held() * 2 > self.report.ring.room as usize {
             self.plan.front.hurry();
         }
         if self.published_at.elapsed() >= PUBLISH {
@@ -120,7 +134,7 @@ impl Lane<'_> {
         let stopping = self.shared.stop.load(Ordering::Relaxed);
         let mut batch = self.plan.front.spare();
         match self.plan.source.next(&mut batch, if stopping { Duration::ZERO } else { WAIT }) {
-            Ok(Next::Packets) => {
+            Came::Packets => {
                 let LanePlan { front, log, .. } = &mut self.plan;
                 let (me, lanes) = (u64::from(self.me), self.lanes);
                 for loss in &mut batch.losses {
@@ -135,18 +149,21 @@ impl Lane<'_> {
                     last_ns = packet.at_ns;
                     record(log.as_mut(), packet, octets, decoded, look);
                 });
-                if let Some(log) = log.as_mut().filter(|_| self.plan.is_file) {
+                if let Some(log) = log.as_mut().filter(|_| self.is_file) {
                     log.tick(last_ns);
                 }
                 return false;
             }
-            Ok(Next::Nothing) => {
+            Came::Nothing => {
                 self.ended = stopping;
                 self.plan.front.keep(batch);
             }
-            Ok(Next::End) => self.ended = true,
-            Err(error) => {
-                self.report.failed = Some(error.to_string());
+            Came::Passing(error) => {
+                tracing::warn!(lane = self.me, "{error}");
+                self.ended = stopping;
+            }
+            Came::End(why) => {
+                self.report.failed = why;
                 self.ended = true;
             }
         }
@@ -162,10 +179,10 @@ impl Lane<'_> {
         let told = if self.ended {
             self.told_last = true;
             self.plan.front.end()
-        } else if idle && (self.plan.is_file || self.told_at.elapsed() < HEARTBEAT) {
+        } else if idle && (self.is_file || self.told_at.elapsed() < HEARTBEAT) {
             return;
         } else {
-            let until_ns = (idle && !self.plan.is_file).then(|| now_ns() - ARRIVAL_NS);
+            let until_ns = (idle && !self.is_file).then(|| now_ns() - ARRIVAL_NS);
             self.plan.front.tell(until_ns)
         };
         self.told_at = Instant::now();
@@ -197,7 +214,11 @@ impl Lane<'_> {
 
     fn publish(&mut self) {
         self.published_at = Instant::now();
+        let before = self.report.ring.drops;
         self.report.ring = self.plan.source.statistics();
+        if self.report.ring.drops > before {
+            tracing::warn!(lane = self.me, packets = self.report.ring.drops - before, "the ring was full: packets lost");
+        }
         self.report.held = self.plan.front.held();
         self.report.counters = self.plan.front.counters();
         if let Some(log) = &self.plan.log {

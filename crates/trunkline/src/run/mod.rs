@@ -3,6 +3,7 @@
 pub mod engine;
 pub mod lane;
 pub mod rows;
+pub mod source;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
