@@ -3,11 +3,14 @@
 
 pub mod class;
 pub mod index;
+pub mod job;
 pub mod lane;
+pub mod mend;
 pub mod names;
 pub mod rules;
 
 pub use class::Class;
+pub use job::Recorder;
 pub use lane::{LaneLog, NotRecorded, Recorded};
 pub use names::Segments;
 pub use rules::{ClassRules, Rules, Snap};
