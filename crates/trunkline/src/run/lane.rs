@@ -62,6 +62,18 @@ pub struct Rings {
     pub answers: rtrb::Producer<Answer>,
 }
 
+trunkline_kit::counters! {
+    /// What a lane sees, recorded or not.
+    pub struct Seen {
+        /// SIP packets captured
+        sip: "trunkline_run_sip_packets_total",
+        /// RTP and RTCP packets captured
+        rtp: "trunkline_run_rtp_packets_total",
+        /// other packets captured
+        other: "trunkline_run_other_packets_total",
+    }
+}
+
 struct Lane<'a> {
     me: u16,
     lanes: u64,
@@ -75,6 +87,7 @@ struct Lane<'a> {
     done: bool,
     told_at: Instant,
     published_at: Instant,
+    seen: Seen,
     report: LaneReport,
 }
 
@@ -96,6 +109,7 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
         done: false,
         told_at: now,
         published_at: now,
+        seen: Seen::default(),
         report,
     };
     while !lane.done {
@@ -136,7 +150,7 @@ impl Lane<'_> {
         match self.plan.source.next(&mut batch, if stopping { Duration::ZERO } else { WAIT }) {
             Came::Packets => {
                 let LanePlan { front, log, .. } = &mut self.plan;
-                let (me, lanes) = (u64::from(self.me), self.lanes);
+                let (me, lanes, seen) = (u64::from(self.me), self.lanes, &mut self.seen);
                 for loss in &mut batch.losses {
                     loss.file = LANES_FROM - u32::from(self.me);
                     if let Some(log) = log {
@@ -147,7 +161,9 @@ impl Lane<'_> {
                 front.take(batch, |packet, octets, decoded, look| {
                     packet.number = (packet.number - 1) * lanes + me + 1;
                     last_ns = packet.at_ns;
-                    record(log.as_mut(), packet, octets, decoded, look);
+                    let class = class_of(look, decoded);
+                    seen.see(class);
+                    record(log.as_mut(), packet, octets, decoded, class);
                 });
                 if let Some(log) = log.as_mut().filter(|_| self.is_file) {
                     log.tick(last_ns);
@@ -220,7 +236,8 @@ impl Lane<'_> {
             tracing::warn!(lane = self.me, packets = self.report.ring.drops - before, "the ring was full: packets lost");
         }
         self.report.held = self.plan.front.held();
-        self.report.counters = self.plan.front.counters();
+        self.report.counters = self.seen.list();
+        self.report.counters.extend(self.plan.front.counters());
         if let Some(log) = &self.plan.log {
             self.report.counters.extend(log.counters());
         }
@@ -230,15 +247,19 @@ impl Lane<'_> {
 
 /// Records a packet, if it is to be, and notes in it where.
 #[inline]
-fn record(log: Option<&mut LaneLog>, packet: &mut Packet, octets: &[u8], decoded: &Decoded, look: Look) {
-    let class = match look {
-        Look::Rtp | Look::Rtcp => Class::Rtp,
-        Look::Signalling => class_of_signalling(decoded),
-        Look::OtherUdp | Look::Other => Class::Other,
-    };
+fn record(log: Option<&mut LaneLog>, packet: &mut Packet, octets: &[u8], decoded: &Decoded, class: Class) {
     match log.and_then(|log| log.packet(packet, octets, decoded, class)) {
         Some(recorded) => (packet.file, packet.offset) = (recorded.segment, recorded.offset),
         None => (packet.file, packet.offset) = (NOWHERE, 0),
+    }
+}
+
+#[inline]
+fn class_of(look: Look, decoded: &Decoded) -> Class {
+    match look {
+        Look::Rtp | Look::Rtcp => Class::Rtp,
+        Look::Signalling => class_of_signalling(decoded),
+        Look::OtherUdp | Look::Other => Class::Other,
     }
 }
 
@@ -253,6 +274,17 @@ fn class_of_signalling(decoded: &Decoded) -> Class {
             Class::Sip
         }
         _ => Class::Other,
+    }
+}
+
+impl Seen {
+    #[inline]
+    fn see(&mut self, class: Class) {
+        match class {
+            Class::Sip => self.sip += 1,
+            Class::Rtp => self.rtp += 1,
+            Class::Other => self.other += 1,
+        }
     }
 }
 
