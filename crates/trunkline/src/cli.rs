@@ -26,6 +26,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Read(command::read::Read),
+    Run(command::run::Run),
     Calls(command::calls::Calls),
     Call(command::call::Show),
     Registrations(command::registrations::Registrations),

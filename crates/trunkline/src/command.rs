@@ -10,6 +10,7 @@ mod listing;
 pub mod man;
 pub mod read;
 pub mod registrations;
+pub mod run;
 pub mod sim;
 pub mod sql;
 pub mod streams;
@@ -28,6 +29,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::of_stdout(cli.color);
     let done = match &cli.command {
         Command::Read(read) => read.run(&terminal),
+        Command::Run(run) => run.run(),
         Command::Calls(calls) => calls.run(&terminal),
         Command::Call(call) => call.run(&terminal),
         Command::Registrations(registrations) => registrations.run(&terminal),

@@ -91,15 +91,15 @@ impl Run {
             Ok(loaded) => loaded,
             Err(failure) => return tracing::error!("the configuration is kept as it was: {failure}"),
         };
-        let changes = settings.changes(&loaded.settings);
+        let changes = trunkline_kit::config::changes(settings, &loaded.settings);
         for change in &changes.running {
-            tracing::info!("changed: {change}");
+            tracing::info!("{} was {}, is now {}", change.key, change.from, change.to);
         }
         for change in &changes.restart {
-            tracing::warn!("takes effect at the next start: {change}");
+            tracing::warn!("{} stays {} until the next start ({} is asked for)", change.key, change.from, change.to);
         }
-        level.set(loaded.settings.log.level);
-        *settings = loaded.settings;
+        trunkline_kit::config::apply(settings, &loaded.settings);
+        level.set(settings.log.level);
     }
 }
 
