@@ -49,7 +49,8 @@ impl Refusal {
 impl Errand {
     /// Draws one; what is planted is a registration.
     pub fn draw(planted: Option<Planted>, random: &mut Random) -> Self {
-        let register = |challenges: u64, code, refusal| Errand::Register { challenges: challenges as u8, code, refusal };
+        let register =
+            |challenges: u64, code, refusal| Errand::Register { challenges: challenges as u8, code, refusal };
         match planted.map(|p| (p.variant, p.near_miss)) {
             Some((Variant::Refused, _)) => register(random.below(2), 403, Refusal::Wrong),
             Some((Variant::ChallengedForEver, _)) => register(2 + random.below(3), 401, Refusal::Wrong),
