@@ -1,7 +1,8 @@
 //! Transactions outside calls: registrations with their challenges, and single requests with their response times.
 
 use super::call::Told;
-use super::{Incoming, Output, SignallingCounters, text, uri_and_user};
+use super::usual::uri_and_user;
+use super::{Incoming, Output, SignallingCounters, text};
 use crate::limits::{LINGER_NS, TRANSACTIONS_MAX};
 use crate::verdict::registration_verdict;
 use core::hash::{BuildHasher, Hasher};
@@ -254,7 +255,7 @@ fn event_message(
 
 fn begin(from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], told: &Told<'_>) -> Kind {
     let (src, dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
-    let (aor, user) = uri_and_user(&message.to());
+    let (aor, user) = uri_and_user(message.header(Header::To).unwrap_or_default());
     if told.method == Method::Register {
         let contact = message.contact();
         let asked = contact.as_ref().and_then(|c| c.expires()).or_else(|| message.expires());
@@ -295,7 +296,7 @@ fn begin(from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], told: &Told
         id: Id::derive(from.at_ns, &named),
         method: text(name),
         sip_call_id: text(call_id),
-        from: uri_and_user(&message.from()).1,
+        from: uri_and_user(message.header(Header::From).unwrap_or_default()).1,
         to: user,
         start_ns: from.at_ns,
         src,
