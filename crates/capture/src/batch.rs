@@ -17,8 +17,8 @@ pub struct Packet {
     pub wire: u32,
     /// The link type (LINKTYPE_ number of the pcap registry).
     pub link: u16,
-    /// Which input file, an index into the source's list of files.
-    pub file: u16,
+    /// Which input file, an index into the source's list of files; the number of a segment where packets are recorded.
+    pub file: u32,
 }
 
 /// Packets that the capturing side says it lost: interface statistics of pcapng, `drops` of a live ring.
@@ -31,7 +31,7 @@ pub struct CaptureLoss {
     /// Packets lost between `since_ns` and `at_ns`.
     pub packets: u64,
     /// Which input file.
-    pub file: u16,
+    pub file: u32,
     /// Where they were lost.
     pub place: LossPlace,
 }

@@ -55,7 +55,7 @@ pub struct Item {
     /// Record offset of its packet.
     pub offset: u64,
     /// File of its packet.
-    pub file: u16,
+    pub file: u32,
     /// Where its octets begin in [`Told::octets`].
     pub start: u32,
     /// How many there are.
