@@ -121,7 +121,7 @@ fn story(fault: Fault, is_state: impl Fn(&State) -> bool) {
     );
     let (stats, losses) = (bench.spool.stats(), bench.spool.losses());
     assert!(stats.counts.lost_records > 0 && stats.volumes[0].last_error.is_some());
-    let repaired = repair(bench.folder.path(), KINDS, &mut mend).unwrap();
+    let repaired = repair(bench.folder.path(), KINDS, Duration::ZERO, &mut mend).unwrap();
     assert_eq!(repaired.kept.len(), 1, "{repaired:?}");
     nothing_is_silent(&stats, &losses, &pattern, bench.records(3));
     assert_eq!(files(bench.folder.path()), ["a.1.idx", "a.1.seg", "a.idx", "a.seg"]);
@@ -162,7 +162,7 @@ fn space_that_is_to_stay_free_is_left() {
     assert_eq!(bench.spool.stats().volumes[0].state, State::Full);
     bench.faults.set(Fault::default());
     go_on(&bench, &mut pattern, &mut writer);
-    let repaired = repair(bench.folder.path(), KINDS, &mut mend).unwrap();
+    let repaired = repair(bench.folder.path(), KINDS, Duration::ZERO, &mut mend).unwrap();
     assert_eq!(repaired.kept.len(), 1, "{repaired:?}");
     nothing_is_silent(&bench.spool.stats(), &bench.spool.losses(), &pattern, bench.records(4));
 }
@@ -183,7 +183,7 @@ fn a_segment_that_cannot_be_synchronised_is_not_committed() {
     assert!(matches!(stats.volumes[0].state, State::Failed(_)));
     bench.faults.set(Fault::default());
     go_on(&bench, &mut pattern, &mut writer);
-    assert_eq!(repair(bench.folder.path(), KINDS, &mut mend).unwrap().kept.len(), 1);
+    assert_eq!(repair(bench.folder.path(), KINDS, Duration::ZERO, &mut mend).unwrap().kept.len(), 1);
     nothing_is_silent(&bench.spool.stats(), &bench.spool.losses(), &pattern, bench.records(5));
 }
 

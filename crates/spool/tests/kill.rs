@@ -69,7 +69,7 @@ fn killed(times: u64, first_seed: u64) {
         // Some die while they start, some have flushed for seconds.
         let life = Duration::from_millis(20 + run * 7919 % 1900);
         flushed.extend(run_and_kill(folder.path(), seed, life));
-        let repaired = repair(folder.path(), KINDS, &mut mend).unwrap();
+        let repaired = repair(folder.path(), KINDS, Duration::from_secs(20), &mut mend).unwrap();
         assert!(repaired.left.is_empty() && repaired.in_use.is_empty(), "{repaired:?}");
         take_records(folder.path(), &mut found);
     }
