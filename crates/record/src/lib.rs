@@ -3,5 +3,6 @@
 
 pub mod class;
 pub mod index;
+pub mod query;
 
 pub use class::Class;
