@@ -34,7 +34,7 @@ pub fn signalling(octets: &[u8]) {
 fn rows(octets: &[u8], every: usize) -> Rows {
     let hosts = ["192.0.2.1:5060", "198.51.100.2:5060", "[2001:db8::3]:5062"].map(|h| h.parse().unwrap_or_default());
     let mut gathered = Gathered::default();
-    let mut joiner = Joiner::new(vec!["exercise".to_owned()], &mut gathered);
+    let mut joiner = Joiner::new(std::sync::Arc::new(vec!["exercise".to_owned()]), &mut gathered);
     let mut signalling = Signalling::default();
     let mut at_ns = 1_700_000_000 * SECOND_NS;
     let mut close = |signalling: &mut Signalling, now_ns, last| {

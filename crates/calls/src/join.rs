@@ -8,6 +8,7 @@ use crate::pipeline::DecodeCounters;
 use crate::signalling::{Closed, Output};
 use crate::{ledger, verdict};
 use hashbrown::HashMap;
+use std::sync::Arc;
 use trunkline_capture::CaptureLoss;
 use trunkline_store::row::{Call, Loss, Rows, Stream};
 
@@ -25,13 +26,25 @@ pub struct Joined<'a> {
     pub last: bool,
 }
 
+/// What input files are called, by their number.
+pub trait Names: Send + Sync {
+    /// The name of a file; empty for one that is not known.
+    fn name(&self, file: u16) -> String;
+}
+
+impl Names for Vec<String> {
+    fn name(&self, file: u16) -> String {
+        self.get(usize::from(file)).cloned().unwrap_or_default()
+    }
+}
+
 /// Brings calls and their streams together.
 pub struct Joiner<'a> {
     /// Streams of calls that are still up.
     pending: HashMap<Serial, Vec<Finished>>,
     rows: Rows,
     gathered: usize,
-    names: Vec<String>,
+    names: Arc<dyn Names>,
     sink: &'a mut dyn Sink,
     losses: Vec<CaptureLoss>,
     /// What decoding counted in the batches joined so far.
@@ -50,7 +63,7 @@ pub struct Joiner<'a> {
 
 impl<'a> Joiner<'a> {
     /// A joiner for files of these names.
-    pub fn new(names: Vec<String>, sink: &'a mut dyn Sink) -> Self {
+    pub fn new(names: Arc<dyn Names>, sink: &'a mut dyn Sink) -> Self {
         Joiner {
             pending: HashMap::new(),
             rows: Rows::default(),
@@ -86,10 +99,18 @@ impl<'a> Joiner<'a> {
         self.rows.registrations.extend(joined.output.registrations);
         self.rows.events.extend(joined.output.events);
         if self.gathered >= ROWS_PER_HANDOVER || joined.last {
-            self.gathered = 0;
-            return self.sink.rows(core::mem::take(&mut self.rows));
+            return self.flush();
         }
         Ok(())
+    }
+
+    /// Hands over the rows that were gathered, though they are few.
+    ///
+    /// # Errors
+    /// What the sink said when it refused rows.
+    pub fn flush(&mut self) -> Result<(), String> {
+        self.gathered = 0;
+        self.sink.rows(core::mem::take(&mut self.rows))
     }
 
     fn losses(&mut self, losses: &[CaptureLoss]) {
@@ -100,7 +121,7 @@ impl<'a> Joiner<'a> {
                 since_ns: loss.since_ns,
                 at_ns: loss.at_ns,
                 place: loss.place.name().to_owned(),
-                source: self.names.get(usize::from(loss.file)).cloned().unwrap_or_default(),
+                source: self.names.name(loss.file),
                 count: loss.packets,
             });
         }
@@ -135,7 +156,7 @@ impl<'a> Joiner<'a> {
             call.last_ns = call.last_ns.max(stream.last_ns);
         }
         call.mos = call.streams.iter().filter_map(|s| s.mos.g107).min_by(f32::total_cmp);
-        call.files = files.iter().map(|f| self.names.get(usize::from(*f)).cloned().unwrap_or_default()).collect();
+        call.files = files.iter().map(|f| self.names.name(*f)).collect();
         call.capture = ledger::ledger(&call, &facts, &self.losses, at_end);
         call.verdict = verdict::judge(&verdict::Case { call: &call, facts: &facts, media_seen: self.streams > 0 });
         call

@@ -14,6 +14,7 @@ pub mod join;
 pub mod lane;
 pub mod ledger;
 pub mod limits;
+pub mod live;
 pub mod media;
 pub mod payload;
 pub mod pipeline;

@@ -71,6 +71,8 @@ pub struct Reassembled {
 pub struct Numbered {
     /// Number of the packet, [`trunkline_capture::Packet::number`].
     pub number: u64,
+    /// When that packet was captured, nanoseconds since 1970; `i64::MAX` for what comes after all packets.
+    pub at_ns: i64,
     /// What it told.
     pub notice: Notice,
 }

@@ -11,7 +11,7 @@ use crate::join::{Joined, Joiner};
 use crate::lane::{Lane, LaneOutput, MediaPacket};
 use crate::limits::BATCHES_PER_THREAD_MAX;
 use crate::media::Numbered;
-use crate::signalling::Output;
+use crate::signalling::{Output, Signalling};
 use crate::transport::{GROUP, Transport};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -110,7 +110,7 @@ struct Reader {
 pub struct Pipeline<'a> {
     threads: usize,
     reader: Mutex<Reader>,
-    transport: Mutex<Transport>,
+    transport: Mutex<Transport<Signalling>>,
     joiner: Mutex<Joiner<'a>>,
     state: Mutex<State>,
     wake: Condvar,
@@ -133,7 +133,7 @@ impl<'a> Pipeline<'a> {
             threads,
             reader: Mutex::new(Reader { source, now_ns: i64::MIN }),
             transport: Mutex::new(Transport::default()),
-            joiner: Mutex::new(Joiner::new(names, sink)),
+            joiner: Mutex::new(Joiner::new(Arc::new(names), sink)),
             state: Mutex::new(State {
                 in_flight: VecDeque::new(),
                 base: 0,
@@ -472,7 +472,7 @@ fn notice(n: &Numbered, lane: &mut Lane, (me, lanes): (usize, usize)) {
 
 impl DecodeCounters {
     #[inline]
-    fn see(&mut self, decoded: &Decoded) {
+    pub(crate) fn see(&mut self, decoded: &Decoded) {
         let counter = match decoded {
             Decoded::Udp(_) => &mut self.udp,
             Decoded::Tcp(..) => &mut self.tcp,

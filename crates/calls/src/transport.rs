@@ -48,18 +48,88 @@ pub struct Place {
     pub file: u16,
 }
 
-/// Finds the SIP messages in packets and hands them to signalling.
+/// Who takes the messages that were found: the signalling itself, or one who tells it.
+pub trait TakeMessages {
+    /// Takes one message.
+    fn handle(&mut self, from: &Incoming<'_>);
+
+    /// Takes one message that is scanned already.
+    fn message(&mut self, from: &Incoming<'_>, message: &sip::Message<'_>);
+
+    /// Takes several messages that are scanned already, in order, and leaves none.
+    fn messages(&mut self, messages: &mut Vec<(Incoming<'_>, sip::Message<'_>)>) {
+        for (from, message) in messages.drain(..) {
+            self.message(&from, &message);
+        }
+    }
+}
+
+impl TakeMessages for Signalling {
+    fn handle(&mut self, from: &Incoming<'_>) {
+        Signalling::handle(self, from);
+    }
+
+    fn message(&mut self, from: &Incoming<'_>, message: &sip::Message<'_>) {
+        Signalling::message(self, from, message);
+    }
+
+    fn messages(&mut self, messages: &mut Vec<(Incoming<'_>, sip::Message<'_>)>) {
+        Signalling::messages(self, messages);
+    }
+}
+
+/// Finds the SIP messages in packets and hands them on.
 #[derive(Default)]
-pub struct Transport {
+pub struct Transport<T> {
     fragments: Fragments,
     streams: Streams,
     sctp: SctpReassembly,
-    signalling: Signalling,
+    taker: T,
     reassembled: Vec<Numbered>,
     counters: TransportCounters,
 }
 
-impl Transport {
+impl<T: TakeMessages> Transport<T> {
+    /// One that hands messages to `taker`.
+    pub fn of(taker: T) -> Self {
+        Transport {
+            fragments: Fragments::default(),
+            streams: Streams::default(),
+            sctp: SctpReassembly::default(),
+            taker,
+            reassembled: Vec::new(),
+            counters: TransportCounters::default(),
+        }
+    }
+
+    /// Who takes the messages.
+    pub fn taker(&self) -> &T {
+        &self.taker
+    }
+
+    /// Who takes the messages.
+    pub fn taker_mut(&mut self) -> &mut T {
+        &mut self.taker
+    }
+
+    /// Takes one packet that may carry signalling.
+    pub fn packet(&mut self, packet: &Packet, decoded: &Decoded, octets: &[u8]) {
+        match decoded {
+            Decoded::Udp(datagram) => self.taker.handle(&in_datagram(packet, datagram, octets)),
+            decoded => self.piece(packet, decoded, octets),
+        }
+    }
+
+    /// Datagrams put together from fragments that look like RTP, since the last call.
+    pub fn take_reassembled(&mut self) -> Vec<Numbered> {
+        core::mem::take(&mut self.reassembled)
+    }
+
+    /// Gives what waits in streams: the input has ended.
+    pub fn end_streams(&mut self) {
+        self.streams.finish(&mut self.taker);
+    }
+
     /// Takes packets that may carry signalling, at most [`GROUP`] of them.
     ///
     /// The calls that they are about lie all over the memory, and each message would wait for its own. So messages are
@@ -69,7 +139,7 @@ impl Transport {
         let mut group: Vec<(Incoming<'a>, sip::Message<'a>)> = Vec::with_capacity(GROUP);
         for (packet, decoded, octets) in packets {
             let Decoded::Udp(datagram) = decoded else {
-                self.signalling.messages(&mut group);
+                self.taker.messages(&mut group);
                 self.piece(packet, decoded, octets);
                 continue;
             };
@@ -78,7 +148,7 @@ impl Transport {
                 group.push((from, message));
             }
         }
-        self.signalling.messages(&mut group);
+        self.taker.messages(&mut group);
     }
 
     /// Takes a packet that may carry a piece of signalling: a segment, a chunk, a fragment.
@@ -86,7 +156,7 @@ impl Transport {
         match decoded {
             Decoded::Tcp(datagram, tcp) => {
                 let payload = crate::classify::payload(datagram, octets);
-                self.streams.segment(packet.at_ns, place(packet), datagram, tcp, payload, &mut self.signalling);
+                self.streams.segment(packet.at_ns, place(packet), datagram, tcp, payload, &mut self.taker);
             }
             Decoded::Sctp(datagram) => self.sctp(packet, datagram, crate::classify::payload(datagram, octets)),
             Decoded::Fragment(fragment) => self.fragment(packet, fragment, octets),
@@ -95,11 +165,11 @@ impl Transport {
     }
 
     fn sctp(&mut self, packet: &Packet, datagram: &Datagram, chunks: &[u8]) {
-        let signalling = &mut self.signalling;
+        let taker = &mut self.taker;
         self.sctp.push(packet.at_ns, place(packet), datagram, chunks, &mut |message| {
             if sip::looks_like_sip(message.octets) {
                 let cut = message.octets.len() < message.wire;
-                signalling.handle(&incoming(packet, message.from, message.to, true, cut, message.octets));
+                taker.handle(&incoming(packet, message.from, message.to, true, cut, message.octets));
             }
         });
     }
@@ -122,38 +192,12 @@ impl Transport {
                     octets: payload.to_vec(),
                 };
                 let notice = Notice::Reassembled(Box::new(reassembled));
-                self.reassembled.push(Numbered { number: packet.number, notice });
+                self.reassembled.push(Numbered { number: packet.number, at_ns: packet.at_ns, notice });
             }
             Class::Rtcp => self.counters.rtcp_fragmented += 1,
-            Class::Signalling => self.signalling.handle(&in_datagram(packet, datagram, whole.octets)),
+            Class::Signalling => self.taker.handle(&in_datagram(packet, datagram, whole.octets)),
             Class::OtherUdp | Class::Other => {}
         }
-    }
-
-    /// Closes what is over by `now_ns`.
-    pub fn tick(&mut self, now_ns: i64) {
-        self.signalling.tick(now_ns);
-    }
-
-    /// Closes everything: the input has ended.
-    pub fn finish(&mut self) {
-        self.streams.finish(&mut self.signalling);
-        self.signalling.finish();
-    }
-
-    /// What there is for lanes and joiner since the last call.
-    pub fn poll(&mut self) -> Output {
-        let mut output = self.signalling.poll();
-        if !self.reassembled.is_empty() {
-            output.notices.append(&mut self.reassembled);
-            output.notices.sort_by_key(|n| n.number);
-        }
-        output
-    }
-
-    /// The signalling behind it.
-    pub fn signalling(&self) -> &Signalling {
-        &self.signalling
     }
 
     /// What was counted so far.
@@ -172,6 +216,34 @@ impl Transport {
         let mut all = counters.list();
         all.extend(self.streams.counters().list());
         all
+    }
+}
+
+impl Transport<Signalling> {
+    /// Closes what is over by `now_ns`.
+    pub fn tick(&mut self, now_ns: i64) {
+        self.taker.tick(now_ns);
+    }
+
+    /// Closes everything: the input has ended.
+    pub fn finish(&mut self) {
+        self.end_streams();
+        self.taker.finish();
+    }
+
+    /// What there is for lanes and joiner since the last call.
+    pub fn poll(&mut self) -> Output {
+        let mut output = self.taker.poll();
+        if !self.reassembled.is_empty() {
+            output.notices.append(&mut self.reassembled);
+            output.notices.sort_by_key(|n| n.number);
+        }
+        output
+    }
+
+    /// The signalling behind it.
+    pub fn signalling(&self) -> &Signalling {
+        &self.taker
     }
 }
 

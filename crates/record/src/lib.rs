@@ -3,6 +3,12 @@
 
 pub mod class;
 pub mod index;
+pub mod lane;
+pub mod names;
 pub mod query;
+pub mod rules;
 
 pub use class::Class;
+pub use lane::{LaneLog, NotRecorded, Recorded};
+pub use names::Segments;
+pub use rules::{ClassRules, Rules, Snap};

@@ -122,7 +122,9 @@ pub struct Signalling {
     transactions: Transactions,
     payload_maps: offer::PayloadMaps,
     remark: String,
+    /// Number and time of the message in hand.
     number: u64,
+    now_ns: i64,
     call_ids: HashSet<u64>,
     output: Output,
     /// What was counted so far.
@@ -142,6 +144,7 @@ impl Default for Signalling {
             payload_maps: offer::PayloadMaps::default(),
             remark: String::new(),
             number: 0,
+            now_ns: i64::MIN,
             call_ids: HashSet::new(),
             output: Output::default(),
             counters: SignallingCounters::default(),
@@ -153,6 +156,11 @@ impl Signalling {
     /// Distinct Call-IDs so far; exact up to [`CALL_IDS_COUNTED_MAX`].
     pub fn call_ids(&self) -> u64 {
         self.call_ids.len() as u64
+    }
+
+    /// Calls that are not closed.
+    pub fn open_calls(&self) -> u64 {
+        (self.calls.len() - self.free.len()) as u64
     }
 
     /// Takes one message.
@@ -179,7 +187,7 @@ impl Signalling {
 
     /// Takes one message that is scanned already.
     pub fn message(&mut self, from: &Incoming<'_>, message: &Message<'_>) {
-        self.number = from.number;
+        (self.number, self.now_ns) = (from.number, from.at_ns);
         self.count(from, message);
         let call_id = message.call_id();
         if call_id.is_empty() {
@@ -294,7 +302,7 @@ impl Signalling {
         if until != before && !call.announced.is_empty() {
             // An unended call has no end; a retry after a challenge takes the end back.
             let notice = Notice::Until { serial: call.serial, at_ns: until.unwrap_or(i64::MAX) };
-            self.output.notices.push(Numbered { number: from.number, notice });
+            self.output.notices.push(Numbered { number: from.number, at_ns: from.at_ns, notice });
         }
     }
 
@@ -325,7 +333,7 @@ impl Signalling {
     /// Closes what is over by `now_ns`.
     pub fn tick(&mut self, now_ns: i64) {
         // What is released now is released after every packet of the batch.
-        self.number = u64::MAX;
+        (self.number, self.now_ns) = (u64::MAX, i64::MAX);
         while let Some(&Reverse((deadline, serial, at))) = self.deadlines.peek() {
             if deadline >= now_ns {
                 break;
@@ -346,7 +354,7 @@ impl Signalling {
 
     /// Closes everything: the input has ended.
     pub fn finish(&mut self) {
-        self.number = u64::MAX;
+        (self.number, self.now_ns) = (u64::MAX, i64::MAX);
         for at in 0..self.calls.len() as u32 {
             self.close(at);
         }
@@ -377,7 +385,8 @@ impl Signalling {
         self.free.push(at);
         let (serial, deadline_ns) = (call.serial, call.deadline_ns);
         if !call.announced.is_empty() {
-            self.output.notices.push(Numbered { number: self.number, notice: Notice::Release { serial } });
+            let (number, at_ns) = (self.number, self.now_ns);
+            self.output.notices.push(Numbered { number, at_ns, notice: Notice::Release { serial } });
         }
         let (call, facts, files) = call.close();
         self.counters.ladder_overflow += u64::from(call.ladder.not_kept);

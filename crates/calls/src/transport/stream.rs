@@ -1,7 +1,8 @@
 //! SIP over TCP: connections put together, messages found in them, all other connections set aside.
 
 use super::Place;
-use crate::signalling::{Incoming, Signalling};
+use crate::signalling::Incoming;
+use crate::transport::TakeMessages;
 use trunkline_wire::sip::stream::{Counts, Framed, Splitter, Verdict};
 use trunkline_wire::tcp_reassembly::{Connections, Direction, Event, TcpCounts, What};
 use trunkline_wire::{Datagram, TcpHeader, tcp};
@@ -54,11 +55,11 @@ impl Streams {
         datagram: &Datagram,
         header: &TcpHeader,
         payload: &[u8],
-        signalling: &mut Signalling,
+        taker: &mut impl TakeMessages,
     ) {
         let (conversations, counters) = (&mut self.conversations, &mut self.counters);
         let fresh = header.flags & tcp::SYN != 0;
-        let mut sink = |event: Event<'_, Place>| take(conversations, counters, &event, fresh, signalling);
+        let mut sink = |event: Event<'_, Place>| take(conversations, counters, &event, fresh, taker);
         let Some(id) = self.connections.push(at_ns, place, datagram, header, payload, &mut sink) else { return };
         let Some(slot) = self.conversations.get_mut(id.index as usize) else { return };
         let known = slot.as_ref().filter(|c| c.generation == id.generation);
@@ -72,9 +73,9 @@ impl Streams {
     }
 
     /// Gives what waits: the input has ended.
-    pub fn finish(&mut self, signalling: &mut Signalling) {
+    pub fn finish(&mut self, taker: &mut impl TakeMessages) {
         let (conversations, counters) = (&mut self.conversations, &mut self.counters);
-        self.connections.finish(&mut |event| take(conversations, counters, &event, false, signalling));
+        self.connections.finish(&mut |event| take(conversations, counters, &event, false, taker));
     }
 
     /// What was counted so far.
@@ -98,7 +99,7 @@ fn take(
     counters: &mut StreamCounters,
     event: &Event<'_, Place>,
     fresh: bool,
-    signalling: &mut Signalling,
+    taker: &mut impl TakeMessages,
 ) {
     let index = event.connection.index as usize;
     if conversations.len() <= index {
@@ -110,7 +111,7 @@ fn take(
         *slot = Some(Box::new(Conversation { generation: event.connection.generation, ways }));
     }
     let Some(conversation) = slot.as_deref_mut() else { return };
-    let mut sink = |framed: Framed<'_, Place>| hand_over(event, &framed, signalling);
+    let mut sink = |framed: Framed<'_, Place>| hand_over(event, &framed, taker);
     match event.what {
         What::Octets { octets, .. } => way(conversation, event).push(event.at_ns, event.tag, octets, &mut sink),
         What::Gap(gap) => way(conversation, event).gap(u64::from(gap.octets), &mut sink),
@@ -128,7 +129,7 @@ fn way<'c>(conversation: &'c mut Conversation, event: &Event<'_, Place>) -> &'c 
     &mut conversation.ways[usize::from(event.direction == Direction::Backward)]
 }
 
-fn hand_over(event: &Event<'_, Place>, framed: &Framed<'_, Place>, signalling: &mut Signalling) {
+fn hand_over(event: &Event<'_, Place>, framed: &Framed<'_, Place>, taker: &mut impl TakeMessages) {
     let incoming = Incoming {
         at_ns: framed.at_ns,
         number: framed.tag.number,
@@ -140,7 +141,7 @@ fn hand_over(event: &Event<'_, Place>, framed: &Framed<'_, Place>, signalling: &
         cut: false,
         octets: framed.message.octets(),
     };
-    signalling.message(&incoming, &framed.message);
+    taker.message(&incoming, &framed.message);
 }
 
 impl StreamCounters {

@@ -1,0 +1,284 @@
+//! A lane's front: sorts batches as they come, and follows their RTP when the signalling up to then is known.
+
+use super::{Epoch, Item, Report, Told, What};
+use crate::classify::{Class, classify, payload};
+use crate::lane::{Lane, LaneOutput, MediaPacket};
+use crate::media::{Notice, Numbered};
+use crate::signalling::Incoming;
+use crate::transport::{TakeMessages, Transport};
+use core::iter::Peekable;
+use std::collections::VecDeque;
+use trunkline_capture::{Batch, CaptureLoss, Packet};
+use trunkline_kit::counters::Counted;
+use trunkline_wire::{Datagram, Decoded, sip};
+
+trunkline_kit::counters! {
+    /// What a front counts.
+    pub struct FrontCounters {
+        /// RTP packets followed before their signalling was known, because the ring filled
+        hurried: "trunkline_calls_live_hurried_packets_total",
+        /// SIP messages dropped because the owner of the signalling took nothing
+        told_overflow: "trunkline_calls_live_messages_overflow_total",
+    }
+}
+
+/// Whether a datagram that came in fragments belongs to this lane's flows.
+pub type IsMine = Box<dyn Fn(&Datagram) -> bool + Send>;
+
+/// RTP of a batch that is not followed yet.
+struct Held {
+    batch: Batch,
+    media: Vec<(u32, Datagram)>,
+    next: usize,
+}
+
+/// One lane of a live capture.
+pub struct Front {
+    lane: Lane,
+    transport: Transport<Collector>,
+    held: VecDeque<Held>,
+    spare: Spare,
+    is_mine: IsMine,
+    counters: FrontCounters,
+}
+
+/// Memory of what is done, to be used again.
+#[derive(Default)]
+struct Spare {
+    batches: Vec<Batch>,
+    media: Vec<Vec<(u32, Datagram)>>,
+}
+
+/// Octets that a lane keeps for an owner who takes nothing. Beyond it messages are dropped and counted: the owner must
+/// have been stuck for long.
+pub const TOLD_OCTETS_MAX: usize = 64 << 20;
+
+/// Takes messages down for the owner.
+struct Collector {
+    told: Told,
+    dropped: u64,
+}
+
+impl Front {
+    /// The front of a lane; `is_mine` says which datagrams, had they come whole, would have come to this lane.
+    pub fn new(lane: u16, is_mine: IsMine) -> Self {
+        let transport = Transport::of(Collector { told: Told { lane, until_ns: i64::MIN, ..Told::default() }, dropped: 0 });
+        Front {
+            lane: Lane::default(),
+            transport,
+            held: VecDeque::new(),
+            spare: Spare::default(),
+            is_mine,
+            counters: FrontCounters::default(),
+        }
+    }
+
+    /// An empty batch for the source to fill; its memory was used before where that is possible.
+    pub fn spare(&mut self) -> Batch {
+        self.spare.batches.pop().unwrap_or_default()
+    }
+
+    /// Takes a batch. `each` sees every packet with what it turned out to be, before it is looked at further: it may
+    /// set where the packet's record lies.
+    pub fn take(&mut self, mut batch: Batch, mut each: impl FnMut(&mut Packet, &[u8], &Decoded, Class)) {
+        let mut media = self.spare.media.pop().unwrap_or_default();
+        for at in 0..batch.packets.len() {
+            let mut packet = batch.packets[at];
+            let octets = batch.octets_of(&packet);
+            let decoded = trunkline_wire::decode(packet.link, octets);
+            let class = classify(&decoded, octets);
+            each(&mut packet, octets, &decoded, class);
+            let told = &mut self.transport.taker_mut().told;
+            told.until_ns = told.until_ns.max(packet.at_ns);
+            told.counters.packets += 1;
+            told.counters.see(&decoded);
+            match (class, &decoded) {
+                (Class::Rtp, Decoded::Udp(datagram)) => media.push((at as u32, *datagram)),
+                (Class::Rtcp, Decoded::Udp(datagram)) => {
+                    let octets = payload(datagram, octets);
+                    told.counters.rtcp += trunkline_wire::rtcp::Packets::new(octets).count() as u64;
+                    told.push(item(&packet, What::Rtcp(*datagram)), octets);
+                }
+                (Class::Signalling, decoded) => {
+                    self.transport.packet(&packet, decoded, octets);
+                    for numbered in self.transport.take_reassembled() {
+                        // Told in its place among the messages.
+                        if let Notice::Reassembled(r) = numbered.notice {
+                            let told = &mut self.transport.taker_mut().told;
+                            told.push(item(&packet, What::Reassembled(r.datagram)), &r.octets);
+                        }
+                    }
+                }
+                _ => {}
+            }
+            batch.packets[at] = packet;
+        }
+        self.lost(core::mem::take(&mut batch.losses));
+        if media.is_empty() {
+            self.spare.keep(batch, media);
+        } else {
+            self.held.push_back(Held { batch, media, next: 0 });
+        }
+    }
+
+    /// Takes a batch back that the source had nothing for, but perhaps losses.
+    pub fn keep(&mut self, mut batch: Batch) {
+        self.lost(core::mem::take(&mut batch.losses));
+        self.spare.keep(batch, Vec::new());
+    }
+
+    /// Says that packets were lost.
+    pub fn lost(&mut self, losses: Vec<CaptureLoss>) {
+        self.transport.taker_mut().told.losses.extend(losses);
+    }
+
+    /// What there is to tell the owner. `until_ns` is a time before which no packet will come any more, where the
+    /// source knows one that is later than the last packet.
+    pub fn tell(&mut self, until_ns: Option<i64>) -> Told {
+        let told = &mut self.transport.taker_mut().told;
+        told.until_ns = told.until_ns.max(until_ns.unwrap_or(i64::MIN));
+        let next = Told { lane: told.lane, until_ns: told.until_ns, ..Told::default() };
+        core::mem::replace(told, next)
+    }
+
+    /// The last that there is to tell: the lane has ended. Batches are still held until the last epoch.
+    pub fn end(&mut self) -> Told {
+        self.transport.end_streams();
+        Told { last: true, ..self.tell(None) }
+    }
+
+    /// Follows RTP up to the epoch's time and hands over what is finished.
+    pub fn epoch(&mut self, epoch: &Epoch) -> LaneOutput {
+        let mut news = News {
+            epoch,
+            notices: epoch.notices.iter().peekable(),
+            reports: epoch.rtcp.iter().peekable(),
+            is_mine: &self.is_mine,
+        };
+        while let Some(held) = self.held.front_mut() {
+            let until_ns = if epoch.last { i64::MAX } else { epoch.until_ns };
+            if !held.follow(&mut self.lane, until_ns, |lane, at_ns| news.up_to(lane, at_ns)) {
+                break;
+            }
+            if let Some(done) = self.held.pop_front() {
+                self.spare.keep(done.batch, done.media);
+            }
+        }
+        news.up_to(&mut self.lane, i64::MAX);
+        if epoch.last {
+            self.lane.finish();
+        } else {
+            self.lane.tick(epoch.until_ns);
+        }
+        self.lane.poll()
+    }
+
+    /// Batches that wait for the signalling.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Follows the oldest batch without waiting for what signalling says about it.
+    pub fn hurry(&mut self) {
+        let Some(mut held) = self.held.pop_front() else { return };
+        self.counters.hurried += (held.media.len() - held.next) as u64;
+        held.follow(&mut self.lane, i64::MAX, |_, _| {});
+        self.spare.keep(held.batch, held.media);
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Vec<Counted> {
+        let counters = FrontCounters { told_overflow: self.transport.taker().dropped, ..self.counters };
+        let mut all = counters.list();
+        all.extend(self.transport.counters());
+        all.extend(self.lane.counters.list());
+        all
+    }
+}
+
+impl Spare {
+    /// A block of a ring goes back to the kernel.
+    fn keep(&mut self, mut batch: Batch, mut media: Vec<(u32, Datagram)>) {
+        batch.clear();
+        media.clear();
+        self.batches.push(batch);
+        self.media.push(media);
+    }
+}
+
+impl Held {
+    /// Follows packets up to a time; `before` is called before each with its time. Whether none is left.
+    fn follow(&mut self, lane: &mut Lane, until_ns: i64, mut before: impl FnMut(&mut Lane, i64)) -> bool {
+        while let Some((at, datagram)) = self.media.get(self.next) {
+            let Some(packet) = self.batch.packets.get(*at as usize) else { break };
+            if packet.at_ns > until_ns {
+                return false;
+            }
+            before(lane, packet.at_ns);
+            let Packet { at_ns, number, offset, file, .. } = *packet;
+            let payload = payload(datagram, self.batch.octets_of(packet));
+            lane.rtp(&MediaPacket { at_ns, number, offset, file, datagram, payload });
+            self.next += 1;
+        }
+        true
+    }
+}
+
+/// What an epoch says, in order of time.
+struct News<'e, N: Iterator<Item = &'e Numbered>, R: Iterator<Item = &'e Report>> {
+    epoch: &'e Epoch,
+    notices: Peekable<N>,
+    reports: Peekable<R>,
+    is_mine: &'e IsMine,
+}
+
+impl<'e, N: Iterator<Item = &'e Numbered>, R: Iterator<Item = &'e Report>> News<'e, N, R> {
+    /// Gives a lane everything up to a time.
+    fn up_to(&mut self, lane: &mut Lane, at_ns: i64) {
+        while let Some(report) = self.reports.next_if(|r| r.item.at_ns <= at_ns) {
+            self.notices_up_to(lane, report.item.at_ns);
+            let Item { at_ns, number, offset, file, start, length, .. } = report.item;
+            let payload = self.epoch.octets.get(start as usize..(start + length) as usize).unwrap_or_default();
+            lane.rtcp(&MediaPacket { at_ns, number, offset, file, datagram: &report.datagram, payload });
+        }
+        self.notices_up_to(lane, at_ns);
+    }
+
+    fn notices_up_to(&mut self, lane: &mut Lane, at_ns: i64) {
+        while let Some(n) = self.notices.next_if(|n| n.at_ns <= at_ns) {
+            if let Notice::Reassembled(r) = &n.notice {
+                if !(self.is_mine)(&r.datagram) {
+                    continue;
+                }
+            }
+            lane.notice(n.number, &n.notice);
+        }
+    }
+}
+
+fn item(packet: &Packet, what: What) -> Item {
+    let Packet { at_ns, number, offset, file, .. } = *packet;
+    Item { at_ns, number, offset, file, start: 0, length: 0, what }
+}
+
+impl Collector {
+    fn push(&mut self, from: &Incoming<'_>, whole: bool) {
+        let Incoming { at_ns, number, offset, file, src, dst, stream, cut, octets } = *from;
+        if self.told.octets.len() + octets.len() > TOLD_OCTETS_MAX {
+            self.dropped += 1;
+            return;
+        }
+        let what = What::Message { src, dst, stream, cut, whole };
+        self.told.push(Item { at_ns, number, offset, file, start: 0, length: 0, what }, octets);
+    }
+}
+
+impl TakeMessages for Collector {
+    fn handle(&mut self, from: &Incoming<'_>) {
+        self.push(from, !from.cut);
+    }
+
+    fn message(&mut self, from: &Incoming<'_>, message: &sip::Message<'_>) {
+        self.push(from, !message.oddities().contains(sip::Oddity::Cut));
+    }
+}

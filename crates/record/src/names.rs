@@ -1,0 +1,113 @@
+//! What segments are called: class, time and lane (DESIGN section 4), and which number stands for which in rows.
+
+use crate::class::Class;
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+/// Segments whose names are remembered, so that rows of calls can name them. A call that lasted longer than so many
+/// segments of all lanes names its oldest no more.
+pub const SEGMENTS_NAMED_MAX: usize = 1 << 18;
+
+/// The name of a segment below a volume: `packets/rtp/2026/11/20/13/05-0.pcapng`; `again` tells further ones of the
+/// same minute, class and lane apart.
+pub fn segment_name(class: Class, at_ns: i64, lane: u16, again: u32) -> String {
+    let (year, month, day, hour, minute) = civil(at_ns);
+    let class = class.name();
+    let again = if again == 0 { String::new() } else { format!(".{again}") };
+    format!("packets/{class}/{year:04}/{month:02}/{day:02}/{hour:02}/{minute:02}-{lane}{again}.pcapng")
+}
+
+/// Year, month, day, hour and minute, UTC, of nanoseconds since 1970 (days to civil dates by eras of 400 years, the
+/// proleptic Gregorian calendar).
+fn civil(at_ns: i64) -> (i64, u32, u32, u32, u32) {
+    let minutes = at_ns.div_euclid(60_000_000_000);
+    let (days, minute_of_day) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month as u32, day as u32, (minute_of_day / 60) as u32, (minute_of_day % 60) as u32)
+}
+
+/// The names of this run's segments by number, and the names that are taken already.
+#[derive(Debug, Default)]
+pub struct Segments {
+    named: Mutex<Named>,
+    taken: HashSet<String>,
+}
+
+#[derive(Debug, Default)]
+struct Named {
+    first: u32,
+    names: VecDeque<String>,
+}
+
+impl Segments {
+    /// With names that earlier runs have used.
+    pub fn with_taken(taken: HashSet<String>) -> Self {
+        Segments { named: Mutex::default(), taken }
+    }
+
+    /// Whether an earlier run has used a name.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.taken.contains(name)
+    }
+
+    /// A number for a segment that begins, from 0.
+    pub fn add(&self, name: String) -> u32 {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        if named.names.len() == SEGMENTS_NAMED_MAX {
+            named.names.pop_front();
+            named.first += 1;
+        }
+        named.names.push_back(name);
+        named.first + named.names.len() as u32 - 1
+    }
+
+    /// The name of a segment; none of one that was forgotten.
+    pub fn name(&self, number: u32) -> Option<String> {
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.names.get(number.checked_sub(named.first)? as usize).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_class_time_and_lane() {
+        let at = 1_795_181_123_000_000_000;
+        assert_eq!(segment_name(Class::Rtp, at, 3, 0), "packets/rtp/2026/11/20/13/25-3.pcapng");
+        assert_eq!(segment_name(Class::Sip, at, 0, 2), "packets/sip/2026/11/20/13/25-0.2.pcapng");
+    }
+
+    /// Known moments, as `date -u -d @SECONDS` gives them.
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, date) in [
+            (0, (1970, 1, 1, 0, 0)),
+            (951_782_400, (2000, 2, 29, 0, 0)),
+            (4_107_542_399, (2100, 2, 28, 23, 59)),
+            (4_107_542_400, (2100, 3, 1, 0, 0)),
+            (1_709_251_140, (2024, 2, 29, 23, 59)),
+            (-1, (1969, 12, 31, 23, 59)),
+        ] {
+            assert_eq!(civil(seconds * 1_000_000_000), date, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn numbers_stay_with_their_names() {
+        let segments = Segments::with_taken(HashSet::from(["x".to_owned()]));
+        assert!(segments.is_taken("x") && !segments.is_taken("a"));
+        assert_eq!((segments.add("a".to_owned()), segments.add("b".to_owned())), (0, 1));
+        assert_eq!(segments.name(1).as_deref(), Some("b"));
+        assert_eq!(segments.name(2), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! The bounded memory between lanes and disks: blocks that are taken and given back, and what packed ones hold.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::block::Block;
+use crate::options::{Options, PRIORITIES, Priority};
+use crate::stats::Memory;
+
+/// Blocks and packed octets, together never more than the limit; locked once per block, never per record.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    block: usize,
+    limit: usize,
+    reserves: [usize; PRIORITIES],
+    state: Mutex<Used>,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    idle: Vec<Block>,
+    /// Blocks with a writer, in a queue, or being written.
+    out: usize,
+    packed: usize,
+    packed_from: usize,
+    /// Octets of other kinds that wait: indexes to be committed.
+    extra: usize,
+}
+
+impl Pool {
+    pub(crate) fn new(options: &Options) -> Pool {
+        Pool {
+            block: options.block,
+            limit: options.memory,
+            reserves: options.reserves,
+            state: Mutex::new(Used::default()),
+        }
+    }
+
+    pub(crate) fn block_octets(&self) -> usize {
+        self.block
+    }
+
+    /// A block, if the memory holds it and leaves free what is reserved for priorities above. Its content is anything.
+    pub(crate) fn take(&self, priority: Priority) -> Option<Block> {
+        let mut used = self.lock();
+        let free = self.limit.saturating_sub(used.octets(self.block));
+        if free < self.block + self.reserves[priority.index()] {
+            return None;
+        }
+        let block = match used.idle.pop() {
+            Some(block) => block,
+            None => Block::new(self.block).ok()?,
+        };
+        used.out += 1;
+        Some(block)
+    }
+
+    /// Takes a block back.
+    pub(crate) fn give(&self, block: Block) {
+        let mut used = self.lock();
+        used.out = used.out.saturating_sub(1);
+        self.keep(&mut used, block);
+    }
+
+    /// A block of `from` octets was packed into `octets`, and is given back.
+    pub(crate) fn give_packed(&self, block: Block, octets: usize, from: usize) {
+        let mut used = self.lock();
+        used.out = used.out.saturating_sub(1);
+        used.packed += octets;
+        used.packed_from += from;
+        self.keep(&mut used, block);
+    }
+
+    /// What was packed is unpacked again, or lost.
+    pub(crate) fn forget_packed(&self, octets: usize, from: usize) {
+        let mut used = self.lock();
+        used.packed = used.packed.saturating_sub(octets);
+        used.packed_from = used.packed_from.saturating_sub(from);
+    }
+
+    /// Octets that are there anyway and leave less for blocks.
+    pub(crate) fn charge(&self, octets: usize) {
+        self.lock().extra += octets;
+    }
+
+    /// See [`Pool::charge`].
+    pub(crate) fn discharge(&self, octets: usize) {
+        let mut used = self.lock();
+        used.extra = used.extra.saturating_sub(octets);
+    }
+
+    pub(crate) fn memory(&self) -> Memory {
+        let used = self.lock();
+        Memory { limit: self.limit, used: used.octets(self.block), packed: used.packed, packed_from: used.packed_from }
+    }
+
+    /// Keeps a block for the next who asks, or gives it to the system when packed octets took its place.
+    fn keep(&self, used: &mut Used, block: Block) {
+        if used.octets(self.block) + (used.idle.len() + 1) * self.block <= self.limit {
+            used.idle.push(block);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Used> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Used {
+    fn octets(&self, block: usize) -> usize {
+        self.out * block + self.packed + self.extra
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool() -> Pool {
+        let options = Options { block: 4096, reserves: [0, 4096, 8192], ..Options::new(Vec::new()) };
+        Pool::new(&Options { memory: 4 * 4096, ..options })
+    }
+
+    #[test]
+    fn the_lowest_is_refused_first() {
+        let pool = pool();
+        let mut taken = Vec::new();
+        for (priority, count) in [(Priority::Lowest, 2), (Priority::Middle, 1), (Priority::Highest, 1)] {
+            let before = taken.len();
+            while let Some(block) = pool.take(priority) {
+                taken.push(block);
+            }
+            assert_eq!(taken.len() - before, count, "{priority:?}");
+        }
+        for block in taken.drain(..) {
+            pool.give(block);
+        }
+        assert_eq!(pool.memory().used, 0);
+        assert!(pool.take(Priority::Lowest).is_some());
+    }
+
+    #[test]
+    fn packed_octets_count_and_blocks_make_way_for_them() {
+        let pool = pool();
+        let blocks: Vec<Block> = (0..4).map_while(|_| pool.take(Priority::Highest)).collect();
+        for block in blocks {
+            pool.give_packed(block, 2000, 4096);
+        }
+        assert_eq!(pool.memory().used, 8000);
+        assert!(pool.lock().idle.len() <= 2);
+        let again: Vec<Block> = (0..4).map_while(|_| pool.take(Priority::Highest)).collect();
+        assert_eq!(again.len(), 2);
+        pool.forget_packed(8000, 4 * 4096);
+        assert_eq!(pool.memory().packed, 0);
+        drop(again);
+    }
+}

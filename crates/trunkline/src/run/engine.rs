@@ -1,0 +1,295 @@
+//! The threads of a capture that is being analysed: lanes, the owner of the signalling, the gatherer, the store.
+
+use super::lane::{self, LanePlan, LaneReport, Rings};
+use super::rows::{RowsOut, Writing};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{JoinHandle, Thread};
+use std::time::{Duration, Instant};
+use trunkline_calls::join::{Joiner, Names};
+use trunkline_calls::lane::LaneOutput;
+use trunkline_calls::live::{Gatherer, Owned, Owner, Totals};
+use trunkline_calls::pipeline::DecodeCounters;
+use trunkline_kit::counters::Counted;
+
+/// What lanes have told and the owner has not taken, by lane.
+const TOLD_RING: usize = 256;
+/// Epochs that a lane has not followed.
+const EPOCH_RING: usize = 1024;
+/// Answers that the gatherer has not taken, by lane.
+const ANSWER_RING: usize = 1024;
+/// Epochs are not made more often than this, so that their cost does not grow with the rate of blocks.
+const EPOCH_EVERY: Duration = Duration::from_millis(5);
+/// An epoch is made at least so often, even if time stands still (a clock was set back).
+const EPOCH_FORCED: Duration = Duration::from_secs(1);
+/// How long a thread sleeps that has nothing to do, unless it is woken.
+const NAP: Duration = Duration::from_millis(5);
+/// How often rows are handed to the store though they are few.
+const FLUSH_EVERY: Duration = Duration::from_millis(500);
+/// How often threads publish what they count.
+const PUBLISH: Duration = Duration::from_millis(250);
+
+/// A lane's answer to an epoch.
+pub struct Answer {
+    /// The epoch's number.
+    pub epoch: u64,
+    /// What the lane finished in it.
+    pub output: LaneOutput,
+}
+
+/// What the threads share: wishes and reports, nothing on the way of a packet.
+pub struct Shared {
+    /// Set to end: what was captured is analysed and committed.
+    pub stop: AtomicBool,
+    /// Reports by lane.
+    pub lanes: Vec<Mutex<LaneReport>>,
+    owner: Mutex<OwnerReport>,
+    gathered: Mutex<GatherReport>,
+    owner_thread: OnceLock<Thread>,
+    gather_thread: OnceLock<Thread>,
+}
+
+/// What the owner of the signalling shows.
+#[derive(Clone, Debug, Default)]
+pub struct OwnerReport {
+    /// All its counters.
+    pub counters: Vec<Counted>,
+    /// Calls that are up or not yet closed.
+    pub calls: u64,
+    /// Distinct Call-IDs so far.
+    pub call_ids: u64,
+}
+
+/// What the gatherer shows.
+#[derive(Clone, Debug, Default)]
+pub struct GatherReport {
+    /// What is over.
+    pub totals: Totals,
+    /// What decoding counted.
+    pub decoded: DecodeCounters,
+    /// Why it ended early.
+    pub failed: Option<String>,
+}
+
+impl Shared {
+    fn new(lanes: usize) -> Self {
+        Shared {
+            stop: AtomicBool::new(false),
+            lanes: (0..lanes).map(|_| Mutex::default()).collect(),
+            owner: Mutex::default(),
+            gathered: Mutex::default(),
+            owner_thread: OnceLock::new(),
+            gather_thread: OnceLock::new(),
+        }
+    }
+
+    /// Something lies in a ring to the owner.
+    pub fn wake_owner(&self) {
+        self.owner_thread.get().into_iter().for_each(Thread::unpark);
+    }
+
+    /// Something lies in a ring to the gatherer.
+    pub fn wake_gatherer(&self) {
+        self.gather_thread.get().into_iter().for_each(Thread::unpark);
+    }
+
+    /// A lane's report.
+    pub fn report(&self, lane: u16, report: LaneReport) {
+        if let Some(place) = self.lanes.get(usize::from(lane)) {
+            *lock(place) = report;
+        }
+    }
+
+    /// What each lane reported last.
+    pub fn lane_reports(&self) -> Vec<LaneReport> {
+        self.lanes.iter().map(|l| lock(l).clone()).collect()
+    }
+
+    /// What the owner reported last.
+    pub fn owner_report(&self) -> OwnerReport {
+        lock(&self.owner).clone()
+    }
+
+    /// What the gatherer reported last.
+    pub fn gather_report(&self) -> GatherReport {
+        lock(&self.gathered).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A running capture.
+pub struct Engine {
+    /// What its threads share.
+    pub shared: Arc<Shared>,
+    /// The way of its rows to the store.
+    pub writing: Arc<Writing>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Engine {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// A thread could not be started.
+    pub fn start(plans: Vec<LanePlan>, names: Arc<dyn Names>, rows: RowsOut) -> std::io::Result<Engine> {
+        let shared = Arc::new(Shared::new(plans.len()));
+        let writing = rows.writing();
+        let mut threads = Vec::new();
+        let (mut told, mut epochs, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+        for (me, plan) in plans.into_iter().enumerate() {
+            let (told_to, told_from) = rtrb::RingBuffer::new(TOLD_RING);
+            let (epoch_to, epoch_from) = rtrb::RingBuffer::new(EPOCH_RING);
+            let (answer_to, answer_from) = rtrb::RingBuffer::new(ANSWER_RING);
+            told.push(told_from);
+            epochs.push(epoch_to);
+            answers.push(answer_from);
+            let rings = Rings { told: told_to, epochs: epoch_from, answers: answer_to };
+            let shared = Arc::clone(&shared);
+            threads.push(spawn(&format!("lane-{me}"), move || {
+                if let Some(processor) = plan.processor {
+                    super::pin(processor);
+                }
+                lane::run(me as u16, plan, rings, &shared);
+            })?);
+        }
+        let (owned_to, owned_from) = rtrb::RingBuffer::new(EPOCH_RING);
+        let owner = Arc::clone(&shared);
+        threads.push(spawn("signalling", move || own(told, epochs, owned_to, &owner))?);
+        let gatherer = Arc::clone(&shared);
+        threads.push(spawn("gatherer", move || gather(owned_from, answers, names, rows, &gatherer))?);
+        Ok(Engine { shared, writing, threads })
+    }
+
+    /// Whether all threads have ended by themselves (files are read, or sources failed).
+    pub fn is_over(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+
+    /// Asks the threads to end: what was captured until now is analysed and handed over.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for the threads; whether one of them failed.
+    pub fn join(self) -> bool {
+        self.threads.into_iter().map(|t| t.join().is_err()).fold(false, |a, b| a | b)
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work)
+}
+
+/// Pushes into a ring, however long that takes: who takes out of it never waits for us.
+fn push<T>(ring: &mut rtrb::Producer<T>, mut value: T) {
+    while let Err(rtrb::PushError::Full(back)) = ring.push(value) {
+        if ring.is_abandoned() {
+            return;
+        }
+        value = back;
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
+/// The owner of the signalling.
+fn own(
+    mut told: Vec<rtrb::Consumer<trunkline_calls::live::Told>>,
+    mut epochs: Vec<rtrb::Producer<Arc<trunkline_calls::live::Epoch>>>,
+    mut owned_to: rtrb::Producer<Owned>,
+    shared: &Shared,
+) {
+    let _ = shared.owner_thread.set(std::thread::current());
+    let mut owner = Owner::new(told.len());
+    let (mut advanced, mut published) = (Instant::now(), Instant::now());
+    loop {
+        let mut any = false;
+        for ring in &mut told {
+            while let Ok(told) = ring.pop() {
+                owner.tell(told);
+                any = true;
+            }
+        }
+        let since = advanced.elapsed();
+        if since >= EPOCH_EVERY || owner.is_ending() {
+            if let Some(owned) = owner.advance(since >= EPOCH_FORCED) {
+                advanced = Instant::now();
+                let last = owned.epoch.last;
+                give_out(owned, &mut epochs, &mut owned_to);
+                shared.wake_gatherer();
+                if last {
+                    publish_owner(&owner, shared);
+                    return;
+                }
+            }
+        }
+        if published.elapsed() >= PUBLISH {
+            published = Instant::now();
+            publish_owner(&owner, shared);
+        }
+        if !any {
+            std::thread::park_timeout(NAP);
+        }
+    }
+}
+
+fn give_out(
+    mut owned: Owned,
+    epochs: &mut [rtrb::Producer<Arc<trunkline_calls::live::Epoch>>],
+    owned_to: &mut rtrb::Producer<Owned>,
+) {
+    let epoch = Arc::new(core::mem::take(&mut owned.epoch));
+    owned.epoch.until_ns = epoch.until_ns;
+    owned.epoch.last = epoch.last;
+    push(owned_to, owned);
+    for lane in epochs {
+        push(lane, Arc::clone(&epoch));
+    }
+}
+
+fn publish_owner(owner: &Owner, shared: &Shared) {
+    *lock(&shared.owner) =
+        OwnerReport { counters: owner.counters(), calls: owner.calls(), call_ids: owner.signalling().call_ids() };
+}
+
+/// The gatherer: joins what belongs together and hands rows to the store's thread.
+fn gather(
+    mut owned: rtrb::Consumer<Owned>,
+    mut answers: Vec<rtrb::Consumer<Answer>>,
+    names: Arc<dyn Names>,
+    mut rows: RowsOut,
+    shared: &Shared,
+) {
+    let _ = shared.gather_thread.set(std::thread::current());
+    let mut gatherer = Gatherer::new(answers.len(), Joiner::new(names, &mut rows));
+    let (mut flushed, mut published) = (Instant::now(), Instant::now());
+    let mut failed = None;
+    while !gatherer.is_done() {
+        let mut any = false;
+        while let Ok(Owned { epoch, output, losses, counters }) = owned.pop() {
+            failed = gatherer.epoch(epoch.until_ns, epoch.last, output, losses, counters).err().or(failed);
+            any = true;
+        }
+        for ring in &mut answers {
+            while let Ok(answer) = ring.pop() {
+                failed = gatherer.lane(answer.epoch, answer.output).err().or(failed);
+                any = true;
+            }
+        }
+        if flushed.elapsed() >= FLUSH_EVERY {
+            flushed = Instant::now();
+            failed = gatherer.flush().err().or(failed);
+        }
+        if published.elapsed() >= PUBLISH || gatherer.is_done() {
+            published = Instant::now();
+            let report =
+                GatherReport { totals: gatherer.totals(), decoded: gatherer.decoded(), failed: failed.clone() };
+            *lock(&shared.gathered) = report;
+        }
+        if !any {
+            std::thread::park_timeout(NAP);
+        }
+    }
+}

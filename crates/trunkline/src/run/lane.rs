@@ -1,0 +1,246 @@
+//! A lane's thread: packets from its ring to the packet log and to the analysis.
+
+use super::engine::{Answer, Shared};
+use super::now_ns;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use trunkline_calls::classify::Class as Look;
+use trunkline_calls::live::{Epoch, Front, Told};
+use trunkline_capture::live::{Live, Next, RingStatistics};
+use trunkline_capture::{CaptureLoss, LossPlace, Packet};
+use trunkline_kit::counters::Counted;
+use trunkline_record::{Class, LaneLog, NotRecorded};
+use trunkline_wire::Decoded;
+
+/// How long a lane waits for packets before it looks at what else there is to do.
+const WAIT: Duration = Duration::from_millis(10);
+/// How often a lane without packets says how far its time has come.
+const HEARTBEAT: Duration = Duration::from_millis(20);
+/// How often a lane publishes what it counts.
+const PUBLISH: Duration = Duration::from_millis(250);
+/// A packet is in the hands of its lane this long after it was captured at the latest, if nothing but idleness keeps it:
+/// the time after which the kernel gives out a block that is not full, twice, and what the scheduler may add.
+const ARRIVAL_NS: i64 = 250_000_000;
+/// Batches of a file that wait for the signalling; then reading waits.
+const HELD_OF_FILES_MAX: usize = 64;
+/// The number that stands for "not recorded" where the number of a segment should be.
+pub const NOWHERE: u32 = u32::MAX;
+/// Lanes as sources of losses are numbered down from here.
+pub const LANES_FROM: u32 = u32::MAX - 1;
+
+/// What a lane is made of.
+pub struct LanePlan {
+    /// Where its packets come from.
+    pub source: Box<dyn Live>,
+    /// Its part of the packet log; none if nothing is recorded.
+    pub log: Option<LaneLog>,
+    /// Its part of the analysis.
+    pub front: Front,
+    /// The processor it runs on; none leaves that to the system.
+    pub processor: Option<usize>,
+    /// Its packets come from files: reading can wait, and nothing is ever told by the clock.
+    pub is_file: bool,
+}
+
+/// What a lane shows of itself.
+#[derive(Clone, Debug, Default)]
+pub struct LaneReport {
+    /// What its ring counted.
+    pub ring: RingStatistics,
+    /// All its counters.
+    pub counters: Vec<Counted>,
+    /// Batches that wait for the signalling.
+    pub held: usize,
+    /// Why it ended, if it did so by itself.
+    pub failed: Option<String>,
+}
+
+/// The rings between a lane and the others.
+pub struct Rings {
+    pub told: rtrb::Producer<Told>,
+    pub epochs: rtrb::Consumer<Arc<Epoch>>,
+    pub answers: rtrb::Producer<Answer>,
+}
+
+struct Lane<'a> {
+    me: u16,
+    lanes: u64,
+    plan: LanePlan,
+    rings: Rings,
+    shared: &'a Shared,
+    ended: bool,
+    told_last: bool,
+    done: bool,
+    told_at: Instant,
+    published_at: Instant,
+    report: LaneReport,
+}
+
+/// Runs a lane to its end.
+pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
+    let lanes = shared.lanes.len() as u64;
+    let now = Instant::now();
+    let report = LaneReport::default();
+    let mut lane =
+        Lane { me, lanes, plan, rings, shared, ended: false, told_last: false, done: false, told_at: now, published_at: now, report };
+    while !lane.done {
+        lane.turn();
+    }
+    if let Some(log) = &mut lane.plan.log {
+        log.finish();
+    }
+    lane.losses_of_log();
+    lane.publish();
+}
+
+impl Lane<'_> {
+    fn turn(&mut self) {
+        let may_read = !self.ended && (!self.plan.is_file || self.plan.front.held() < HELD_OF_FILES_MAX);
+        let idle = if may_read { self.read() } else { true };
+        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.plan.is_file) {
+            log.tick(now_ns());
+        }
+        self.tell(idle);
+        self.answer();
+        if !self.plan.is_file && self.report.ring.blocks > 0 && self.plan.front.held() * 2 > self.report.ring.blocks {
+            self.plan.front.hurry();
+        }
+        if self.published_at.elapsed() >= PUBLISH {
+            self.losses_of_log();
+            self.publish();
+        }
+        if idle && !may_read {
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+
+    /// Takes what the source has; whether it had nothing.
+    fn read(&mut self) -> bool {
+        let stopping = self.shared.stop.load(Ordering::Relaxed);
+        let mut batch = self.plan.front.spare();
+        match self.plan.source.next(&mut batch, if stopping { Duration::ZERO } else { WAIT }) {
+            Ok(Next::Packets) => {
+                let LanePlan { front, log, .. } = &mut self.plan;
+                let (me, lanes) = (u64::from(self.me), self.lanes);
+                for loss in &mut batch.losses {
+                    loss.file = LANES_FROM - u32::from(self.me);
+                    if let Some(log) = log {
+                        log.lost(loss);
+                    }
+                }
+                let mut last_ns = i64::MIN;
+                front.take(batch, |packet, octets, decoded, look| {
+                    packet.number = (packet.number - 1) * lanes + me + 1;
+                    last_ns = packet.at_ns;
+                    record(log.as_mut(), packet, octets, decoded, look);
+                });
+                if let Some(log) = log.as_mut().filter(|_| self.plan.is_file) {
+                    log.tick(last_ns);
+                }
+                return false;
+            }
+            Ok(Next::Nothing) => {
+                self.ended = stopping;
+                self.plan.front.keep(batch);
+            }
+            Ok(Next::End) => self.ended = true,
+            Err(error) => {
+                self.report.failed = Some(error.to_string());
+                self.ended = true;
+            }
+        }
+        true
+    }
+
+    /// Tells the owner of the signalling what there is, and how far time has come.
+    fn tell(&mut self, idle: bool) {
+        // Where the ring to the owner is full it waits in the front, bounded there.
+        if self.told_last || self.rings.told.is_full() {
+            return;
+        }
+        let told = if self.ended {
+            self.told_last = true;
+            self.plan.front.end()
+        } else if idle && (self.plan.is_file || self.told_at.elapsed() < HEARTBEAT) {
+            return;
+        } else {
+            let until_ns = (idle && !self.plan.is_file).then(|| now_ns() - ARRIVAL_NS);
+            self.plan.front.tell(until_ns)
+        };
+        self.told_at = Instant::now();
+        let _ = self.rings.told.push(told);
+        self.shared.wake_owner();
+    }
+
+    /// Follows RTP as far as the signalling is known.
+    fn answer(&mut self) {
+        while let Ok(epoch) = self.rings.epochs.pop() {
+            let output = self.plan.front.epoch(&epoch);
+            let mut answer = Answer { epoch: epoch.number, output };
+            while let Err(rtrb::PushError::Full(back)) = self.rings.answers.push(answer) {
+                answer = back;
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+            self.shared.wake_gatherer();
+            self.done |= epoch.last;
+        }
+    }
+
+    /// Packets that were not recorded become rows as losses of the capture do.
+    fn losses_of_log(&mut self) {
+        let Some(log) = &mut self.plan.log else { return };
+        let file = LANES_FROM - u32::from(self.me);
+        let lost = log.not_recorded().into_iter().map(|n| loss(&n, file)).collect();
+        self.plan.front.lost(lost);
+    }
+
+    fn publish(&mut self) {
+        self.published_at = Instant::now();
+        self.report.ring = self.plan.source.statistics();
+        self.report.held = self.plan.front.held();
+        self.report.counters = self.plan.front.counters();
+        if let Some(log) = &self.plan.log {
+            self.report.counters.extend(log.counters());
+        }
+        self.shared.report(self.me, self.report.clone());
+    }
+}
+
+/// Records a packet, if it is to be, and notes in it where.
+#[inline]
+fn record(log: Option<&mut LaneLog>, packet: &mut Packet, octets: &[u8], decoded: &Decoded, look: Look) {
+    let class = match look {
+        Look::Rtp | Look::Rtcp => Class::Rtp,
+        Look::Signalling => class_of_signalling(decoded),
+        Look::OtherUdp | Look::Other => Class::Other,
+    };
+    match log.and_then(|log| log.packet(packet, octets, decoded, class)) {
+        Some(recorded) => (packet.file, packet.offset) = (recorded.segment, recorded.offset),
+        None => (packet.file, packet.offset) = (NOWHERE, 0),
+    }
+}
+
+/// SIP over UDP is known at once. What comes over TCP and SCTP, or in fragments, is recorded as SIP only where a port
+/// says so: to wait until its stream is put together would mean to hold it back.
+fn class_of_signalling(decoded: &Decoded) -> Class {
+    /// SIP and SIP over TLS (RFC 3261 section 18.1.1).
+    const PORTS: std::ops::RangeInclusive<u16> = 5060..=5061;
+    match decoded {
+        Decoded::Udp(_) => Class::Sip,
+        Decoded::Tcp(d, _) | Decoded::Sctp(d) if PORTS.contains(&d.src_port) || PORTS.contains(&d.dst_port) => {
+            Class::Sip
+        }
+        _ => Class::Other,
+    }
+}
+
+fn loss(not: &NotRecorded, file: u32) -> CaptureLoss {
+    let (since_ns, at_ns) = not.span_ns;
+    CaptureLoss { since_ns, at_ns, packets: not.packets, file, place: not.place }
+}
+
+/// Whether a loss is of the recorder alone: the packets were analysed.
+pub fn is_of_recorder(place: LossPlace) -> bool {
+    matches!(place, LossPlace::Buffer | LossPlace::Disk | LossPlace::Rule)
+}
