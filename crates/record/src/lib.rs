@@ -7,6 +7,7 @@ pub mod job;
 pub mod lane;
 pub mod mend;
 pub mod names;
+pub mod query;
 pub mod rules;
 
 pub use class::Class;

@@ -24,6 +24,8 @@ pub(super) const GAPS: usize = 6;
 pub(super) const SECTIONS: usize = 7;
 
 const SEQUENTIAL: u32 = 1;
+const PARTIAL: u32 = 2;
+const FRAGMENTS: u32 = 4;
 
 /// From when to when, both included, nanoseconds since 1970, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +134,8 @@ pub(super) struct Section {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) sequential: bool,
+    pub(super) partial: bool,
+    pub(super) fragments: bool,
     pub(super) packets: u64,
     pub(super) record_octets: u64,
     pub(super) head_octets: u64,
@@ -144,7 +148,8 @@ impl Header {
     pub(super) fn emit(&self) -> [u8; HEADER_OCTETS] {
         let mut out = Vec::with_capacity(HEADER_OCTETS);
         out.extend_from_slice(&MAGIC);
-        let flags = if self.sequential { SEQUENTIAL } else { 0 };
+        let flag = |said: bool, bit: u32| if said { bit } else { 0 };
+        let flags = flag(self.sequential, SEQUENTIAL) | flag(self.partial, PARTIAL) | flag(self.fragments, FRAGMENTS);
         for number in [VERSION, flags, PAGE_OCTETS as u32, SPAN_PAGES as u32] {
             out.extend_from_slice(&number.to_le_bytes());
         }
@@ -207,8 +212,8 @@ impl Header {
             *section = Section { offset: numbers.u64()?, octets: numbers.u64()?, check: numbers.u64()? as u32 };
         }
         let file = FileMark { octets, modified_ns, head_check };
-        let sequential = flags & SEQUENTIAL != 0;
-        Some(Header { sequential, packets, record_octets, head_octets, span, file, sections })
+        let (sequential, partial, fragments) = (flags & SEQUENTIAL != 0, flags & PARTIAL != 0, flags & FRAGMENTS != 0);
+        Some(Header { sequential, partial, fragments, packets, record_octets, head_octets, span, file, sections })
     }
 }
 
@@ -220,6 +225,8 @@ mod tests {
     fn a_header_comes_back_and_any_damage_shows() {
         let header = Header {
             sequential: true,
+            partial: false,
+            fragments: true,
             packets: 7,
             record_octets: 8,
             head_octets: 9,

@@ -195,6 +195,10 @@ impl Headers {
         };
         let word = |from: usize| header[from..from + 16].iter().fold(0u128, |n, o| n << 8 | u128::from(*o));
         (self.src, self.dst) = (word(8), word(24));
+        if self.src >> 32 == MAPPED >> 32 || self.dst >> 32 == MAPPED >> 32 {
+            // It would pass for IPv4.
+            self.flags |= Flow::OUTER_UNKNOWN;
+        }
         self.kind = Kind::Network;
         self.protocol = header[6];
         if self.protocol == 44 {

@@ -8,6 +8,7 @@ use super::format::{
 };
 use super::sets::Sets;
 use super::table::{Entry, Table};
+use super::{Flow, Kind};
 
 pub(super) fn seal(builder: &Builder, file: &FileMark) -> Vec<u8> {
     let sets = sets(builder);
@@ -31,8 +32,12 @@ pub(super) fn seal(builder: &Builder, file: &FileMark) -> Vec<u8> {
         *section = Section { offset: out.len() as u64, octets: octets.len() as u64, check };
         out.extend_from_slice(octets);
     }
+    let entries = || builder.table.entries().iter();
+    let is_fragment = |kind: u8| kind == Kind::Fragment as u8;
     let header = Header {
         sequential: builder.sequential,
+        partial: !builder.unlisted.is_empty() || entries().any(|e| e.flags & Flow::OUTER_UNKNOWN != 0),
+        fragments: entries().any(|e| is_fragment(e.key.kind)) || builder.outer_list.iter().any(|o| is_fragment(o.kind)),
         packets: builder.packets,
         record_octets: builder.record_octets,
         head_octets: builder.head_octets,

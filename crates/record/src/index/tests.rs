@@ -168,8 +168,10 @@ fn sets_hold_inner_and_outer_addresses_and_ports() {
 
 #[test]
 fn what_finds_no_room_is_unlisted_and_counted() {
-    let packets = some_packets(2000, 3);
-    for mut builder in [Builder::limited(8, GAPS_OCTETS_MAX), Builder::limited(FLOWS_MAX, 0)] {
+    let one_flow = (0..2000).map(|n| (n, packet((1, 2), (5060, 5062), None, None, 1300))).collect();
+    let cases =
+        [(Builder::limited(8, GAPS_OCTETS_MAX), some_packets(2000, 3)), (Builder::limited(FLOWS_MAX, 100), one_flow)];
+    for (mut builder, packets) in cases {
         let index = feed(&mut builder, &packets);
         let view = View::open(index.as_slice()).unwrap();
         let mut flows = Vec::new();

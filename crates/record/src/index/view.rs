@@ -72,6 +72,10 @@ pub struct Facts {
     pub file: FileMark,
     /// Whether the file has to be read from its beginning.
     pub sequential: bool,
+    /// Whether there are packets whose addresses and ports are not all known: the [sets](View::sets) rule nothing out.
+    pub partial: bool,
+    /// Whether there are fragments, whose ports are not known.
+    pub fragments: bool,
     /// Octets of the index.
     pub index_octets: u64,
 }
@@ -107,10 +111,11 @@ impl<R: ReadAt> View<R> {
 
     /// What it says of the segment as a whole.
     pub fn facts(&self) -> Facts {
-        let Header { sequential, packets, record_octets, head_octets, span, file, .. } = self.header;
+        let Header { sequential, partial, fragments, packets, record_octets, head_octets, span, file, .. } =
+            self.header;
         let last = &self.header.sections[GAPS];
         let index_octets = last.offset + last.octets;
-        Facts { packets, record_octets, head_octets, span, file, sequential, index_octets }
+        Facts { packets, record_octets, head_octets, span, file, sequential, partial, fragments, index_octets }
     }
 
     /// Addresses and ports of the segment. Packets that are [unlisted](View::flows) have others.
