@@ -12,6 +12,8 @@ use trunkline_spool::{Event, Kinds, Loss, Options, Priority, Repaired, Spool, Sp
 
 /// The files of the packet log.
 pub const KINDS: Kinds = Kinds { segment: SEGMENT, beside: &[INDEX] };
+/// How long to wait for files that a process which was killed still keeps locked.
+const REPAIR_PATIENCE: Duration = Duration::from_secs(2);
 /// The folder of the packet log below each volume.
 pub const FOLDER: &str = "packets";
 
@@ -43,7 +45,7 @@ impl Recorder {
         for volume in &options.volumes {
             let folder = volume.path.join(FOLDER);
             if std::fs::create_dir_all(&folder).is_ok() {
-                opened.repaired.push(repair(&folder, KINDS, &mut |part| Ok(mend(part)))?);
+                opened.repaired.push(repair(&folder, KINDS, REPAIR_PATIENCE, &mut |part| Ok(mend(part)))?);
             }
             names(&volume.path, &folder, &mut taken);
         }

@@ -19,7 +19,7 @@ mod owner;
 
 pub use front::{Front, FrontCounters};
 pub use gather::{Gatherer, Totals};
-pub use owner::{Owner, OwnerCounters};
+pub use owner::{Owned, Owner, OwnerCounters};
 
 use crate::media::Numbered;
 use crate::pipeline::DecodeCounters;
@@ -130,4 +130,3 @@ pub struct Report {
     /// Addresses and ports.
     pub datagram: Datagram,
 }
-

@@ -89,7 +89,10 @@ impl Run {
     fn read_again(&self, settings: &mut config::Settings, level: &log::Level) {
         let loaded = match config::load(&self.given()) {
             Ok(loaded) => loaded,
-            Err(failure) => return tracing::error!("the configuration is kept as it was: {failure}"),
+            Err(Failure::Usage(why) | Failure::Failed(why)) => {
+                return tracing::error!("the configuration is kept as it was: {why}");
+            }
+            Err(Failure::NobodyReads) => return,
         };
         let changes = trunkline_kit::config::changes(settings, &loaded.settings);
         for change in &changes.running {

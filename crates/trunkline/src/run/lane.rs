@@ -233,7 +233,11 @@ impl Lane<'_> {
         let before = self.report.ring.drops;
         self.report.ring = self.plan.source.statistics();
         if self.report.ring.drops > before {
-            tracing::warn!(lane = self.me, packets = self.report.ring.drops - before, "the ring was full: packets lost");
+            tracing::warn!(
+                lane = self.me,
+                packets = self.report.ring.drops - before,
+                "the ring was full: packets lost"
+            );
         }
         self.report.held = self.plan.front.held();
         self.report.counters = self.seen.list();

@@ -54,11 +54,11 @@ impl Service {
         let recorder = if settings.record.enabled { Some(open_recorder(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
         let names = LiveNames::new(recorder.as_ref(), &rings);
-        let processors = processors(settings, rings.len());
+        let (processors, lanes) = (processors(settings, rings.len()), lanes(settings));
         let plans: Vec<LanePlan> = rings
             .into_iter()
             .enumerate()
-            .map(|(lane, ring)| plan(lane as u16, ring, recorder.as_ref(), processors.get(lane).copied()))
+            .map(|(lane, ring)| plan(lane as u16, lanes, ring, recorder.as_ref(), processors.get(lane).copied()))
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
         let (out, store) = rows::start(store, None).map_err(failed)?;
@@ -69,7 +69,11 @@ impl Service {
             Some(bound) => {
                 tracing::info!("metrics at {}", bound.address());
                 let view = Arc::clone(&view);
-                Some(bound.serve(move || Page { samples: view.samples(), unhealthy: view.unhealthy() }).map_err(failed)?)
+                Some(
+                    bound
+                        .serve(move || Page { samples: view.samples(), unhealthy: view.unhealthy() })
+                        .map_err(failed)?,
+                )
             }
             None => None,
         };
@@ -175,10 +179,10 @@ fn processors(settings: &Settings, lanes: usize) -> Vec<usize> {
     (processors - lanes..processors).collect()
 }
 
-fn plan(lane: u16, ring: Box<dyn Live>, recorder: Option<&Recorder>, processor: Option<usize>) -> LanePlan {
-    let (number, rings) = (ring.ring(), ring.rings());
+fn plan(lane: u16, rings: u16, ring: Box<dyn Live>, recorder: Option<&Recorder>, processor: Option<usize>) -> LanePlan {
+    let number = ring.ring();
     let log = recorder.map(|r| r.lane(lane, ring.interface()));
-    let is_mine = move |d: &trunkline_wire::Datagram| fanout::lane_of_flow(d, rings) == number;
+    let is_mine = move |d: &trunkline_wire::Datagram| fanout::lane_of_flow(d.from(), d.to(), rings) == number;
     LanePlan { log, front: Front::new(lane, Box::new(is_mine)), source: LaneSource::Ring(ring), processor }
 }
 
@@ -194,8 +198,8 @@ fn open_recorder(settings: &Settings) -> Result<Recorder, Failure> {
     let mut options = Options::new(volumes).memory(usize::try_from(record.memory.0).unwrap_or(usize::MAX));
     options.direct = match record.direct {
         config::Direct::Auto => Direct::Auto,
-        config::Direct::On => Direct::On,
-        config::Direct::Off => Direct::Off,
+        config::Direct::Always => Direct::On,
+        config::Direct::Never => Direct::Off,
     };
     let (recorder, opened) =
         Recorder::open(options, rules(settings)).map_err(|e| Failure::Failed(format!("packet log: {e}")))?;

@@ -39,9 +39,10 @@ impl View {
     }
 
     fn stats(&self) -> Option<Stats> {
-        let open = self.recorder.as_ref().and_then(|r| {
-            r.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Recorder::stats)
-        });
+        let open = self
+            .recorder
+            .as_ref()
+            .and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Recorder::stats));
         open.or_else(|| self.closed.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
@@ -52,9 +53,10 @@ impl View {
         let counters: Vec<&Counted> = lanes.iter().flat_map(|l| &l.counters).collect();
         let sum = |name: &str| counters.iter().filter(|c| c.name == name).map(|c| c.value).sum::<u64>();
         let packets = Class::ALL.map(|c| sum(SEEN[c as usize]));
-        let fill = lanes.iter().filter(|l| l.ring.room > 0).map(|l| {
-            f64::from(l.ring.waiting_max.max(l.ring.waiting) + l.ring.held) / f64::from(l.ring.room)
-        });
+        let fill = lanes
+            .iter()
+            .filter(|l| l.ring.room > 0)
+            .map(|l| f64::from(l.ring.waiting_max.max(l.ring.waiting) + l.ring.held) / f64::from(l.ring.room));
         let waits = stats.iter().flat_map(|s| &s.volumes).map(|v| v.waits);
         Snapshot {
             at: self.begun.elapsed(),
@@ -100,7 +102,11 @@ impl View {
         samples.extend(owner.counters.into_iter().map(Sample::from));
         samples.extend(gathered.decoded.list().into_iter().map(Sample::from));
         samples.extend(writing.list().into_iter().map(Sample::from));
-        samples.push(Sample::gauge("trunkline_calls_open_calls", "calls that are up or not yet closed", owner.calls as f64));
+        samples.push(Sample::gauge(
+            "trunkline_calls_open_calls",
+            "calls that are up or not yet closed",
+            owner.calls as f64,
+        ));
         samples.push(Sample::gauge("trunkline_store_waiting_rows", "rows that wait for the store", waiting as f64));
         let t = gathered.totals;
         for (name, help, value) in [
@@ -113,7 +119,11 @@ impl View {
         if let Some(stats) = self.stats() {
             samples.extend(of_spool(&stats));
         }
-        samples.push(Sample::gauge("trunkline_process_resident_octets", "memory of the process", process::resident() as f64));
+        samples.push(Sample::gauge(
+            "trunkline_process_resident_octets",
+            "memory of the process",
+            process::resident() as f64,
+        ));
         samples
     }
 
@@ -173,11 +183,8 @@ impl View {
 }
 
 /// The counters of packets seen, by class.
-const SEEN: [&str; 3] = [
-    "trunkline_run_sip_packets_total",
-    "trunkline_run_rtp_packets_total",
-    "trunkline_run_other_packets_total",
-];
+const SEEN: [&str; 3] =
+    ["trunkline_run_sip_packets_total", "trunkline_run_rtp_packets_total", "trunkline_run_other_packets_total"];
 
 /// Packets lost by place: at the rings, and on the way to the disk.
 fn drops(ring: &u64, stats: Option<&Stats>) -> Vec<(LossPlace, u64)> {
@@ -209,7 +216,11 @@ fn of_spool(stats: &Stats) -> Vec<Sample> {
         samples.extend([
             gauge("trunkline_spool_free_octets", "octets free on the volume", volume.free_octets as f64),
             gauge("trunkline_spool_queued_octets", "octets that wait for the disk", volume.queued_octets as f64),
-            gauge("trunkline_spool_usable", "whether the volume can be written", f64::from(u8::from(volume.state.is_usable()))),
+            gauge(
+                "trunkline_spool_usable",
+                "whether the volume can be written",
+                f64::from(u8::from(volume.state.is_usable())),
+            ),
             Sample::counter("trunkline_spool_waits_total", "times the disk was not ready", volume.waits.count)
                 .label("volume", &path),
         ]);
