@@ -27,6 +27,7 @@ pub struct Cli {
 pub enum Command {
     Read(command::read::Read),
     Run(command::run::Run),
+    Replay(command::replay::Replay),
     Calls(command::calls::Calls),
     Call(command::call::Show),
     Registrations(command::registrations::Registrations),

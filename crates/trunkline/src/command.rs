@@ -10,6 +10,7 @@ mod listing;
 pub mod man;
 pub mod read;
 pub mod registrations;
+pub mod replay;
 pub mod run;
 pub mod sim;
 pub mod sql;
@@ -30,6 +31,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
     let done = match &cli.command {
         Command::Read(read) => read.run(&terminal),
         Command::Run(run) => run.run(),
+        Command::Replay(replay) => replay.run(),
         Command::Calls(calls) => calls.run(&terminal),
         Command::Call(call) => call.run(&terminal),
         Command::Registrations(registrations) => registrations.run(&terminal),

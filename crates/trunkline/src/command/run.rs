@@ -76,8 +76,7 @@ impl Run {
     fn given(&self) -> Given {
         let mut options = Vec::new();
         if !self.interfaces.is_empty() {
-            let names: Vec<String> = self.interfaces.iter().map(|name| format!("{name:?}")).collect();
-            options.push(("capture", "interfaces", format!("[{}]", names.join(", ")), "--interface"));
+            options.push(("capture", "interfaces", self.interfaces.join(","), "--interface"));
         }
         if let Some(folder) = &self.data {
             options.push(("data", "folder", folder.to_string_lossy().into_owned(), "--data"));
