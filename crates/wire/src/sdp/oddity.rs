@@ -62,7 +62,9 @@ impl Oddities {
 
     /// Adds one if `odd`.
     pub(super) fn insert_if(&mut self, odd: bool, oddity: Oddity) {
-        self.0 |= u32::from(odd) << (oddity as u32);
+        if odd {
+            self.insert(oddity);
+        }
     }
 
     /// Whether one is among them.
