@@ -43,7 +43,37 @@ pub(crate) fn find(octets: &[u8], octet: u8) -> Option<usize> {
         }
         rest = behind;
     }
+    find_soon(rest, octet).map(|n| octets.len() - rest.len() + n)
+}
+
+/// The same for texts that are expected to have it within their first eight octets, or not to have sixteen.
+#[inline]
+pub(crate) fn find_soon(octets: &[u8], octet: u8) -> Option<usize> {
+    let mut rest = octets;
+    while let Some((chunk, behind)) = rest.split_first_chunk::<8>() {
+        let marks = mark(u64::from_le_bytes(*chunk), octet);
+        if marks != 0 {
+            return Some(octets.len() - rest.len() + before(marks));
+        }
+        rest = behind;
+    }
     rest.iter().position(|o| *o == octet).map(|n| octets.len() - rest.len() + n)
+}
+
+/// The first place that has one of two octets.
+#[inline]
+pub(crate) fn find_either(octets: &[u8], one: u8, other: u8) -> Option<usize> {
+    let mut rest = octets;
+    while let Some((chunk, behind)) = rest.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*chunk);
+        // What is marked falsely lies above what is marked rightly, in either.
+        let marks = mark(word, one) | mark(word, other);
+        if marks != 0 {
+            return Some(octets.len() - rest.len() + before(marks));
+        }
+        rest = behind;
+    }
+    rest.iter().position(|o| *o == one || *o == other).map(|n| octets.len() - rest.len() + n)
 }
 
 /// The first place that has a space or a control character; octets from 128 on are none.
@@ -71,8 +101,12 @@ mod tests {
                 let mut text = [fill; 40];
                 (text[n], text[39]) = (wanted, wanted);
                 for from in 0..=n {
-                    assert_eq!(find(&text[from..], wanted), Some(n - from));
-                    assert_eq!(find(&text[from..n], wanted), None);
+                    assert_eq!((find(&text[from..], wanted), find(&text[from..n], wanted)), (Some(n - from), None));
+                    let soon = (find_soon(&text[from..], wanted), find_soon(&text[from..n], wanted));
+                    assert_eq!(soon, (Some(n - from), None));
+                    let either = |text| (find_either(text, wanted, b'?'), find_either(text, b'?', wanted));
+                    assert_eq!(either(&text[from..]), (Some(n - from), Some(n - from)));
+                    assert_eq!(either(&text[from..n]), (None, None));
                 }
             }
             for (fill, blank) in [(b'!', b' '), (0xff, 0), (0x80, b'\n'), (0xa0, b'\t')] {
