@@ -1,5 +1,5 @@
-//! Searches in short texts, eight or sixteen octets at a time. [`memchr`] is the better tool for long ones, but a line of
-//! SIP or SDP has thirty octets, and there the way into a vector routine costs more than the search.
+//! Searches in short texts, eight or sixteen octets at a time. [`memchr`] is the better tool for long ones, but a line
+//! of SIP or SDP has thirty octets, and there the way into a vector routine costs more than the search.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = ONES << 7;
