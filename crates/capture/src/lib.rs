@@ -3,6 +3,7 @@
 //! [`FileSource`] reads, [`reread`](reread()) finds packets again by their place, [`PcapWriter`] writes.
 #![forbid(unsafe_code)]
 
+pub mod ahead;
 pub mod batch;
 pub mod error;
 #[doc(hidden)]
