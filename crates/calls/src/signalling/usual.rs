@@ -1,5 +1,5 @@
-//! What nearly all messages write, read in one go: `1 INVITE`, `Name <sip:user@host>;tag=token`. All else is left to the
-//! grammar of [`sip`], with the same result.
+//! What nearly all messages write, read in one go: `1 INVITE`, `Name <sip:user@host>;tag=token`. All else is left to
+//! the grammar of [`trunkline_wire::sip`], with the same result.
 
 use super::text;
 use trunkline_wire::sip::{CSeq, Header, Message, Method, NameAddr, StartLine, grammar};
