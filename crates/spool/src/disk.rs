@@ -17,6 +17,8 @@ use crate::options::{PAGE, Volume};
 const PROBE: &str = ".trunkline-probe";
 /// Numbers tried for a name that is taken.
 const NUMBERS_MAX: u32 = 100_000;
+/// Octets behind the last write that may still be in the page cache, on their way to the disk.
+const CACHED_OCTETS: u64 = 32 << 20;
 /// Recorded traffic is for its owner and group.
 pub(crate) const FILE_MODE: u32 = 0o640;
 pub(crate) const FOLDER_MODE: u32 = 0o750;
@@ -137,6 +139,16 @@ impl Disk {
                 Ok(())
             }
             done => Ok(done?),
+        }
+    }
+
+    /// Without direct writes: what was written goes on to the disk now, not all at once when it is synchronised, and
+    /// what came before it leaves the page cache.
+    pub(crate) fn leave_cache(&self, file: &File, offset: u64, octets: usize) {
+        if !self.is_direct() {
+            let from = offset.saturating_sub(CACHED_OCTETS);
+            let length = std::num::NonZeroU64::new(offset - from + octets as u64);
+            let _ = rustix::fs::fadvise(file, from, length, rustix::fs::Advice::DontNeed);
         }
     }
 

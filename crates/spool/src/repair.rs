@@ -86,10 +86,8 @@ pub fn repair(
             beside.push(path);
         } else if let Some(segment) = name::without(&path, GONE) {
             repaired.orphans.extend(remove_with_beside(&path, &segment, kinds));
-        } else if name::without(&path, MOVE).is_some() && lock::lock_alone(&path).is_ok_and(|l| l.is_some()) {
-            if std::fs::remove_file(&path).is_ok() {
-                repaired.orphans.push(path);
-            }
+        } else if is_left_behind(&path) && std::fs::remove_file(&path).is_ok() {
+            repaired.orphans.push(path);
         }
     };
     folder::walk(folder, &mut see).map_err(|e| SpoolError::io(folder, e))?;
@@ -176,6 +174,11 @@ fn behind(file: &File, from: u64, end: u64) -> io::Result<u64> {
 fn has_segment(segment: &Path) -> bool {
     let states = [segment.to_path_buf(), name::part(segment), name::with(segment, MOVE), segment.to_path_buf()];
     states.iter().any(|path| path.exists())
+}
+
+/// Whether this is a copy that nobody makes any more.
+fn is_left_behind(path: &Path) -> bool {
+    name::without(path, MOVE).is_some() && lock::lock_alone(path).is_ok_and(|lock| lock.is_some())
 }
 
 /// Removes a segment under the name that it has by now, and what stands beside it. Gives what was removed.
