@@ -133,7 +133,9 @@ impl LaneLog {
         let log = &self.classes[class as usize];
         let length = u64::from(emit::packet_octets(keep as u32));
         // A packet that is a little late stays with its neighbours; a clock that was set back does not.
-        let is_over = interval > log.interval || interval < log.interval - 1 || log.writer.position() + length > self.rules.segment_octets;
+        let is_over = interval > log.interval
+            || interval < log.interval - 1
+            || log.writer.position() + length > self.rules.segment_octets;
         if !log.writer.is_open() || (is_over && log.received > 0) {
             self.turn(class, interval, packet.at_ns);
         }

@@ -2,11 +2,14 @@
 #![forbid(unsafe_code)]
 
 pub mod class;
+pub mod extract;
 pub mod index;
+pub mod job;
 pub mod lane;
 pub mod names;
 pub mod query;
 pub mod rules;
+pub mod segment;
 
 pub use class::Class;
 pub use lane::{LaneLog, NotRecorded, Recorded};

@@ -62,7 +62,8 @@ struct Collector {
 impl Front {
     /// The front of a lane; `is_mine` says which datagrams, had they come whole, would have come to this lane.
     pub fn new(lane: u16, is_mine: IsMine) -> Self {
-        let transport = Transport::of(Collector { told: Told { lane, until_ns: i64::MIN, ..Told::default() }, dropped: 0 });
+        let transport =
+            Transport::of(Collector { told: Told { lane, until_ns: i64::MIN, ..Told::default() }, dropped: 0 });
         Front {
             lane: Lane::default(),
             transport,

@@ -130,4 +130,3 @@ pub struct Report {
     /// Addresses and ports.
     pub datagram: Datagram,
 }
-

@@ -120,7 +120,11 @@ impl Offer<'_> {
             at_ns: self.from.at_ns,
             encrypted: media.is_encrypted(),
         };
-        notices.push(Numbered { number: self.from.number, at_ns: self.from.at_ns, notice: Notice::Announce(announcement) });
+        notices.push(Numbered {
+            number: self.from.number,
+            at_ns: self.from.at_ns,
+            notice: Notice::Announce(announcement),
+        });
     }
 }
 
