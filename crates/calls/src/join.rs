@@ -8,9 +8,10 @@ use crate::pipeline::DecodeCounters;
 use crate::signalling::{Closed, Output};
 use crate::{ledger, verdict};
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use trunkline_capture::CaptureLoss;
-use trunkline_store::row::{Call, Loss, Rows, Stream};
+use trunkline_store::row::{Loss, Rows, Stream};
 
 /// All that a batch led to.
 pub struct Joined<'a> {
@@ -29,12 +30,12 @@ pub struct Joined<'a> {
 /// What input files are called, by their number.
 pub trait Names: Send + Sync {
     /// The name of a file; empty for one that is not known.
-    fn name(&self, file: u16) -> String;
+    fn name(&self, file: u32) -> String;
 }
 
 impl Names for Vec<String> {
-    fn name(&self, file: u16) -> String {
-        self.get(usize::from(file)).cloned().unwrap_or_default()
+    fn name(&self, file: u32) -> String {
+        self.get(file as usize).cloned().unwrap_or_default()
     }
 }
 
@@ -87,9 +88,12 @@ impl<'a> Joiner<'a> {
     pub fn join(&mut self, joined: Joined<'_>) -> Result<(), String> {
         self.losses(joined.losses);
         self.take_lanes(joined.lanes);
-        for closed in joined.output.closed {
-            let call = self.assemble(*closed, joined.last);
-            self.rows.calls.push(call);
+        if self.rows.calls.capacity() == 0 && !joined.output.closed.is_empty() {
+            self.rows.calls.reserve_exact(joined.output.closed.len() + ROWS_PER_HANDOVER);
+        }
+        for mut closed in joined.output.closed {
+            self.assemble(&mut closed, joined.last);
+            self.rows.calls.push(closed.call);
             self.calls += 1;
             self.gathered += 1;
         }
@@ -147,24 +151,24 @@ impl<'a> Joiner<'a> {
         self.gathered += self.rows.intervals.len() - intervals + self.rows.streams.len() - streams;
     }
 
-    fn assemble(&mut self, closed: Closed, at_end: bool) -> Call {
-        let Closed { serial, mut call, facts, mut files, .. } = closed;
-        let mut finished = self.pending.remove(&serial).unwrap_or_default();
-        finished.sort_unstable_by_key(|f| (f.stream.first_ns, f.stream.id));
-        call.streams = finished.into_iter().map(|f| place(f, &mut files)).collect();
+    fn assemble(&mut self, closed: &mut Closed, at_end: bool) {
+        let Closed { serial, call, facts, files, .. } = closed;
+        if let Some(mut finished) = self.pending.remove(serial) {
+            finished.sort_unstable_by_key(|f| (f.stream.first_ns, f.stream.id));
+            call.streams = finished.into_iter().map(|f| place(f, files)).collect();
+        }
         for stream in &call.streams {
             call.last_ns = call.last_ns.max(stream.last_ns);
         }
         call.mos = call.streams.iter().filter_map(|s| s.mos.g107).min_by(f32::total_cmp);
         call.files = files.iter().map(|f| self.names.name(*f)).collect();
-        call.capture = ledger::ledger(&call, &facts, &self.losses, at_end);
-        call.verdict = verdict::judge(&verdict::Case { call: &call, facts: &facts, media_seen: self.streams > 0 });
-        call
+        call.capture = ledger::ledger(call, facts, &self.losses, at_end);
+        call.verdict = verdict::judge(&verdict::Case { call, facts, media_seen: self.streams > 0 });
     }
 }
 
 /// Sets the stream's file by the call's own list of files.
-fn place(finished: Finished, files: &mut Vec<u16>) -> Stream {
+fn place(finished: Finished, files: &mut SmallVec<[u32; 2]>) -> Stream {
     let at = files.iter().position(|f| *f == finished.file).unwrap_or_else(|| {
         files.push(finished.file);
         files.len() - 1

@@ -53,7 +53,7 @@ pub struct MediaPacket<'a> {
     /// Record offset in its file.
     pub offset: u64,
     /// Input file.
-    pub file: u16,
+    pub file: u32,
     /// Addresses and ports.
     pub datagram: &'a Datagram,
     /// The UDP payload that was captured.
@@ -66,7 +66,7 @@ pub struct Finished {
     /// The call's number in this run; none without signalling.
     pub serial: Option<Serial>,
     /// Input file of the first packet.
-    pub file: u16,
+    pub file: u32,
     /// The row; its `file` is still to be set.
     pub stream: Stream,
 }
@@ -105,7 +105,7 @@ struct Tracked {
     first_ns: i64,
     packet_first: u64,
     offset_first: u64,
-    file: u16,
+    file: u32,
 }
 
 /// The streams of one lane.

@@ -59,7 +59,7 @@ pub struct Reassembled {
     /// Record offset of the last fragment.
     pub offset: u64,
     /// Input file of the last fragment.
-    pub file: u16,
+    pub file: u32,
     /// Addresses and ports; the payload's place is in `octets`.
     pub datagram: Datagram,
     /// The datagram's payload.

@@ -45,7 +45,7 @@ pub struct Place {
     /// Record offset.
     pub offset: u64,
     /// Input file.
-    pub file: u16,
+    pub file: u32,
 }
 
 /// Who takes the messages that were found: the signalling itself, or one who tells it.

@@ -77,6 +77,7 @@ fn status(code: u16, reason: &str) -> String {
 /// and not tried again.
 pub fn registration_verdict(r: &Registering) -> Option<Verdict> {
     let row = &r.row;
+    let packets = r.packets.iter().copied().filter(|p| *p > 0).collect();
     let text = match row.code {
         0 if row.requests >= 3 => format!(
             "Registration of {} got no answer: {} sent {} requests to {} and nothing came back.",
@@ -84,6 +85,7 @@ pub fn registration_verdict(r: &Registering) -> Option<Verdict> {
         ),
         0..=299 => return None,
         401 | 407 if !r.credentials => return None,
+        401 | 407 if r.stale > 0 => return verdict("stale-nonce", stale_nonce(r), packets),
         401 | 407 => format!(
             "Registration of {} failed: {} refused the credentials ({}){}. Wrong password or user name.",
             row.user,
@@ -93,6 +95,21 @@ pub fn registration_verdict(r: &Registering) -> Option<Verdict> {
         ),
         code => format!("Registration of {} failed: {} answered {}.", row.user, row.dst, status(code, &row.reason)),
     };
-    let packets = r.packets.iter().copied().filter(|p| *p > 0).collect();
     verdict("registration-failed", text, packets)
+}
+
+/// The server took no offence at the password: the nonce was too old when the credentials came (RFC 7616 section 3.3).
+fn stale_nonce(r: &Registering) -> String {
+    let row = &r.row;
+    let after = r.met_after_ns.map_or_else(String::new, |ns| format!(", {} after the challenge", seconds(ns)));
+    let cause = match r.stale {
+        1 => "the client did not try again with the new one".to_owned(),
+        n => format!("so it went {n} times: it lives too short, or servers behind that address do not share it"),
+    };
+    format!(
+        "Registration of {} failed: to {} the nonce was too old{after} ({}); {cause}. The password was not refused.",
+        row.user,
+        row.dst,
+        status(row.code, &row.reason)
+    )
 }

@@ -261,6 +261,30 @@ fn the_demo_world_gets_the_verdicts_it_deserves() {
 }
 
 #[test]
+fn a_nonce_that_was_too_old_is_no_wrong_password() {
+    let mut told = BTreeMap::new();
+    for seed in 1..4 {
+        let settings = Settings { faults: 0.6, near_misses: 0.4, background: 1.0, ..Settings::preset(Preset::Demo) };
+        let world = world(&Settings { seed, calls: 60, media: false, rtcp: false, ..settings });
+        let (rows, _) = read_rows(&world.file, 1);
+        compare_verdicts(&world, &rows);
+        for truth in &world.truth {
+            let Truth::Registration(t) = truth else { continue };
+            let row = rows.registrations.iter().find(|r| r.sip_call_id == t.sip_call_id).unwrap();
+            let text = row.verdict.as_ref().map_or("", |v| v.text.as_str());
+            let (too_old, wrong) = (text.contains("nonce was too old"), text.contains("Wrong password"));
+            told.entry(format!("{:?}", t.planted)).or_insert_with(|| (too_old, wrong, text.to_owned()));
+        }
+    }
+    told.iter().for_each(|(planted, (_, _, text))| println!("{planted}: {text}"));
+    let kinds: Vec<_> = told.values().map(|(too_old, wrong, _)| (*too_old, *wrong)).collect();
+    // Wrong credentials, forbidden, both ways to say that a nonce was too old; two near misses.
+    assert_eq!(kinds.iter().filter(|k| **k == (false, true)).count(), 1);
+    assert_eq!(kinds.iter().filter(|k| **k == (true, false)).count(), 2);
+    assert_eq!(kinds.iter().filter(|k| **k == (false, false)).count(), 3);
+}
+
+#[test]
 fn a_clean_world_gets_no_verdict() {
     let world = world(&Settings { calls: 200, seed: 11, ..Settings::preset(Preset::Clean) });
     let (rows, summary) = read_rows(&world.file, 1);

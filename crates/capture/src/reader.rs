@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use trunkline_wire::pcap::{Frame, Rest, Sink};
+use trunkline_wire::pcap::{ByteOrder, Frame, Rest, Sink};
 use trunkline_wire::pcapng::{self, Lost};
 
 use crate::batch::{Batch, CaptureLoss, LossPlace, Packet};
@@ -27,6 +27,8 @@ pub(crate) struct Reader {
     /// Octets that the record in `carry` needs at least.
     needs: usize,
     ended: bool,
+    /// Losses are known already: they are counted, not handed out.
+    knows_losses: bool,
     secret_octets: usize,
     /// What was learned of the file.
     pub(crate) format: String,
@@ -62,6 +64,7 @@ impl Reader {
                 skip: 0,
                 needs: 0,
                 ended: false,
+                knows_losses: false,
                 secret_octets: 0,
                 format: String::new(),
                 tally: Tally::default(),
@@ -92,6 +95,34 @@ impl Reader {
     /// Whether it can be opened again.
     pub(crate) fn is_repeatable(&self) -> bool {
         self.stream.is_repeatable()
+    }
+
+    /// Whether it can be opened again and is not compressed.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_repeatable() && self.stream.compression().is_none()
+    }
+
+    /// The byte order of what was read of a pcapng file.
+    pub(crate) fn pcapng_order(&self) -> Option<ByteOrder> {
+        match &self.framer {
+            Some(Framer::Pcapng(sections)) => sections.order(),
+            _ => None,
+        }
+    }
+
+    /// The last octets of the file, which is not read on behind this.
+    pub(crate) fn tail(&mut self, octets: usize) -> io::Result<Vec<u8>> {
+        let total = self.octets_total().unwrap_or(0);
+        self.ended = true;
+        self.stream.seek(total.saturating_sub(octets as u64))?;
+        let mut tail = Vec::new();
+        self.stream.by_ref().take(octets as u64).read_to_end(&mut tail)?;
+        Ok(tail)
+    }
+
+    /// Hands no losses out from here on.
+    pub(crate) fn know_losses(&mut self) {
+        self.knows_losses = true;
     }
 
     /// Octets of the file, where known.
@@ -131,14 +162,15 @@ impl Reader {
     fn fill_once(&mut self, batch: &mut Batch, size: usize, number: &mut u64) {
         let want = size.max(self.needs).max(self.carry.len() + 1);
         // The octets of the last batch stay: clearing them would cost as much as reading.
-        if batch.octets.len() < want {
-            batch.octets.resize(want, 0);
+        let octets = batch.octets.own();
+        if octets.len() < want {
+            octets.resize(want, 0);
         }
-        let flow = self.pass_over(&mut batch.octets);
+        let flow = self.pass_over(octets);
         let carried = self.carry.len();
-        batch.octets[..carried].copy_from_slice(&self.carry);
+        octets[..carried].copy_from_slice(&self.carry);
         let (read, flow) = match flow {
-            Flow::On => self.read(&mut batch.octets[carried..want]),
+            Flow::On => self.read(&mut octets[carried..want]),
             stopped => (0, stopped),
         };
         self.frame(batch, carried + read, flow, number);
@@ -179,7 +211,7 @@ impl Reader {
     fn frame(&mut self, batch: &mut Batch, have: usize, flow: Flow, number: &mut u64) {
         let stopped = !matches!(flow, Flow::On);
         let Batch { octets, packets, losses } = batch;
-        let octets = &octets[..have];
+        let octets = &octets.own()[..have];
         let Some(begin) = self.detect(octets, stopped) else { return self.stop(flow, None) };
         let Some(framer) = &mut self.framer else {
             self.carry.clear();
@@ -188,11 +220,11 @@ impl Reader {
         };
         let mut found = Found {
             packets,
-            losses,
+            losses: (!self.knows_losses).then_some(losses),
             tally: &mut self.tally,
             secrets: &mut self.secrets,
             secret_octets: &mut self.secret_octets,
-            file: self.file,
+            file: self.file.into(),
             base: self.base + begin as u64,
             shift: begin as u32,
             number: *number,
@@ -279,11 +311,11 @@ fn describe(framer: &Framer, compression: Option<&str>) -> String {
 /// Takes what framing finds.
 struct Found<'a> {
     packets: &'a mut Vec<Packet>,
-    losses: &'a mut Vec<CaptureLoss>,
+    losses: Option<&'a mut Vec<CaptureLoss>>,
     tally: &'a mut Tally,
     secrets: &'a mut Vec<Secrets>,
     secret_octets: &'a mut usize,
-    file: u16,
+    file: u32,
     /// Where the octets scanned begin in the decompressed file.
     base: u64,
     /// Where they begin in the batch.
@@ -309,9 +341,10 @@ impl Sink for Found<'_> {
 
     fn lost(&mut self, lost: Lost) {
         self.tally.lost = self.tally.lost.saturating_add(lost.packets);
+        let Some(losses) = &mut self.losses else { return };
         let place = if lost.by_interface { LossPlace::Interface } else { LossPlace::OperatingSystem };
         let Lost { at_ns, since_ns, packets, .. } = lost;
-        self.losses.push(CaptureLoss { at_ns, since_ns, packets, file: self.file, place });
+        losses.push(CaptureLoss { at_ns, since_ns, packets, file: self.file, place });
     }
 
     fn secrets(&mut self, kind: u32, octets: &[u8]) {

@@ -7,6 +7,7 @@
 use std::collections::{BinaryHeap, VecDeque};
 use std::path::PathBuf;
 
+use crate::ahead::Ahead;
 use crate::batch::Batch;
 use crate::error::{FileError, FileFault};
 use crate::input::{InputFile, ReadCounters};
@@ -44,6 +45,7 @@ pub struct FileSource {
     number: u64,
     /// The latest packet handed out while merging.
     latest: Key,
+    ahead: Ahead,
     counters: ReadCounters,
     octets_read: u64,
     octets_total: Option<u64>,
@@ -96,6 +98,7 @@ impl FileSource {
             batch_octets: BATCH_OCTETS,
             number: 1,
             latest: (i64::MIN, 0),
+            ahead: Ahead::default(),
             counters: ReadCounters::default(),
             octets_read: 0,
             octets_total: Some(0),
@@ -105,6 +108,7 @@ impl FileSource {
             source.look_at(file);
         }
         source.waiting.make_contiguous().sort_by_key(|w| w.key);
+        source.ahead.order();
         source
     }
 
@@ -115,8 +119,15 @@ impl FileSource {
     }
 
     /// Replaces what is in the batch by the next packets. False when there are none left. The batch's octets beyond its
-    /// packets are of no meaning.
+    /// packets are of no meaning. Losses come before the packets of their time where a file can be read twice, else
+    /// when it reports them.
     pub fn fill(&mut self, batch: &mut Batch) -> bool {
+        self.next(batch);
+        self.ahead.tell(batch);
+        !batch.packets.is_empty() || !batch.losses.is_empty()
+    }
+
+    fn next(&mut self, batch: &mut Batch) {
         batch.packets.clear();
         batch.losses.clear();
         let mut used = 0;
@@ -139,7 +150,6 @@ impl FileSource {
                 break;
             }
         }
-        !batch.packets.is_empty() || !batch.losses.is_empty()
     }
 
     /// The input files, in the order in which they were named: [`crate::Packet::file`] is the index.
@@ -191,7 +201,15 @@ impl FileSource {
         self.files[file].format.clone_from(&reader.format);
         // Losses without packets come when they come: at once.
         let at_ns = batch.packets.first().map_or(i64::MIN, |p| p.at_ns);
-        let held = (!reader.is_repeatable()).then(|| Box::new((reader, batch)));
+        let held = if reader.is_repeatable() {
+            let told = reader.drops_at_end() == Some(0);
+            if let Some(again) = (!told).then(|| self.reader(file).ok()).flatten() {
+                self.ahead.look(file as u16, again);
+            }
+            None
+        } else {
+            Some(Box::new((reader, batch)))
+        };
         self.waiting.push_back(Waiting { key: (at_ns, file as u16), held });
     }
 
@@ -221,13 +239,16 @@ impl FileSource {
 
     fn begin(&mut self, waiting: Waiting) {
         let file = usize::from(waiting.key.1);
-        let (reader, queue) = match waiting.held {
+        let (mut reader, queue) = match waiting.held {
             Some(held) => *held,
             None => match self.reader(file) {
                 Ok(reader) => (reader, Batch::default()),
                 Err(e) => return self.refuse(file, e),
             },
         };
+        if self.ahead.knows(waiting.key.1) {
+            reader.know_losses();
+        }
         let mut open = Open { key: waiting.key, file: Box::new(Reading { reader, queue, next: 0 }) };
         // A file that is alone is read straight into the caller's batch.
         if open.file.is_drained() && !self.open.is_empty() && !self.refill(&mut open) {
@@ -290,10 +311,11 @@ impl FileSource {
                 self.open.push(top);
                 return true;
             }
-            if batch.octets.len() < end {
-                batch.octets.resize(end.max(self.batch_octets), 0);
+            let own = batch.octets.own();
+            if own.len() < end {
+                own.resize(end.max(self.batch_octets), 0);
             }
-            batch.octets[*used..end].copy_from_slice(octets);
+            own[*used..end].copy_from_slice(octets);
             batch.packets.push(crate::Packet { number: self.number, start: *used as u32, ..*packet });
             self.latest = self.latest.max(top.key);
             self.number += 1;
@@ -360,7 +382,8 @@ impl Reading {
         let (Some(first), Some(last)) = (back.first(), back.last()) else { return };
         let (start, end) = (first.start, last.start + last.captured);
         self.queue.clear();
-        self.queue.octets.extend_from_slice(&batch.octets[start as usize..end as usize]);
+        let octets = batch.octets.slice(start as usize, (end - start) as usize);
+        self.queue.octets.own().extend_from_slice(octets);
         self.queue.packets.extend(back.iter().map(|p| crate::Packet { start: p.start - start, ..*p }));
         self.next = 0;
         batch.packets.truncate(split);

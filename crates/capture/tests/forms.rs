@@ -107,7 +107,7 @@ fn overlapping_files_are_merged_by_time() {
         named.map(|(i, (start, n))| write(dir.path(), &i.to_string(), &capture(i % 2 == 0, *start, *n))).collect();
     let mut expected: Vec<Seen> = Vec::new();
     for (i, path) in paths.iter().enumerate() {
-        expected.extend(read(path).into_iter().map(|(p, o)| (Packet { file: i as u16, ..p }, o)));
+        expected.extend(read(path).into_iter().map(|(p, o)| (Packet { file: i as u32, ..p }, o)));
     }
     expected.sort_by_key(|(p, _)| (p.at_ns, p.file));
     expected.iter_mut().zip(1..).for_each(|((p, _), number)| p.number = number);
@@ -198,8 +198,6 @@ fn losses_and_secrets_come_along() {
     let mut writer = PcapWriter::pcapng(Vec::new());
     writer.write_secrets(0x544c_534b, b"keys").unwrap();
     writer.write(1_000, 1, 0, b"").unwrap();
-    let statistics =
-        |at_ns, dropped_by_system| Statistics { start_ns: 500, at_ns, dropped_by_system, ..Default::default() };
     writer.write_statistics(&statistics(2_000, 7)).unwrap();
     writer.write_statistics(&statistics(3_000, 9)).unwrap();
     let mut source = FileSource::of_octets(vec![writer.finish().unwrap()]);
@@ -207,11 +205,84 @@ fn losses_and_secrets_come_along() {
     while source.fill(&mut batch) {
         losses.append(&mut batch.losses);
     }
-    let loss =
-        |at_ns, since_ns, packets| CaptureLoss { at_ns, since_ns, packets, file: 0, place: LossPlace::OperatingSystem };
     assert_eq!(losses, [loss(2_000, 500, 7), loss(3_000, 2_000, 2)]);
     assert_eq!(source.files()[0].secrets[0].octets, b"keys");
     assert_eq!((source.counters().lost, source.counters().secret_blocks), (9, 1));
+}
+
+/// Statistics of an interface whose counting began at 500.
+fn statistics(at_ns: i64, dropped_by_system: u64) -> Statistics {
+    Statistics { start_ns: 500, at_ns, dropped_by_system, ..Default::default() }
+}
+
+fn loss(at_ns: i64, since_ns: i64, packets: u64) -> CaptureLoss {
+    CaptureLoss { at_ns, since_ns, packets, file: 0, place: LossPlace::OperatingSystem }
+}
+
+/// What was lost, and the time of the last packet that had been handed out before it was told.
+fn told(mut source: FileSource) -> (Vec<(CaptureLoss, i64)>, u64) {
+    let (mut batch, mut told, mut latest) = (Batch::default(), Vec::new(), 0);
+    while source.fill(&mut batch) {
+        told.extend(batch.losses.iter().map(|l| (*l, latest)));
+        latest = batch.packets.iter().map(|p| p.at_ns).fold(latest, i64::max);
+    }
+    (told, source.counters().lost)
+}
+
+#[test]
+fn losses_are_known_before_the_packets_of_their_time() {
+    let (mut writer, second) = (PcapWriter::pcapng(Vec::new()), 1_000_000_000);
+    for i in 1..=300 {
+        writer.write(i * second, 1, 1000, &[0; 1000]).unwrap();
+        match i {
+            100 => writer.write_statistics(&statistics(100 * second, 0)).unwrap(),
+            200 => writer.write_statistics(&statistics(200 * second, 5)).unwrap(),
+            300 => writer.write_statistics(&statistics(300 * second, 9)).unwrap(),
+            _ => {}
+        }
+    }
+    let file = writer.finish().unwrap();
+    let expected = [loss(200 * second, 100 * second, 5), loss(300 * second, 200 * second, 4)];
+    let cut = |at: usize| file[..file.len() - at].to_vec();
+    // Whole, without the last statistics, and cut in a packet: each time what there is is known ahead.
+    for (octets, reports) in [(cut(0), 2), (cut(112), 1), (cut(2000), 1)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write(dir.path(), "file", &octets);
+        for batch_octets in [1, 5000, 1 << 20] {
+            for source in [FileSource::of_octets(vec![octets.clone()]), FileSource::open(&[path.clone()])] {
+                let (told, lost) = told(source.with_batch_octets(batch_octets));
+                assert!(told.iter().map(|(l, _)| l).eq(&expected[..reports]), "{batch_octets}");
+                assert!(told.iter().all(|(l, latest)| *latest <= l.since_ns), "{batch_octets} {told:?}");
+                assert_eq!(lost, expected[..reports].iter().map(|l| l.packets).sum::<u64>());
+            }
+        }
+    }
+    // What is not read twice tells them behind the packets.
+    let (told, lost) = told(FileSource::of_octets(vec![gzip(&file)]).with_batch_octets(5000));
+    assert!(told.iter().map(|(l, _)| l).eq(&expected) && lost == 9);
+    assert!(told.iter().all(|(l, latest)| *latest > l.since_ns), "{told:?}");
+}
+
+#[test]
+fn losses_of_files_that_overlap_are_told_once_in_order() {
+    let second = 1_000_000_000;
+    let file = |begin: i64, drops: u64| {
+        let mut writer = PcapWriter::pcapng(Vec::new());
+        for i in 0..50 {
+            writer.write((begin + i) * second, 1, 100, &[0; 100]).unwrap();
+        }
+        let start_ns = begin * second;
+        let statistics = Statistics { start_ns, ..statistics((begin + 50) * second, drops) };
+        writer.write_statistics(&statistics).unwrap();
+        writer.finish().unwrap()
+    };
+    for octets in [1, 700, 1 << 20] {
+        let files = vec![file(30, 3), file(0, 1), file(10, 0), file(200, 4)];
+        let (told, lost) = told(FileSource::of_octets(files).with_batch_octets(octets));
+        let got: Vec<_> = told.iter().map(|(l, _)| (l.file, l.packets)).collect();
+        assert_eq!((got, lost), (vec![(1, 1), (0, 3), (3, 4)], 8));
+        assert!(told.iter().all(|(l, latest)| *latest <= l.since_ns), "{octets} {told:?}");
+    }
 }
 
 #[test]

@@ -6,12 +6,14 @@ pub mod extract;
 pub mod index;
 pub mod job;
 pub mod lane;
+pub mod mend;
 pub mod names;
 pub mod query;
 pub mod rules;
 pub mod segment;
 
 pub use class::Class;
+pub use job::Recorder;
 pub use lane::{LaneLog, NotRecorded, Recorded};
 pub use names::Segments;
 pub use rules::{ClassRules, Rules, Snap};

@@ -15,6 +15,7 @@
 //! | `failure-4xx`, `-5xx`, `-6xx` | 403 404 484 488; 500 502 503 504; 603 604 606 | 480 486 487 401/407; 503 then another try that works; 600 |
 //! | `slow-setup` | 180 after 9-15 s | 180 after 5 s |
 //! | `registration-failed` | 403, or 401 to every try | 401, then 200 |
+//! | `stale-nonce` | `stale=true`, or `401 nonce has changed`, to every try that met a challenge | `stale=true` once, then 200; 401 with a new nonce to every try, which is `registration-failed` |
 
 use crate::truth::{CallTruth, State, StreamTruth};
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,8 @@ pub enum Kind {
     SlowSetup,
     /// A registration that did not come about.
     RegistrationFailed,
+    /// A registration whose credentials came too late for their nonce, and no more after them.
+    StaleNonce,
 }
 
 /// What is done to a call: a kind with its variant, and whether it is the real thing or only close to it.
@@ -118,6 +121,10 @@ pub enum Variant {
     Refused,
     ChallengedForEver,
     Challenged,
+    /// `stale=true` in the challenge.
+    StaleNonce,
+    /// Nothing but the reason phrase says so.
+    NonceHasChanged,
 }
 
 const fn fault(kind: Kind, variant: Variant) -> Planted {
@@ -185,11 +192,16 @@ pub const NEAR_MISSES: [Planted; 22] = [
 ];
 
 /// Faults of registrations.
-pub const REGISTRATION_FAULTS: [Planted; 2] =
-    [fault(Kind::RegistrationFailed, Variant::Refused), fault(Kind::RegistrationFailed, Variant::ChallengedForEver)];
+pub const REGISTRATION_FAULTS: [Planted; 4] = [
+    fault(Kind::RegistrationFailed, Variant::Refused),
+    fault(Kind::RegistrationFailed, Variant::ChallengedForEver),
+    fault(Kind::StaleNonce, Variant::StaleNonce),
+    fault(Kind::StaleNonce, Variant::NonceHasChanged),
+];
 
-/// The near miss of registrations.
-pub const REGISTRATION_NEAR_MISS: Planted = near(Kind::RegistrationFailed, Variant::Challenged);
+/// Near misses of registrations.
+pub const REGISTRATION_NEAR_MISSES: [Planted; 2] =
+    [near(Kind::RegistrationFailed, Variant::Challenged), near(Kind::StaleNonce, Variant::StaleNonce)];
 
 /// Which verdicts a call deserves: what was planted and took effect, and what its figures say by the thresholds above.
 /// Loss and jitter go by the figures alone, so that a network that is bad enough is found without having been planted.

@@ -1,6 +1,6 @@
 //! Which calls and registrations get a fault or a near miss.
 
-use crate::faults::{FAULTS, Kind, NEAR_MISSES, Planted, REGISTRATION_FAULTS, REGISTRATION_NEAR_MISS};
+use crate::faults::{FAULTS, Kind, NEAR_MISSES, Planted, REGISTRATION_FAULTS, REGISTRATION_NEAR_MISSES};
 use crate::random::Random;
 use crate::settings::Settings;
 
@@ -13,6 +13,7 @@ pub(crate) struct Planting {
     fault_turn: usize,
     near_turn: usize,
     errand_turn: usize,
+    errand_near_turn: usize,
 }
 
 impl Planting {
@@ -28,6 +29,7 @@ impl Planting {
             fault_turn: 0,
             near_turn: 0,
             errand_turn: 0,
+            errand_near_turn: 0,
         }
     }
 
@@ -52,6 +54,10 @@ impl Planting {
             self.errand_turn += 1;
             return Some(REGISTRATION_FAULTS[(self.errand_turn - 1) % REGISTRATION_FAULTS.len()]);
         }
-        (drawn < self.faults + self.near_misses).then_some(REGISTRATION_NEAR_MISS)
+        if drawn < self.faults + self.near_misses {
+            self.errand_near_turn += 1;
+            return Some(REGISTRATION_NEAR_MISSES[(self.errand_near_turn - 1) % REGISTRATION_NEAR_MISSES.len()]);
+        }
+        None
     }
 }

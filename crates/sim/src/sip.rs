@@ -59,6 +59,10 @@ pub(crate) enum Extra {
     Sdp(Sdp),
     /// A challenge; of a proxy if the status is 407.
     Challenge,
+    /// A challenge that says that the nonce of the credentials was too old (RFC 7616 section 3.3).
+    StaleChallenge,
+    /// A challenge that says so in its reason phrase only, as SIP Express Router does.
+    NonceHasChanged,
     /// Credentials for a challenge of this status, and what else the request has.
     Credentials(u16, Option<Sdp>),
     /// A reliable provisional response (RFC 3262) with its number.
@@ -190,7 +194,8 @@ impl Writer<'_> {
     fn start_line(&mut self) {
         let s = self.step;
         if s.status > 0 {
-            let _ = write!(self.out, "SIP/2.0 {} {}\r\n", s.status, reason(s.status));
+            let reason = if s.extra == Extra::NonceHasChanged { "nonce has changed" } else { reason(s.status) };
+            let _ = write!(self.out, "SIP/2.0 {} {reason}\r\n", s.status);
             return;
         }
         self.text(s.method.name());
@@ -301,13 +306,18 @@ impl Writer<'_> {
         let (scene, s) = (self.scene, self.step);
         let (realm, nonce) = (scene.domain, scene.nonce);
         match s.extra {
-            Extra::Challenge => {
+            Extra::Challenge | Extra::StaleChallenge | Extra::NonceHasChanged => {
                 let name = if s.status == 407 { "Proxy-Authenticate" } else { "WWW-Authenticate" };
                 // Each challenge has a nonce of its own.
                 let nonce = nonce.wrapping_add(u64::from(s.cseq));
                 let _ = write!(
                     self.out,
-                    "{name}: Digest realm=\"{realm}\", nonce=\"{nonce:016x}\", algorithm=MD5, qop=\"auth\"\r\n"
+                    "{name}: Digest realm=\"{realm}\", nonce=\"{nonce:016x}\", algorithm=MD5, qop=\"auth\"{}\r\n",
+                    match s.extra {
+                        Extra::StaleChallenge => ", stale=TRUE",
+                        Extra::NonceHasChanged => ", stale=false",
+                        _ => "",
+                    }
                 );
             }
             Extra::Credentials(status, _) => {

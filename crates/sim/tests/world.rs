@@ -59,7 +59,7 @@ fn the_same_seed_gives_the_same_octets_and_another_seed_others() {
 fn a_world_is_the_same_everywhere() {
     let (packets, _) = files(&Settings { calls: 30, ..Settings::preset(Preset::Demo) });
     let hash = packets.iter().fold(0xcbf2_9ce4_8422_2325u64, |h, o| (h ^ u64::from(*o)).wrapping_mul(0x100_0000_01b3));
-    assert_eq!(format!("{hash:016x}"), "7db38d802965413e");
+    assert_eq!(format!("{hash:016x}"), "a648dbbf9a8019b1");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn every_fault_takes_effect_and_no_near_miss_does() {
         }
     }
     let all = faults::FAULTS.iter().chain(&faults::NEAR_MISSES).chain(&faults::REGISTRATION_FAULTS);
-    assert!(all.chain([&faults::REGISTRATION_NEAR_MISS]).all(|p| kinds.contains(&(p.kind, p.near_miss))));
+    assert!(all.chain(&faults::REGISTRATION_NEAR_MISSES).all(|p| kinds.contains(&(p.kind, p.near_miss))));
 }
 
 /// The figures of the call show what was planted, by the thresholds of `faults`.

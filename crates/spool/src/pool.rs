@@ -1,5 +1,6 @@
 //! The bounded memory between lanes and disks: blocks that are taken and given back, and what packed ones hold.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::block::Block;
@@ -13,6 +14,8 @@ pub(crate) struct Pool {
     limit: usize,
     reserves: [usize; PRIORITIES],
     state: Mutex<Used>,
+    /// Octets in use as of the last change: so that who is refused for each record need not lock.
+    hint: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +36,7 @@ impl Pool {
             limit: options.memory,
             reserves: options.reserves,
             state: Mutex::new(Used::default()),
+            hint: AtomicUsize::new(0),
         }
     }
 
@@ -42,9 +46,13 @@ impl Pool {
 
     /// A block, if the memory holds it and leaves free what is reserved for priorities above. Its content is anything.
     pub(crate) fn take(&self, priority: Priority) -> Option<Block> {
+        let needed = self.block + self.reserves[priority.index()];
+        let is_short = |used: usize| self.limit.saturating_sub(used) < needed;
+        if is_short(self.hint.load(Ordering::Relaxed)) {
+            return None;
+        }
         let mut used = self.lock();
-        let free = self.limit.saturating_sub(used.octets(self.block));
-        if free < self.block + self.reserves[priority.index()] {
+        if is_short(used.octets(self.block)) {
             return None;
         }
         let block = match used.idle.pop() {
@@ -52,6 +60,7 @@ impl Pool {
             None => Block::new(self.block).ok()?,
         };
         used.out += 1;
+        self.show(&used);
         Some(block)
     }
 
@@ -60,6 +69,7 @@ impl Pool {
         let mut used = self.lock();
         used.out = used.out.saturating_sub(1);
         self.keep(&mut used, block);
+        self.show(&used);
     }
 
     /// A block of `from` octets was packed into `octets`, and is given back.
@@ -69,6 +79,7 @@ impl Pool {
         used.packed += octets;
         used.packed_from += from;
         self.keep(&mut used, block);
+        self.show(&used);
     }
 
     /// What was packed is unpacked again, or lost.
@@ -76,17 +87,21 @@ impl Pool {
         let mut used = self.lock();
         used.packed = used.packed.saturating_sub(octets);
         used.packed_from = used.packed_from.saturating_sub(from);
+        self.show(&used);
     }
 
     /// Octets that are there anyway and leave less for blocks.
     pub(crate) fn charge(&self, octets: usize) {
-        self.lock().extra += octets;
+        let mut used = self.lock();
+        used.extra += octets;
+        self.show(&used);
     }
 
     /// See [`Pool::charge`].
     pub(crate) fn discharge(&self, octets: usize) {
         let mut used = self.lock();
         used.extra = used.extra.saturating_sub(octets);
+        self.show(&used);
     }
 
     pub(crate) fn memory(&self) -> Memory {
@@ -99,6 +114,10 @@ impl Pool {
         if used.octets(self.block) + (used.idle.len() + 1) * self.block <= self.limit {
             used.idle.push(block);
         }
+    }
+
+    fn show(&self, used: &Used) {
+        self.hint.store(used.octets(self.block), Ordering::Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, Used> {

@@ -4,12 +4,17 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread::park_timeout;
+use std::time::{Duration, Instant};
 
 use crate::disk::{commit_file, sync_folder_of};
 use crate::error::SpoolError;
 use crate::name::{self, GONE, Kinds, PART};
 use crate::writer::Extra;
 use crate::{folder, lock};
+
+/// How often a locked segment is tried again.
+const RETRY: Duration = Duration::from_millis(20);
 
 /// A segment that was never committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,13 +64,18 @@ pub struct Repaired {
 /// locked while it is written); `mend` looks into each and decides. Finishes deletions that were begun, and removes files
 /// beside a segment whose segment is gone. May run while a spool writes there, and from another process.
 ///
+/// The kernel may finish the writes of a process, and so keep its locks, for some time after it was killed: what is
+/// locked is tried again for as long as `patience`. A second or two before the first segment is begun, none later.
+///
 /// # Errors
 /// The folder cannot be listed. What goes wrong with one file is told in [`Repaired::left`].
 pub fn repair(
     folder: &Path,
     kinds: Kinds,
+    patience: Duration,
     mend: &mut dyn FnMut(&PartFile) -> io::Result<Mend>,
 ) -> Result<Repaired, SpoolError> {
+    let deadline = Instant::now() + patience;
     let (mut parts, mut beside) = (Vec::new(), Vec::new());
     let mut repaired = Repaired::default();
     let mut see = |path: PathBuf| {
@@ -79,9 +89,15 @@ pub fn repair(
         }
     };
     folder::walk(folder, &mut see).map_err(|e| SpoolError::io(folder, e))?;
-    for path in parts {
-        if let Err(error) = repair_part(&path, mend, &mut repaired) {
-            repaired.left.push((path, error.to_string()));
+    while !parts.is_empty() {
+        for path in std::mem::take(&mut parts) {
+            if let Err(error) = repair_part(&path, mend, &mut repaired) {
+                repaired.left.push((path, error.to_string()));
+            }
+        }
+        if Instant::now() < deadline && !repaired.in_use.is_empty() {
+            park_timeout(RETRY);
+            parts = std::mem::take(&mut repaired.in_use);
         }
     }
     for path in beside {
@@ -204,7 +220,7 @@ mod tests {
         ] {
             std::fs::write(at(name), octets).unwrap();
         }
-        let repaired = repair(folder.path(), KINDS, &mut mend).unwrap();
+        let repaired = repair(folder.path(), KINDS, Duration::ZERO, &mut mend).unwrap();
         assert_eq!(repaired.kept, [(at("1.seg"), 5)]);
         assert_eq!(repaired.cut_octets, 4 + 1);
         assert_eq!(repaired.discarded, [at("2.seg.part"), at("8.seg.part")]);
@@ -224,9 +240,9 @@ mod tests {
         std::fs::write(&path, b"whole#").unwrap();
         std::fs::write(folder.path().join("1.idx"), b"being committed").unwrap();
         let writer = lock::lock_alone(&path).unwrap();
-        let repaired = repair(folder.path(), KINDS, &mut mend).unwrap();
+        let repaired = repair(folder.path(), KINDS, Duration::ZERO, &mut mend).unwrap();
         assert_eq!(repaired, Repaired { in_use: vec![path.clone()], ..Repaired::default() });
         drop(writer);
-        assert_eq!(repair(folder.path(), KINDS, &mut mend).unwrap().kept.len(), 1);
+        assert_eq!(repair(folder.path(), KINDS, Duration::ZERO, &mut mend).unwrap().kept.len(), 1);
     }
 }

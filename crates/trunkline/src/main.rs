@@ -8,6 +8,7 @@ mod failure;
 mod moment;
 mod output;
 mod pager;
+mod run;
 mod search;
 mod selection;
 mod show;

@@ -79,6 +79,37 @@ pub fn is_pcapng(octets: &[u8]) -> bool {
     octets.starts_with(&SECTION.to_be_bytes())
 }
 
+/// Packets that the statistics blocks at a file's end say were dropped; none where no statistics stand there.
+///
+/// `tail` is what a file ends with: its blocks are walked backward, by the lengths at their ends, up to the last packet.
+pub fn drops_at_end(order: ByteOrder, mut tail: &[u8]) -> Option<u64> {
+    let mut drops = None;
+    while let Some((kind, body, before)) = last_block(order, tail) {
+        match kind {
+            STATISTICS => {
+                let options = Options::new(order, body.get(12..).unwrap_or_default());
+                let dropped = options.filter(|o| matches!(o.code, options::ISB_IFDROP | options::ISB_OSDROP));
+                let sum = dropped.filter_map(|o| o.u64(order)).fold(0, u64::saturating_add);
+                drops = Some(sum.saturating_add(drops.unwrap_or(0)));
+            }
+            PACKET | SIMPLE_PACKET | OLD_PACKET | SECTION => break,
+            _ => {}
+        }
+        tail = before;
+    }
+    drops
+}
+
+/// Type and body of the block that the octets end with, and what is before it.
+fn last_block(order: ByteOrder, octets: &[u8]) -> Option<(u32, &[u8], &[u8])> {
+    let said = order.u32(*octets.last_chunk()?);
+    let begin = octets.len().checked_sub(extent(0, said).ok()?)?;
+    let (before, block) = octets.split_at(begin);
+    let [a, b, c, d, length @ ..] = *block.first_chunk::<8>()?;
+    let body = block.get(8..block.len() - 4)?;
+    (order.u32(length) == said).then_some((order.u32([a, b, c, d]), body, before))
+}
+
 impl Sections {
     /// Frames the blocks that lie whole in `octets`, which begin at a block. A file is scanned run by run with one
     /// `Sections`.

@@ -36,7 +36,7 @@ pub struct Held {
     pub offset: u64,
     pub header: rtp::Header,
     pub wire: u32,
-    pub file: u16,
+    pub file: u32,
     pub dscp: u8,
     octets: [u8; PAYLOAD_HELD],
     held: u8,

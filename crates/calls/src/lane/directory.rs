@@ -4,6 +4,7 @@ use crate::limits::STREAMS_PER_CALL_MAX;
 use crate::media::{Announcement, Serial};
 use crate::payload::PayloadMap;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
@@ -41,16 +42,16 @@ struct Mapping {
 struct CallMedia {
     id: Id,
     until_ns: i64,
-    endpoints: Vec<Endpoint>,
-    streams: Vec<u32>,
+    endpoints: SmallVec<[Endpoint; 2]>,
+    streams: SmallVec<[u32; 4]>,
     /// The last payload maps of each party and kind of media.
-    spoken: Vec<(Direction, sdp::Kind, Arc<PayloadMap>)>,
+    spoken: SmallVec<[(Direction, sdp::Kind, Arc<PayloadMap>); 2]>,
 }
 
 /// Endpoints of all calls that are up.
 #[derive(Debug, Default)]
 pub struct Directory {
-    by_endpoint: HashMap<Endpoint, Vec<Mapping>>,
+    by_endpoint: HashMap<Endpoint, SmallVec<[Mapping; 1]>>,
     calls: HashMap<Serial, CallMedia>,
 }
 
@@ -60,9 +61,9 @@ impl Directory {
         let call = self.calls.entry(a.serial).or_insert_with(|| CallMedia {
             id: a.id,
             until_ns: i64::MAX,
-            endpoints: Vec::new(),
-            streams: Vec::new(),
-            spoken: Vec::new(),
+            endpoints: SmallVec::new(),
+            streams: SmallVec::new(),
+            spoken: SmallVec::new(),
         });
         call.spoken.retain(|(party, kind, _)| (*party, *kind) != (a.party, a.kind));
         call.spoken.push((a.party, a.kind, a.payloads.clone()));
@@ -101,7 +102,7 @@ impl Directory {
     /// then, when network address translation changed the receiver, the youngest that receives at `from`.
     pub fn owner(&self, from: Endpoint, to: Endpoint, at_ns: i64) -> Option<Owner> {
         let alive = |m: &&Mapping| self.calls.get(&m.serial).is_some_and(|c| at_ns <= c.until_ns);
-        let list = |end: &Endpoint| self.by_endpoint.get(end).map_or(&[][..], Vec::as_slice);
+        let list = |end: &Endpoint| self.by_endpoint.get(end).map_or(&[][..], SmallVec::as_slice);
         let (receivers, senders) = (list(&to), list(&from));
         let both = |m: &&Mapping| senders.iter().any(|s| s.serial == m.serial);
         let receiver = receivers
@@ -168,8 +169,8 @@ impl Directory {
     }
 
     /// Forgets a call and its endpoints; gives its streams.
-    pub fn release(&mut self, serial: Serial) -> Vec<u32> {
-        let Some(call) = self.calls.remove(&serial) else { return Vec::new() };
+    pub fn release(&mut self, serial: Serial) -> SmallVec<[u32; 4]> {
+        let Some(call) = self.calls.remove(&serial) else { return SmallVec::new() };
         for endpoint in &call.endpoints {
             if let Some(mappings) = self.by_endpoint.get_mut(endpoint) {
                 mappings.retain(|m| m.serial != serial);

@@ -19,7 +19,7 @@ mod owner;
 
 pub use front::{Front, FrontCounters};
 pub use gather::{Gatherer, Totals};
-pub use owner::{Owner, OwnerCounters};
+pub use owner::{Owned, Owner, OwnerCounters};
 
 use crate::media::Numbered;
 use crate::pipeline::DecodeCounters;
@@ -55,7 +55,7 @@ pub struct Item {
     /// Record offset of its packet.
     pub offset: u64,
     /// File of its packet.
-    pub file: u16,
+    pub file: u32,
     /// Where its octets begin in [`Told::octets`].
     pub start: u32,
     /// How many there are.

@@ -1,12 +1,14 @@
 //! One call: what its messages told so far.
 
-use super::Incoming;
 use super::facts::{Facts, PartyMedia};
+use super::remark::Remark;
+use super::{Closed, Incoming, REMARK_SEPARATOR};
 use crate::limits::{
     ANSWERED_SILENCE_NS, COPY_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETTLED_NS, SETUP_SILENCE_NS,
     TEXTS_PER_CALL_MAX,
 };
 use crate::media::Serial;
+use smallvec::SmallVec;
 use trunkline_kit::Id;
 use trunkline_store::row::{self, CallState, Direction, Hangup, Ladder};
 use trunkline_wire::Endpoint;
@@ -28,54 +30,64 @@ pub struct Parties {
     pub user_agent: String,
 }
 
-/// A call in progress.
+/// A call in progress. What each message needs comes first, so that it shares few lines of the cache.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Call {
-    /// Its number in this run.
-    pub serial: Serial,
-    /// Its identifier.
-    pub id: Id,
     /// Hash of its Call-ID, to find it in the table again.
     pub hash: u64,
-    /// Length of its Call-ID as it was on the wire.
-    pub call_id_octets: usize,
+    /// Its number in this run.
+    pub serial: Serial,
     /// When it is closed if nothing more comes, nanoseconds since 1970.
     pub deadline_ns: i64,
     /// The time for which it stands in the queue of deadlines: not later than the deadline.
     pub queued_ns: i64,
-    /// From and To of the first message.
-    pub parties: Parties,
-    /// What its media was said to be.
-    pub media: [PartyMedia; 2],
-    /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
-    /// again.
-    pub announced: Vec<(Endpoint, Direction, usize)>,
+    last_ns: i64,
     /// Hash of the From tag of the first INVITE: what tells caller from callee.
     caller_tag: u64,
-    start_ns: i64,
-    last_ns: i64,
-    ringing_ns: Option<i64>,
-    answer_ns: Option<i64>,
-    bye_ns: Option<i64>,
-    bye_answered: bool,
-    cancel_ns: Option<i64>,
-    final_ns: Option<i64>,
     /// Status of the first 2xx to INVITE, of the last other final, of the last provisional; 0 if none.
     accepted: u16,
     refused: u16,
     provisional: u16,
-    /// Text of the reason phrase of each of these, in the ladder's texts.
-    reasons: [(u32, u16); 3],
+    /// Octets of the reason phrase of the last message that was kept.
+    phrase: u16,
+    bye_answered: bool,
     cancelled_final: bool,
-    hangup: Hangup,
-    src: Endpoint,
-    dst: Endpoint,
     invite_seen: bool,
+    hangup: Hangup,
+    bye_ns: Option<i64>,
     ladder: Ladder,
     /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
-    prints: Vec<u32>,
-    files: Vec<u16>,
+    prints: SmallVec<[u32; 8]>,
+    files: SmallVec<[u32; 2]>,
     facts: Facts,
+    ringing_ns: Option<i64>,
+    answer_ns: Option<i64>,
+    cancel_ns: Option<i64>,
+    final_ns: Option<i64>,
+    /// The texts of the three statuses.
+    reasons: [Reason; 3],
+    start_ns: i64,
+    src: Endpoint,
+    dst: Endpoint,
+    /// Its identifier.
+    pub id: Id,
+    /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
+    /// again.
+    pub announced: SmallVec<[(Endpoint, Direction, usize); 2]>,
+    /// What its media was said to be.
+    pub media: [PartyMedia; 2],
+    /// From and To of the first message.
+    pub parties: Parties,
+}
+
+/// A reason phrase in the ladder's texts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reason {
+    /// Where it lies, with what else is said of its message.
+    text: (u32, u16),
+    /// Octets of it alone.
+    phrase: u16,
 }
 
 /// Whether a message came before on its hop.
@@ -118,53 +130,47 @@ impl Told<'_> {
 
 impl Call {
     /// A call that begins with this message.
-    pub fn new(
-        serial: Serial,
-        (hash, call_id_octets): (u64, usize),
-        parties: Parties,
-        from: &Incoming<'_>,
-        told: &Told<'_>,
-    ) -> Self {
+    pub fn new(serial: Serial, hash: u64, parties: Parties, from: &Incoming<'_>, told: &Told<'_>) -> Self {
         let id = Id::derive(from.at_ns, parties.call_id.as_bytes());
         // A response comes from where the request went.
         let (src, dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
         Call {
-            serial,
-            id,
             hash,
-            call_id_octets,
+            serial,
             deadline_ns: 0,
             queued_ns: i64::MAX,
-            parties,
-            media: Default::default(),
-            announced: Vec::new(),
-            caller_tag: told.from_tag,
-            start_ns: from.at_ns,
             last_ns: from.at_ns,
-            ringing_ns: None,
-            answer_ns: None,
-            bye_ns: None,
-            bye_answered: false,
-            cancel_ns: None,
-            final_ns: None,
+            caller_tag: told.from_tag,
             accepted: 0,
             refused: 0,
             provisional: 0,
-            reasons: [(0, 0); 3],
+            phrase: 0,
+            bye_answered: false,
             cancelled_final: false,
-            hangup: Hangup::None,
-            src,
-            dst,
             invite_seen: false,
+            hangup: Hangup::None,
+            bye_ns: None,
             ladder: Ladder {
                 hosts: Vec::with_capacity(2),
                 messages: Vec::with_capacity(8),
                 texts: String::with_capacity(TEXTS_USUAL),
                 not_kept: 0,
             },
-            prints: Vec::with_capacity(8),
-            files: Vec::new(),
+            prints: SmallVec::new(),
+            files: SmallVec::new(),
             facts: Facts::default(),
+            ringing_ns: None,
+            answer_ns: None,
+            cancel_ns: None,
+            final_ns: None,
+            reasons: Default::default(),
+            start_ns: from.at_ns,
+            src,
+            dst,
+            id,
+            announced: SmallVec::new(),
+            media: Default::default(),
+            parties,
         }
     }
 
@@ -172,9 +178,8 @@ impl Call {
     pub fn warm(&self) -> u64 {
         let host = self.ladder.hosts.last().map_or(0, |h| u64::from(h.port));
         let message = self.ladder.messages.last().map_or(0, |m| m.packet);
-        let print = self.prints.last().copied().unwrap_or(0);
         let text = self.ladder.texts.as_bytes().last().copied().unwrap_or(0);
-        self.facts.warm() ^ host ^ message ^ u64::from(print) ^ u64::from(text) ^ self.parties.call_id.len() as u64
+        self.facts.warm() ^ host ^ message ^ u64::from(text) ^ self.start_ns as u64
     }
 
     /// Which party sent the message: requests carry their sender's tag in From, responses the requester's.
@@ -182,10 +187,10 @@ impl Call {
         if (told.status() == 0) == (told.from_tag == self.caller_tag) { Direction::Caller } else { Direction::Callee }
     }
 
-    /// Takes a message and what is to be remarked about it; says whether it was a retransmission.
-    pub fn message(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> bool {
+    /// Takes a message and the text that is to be remarked about it; says whether it was a retransmission.
+    pub fn message(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &Remark, text: &str) -> bool {
         self.last_ns = self.last_ns.max(from.at_ns);
-        let again = match self.keep(from, told, remark, odd) {
+        let again = match self.keep(from, told, remark, text) {
             Seen::Copy => {
                 self.deadline_ns = self.last_ns.saturating_add(self.patience_ns());
                 return false;
@@ -224,6 +229,7 @@ impl Call {
             return;
         }
         let text = self.ladder.messages.last().map_or((0, 0), |m| m.text);
+        let reason = Reason { text, phrase: self.phrase };
         match status {
             ..=199 => {
                 if matches!(status, 180 | 183) && self.ringing_ns.is_none() {
@@ -231,12 +237,12 @@ impl Call {
                 }
                 // 100 never takes a call back from ringing to trying.
                 if matches!(status, 180 | 183) || !matches!(self.provisional, 180 | 183) {
-                    (self.provisional, self.reasons[2]) = (status, text);
+                    (self.provisional, self.reasons[2]) = (status, reason);
                 }
             }
             200..=299 => {
                 if self.accepted == 0 {
-                    (self.accepted, self.reasons[0]) = (status, text);
+                    (self.accepted, self.reasons[0]) = (status, reason);
                     self.answer_ns = Some(at_ns);
                 }
             }
@@ -245,24 +251,23 @@ impl Call {
                 if !again {
                     self.final_ns = Some(at_ns);
                 }
-                (self.refused, self.reasons[1]) = (status, text);
+                (self.refused, self.reasons[1]) = (status, reason);
             }
         }
     }
 
     /// Notes the message in the ladder.
-    fn keep(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &str, odd: bool) -> Seen {
+    fn keep(&mut self, from: &Incoming<'_>, told: &Told<'_>, remark: &Remark, text: &str) -> Seen {
         let status = told.status();
         let (src, src_fits) = self.host(from.src);
         let (dst, dst_fits) = self.host(from.dst);
-        let same = |(m, p): (&row::Message, &u32)| {
-            *p == told.print
-                && (m.cseq, m.status, m.src, m.dst, m.method) == (told.cseq, status, src, dst, told.method as u8)
-        };
-        let mut earlier = self.ladder.messages.iter().zip(&self.prints).rev().take(64);
-        let seen = match earlier.find(|pair| same(*pair)).map(|(m, _)| from.at_ns.saturating_sub(m.at_ns)) {
+        let is = (told.cseq, status, src, dst, told.method as u8);
+        let messages = &self.ladder.messages;
+        let same = |at: &usize| messages.get(*at).is_some_and(|m| (m.cseq, m.status, m.src, m.dst, m.method) == is);
+        let alike = self.prints.iter().enumerate().rev().take(64).filter(|(_, p)| **p == told.print);
+        let seen = match alike.map(|(at, _)| at).find(same).and_then(|at| messages.get(at)) {
             None => Seen::First,
-            Some(apart) if apart < COPY_NS => Seen::Copy,
+            Some(m) if from.at_ns.saturating_sub(m.at_ns) < COPY_NS => Seen::Copy,
             Some(_) => Seen::Again,
         };
         if self.ladder.messages.len() >= MESSAGES_PER_CALL_MAX {
@@ -270,7 +275,8 @@ impl Call {
             return seen;
         }
         let file = self.file(from.file);
-        let text = self.text(remark);
+        let text = self.text(text);
+        self.phrase = if text.1 == 0 { 0 } else { remark.phrase };
         let flag = |on: bool, flag: u8| if on { flag } else { 0 };
         self.ladder.messages.push(row::Message {
             at_ns: from.at_ns,
@@ -286,7 +292,7 @@ impl Call {
             flags: flag(told.sdp.is_some(), row::Message::SDP)
                 | flag(seen == Seen::Again, row::Message::RETRANSMISSION)
                 | flag(seen == Seen::Copy, row::Message::COPY)
-                | flag(odd || !src_fits || !dst_fits, row::Message::ODD)
+                | flag(remark.odd || !src_fits || !dst_fits, row::Message::ODD)
                 | flag(from.cut, row::Message::CUT)
                 | flag(from.stream, row::Message::TCP),
             text,
@@ -306,7 +312,7 @@ impl Call {
         ((self.ladder.hosts.len() - 1) as u8, true)
     }
 
-    fn file(&mut self, file: u16) -> u16 {
+    fn file(&mut self, file: u32) -> u16 {
         let at = self.files.iter().position(|f| *f == file).unwrap_or_else(|| {
             self.files.push(file);
             self.files.len() - 1
@@ -365,9 +371,9 @@ impl Call {
     }
 
     /// The row of the call, without its streams, and what the verdict wants to know besides.
-    pub fn close(mut self) -> (row::Call, Facts, Vec<u16>) {
+    pub fn close(mut self: Box<Self>) -> Box<Closed> {
         let state = self.state();
-        let (code, text) = match state {
+        let (code, reason) = match state {
             CallState::Answered | CallState::Completed => (self.accepted, self.reasons[0]),
             _ if self.refused != 0 => (self.refused, self.reasons[1]),
             _ => (self.provisional, self.reasons[2]),
@@ -379,11 +385,9 @@ impl Call {
             CallState::Rejected | CallState::Redirected | CallState::AuthChallenged => self.final_ns,
             _ => None,
         };
-        let reason = self.ladder.texts.get(text.0 as usize..text.0 as usize + usize::from(text.1)).unwrap_or_default();
-        let reason = reason.split(super::REMARK_SEPARATOR).next().unwrap_or_default().to_owned();
+        let reason = self.phrase(reason).to_owned();
         self.facts.parties = self.media;
         self.facts.invite_seen = self.invite_seen;
-        self.ladder.messages.shrink_to_fit();
         let call = row::Call {
             id: self.id,
             sip_call_id: self.parties.call_id,
@@ -406,6 +410,17 @@ impl Call {
             ladder: self.ladder,
             ..row::Call::default()
         };
-        (call, self.facts, self.files)
+        let (serial, deadline_ns) = (self.serial, self.deadline_ns);
+        Box::new(Closed { serial, deadline_ns, call, facts: self.facts, files: self.files })
+    }
+
+    /// The text of a reason phrase. One that has the separator in it ends there.
+    fn phrase(&self, reason: Reason) -> &str {
+        let (begin, octets) = (reason.text.0 as usize, usize::from(reason.text.1));
+        let all = self.ladder.texts.get(begin..begin + octets).unwrap_or_default();
+        match all.get(..usize::from(reason.phrase)) {
+            Some(phrase) if phrase.is_ascii() => phrase,
+            _ => all.split(REMARK_SEPARATOR).next().unwrap_or_default(),
+        }
     }
 }

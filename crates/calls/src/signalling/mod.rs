@@ -6,9 +6,12 @@
 mod call;
 mod facts;
 mod offer;
+mod remark;
 mod transaction;
+mod usual;
 
 pub use facts::{Facts, PartyMedia};
+pub use remark::REMARK_SEPARATOR;
 pub use transaction::Registering;
 
 use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
@@ -16,15 +19,14 @@ use crate::media::{Notice, Numbered, Serial};
 use call::{Call, Parties, Told};
 use core::hash::{BuildHasher, Hasher};
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
+use remark::Remark;
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use transaction::Transactions;
 use trunkline_store::row;
 use trunkline_wire::Endpoint;
 use trunkline_wire::sip::{self, Header, Message, Method, StartLine};
-
-/// What stands between a reason phrase and further remarks in a ladder's text.
-pub const REMARK_SEPARATOR: &str = " · ";
 
 trunkline_kit::counters! {
     /// What the signalling counts.
@@ -70,7 +72,7 @@ pub struct Incoming<'a> {
     /// Record offset of that packet in its file.
     pub offset: u64,
     /// Input file of that packet.
-    pub file: u16,
+    pub file: u32,
     /// Who sent it.
     pub src: Endpoint,
     /// Whom it was sent to.
@@ -95,7 +97,7 @@ pub struct Closed {
     /// What verdicts want to know.
     pub facts: Facts,
     /// Input files of its messages; `row::Message::file` is an index into these.
-    pub files: Vec<u16>,
+    pub files: SmallVec<[u32; 2]>,
 }
 
 /// What signalling gave since the last time it was asked.
@@ -111,17 +113,27 @@ pub struct Output {
     pub events: Vec<row::SipEvent>,
 }
 
+/// Where the open call of a Call-ID is. 64 bits of a keyed hash and the length stand for its text: reading the text of
+/// each candidate costs a miss of the cache for each message, and two of a million Call-IDs agree once in 10^7 runs.
+struct Known {
+    hash: u64,
+    octets: u32,
+    at: u32,
+}
+
 /// All calls and transactions in progress.
 pub struct Signalling {
     calls: Vec<Option<Box<Call>>>,
     free: Vec<u32>,
-    by_call_id: HashTable<u32>,
+    by_call_id: HashTable<Known>,
     hasher: DefaultHashBuilder,
     deadlines: BinaryHeap<Reverse<(i64, Serial, u32)>>,
     next_serial: Serial,
     transactions: Transactions,
     payload_maps: offer::PayloadMaps,
     remark: String,
+    /// Hashes of the Call-IDs of the messages that are handled together.
+    hashes: Vec<u64>,
     /// Number and time of the message in hand.
     number: u64,
     now_ns: i64,
@@ -143,6 +155,7 @@ impl Default for Signalling {
             transactions: Transactions::default(),
             payload_maps: offer::PayloadMaps::default(),
             remark: String::new(),
+            hashes: Vec::new(),
             number: 0,
             now_ns: i64::MIN,
             call_ids: HashSet::new(),
@@ -173,20 +186,32 @@ impl Signalling {
     /// Takes several messages that are scanned already, in order, and leaves none.
     pub fn messages(&mut self, messages: &mut Vec<(Incoming<'_>, Message<'_>)>) {
         let mut warm = 0;
+        let mut hashes = core::mem::take(&mut self.hashes);
+        hashes.clear();
         for (_, message) in messages.iter() {
             let call_id = message.call_id();
-            if let Some(at) = self.find(call_id, self.hash(call_id)) {
+            let hash = self.hash(call_id);
+            hashes.push(hash);
+            if let Some(at) = self.find(call_id, hash) {
                 warm ^= self.calls[at as usize].as_ref().map_or(0, |c| c.warm());
             }
         }
         core::hint::black_box(warm);
-        for (from, message) in messages.drain(..) {
-            self.message(&from, &message);
+        for ((from, message), hash) in messages.iter().zip(&hashes) {
+            self.hashed(from, message, *hash);
         }
+        self.hashes = hashes;
+        messages.clear();
     }
 
     /// Takes one message that is scanned already.
     pub fn message(&mut self, from: &Incoming<'_>, message: &Message<'_>) {
+        let hash = self.hash(message.call_id());
+        self.hashed(from, message, hash);
+    }
+
+    /// Takes one message whose Call-ID has this hash.
+    fn hashed(&mut self, from: &Incoming<'_>, message: &Message<'_>, hash: u64) {
         (self.number, self.now_ns) = (from.number, from.at_ns);
         self.count(from, message);
         let call_id = message.call_id();
@@ -194,36 +219,38 @@ impl Signalling {
             self.counters.without_call_id += 1;
             return;
         }
-        let cseq = message.cseq();
+        let (cseq, method) = usual::cseq_and_method(message);
         self.counters.without_cseq += u64::from(cseq.is_none());
-        let method = message.method();
-        let hash = self.hash(call_id);
         let found = self.open_call(from, call_id, hash);
-        let sdp = message.sdp();
+        let sdp = if message.body().is_empty() { None } else { message.sdp() };
         // Which party speaks matters where it announces media or hangs up, and to tell transactions apart.
         let tagged = found.is_none() || sdp.is_some() || !is_of_calls(method) || method == Method::Bye;
-        let tag = if tagged { message.from().tag() } else { None };
+        let tag = if tagged { usual::tag(message.header(Header::From).unwrap_or_default()) } else { None };
         let told = Told {
             start: message.start(),
             method,
-            cseq: cseq.map_or(0, |c| c.number),
+            cseq: cseq.unwrap_or(0),
             from_tag: tag.map_or(0, |t| self.hash(t)),
             print: self.print(message),
             sdp,
         };
-        if found.is_none() {
-            self.count_call_id(hash);
-        }
         match found {
             Some(at) => self.handle_call(from, message, at, &told),
-            None if method == Method::Invite => {
-                let at = self.open(from, message, call_id, hash, &told);
-                self.handle_call(from, message, at, &told);
-            }
-            None => {}
+            None => self.outside(from, message, call_id, hash, &told),
         }
         if !is_of_calls(method) && (found.is_none() || method != Method::Bye) {
             self.transactions.handle(from, message, call_id, &told, &mut self.output, &mut self.counters);
+        }
+    }
+
+    /// A message of no open call.
+    fn outside(&mut self, from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], hash: u64, told: &Told<'_>) {
+        if self.call_ids.len() < CALL_IDS_COUNTED_MAX {
+            self.call_ids.insert(hash);
+        }
+        if told.method == Method::Invite {
+            let at = self.open(from, message, call_id, hash, told);
+            self.handle_call(from, message, at, told);
         }
     }
 
@@ -236,12 +263,6 @@ impl Signalling {
         }
         c.cut += u64::from(from.cut);
         c.odd += u64::from(!message.oddities().is_empty());
-    }
-
-    fn count_call_id(&mut self, hash: u64) {
-        if self.call_ids.len() < CALL_IDS_COUNTED_MAX {
-            self.call_ids.insert(hash);
-        }
     }
 
     fn hash(&self, octets: &[u8]) -> u64 {
@@ -259,15 +280,10 @@ impl Signalling {
         hasher.finish() as u32
     }
 
-    /// The open call of this Call-ID. 64 bits of a keyed hash and the length stand for its text: reading the text of
-    /// each candidate costs a miss of the cache for each message, and two of a million Call-IDs agree once in 10^7
-    /// runs.
+    /// The open call of this Call-ID.
     fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
-        let calls = &self.calls;
-        let same = |at: &u32| {
-            calls[*at as usize].as_ref().is_some_and(|c| c.hash == hash && c.call_id_octets == call_id.len())
-        };
-        self.by_call_id.find(hash, same).copied()
+        let same = |known: &Known| known.hash == hash && known.octets == call_id.len() as u32;
+        self.by_call_id.find(hash, same).map(|known| known.at)
     }
 
     /// The same, unless its silence was longer than a call lasts: then what comes now is another call with that name.
@@ -281,17 +297,17 @@ impl Signalling {
     }
 
     fn handle_call(&mut self, from: &Incoming<'_>, message: &Message<'_>, at: u32, told: &Told<'_>) {
-        self.remark.clear();
-        let odd = remark(&mut self.remark, message, told);
         let Some(call) = self.calls[at as usize].as_deref_mut() else { return };
+        let mut remark = Remark::of(message, told, &mut self.remark);
         if let Some(body) = told.sdp {
             self.counters.sdp += 1;
             let sender = call.sender(told);
             let news = offer::Offer { from, body, sender, counters: &mut self.counters };
             news.announce(call, &mut self.payload_maps, &mut self.remark, &mut self.output.notices);
+            remark.text = None;
         }
         let before = call.until_ns();
-        let again = call.message(from, told, &self.remark, odd);
+        let again = call.message(from, told, &remark, remark.text.unwrap_or(&self.remark));
         self.counters.retransmissions += u64::from(again);
         if call.deadline_ns < call.queued_ns {
             // An end brings the deadline nearer; what moves it away is seen when the entry's time has come.
@@ -314,7 +330,7 @@ impl Signalling {
         let serial = self.next_serial;
         self.next_serial += 1;
         self.counters.calls += 1;
-        let call = Box::new(Call::new(serial, (hash, call_id.len()), parties(call_id, message), from, told));
+        let call = Box::new(Call::new(serial, hash, parties(call_id, message), from, told));
         let at = match self.free.pop() {
             Some(at) => {
                 self.calls[at as usize] = Some(call);
@@ -325,8 +341,7 @@ impl Signalling {
                 (self.calls.len() - 1) as u32
             }
         };
-        let calls = &self.calls;
-        self.by_call_id.insert_unique(hash, at, |at| calls[*at as usize].as_ref().map_or(0, |c| c.hash));
+        self.by_call_id.insert_unique(hash, Known { hash, octets: call_id.len() as u32, at }, |known| known.hash);
         at
     }
 
@@ -364,7 +379,11 @@ impl Signalling {
 
     /// What there is for lanes and joiner since the last call; closed calls by when they were over.
     pub fn poll(&mut self) -> Output {
-        let mut output = core::mem::take(&mut self.output);
+        // What comes next is about as much as what came.
+        let (notices, closed) = (self.output.notices.len(), self.output.closed.len());
+        let next =
+            Output { notices: Vec::with_capacity(notices), closed: Vec::with_capacity(closed), ..Output::default() };
+        let mut output = core::mem::replace(&mut self.output, next);
         output.closed.sort_by_key(|c| (c.deadline_ns, c.serial));
         output
     }
@@ -379,18 +398,18 @@ impl Signalling {
 
     fn close(&mut self, at: u32) {
         let Some(call) = self.calls[at as usize].take() else { return };
-        if let Ok(entry) = self.by_call_id.find_entry(call.hash, |other| *other == at) {
+        if let Ok(entry) = self.by_call_id.find_entry(call.hash, |known| known.at == at) {
             entry.remove();
         }
         self.free.push(at);
-        let (serial, deadline_ns) = (call.serial, call.deadline_ns);
+        let serial = call.serial;
         if !call.announced.is_empty() {
             let (number, at_ns) = (self.number, self.now_ns);
             self.output.notices.push(Numbered { number, at_ns, notice: Notice::Release { serial } });
         }
-        let (call, facts, files) = call.close();
-        self.counters.ladder_overflow += u64::from(call.ladder.not_kept);
-        self.output.closed.push(Box::new(Closed { serial, deadline_ns, call, facts, files }));
+        let closed = call.close();
+        self.counters.ladder_overflow += u64::from(closed.call.ladder.not_kept);
+        self.output.closed.push(closed);
     }
 }
 
@@ -405,57 +424,13 @@ fn text(octets: &[u8]) -> String {
     text
 }
 
-/// URI without parameters, and its user part.
-fn uri_and_user(address: &sip::NameAddr<'_>) -> (String, String) {
-    let uri = address.uri();
-    (text(uri.core), uri.user_text().into_owned())
-}
-
 fn parties(call_id: &[u8], message: &Message<'_>) -> Parties {
     let agent = message.user_agent().unwrap_or_default();
     Parties {
         call_id: text(call_id),
-        from: uri_and_user(&message.from()),
-        to: uri_and_user(&message.to()),
+        from: usual::uri_and_user(message.header(Header::From).unwrap_or_default()),
+        to: usual::uri_and_user(message.header(Header::To).unwrap_or_default()),
         user_agent: text(agent),
-    }
-}
-
-/// Writes the reason phrase, the cause that the other side gives, and what is odd; says whether something is.
-fn remark(into: &mut String, message: &Message<'_>, told: &Told<'_>) -> bool {
-    match told.start {
-        StartLine::Response { reason, .. } => push_lossy(into, reason),
-        StartLine::Request { method_name, .. } if told.method == Method::Other => push_lossy(into, method_name),
-        StartLine::Request { .. } => {}
-    }
-    cause(into, message);
-    let oddities = message.oddities();
-    for oddity in oddities {
-        into.push_str(REMARK_SEPARATOR);
-        into.push_str(oddity.name());
-    }
-    !oddities.is_empty()
-}
-
-/// The cause in words of ISDN or SIP (Reason, RFC 3326) and the warning (RFC 3261 section 20.43): what an operator asks
-/// for first when a call was refused.
-fn cause(into: &mut String, message: &Message<'_>) {
-    if let Some(reason) = message.reason() {
-        into.push_str(REMARK_SEPARATOR);
-        push_lossy(into, reason.protocol);
-        if let Some(cause) = reason.cause {
-            into.push_str(" cause ");
-            into.push_str(&cause.to_string());
-        }
-        if !reason.text.is_empty() {
-            into.push_str(": ");
-            push_lossy(into, reason.text);
-        }
-    }
-    if let Some(warning) = message.header(Header::Warning) {
-        into.push_str(REMARK_SEPARATOR);
-        into.push_str("Warning ");
-        push_lossy(into, warning);
     }
 }
 

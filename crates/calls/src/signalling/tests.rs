@@ -219,6 +219,55 @@ fn refused_credentials_are_a_failed_registration() {
     assert_eq!(rows[0].verdict.as_ref().unwrap().kind, "registration-failed");
 }
 
+fn challenged(status: &str, stale: &str, cseq: u32) -> String {
+    response(401, status, "REGISTER", cseq).replace(
+        "Content-Length",
+        &format!("WWW-Authenticate: Digest realm=\"a, stale=true\", nonce=\"{cseq}\"{stale}\nContent-Length"),
+    )
+}
+
+fn credentials(cseq: u32) -> String {
+    request("REGISTER", cseq, "a").replace("User-Agent", "Authorization: Digest x=\"y\"\nUser-Agent")
+}
+
+#[test]
+fn a_stale_nonce_is_told_from_a_wrong_password() {
+    let cases = [
+        ("Unauthorized", "", "registration-failed"),
+        ("Unauthorized", ", stale=false", "registration-failed"),
+        ("Unauthorized", ",algorithm=MD5, STALE = \"TRUE\"", "stale-nonce"),
+        ("Unauthorized", ",stale=true,qop=\"auth\"", "stale-nonce"),
+        ("Nonce has changed", ", stale=false", "stale-nonce"),
+    ];
+    for (reason, stale, kind) in cases {
+        let mut play = Play::new();
+        play.request("REGISTER", 1).send(BOB, ALICE, &challenged("Unauthorized", "", 1));
+        play.wait(17).send(ALICE, BOB, &credentials(2)).send(BOB, ALICE, &challenged(reason, stale, 2));
+        let verdict = play.end().registrations.remove(0).verdict.unwrap();
+        assert_eq!(verdict.kind, kind, "{reason}{stale}: {}", verdict.text);
+        assert_eq!(verdict.text.contains("17.0 s after the challenge"), kind == "stale-nonce", "{}", verdict.text);
+    }
+}
+
+#[test]
+fn a_stale_nonce_that_was_renewed_is_nothing_and_the_last_refusal_counts() {
+    let stale = challenged("Unauthorized", ", stale=true", 1);
+    let mut play = Play::new();
+    play.send(ALICE, BOB, &credentials(1)).send(BOB, ALICE, &stale);
+    play.send(ALICE, BOB, &credentials(2)).response(200, "OK", "REGISTER", 2);
+    assert_eq!(play.end().registrations[0].verdict, None);
+    let mut play = Play::new();
+    play.send(ALICE, BOB, &credentials(1)).send(BOB, ALICE, &stale);
+    play.send(ALICE, BOB, &credentials(2)).send(BOB, ALICE, &challenged("Unauthorized", "", 2));
+    assert_eq!(play.end().registrations[0].verdict.as_ref().unwrap().kind, "registration-failed");
+    // Credentials of an earlier registration, a new challenge, and a client that gives up: nobody refused a password.
+    let mut play = Play::new();
+    play.send(ALICE, BOB, &credentials(1)).send(BOB, ALICE, &stale);
+    let verdict = play.end().registrations.remove(0).verdict.unwrap();
+    assert_eq!(verdict.kind, "stale-nonce");
+    assert!(!verdict.text.contains("after the challenge"), "{}", verdict.text);
+}
+
 #[test]
 fn a_registration_may_go_on_from_another_port() {
     // As IMS does it: an Authorization without an answer, the challenge, then through IPsec with a port of its own.

@@ -1,7 +1,8 @@
 //! Transactions outside calls: registrations with their challenges, and single requests with their response times.
 
 use super::call::Told;
-use super::{Incoming, Output, SignallingCounters, text, uri_and_user};
+use super::usual::uri_and_user;
+use super::{Incoming, Output, SignallingCounters, text};
 use crate::limits::{LINGER_NS, TRANSACTIONS_MAX};
 use crate::verdict::registration_verdict;
 use core::hash::{BuildHasher, Hasher};
@@ -11,7 +12,7 @@ use std::collections::BinaryHeap;
 use trunkline_kit::Id;
 use trunkline_store::row::{Registration, SipEvent};
 use trunkline_wire::Endpoint;
-use trunkline_wire::sip::{Header, Message, Method, StartLine};
+use trunkline_wire::sip::{Header, Message, Method, StartLine, grammar};
 
 /// A registration in progress.
 #[derive(Debug)]
@@ -20,6 +21,10 @@ pub struct Registering {
     pub row: Registration,
     /// A request carried credentials.
     pub credentials: bool,
+    /// How often in a row credentials were refused for nothing but their nonce (RFC 7616 section 3.3, stale).
+    pub stale: u32,
+    /// From the last challenge to the credentials that met it, nanoseconds; none if the challenge was not seen.
+    pub met_after_ns: Option<i64>,
     /// Numbers of the packets with the last request and the last final response.
     pub packets: [u64; 2],
     last_print: u32,
@@ -27,6 +32,9 @@ pub struct Registering {
     cseq: u32,
     asked_by: Endpoint,
     answered: bool,
+    /// The last request carried credentials.
+    asked_with: bool,
+    challenged_ns: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -164,9 +172,11 @@ impl Registering {
                 if told.cseq != self.cseq {
                     // After a challenge the client may go on from another port: IMS sends it through IPsec.
                     (self.asked_by, self.answered) = (from.src, false);
+                    self.met_after_ns = self.challenged_ns.map(|challenged| from.at_ns - challenged);
                 }
                 (self.last_print, self.cseq) = (told.print, told.cseq);
-                self.credentials |= carries_credentials(message);
+                self.asked_with = carries_credentials(message);
+                self.credentials |= self.asked_with;
                 self.packets[0] = from.number;
             }
             StartLine::Response { status, reason } if status >= 200 => {
@@ -175,11 +185,41 @@ impl Registering {
                     self.answered = true;
                     (self.row.end_ns, self.row.code, self.row.reason) = (Some(from.at_ns), status, text(reason));
                     self.packets[1] = from.number;
+                    self.challenged(from.at_ns, status, reason, message);
                 }
             }
             StartLine::Response { .. } => {}
         }
     }
+
+    fn challenged(&mut self, at_ns: i64, status: u16, reason: &[u8], message: &Message<'_>) {
+        let challenge = match status {
+            401 => Header::WwwAuthenticate,
+            407 => Header::ProxyAuthenticate,
+            _ => return,
+        };
+        self.challenged_ns = Some(at_ns);
+        if self.asked_with {
+            let stale = message.values(challenge).any(says_stale) || speaks_of_nonce(reason);
+            self.stale = if stale { self.stale.saturating_add(1) } else { 0 };
+        }
+    }
+}
+
+/// `stale=true` among the parts of a challenge (RFC 7616 section 3.3): the credentials were right for a nonce that is
+/// too old. Anything but `true` says that user name or password are wrong.
+fn says_stale(part: &[u8]) -> bool {
+    let mut halves = part.splitn(2, |o| *o == b'=').map(grammar::trim);
+    let (name, value) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
+    // The scheme stands before the first part.
+    let name = name.rsplit(|o| grammar::is_space(*o)).next().unwrap_or_default();
+    name.eq_ignore_ascii_case(b"stale") && grammar::unquote(value).eq_ignore_ascii_case(b"true")
+}
+
+/// Field: SIP Express Router says `stale=false` and `401 nonce has changed`.
+fn speaks_of_nonce(reason: &[u8]) -> bool {
+    let found = |word: &[u8]| reason.windows(word.len()).any(|w| w.eq_ignore_ascii_case(word));
+    found(b"nonce") || found(b"stale")
 }
 
 /// Credentials with an answer to a challenge. The first REGISTER of an IMS client names its user in an Authorization
@@ -215,7 +255,7 @@ fn event_message(
 
 fn begin(from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], told: &Told<'_>) -> Kind {
     let (src, dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
-    let (aor, user) = uri_and_user(&message.to());
+    let (aor, user) = uri_and_user(message.header(Header::To).unwrap_or_default());
     if told.method == Method::Register {
         let contact = message.contact();
         let asked = contact.as_ref().and_then(|c| c.expires()).or_else(|| message.expires());
@@ -234,11 +274,15 @@ fn begin(from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], told: &Told
                 ..Registration::default()
             },
             credentials: false,
+            stale: 0,
+            met_after_ns: None,
             packets: [0; 2],
             last_print: 0,
             cseq: told.cseq,
             asked_by: src,
             answered: false,
+            asked_with: false,
+            challenged_ns: None,
         }));
     }
     let name = message.method_name();
@@ -252,7 +296,7 @@ fn begin(from: &Incoming<'_>, message: &Message<'_>, call_id: &[u8], told: &Told
         id: Id::derive(from.at_ns, &named),
         method: text(name),
         sip_call_id: text(call_id),
-        from: uri_and_user(&message.from()).1,
+        from: uri_and_user(message.header(Header::From).unwrap_or_default()).1,
         to: user,
         start_ns: from.at_ns,
         src,

@@ -66,15 +66,6 @@ impl ReadAt for FileAt {
     }
 }
 
-/// An index and where it came from.
-#[derive(Debug)]
-pub enum Loaded {
-    /// From its file.
-    File(View<FileAt>),
-    /// Made anew, and why: there was none, or it could not be used.
-    Made(View<Vec<u8>>, Option<IndexError>),
-}
-
 /// The places where the index of a capture file may be: beside it, then in the data folder.
 pub fn places(capture: &Path, data: Option<&Path>) -> Vec<PathBuf> {
     let mut name = capture.file_name().unwrap_or_default().to_os_string();

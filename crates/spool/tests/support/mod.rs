@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use trunkline_spool::{Dropped, Extra, Kinds, Options, Volume, Writer};
+use trunkline_spool::{Dropped, Extra, Kinds, Mend, Options, PartFile, Volume, Writer};
 
 /// Names of the tests' files.
 pub const KINDS: Kinds = Kinds { segment: "seg", beside: &["idx"] };
@@ -136,4 +136,13 @@ fn record(seed: u64, number: u64, buffer: &mut Vec<u8>) {
     buffer.extend((0..length).map(|i| content[i % 8]));
     let sum: u32 = content.iter().map(|o| u32::from(*o)).sum::<u32>().wrapping_mul(length as u32) ^ number as u32;
     buffer.extend_from_slice(&sum.to_le_bytes());
+}
+
+/// Keeps the whole records of a part, whosever they are.
+pub fn mend(part: &PartFile) -> std::io::Result<Mend> {
+    let octets = std::fs::read(&part.path)?;
+    let (Some(seed), Some(first)) = (octets.get(4..8), first_number(&octets)) else { return Ok(Mend::Discard) };
+    let seed = u32::from_le_bytes(seed.try_into().unwrap());
+    let whole = prefix_from(u64::from(seed), first, &octets);
+    Ok(Mend::Keep { octets: whole.octets, extra: vec![extra(b"made anew")] })
 }

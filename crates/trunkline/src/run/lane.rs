@@ -2,12 +2,13 @@
 
 use super::engine::{Answer, Shared};
 use super::now_ns;
+use super::source::{Came, LaneSource};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trunkline_calls::classify::Class as Look;
 use trunkline_calls::live::{Epoch, Front, Told};
-use trunkline_capture::live::{Live, Next, RingStatistics};
+use trunkline_capture::live::RingStatistics;
 use trunkline_capture::{CaptureLoss, LossPlace, Packet};
 use trunkline_kit::counters::Counted;
 use trunkline_record::{Class, LaneLog, NotRecorded};
@@ -32,15 +33,13 @@ pub const LANES_FROM: u32 = u32::MAX - 1;
 /// What a lane is made of.
 pub struct LanePlan {
     /// Where its packets come from.
-    pub source: Box<dyn Live>,
+    pub source: LaneSource,
     /// Its part of the packet log; none if nothing is recorded.
     pub log: Option<LaneLog>,
     /// Its part of the analysis.
     pub front: Front,
     /// The processor it runs on; none leaves that to the system.
     pub processor: Option<usize>,
-    /// Its packets come from files: reading can wait, and nothing is ever told by the clock.
-    pub is_file: bool,
 }
 
 /// What a lane shows of itself.
@@ -63,17 +62,32 @@ pub struct Rings {
     pub answers: rtrb::Producer<Answer>,
 }
 
+trunkline_kit::counters! {
+    /// What a lane sees, recorded or not.
+    pub struct Seen {
+        /// SIP packets captured
+        sip: "trunkline_run_sip_packets_total",
+        /// RTP and RTCP packets captured
+        rtp: "trunkline_run_rtp_packets_total",
+        /// other packets captured
+        other: "trunkline_run_other_packets_total",
+    }
+}
+
 struct Lane<'a> {
     me: u16,
     lanes: u64,
     plan: LanePlan,
     rings: Rings,
     shared: &'a Shared,
+    /// Reading can wait, and nothing is told by the clock.
+    is_file: bool,
     ended: bool,
     told_last: bool,
     done: bool,
     told_at: Instant,
     published_at: Instant,
+    seen: Seen,
     report: LaneReport,
 }
 
@@ -82,8 +96,22 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
     let lanes = shared.lanes.len() as u64;
     let now = Instant::now();
     let report = LaneReport::default();
-    let mut lane =
-        Lane { me, lanes, plan, rings, shared, ended: false, told_last: false, done: false, told_at: now, published_at: now, report };
+    let is_file = plan.source.is_file();
+    let mut lane = Lane {
+        me,
+        lanes,
+        plan,
+        rings,
+        shared,
+        is_file,
+        ended: false,
+        told_last: false,
+        done: false,
+        told_at: now,
+        published_at: now,
+        seen: Seen::default(),
+        report,
+    };
     while !lane.done {
         lane.turn();
     }
@@ -96,14 +124,14 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
 
 impl Lane<'_> {
     fn turn(&mut self) {
-        let may_read = !self.ended && (!self.plan.is_file || self.plan.front.held() < HELD_OF_FILES_MAX);
+        let may_read = !self.ended && (!self.is_file || self.plan.front.held() < HELD_OF_FILES_MAX);
         let idle = if may_read { self.read() } else { true };
-        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.plan.is_file) {
+        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.is_file) {
             log.tick(now_ns());
         }
         self.tell(idle);
         self.answer();
-        if !self.plan.is_file && self.report.ring.blocks > 0 && self.plan.front.held() * 2 > self.report.ring.blocks {
+        if !self.is_file && self.report.ring.room > 0 && self.plan.front.held() * 2 > self.report.ring.room as usize {
             self.plan.front.hurry();
         }
         if self.published_at.elapsed() >= PUBLISH {
@@ -120,9 +148,9 @@ impl Lane<'_> {
         let stopping = self.shared.stop.load(Ordering::Relaxed);
         let mut batch = self.plan.front.spare();
         match self.plan.source.next(&mut batch, if stopping { Duration::ZERO } else { WAIT }) {
-            Ok(Next::Packets) => {
+            Came::Packets => {
                 let LanePlan { front, log, .. } = &mut self.plan;
-                let (me, lanes) = (u64::from(self.me), self.lanes);
+                let (me, lanes, seen) = (u64::from(self.me), self.lanes, &mut self.seen);
                 for loss in &mut batch.losses {
                     loss.file = LANES_FROM - u32::from(self.me);
                     if let Some(log) = log {
@@ -133,20 +161,25 @@ impl Lane<'_> {
                 front.take(batch, |packet, octets, decoded, look| {
                     packet.number = (packet.number - 1) * lanes + me + 1;
                     last_ns = packet.at_ns;
-                    record(log.as_mut(), packet, octets, decoded, look);
+                    let class = class_of(look, decoded);
+                    seen.see(class);
+                    record(log.as_mut(), packet, octets, decoded, class);
                 });
-                if let Some(log) = log.as_mut().filter(|_| self.plan.is_file) {
+                if let Some(log) = log.as_mut().filter(|_| self.is_file) {
                     log.tick(last_ns);
                 }
                 return false;
             }
-            Ok(Next::Nothing) => {
+            Came::Nothing => {
                 self.ended = stopping;
                 self.plan.front.keep(batch);
             }
-            Ok(Next::End) => self.ended = true,
-            Err(error) => {
-                self.report.failed = Some(error.to_string());
+            Came::Passing(error) => {
+                tracing::warn!(lane = self.me, "{error}");
+                self.ended = stopping;
+            }
+            Came::End(why) => {
+                self.report.failed = why;
                 self.ended = true;
             }
         }
@@ -162,10 +195,10 @@ impl Lane<'_> {
         let told = if self.ended {
             self.told_last = true;
             self.plan.front.end()
-        } else if idle && (self.plan.is_file || self.told_at.elapsed() < HEARTBEAT) {
+        } else if idle && (self.is_file || self.told_at.elapsed() < HEARTBEAT) {
             return;
         } else {
-            let until_ns = (idle && !self.plan.is_file).then(|| now_ns() - ARRIVAL_NS);
+            let until_ns = (idle && !self.is_file).then(|| now_ns() - ARRIVAL_NS);
             self.plan.front.tell(until_ns)
         };
         self.told_at = Instant::now();
@@ -197,9 +230,18 @@ impl Lane<'_> {
 
     fn publish(&mut self) {
         self.published_at = Instant::now();
+        let before = self.report.ring.drops;
         self.report.ring = self.plan.source.statistics();
+        if self.report.ring.drops > before {
+            tracing::warn!(
+                lane = self.me,
+                packets = self.report.ring.drops - before,
+                "the ring was full: packets lost"
+            );
+        }
         self.report.held = self.plan.front.held();
-        self.report.counters = self.plan.front.counters();
+        self.report.counters = self.seen.list();
+        self.report.counters.extend(self.plan.front.counters());
         if let Some(log) = &self.plan.log {
             self.report.counters.extend(log.counters());
         }
@@ -209,15 +251,19 @@ impl Lane<'_> {
 
 /// Records a packet, if it is to be, and notes in it where.
 #[inline]
-fn record(log: Option<&mut LaneLog>, packet: &mut Packet, octets: &[u8], decoded: &Decoded, look: Look) {
-    let class = match look {
-        Look::Rtp | Look::Rtcp => Class::Rtp,
-        Look::Signalling => class_of_signalling(decoded),
-        Look::OtherUdp | Look::Other => Class::Other,
-    };
+fn record(log: Option<&mut LaneLog>, packet: &mut Packet, octets: &[u8], decoded: &Decoded, class: Class) {
     match log.and_then(|log| log.packet(packet, octets, decoded, class)) {
         Some(recorded) => (packet.file, packet.offset) = (recorded.segment, recorded.offset),
         None => (packet.file, packet.offset) = (NOWHERE, 0),
+    }
+}
+
+#[inline]
+fn class_of(look: Look, decoded: &Decoded) -> Class {
+    match look {
+        Look::Rtp | Look::Rtcp => Class::Rtp,
+        Look::Signalling => class_of_signalling(decoded),
+        Look::OtherUdp | Look::Other => Class::Other,
     }
 }
 
@@ -232,6 +278,17 @@ fn class_of_signalling(decoded: &Decoded) -> Class {
             Class::Sip
         }
         _ => Class::Other,
+    }
+}
+
+impl Seen {
+    #[inline]
+    fn see(&mut self, class: Class) {
+        match class {
+            Class::Sip => self.sip += 1,
+            Class::Rtp => self.rtp += 1,
+            Class::Other => self.other += 1,
+        }
     }
 }
 

@@ -1,8 +1,15 @@
 //! `trunkline run`: capture, packet log and analysis as one running program.
 
+pub mod config;
 pub mod engine;
 pub mod lane;
+pub mod log;
+pub mod metrics;
 pub mod rows;
+pub mod service;
+pub mod source;
+pub mod status;
+pub mod view;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,4 +17,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Keeps this thread on one processor; where the system refuses, it runs anywhere.
+pub fn pin(processor: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(processor);
+    if let Err(error) = rustix::thread::sched_setaffinity(None, &set) {
+        tracing::warn!(processor, "a lane cannot stay on its processor: {error}");
+    }
 }

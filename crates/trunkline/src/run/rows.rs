@@ -133,7 +133,10 @@ pub fn start(
 fn discard(writing: &Writing) {
     loop {
         let state = writing.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = writing.wake.wait_while(state, |s| s.waiting.is_empty() && !s.ended).unwrap_or_else(PoisonError::into_inner);
+        let mut state = writing
+            .wake
+            .wait_while(state, |s| s.waiting.is_empty() && !s.ended)
+            .unwrap_or_else(PoisonError::into_inner);
         state.waiting.clear();
         state.rows = 0;
         if state.ended {
@@ -146,7 +149,8 @@ fn write(mut store: Store, writing: &Writing) {
     let mut committed = Instant::now();
     let mut dirty = false;
     loop {
-        let (next, ended) = next(writing, if dirty { COMMIT_EVERY.saturating_sub(committed.elapsed()) } else { COMMIT_EVERY });
+        let (next, ended) =
+            next(writing, if dirty { COMMIT_EVERY.saturating_sub(committed.elapsed()) } else { COMMIT_EVERY });
         if let Some(rows) = next {
             write_until_it_works(&mut store, &rows, writing);
             dirty = true;

@@ -190,6 +190,34 @@ fn losses_are_differences() {
 }
 
 #[test]
+fn the_end_of_a_file_says_whether_something_was_dropped() {
+    for big in [false, true] {
+        let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+        let statistics = |writer: &mut Writer, drops: &[(u16, u64)]| {
+            let mut body = writer.words(&[0, 0, 9]);
+            let drops: Vec<_> = drops.iter().map(|(code, n)| (*code, writer.u64(*n))).collect();
+            let drops: Vec<(u16, &[u8])> = drops.iter().map(|(code, n)| (*code, &n[..])).collect();
+            body.extend(writer.options(&drops));
+            writer.block(STATISTICS, &body);
+        };
+        let mut writer = Writer::new(big, (1, 0));
+        writer.interface(1, 0, &[]);
+        statistics(&mut writer, &[(options::ISB_IFDROP, 100)]);
+        writer.packet(0, 1, b"x", &[]);
+        assert_eq!(drops_at_end(order, &writer.out), None);
+        statistics(&mut writer, &[(options::ISB_IFDROP, 0), (options::ISB_IFRECV, 77)]);
+        writer.block(NAMES, b"whatever it is");
+        assert_eq!(drops_at_end(order, &writer.out), Some(0));
+        let middle = writer.out.len();
+        statistics(&mut writer, &[(options::ISB_IFDROP, 2), (options::ISB_OSDROP, 3)]);
+        assert_eq!(drops_at_end(order, &writer.out), Some(5));
+        // A tail that begins inside a block, and a file that ends inside one.
+        assert_eq!(drops_at_end(order, &writer.out[middle - 7..]), Some(5));
+        assert_eq!(drops_at_end(order, &writer.out[..writer.out.len() - 4]), None);
+    }
+}
+
+#[test]
 fn other_blocks_are_passed_over_and_told() {
     let mut writer = Writer::new(false, (1, 0));
     writer.interface(1, 0, &[]);

@@ -1,0 +1,225 @@
+//! What is recorded is there: every packet, once, in segments that other programs read, with an index that agrees.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use trunkline_capture::{Batch, CaptureLoss, FileSource, LossPlace, Packet};
+use trunkline_record::index::{FileMark, View};
+use trunkline_record::job::Recorder;
+use trunkline_record::{Class, ClassRules, LaneLog, Rules, Snap};
+use trunkline_sim::{Preset, Settings};
+use trunkline_spool::{Options, Volume};
+use trunkline_wire::Decoded;
+
+/// Time, link type, length on the wire, octets.
+type Seen = (i64, u16, u32, Vec<u8>);
+
+fn world(folder: &Path) -> PathBuf {
+    let file = folder.join("world.pcap");
+    let settings = Settings { calls: 40, ..Settings::preset(Preset::Demo) };
+    trunkline_sim::write(&settings, File::create(&file).unwrap(), None::<&mut Vec<u8>>, &mut |_, _| {}).unwrap();
+    file
+}
+
+fn class_of(decoded: &Decoded, octets: &[u8]) -> Class {
+    match decoded {
+        Decoded::Udp(d) => match octets.get(d.payload_start as usize) {
+            Some(128..=191) => Class::Rtp,
+            _ => Class::Sip,
+        },
+        _ => Class::Other,
+    }
+}
+
+fn each(files: &[PathBuf], mut take: impl FnMut(&Packet, &[u8])) {
+    let mut source = FileSource::open(files);
+    let mut batch = Batch::default();
+    while source.fill(&mut batch) {
+        for packet in &batch.packets {
+            take(packet, batch.octets_of(packet));
+        }
+    }
+    for file in source.files() {
+        assert_eq!(file.error.as_ref().map(ToString::to_string), None);
+    }
+}
+
+/// Records a file; what was to be recorded, by class.
+fn record(file: &Path, log: &mut LaneLog) -> BTreeMap<Class, Vec<Seen>> {
+    let mut expected: BTreeMap<Class, Vec<Seen>> = BTreeMap::new();
+    each(&[file.to_path_buf()], |packet, octets| {
+        let decoded = trunkline_wire::decode(packet.link, octets);
+        let class = class_of(&decoded, octets);
+        let recorded = log.packet(packet, octets, &decoded, class);
+        log.tick(packet.at_ns);
+        assert!(recorded.is_some());
+        expected.entry(class).or_default().push((packet.at_ns, packet.link, packet.wire, octets.to_vec()));
+    });
+    log.finish();
+    expected
+}
+
+fn segments(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "pcapng") {
+                found.push(path);
+            } else {
+                assert!(path.extension().is_some_and(|e| e == "idx"), "{} was left behind", path.display());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn options(folder: &Path) -> Options {
+    let mut options = Options::new(vec![Volume::new(folder)]).memory(64 << 20);
+    options.keep_free = 0;
+    options
+}
+
+#[test]
+fn every_packet_is_in_a_segment_of_its_class_and_minute() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = world(folder.path());
+    let data = folder.path().join("data");
+    let (recorder, _) = Recorder::open(options(&data), Rules::default()).unwrap();
+    let mut log = recorder.lane(3, "eth7");
+    let expected = record(&file, &mut log);
+    assert_eq!(log.not_recorded(), []);
+    drop(log);
+    let stats = recorder.close(Duration::from_secs(20));
+    assert_eq!(stats.counts.lost_records, 0);
+    for class in Class::ALL {
+        let files = segments(&data.join("packets").join(class.name()));
+        assert!(files.len() > 1, "several minutes");
+        let mut found: Vec<Seen> = Vec::new();
+        each(&files, |p, octets| found.push((p.at_ns, p.link, p.wire, octets.to_vec())));
+        assert!(found == expected[&class], "{}: {} of {}", class.name(), found.len(), expected[&class].len());
+    }
+    names_tell_the_minute(&data);
+    indexes_agree(&data);
+    others_read_them(&data, expected.values().map(Vec::len).sum());
+}
+
+fn names_tell_the_minute(data: &Path) {
+    for file in segments(&data.join("packets")) {
+        let name = file.to_string_lossy().into_owned();
+        let minute: i64 = name.rsplit('/').next().unwrap().split('-').next().unwrap().parse().unwrap();
+        each(&[file], |packet, _| assert_eq!(packet.at_ns / 60_000_000_000 % 60, minute, "{name}"));
+        assert!(name.ends_with("-3.pcapng"), "{name}");
+    }
+}
+
+fn indexes_agree(data: &Path) {
+    for file in segments(&data.join("packets")) {
+        let view = View::open(std::fs::read(file.with_extension("idx")).unwrap()).unwrap();
+        view.check().unwrap();
+        let octets = std::fs::metadata(&file).unwrap().len();
+        assert!(view.facts().file.fits(&FileMark { octets, modified_ns: 0, head_check: 0 }));
+        let mut packets = 0;
+        each(&[file], |_, _| packets += 1);
+        assert_eq!(view.facts().packets, packets);
+    }
+}
+
+fn others_read_them(data: &Path, expected: usize) {
+    let files = segments(&data.join("packets"));
+    let mut found = 0;
+    for file in &files {
+        let Ok(out) = Command::new("tcpdump").args(["-nn", "-q", "-r"]).arg(file).output() else {
+            println!("skipped: no tcpdump");
+            return;
+        };
+        assert!(out.status.success(), "{}: {}", file.display(), String::from_utf8_lossy(&out.stderr));
+        found += String::from_utf8_lossy(&out.stdout).lines().filter(|l| l.as_bytes()[0].is_ascii_digit()).count();
+    }
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn rules_leave_out_and_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = world(folder.path());
+    let data = folder.path().join("data");
+    let whole = ClassRules { record: true, snap: Snap::Whole };
+    let rules = Rules {
+        classes: [whole, ClassRules { snap: Snap::Headers, ..whole }, ClassRules { record: false, ..whole }],
+        ..Rules::default()
+    };
+    let (recorder, _) = Recorder::open(options(&data), rules).unwrap();
+    let mut log = recorder.lane(0, "");
+    let (mut media, mut left_out) = (0, 0);
+    each(&[file], |packet, octets| {
+        let decoded = trunkline_wire::decode(packet.link, octets);
+        let class = class_of(&decoded, octets);
+        media += u64::from(class == Class::Rtp);
+        left_out += u64::from(class == Class::Other);
+        log.packet(packet, octets, &decoded, class);
+    });
+    log.finish();
+    let counted = |name: &str| log.counters().iter().find(|c| c.name == name).unwrap().value;
+    assert_eq!(counted("trunkline_record_left_out_packets_total"), left_out);
+    assert!(counted("trunkline_record_cut_octets_total") > 0 && left_out > 0);
+    drop(log);
+    recorder.close(Duration::from_secs(20));
+    let mut cut = 0;
+    each(&segments(&data.join("packets/rtp")), |packet, _| {
+        assert!(packet.captured < 128 && packet.wire >= packet.captured);
+        cut += 1;
+    });
+    assert_eq!(cut, media);
+    assert!(!data.join("packets/other").exists());
+}
+
+#[test]
+fn losses_at_the_ring_are_in_the_statistics_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = world(folder.path());
+    let data = folder.path().join("data");
+    let (recorder, _) = Recorder::open(options(&data), Rules::default()).unwrap();
+    let mut log = recorder.lane(0, "eth0");
+    let loss = |packets| CaptureLoss { at_ns: 2, since_ns: 1, packets, file: 0, place: LossPlace::Ring };
+    log.lost(&loss(5));
+    record(&file, &mut log);
+    drop(log);
+    recorder.close(Duration::from_secs(20));
+    let mut source = FileSource::open(&segments(&data.join("packets")));
+    let mut batch = Batch::default();
+    let mut lost = 0;
+    while source.fill(&mut batch) {
+        lost += batch.losses.iter().map(|l| l.packets).sum::<u64>();
+    }
+    assert_eq!(lost, 5);
+}
+
+#[test]
+fn a_full_segment_is_followed_by_another_of_the_same_minute() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = world(folder.path());
+    let data = folder.path().join("data");
+    let rules = Rules { segment_octets: 100_000, ..Rules::default() };
+    let mut options = options(&data).memory(512 << 20);
+    options.block = 64 << 10;
+    let (recorder, _) = Recorder::open(options, rules).unwrap();
+    let mut log = recorder.lane(0, "");
+    let expected = record(&file, &mut log);
+    drop(log);
+    recorder.close(Duration::from_secs(20));
+    let files = segments(&data.join("packets/rtp"));
+    assert!(files.iter().any(|f| f.to_string_lossy().ends_with("-0.1.pcapng")));
+    for file in &files {
+        assert!(std::fs::metadata(file).unwrap().len() <= 100_000 + 200, "statistics may go beyond");
+    }
+    let mut found = 0;
+    each(&files, |_, _| found += 1);
+    assert_eq!(found, expected[&Class::Rtp].len());
+}

@@ -1,0 +1,126 @@
+//! `trunkline run`: captures, records and analyses until it is told to stop.
+
+use crate::failure::Failure;
+use crate::run::config::{self, Given};
+use crate::run::service::Service;
+use crate::run::{log, status};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use trunkline_kit::exit::Exit;
+
+/// How often signals and disks are looked at.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Capture, record and analyse, until SIGTERM or Ctrl-C
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trunkline doctor -i eth1                   what this machine would lose, and the fix\n  \
+    trunkline run -i eth1                      one interface, everything else by default\n  \
+    trunkline run -c trunkline.toml            as a file says; trunkline config example shows all it can say\n\n\
+    SIGTERM and Ctrl-C: what is in the rings is analysed, everything is committed. SIGHUP: reads the configuration\n\
+    again, applies what can be applied while running and says what cannot.\n\
+    Exit code 3: packets or rows were lost; the last lines say how many, where and why.")]
+pub struct Run {
+    /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    config: Option<PathBuf>,
+    /// Interface to listen on, in place of those of the configuration; may be given several times
+    #[arg(short, long = "interface", value_name = "IFACE")]
+    interfaces: Vec<String>,
+    /// Data folder, in place of the configuration's
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    data: Option<PathBuf>,
+    /// End after so many seconds
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
+}
+
+impl Run {
+    /// Runs until it is told to stop.
+    pub fn run(&self) -> Result<Exit, Failure> {
+        let loaded = config::load(&self.given())?;
+        let level = log::start(&loaded.settings.log).map_err(Failure::Failed)?;
+        let signals = Signals::take();
+        let service = Service::start(&loaded.settings)?;
+        let begun = Instant::now();
+        let mut settings = loaded.settings;
+        let mut before = service.view().snapshot();
+        let mut told = Instant::now();
+        while !signals.stop.load(Ordering::Relaxed) && !service.is_over() {
+            if self.seconds.is_some_and(|s| begun.elapsed().as_secs() >= s) {
+                break;
+            }
+            std::thread::sleep(TICK);
+            service.look_after();
+            if signals.again.swap(false, Ordering::Relaxed) {
+                self.read_again(&mut settings, &level);
+            }
+            if told.elapsed() >= settings.log.status_every {
+                told = Instant::now();
+                let now = service.view().snapshot();
+                tracing::info!("{}", status::line(&before, &now));
+                before = now;
+            }
+        }
+        tracing::info!("ending: what was captured is analysed and committed");
+        let ended = service.stop();
+        for trouble in &ended.troubles {
+            tracing::error!("{trouble}");
+        }
+        Ok(if ended.troubles.is_empty() { Exit::Done } else { Exit::Degraded })
+    }
+
+    fn given(&self) -> Given {
+        let mut options = Vec::new();
+        if !self.interfaces.is_empty() {
+            let names: Vec<String> = self.interfaces.iter().map(|name| format!("{name:?}")).collect();
+            options.push(("capture", "interfaces", format!("[{}]", names.join(", ")), "--interface"));
+        }
+        if let Some(folder) = &self.data {
+            options.push(("data", "folder", folder.to_string_lossy().into_owned(), "--data"));
+        }
+        Given { file: self.config.clone(), options }
+    }
+
+    /// Applies what can be applied while running.
+    fn read_again(&self, settings: &mut config::Settings, level: &log::Level) {
+        let loaded = match config::load(&self.given()) {
+            Ok(loaded) => loaded,
+            Err(Failure::Usage(why) | Failure::Failed(why)) => {
+                return tracing::error!("the configuration is kept as it was: {why}");
+            }
+            Err(Failure::NobodyReads) => return,
+        };
+        let changes = trunkline_kit::config::changes(settings, &loaded.settings);
+        for change in &changes.running {
+            tracing::info!("{} was {}, is now {}", change.key, change.from, change.to);
+        }
+        for change in &changes.restart {
+            tracing::warn!("{} stays {} until the next start ({} is asked for)", change.key, change.from, change.to);
+        }
+        trunkline_kit::config::apply(settings, &loaded.settings);
+        level.set(settings.log.level);
+    }
+}
+
+/// Signals as they come.
+struct Signals {
+    stop: Arc<AtomicBool>,
+    again: Arc<AtomicBool>,
+}
+
+impl Signals {
+    fn take() -> Self {
+        let signals = Signals { stop: Arc::default(), again: Arc::default() };
+        for signal in [SIGINT, SIGTERM] {
+            // A second one ends the program at once.
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&signals.stop));
+            let _ = signal_hook::flag::register(signal, Arc::clone(&signals.stop));
+        }
+        let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&signals.again));
+        signals
+    }
+}

@@ -1,0 +1,188 @@
+//! The sections of the configuration: each key with its type, default, limits and what it is, said once.
+//!
+//! `config/trunkline.toml` and `docs/manual/configuration.md` are made from here, and a test compares them.
+
+mod check;
+mod load;
+mod types;
+
+pub use load::{Given, load, mistakes};
+pub use types::{Classes, Direct, Listen, LogFormat, LogLevel, Snap, Source, Timestamps};
+
+use std::path::PathBuf;
+use std::time::Duration;
+use trunkline_kit::config::{Octets, Share};
+
+/// What the example begins with.
+const HEAD: &str = "\
+# Trunkline's configuration: every key with its default. Remove the '#' before a key to set it.
+#
+# Check it:                 trunkline config check FILE
+# What takes effect, why:   trunkline config show -c FILE
+# By environment:           TRUNKLINE_SECTION__KEY, TRUNKLINE_RECORD__SIP__KEEP_AGE='30 days'
+# While it runs:            edit the file, then SIGHUP; the log says what has to wait for the next start
+";
+
+/// The example: `config/trunkline.toml`.
+pub fn commented() -> String {
+    format!("{HEAD}\n{}", trunkline_kit::config::example::<Settings>())
+}
+
+trunkline_kit::section! {
+    /// Where everything is kept.
+    pub struct DataSection {
+        /// The data folder: packet log, store and what else the jobs keep. It is made if it is not there.
+        folder: PathBuf = PathBuf::from(crate::cli::DATA_DEFAULT) => Restart;
+    }
+}
+
+trunkline_kit::section! {
+    /// Where packets come from.
+    pub struct Capture {
+        /// The network interfaces to listen on. `trunkline doctor -i NAME` says what each can do.
+        interfaces: Vec<String> = Vec::new() => Restart;
+        /// How packets get here from the kernel: `af-packet` works everywhere, `af-xdp` takes fewer instructions a
+        /// packet where the driver supports it; `auto` takes `af-packet`.
+        source: Source = Source::Auto => Restart;
+        /// Lanes: threads with a ring each that share the traffic of all interfaces. 0 takes as many as there are
+        /// receive queues, at most one a processor and one processor left for the rest.
+        lanes: u16 = 0 => Restart, 0 => 64;
+        /// The ring of each lane, between kernel and program: it bridges the moments in which a lane is busy. It is
+        /// locked memory.
+        ring: Octets = Octets::mib(128) => Restart, Octets::mib(1) => Octets::gib(8);
+        /// How long the kernel waits for a block of the ring to fill before it hands it over.
+        block_timeout: Duration = Duration::from_millis(50) => Restart,
+            Duration::from_millis(1) => Duration::from_secs(1);
+        /// What to keep, in the syntax of pcap-filter(7); the kernel leaves out the rest before it costs anything.
+        /// Empty keeps everything.
+        filter: String = String::new() => Running;
+        /// Whether the interfaces are put into promiscuous mode: a mirror port is useless without.
+        promiscuous: bool = true => Restart;
+        /// Who says when a packet came: `software` the kernel when it takes the packet over, `hardware` the network
+        /// card if it can.
+        timestamps: Timestamps = Timestamps::Software => Restart;
+        /// Whether packets that this machine sends on the interface are left out.
+        ignore_outgoing: bool = false => Restart;
+        /// The user to become once rings and sockets are open; `none` stays who started it.
+        user: Option<String> = None => Restart;
+        /// Whether each lane stays on a processor of its own.
+        pin: bool = true => Restart;
+    }
+}
+
+trunkline_kit::section! {
+    /// The packet log: what is written of the packets, and for how long it is kept.
+    pub struct Record {
+        /// Whether packets are written.
+        enabled: bool = true => Restart;
+        /// The classes that are written, of `sip`, `rtp` and `other`.
+        classes: Vec<Classes> = Classes::ALL.to_vec() => Running;
+        /// After how long a new segment begins.
+        segment_time: Duration = Duration::from_secs(60) => Running,
+            Duration::from_secs(1) => Duration::from_secs(3600);
+        /// After how many octets a new segment begins.
+        segment_size: Octets = Octets::gib(1) => Running, Octets::mib(1) => Octets::gib(64);
+        /// How old what is only in memory may get before it is written: what a crash loses at most.
+        flush: Duration = Duration::from_secs(1) => Running,
+            Duration::from_millis(100) => Duration::from_secs(60);
+        /// Memory between rings and disks. When the disks lag it fills, compressed; when it is full, packets are left
+        /// out, `other` first, then `rtp`, `sip` last, and each is counted.
+        memory: Octets = Octets::mib(512) => Restart, Octets::mib(16) => Octets::gib(1024);
+        /// Whether the kernel's page cache is bypassed (O_DIRECT): `auto` does where the file system can.
+        direct: Direct = Direct::Auto => Restart;
+        /// Further folders, best one a disk, that segments are spread over; the data folder comes first.
+        volumes: Vec<PathBuf> = Vec::new() => Restart;
+        /// How full a volume may get, as a share of it or as the size of the log: beyond, the oldest segments are
+        /// deleted, or moved to the slow tier.
+        limit: Share = Share::Percent(80.0) => Running;
+        /// A folder that segments are moved to when a volume is full, instead of being deleted; they are deleted
+        /// when this one is full.
+        slow_tier: Option<PathBuf> = None => Restart;
+        /// A program that is run for each finished segment, its path the only argument.
+        exec: Option<PathBuf> = None => Running;
+    }
+}
+
+trunkline_kit::section! {
+    /// What is written of one class of packets: `[record.sip]` signalling, `[record.rtp]` RTP and RTCP,
+    /// `[record.other]` the rest.
+    pub struct RecordedClass {
+        /// How much of each packet is written: `whole`, `headers` (up to and with the header of UDP, TCP, SCTP or
+        /// RTP), or so many octets.
+        snap: Snap = Snap::Whole => Running;
+        /// Whether its finished segments are compressed (zstd, in frames that can be read one by one).
+        compress: bool = false => Running;
+        /// For how long its segments are kept; `none` until there is no room.
+        keep_age: Option<Duration> = None => Running;
+        /// How much of it is kept; `none` until there is no room.
+        keep_size: Option<Octets> = None => Running;
+    }
+}
+
+trunkline_kit::section! {
+    /// Calls and media: SIP dialogs and RTP streams, their quality and what went wrong.
+    pub struct Calls {
+        /// Whether packets are analysed.
+        enabled: bool = true => Restart;
+    }
+}
+
+trunkline_kit::section! {
+    /// The rows that calls become.
+    pub struct Store {
+        /// Whether rows are stored. Without them there is nothing to search.
+        enabled: bool = true => Restart;
+    }
+}
+
+trunkline_kit::section! {
+    /// Metrics for Prometheus at `/metrics`, and `/healthz`.
+    pub struct Metrics {
+        /// Where they are served: `unix:PATH` or `ADDRESS:PORT`. Who reaches it can read how much traffic there is, but
+        /// no number and no address of it.
+        listen: Option<Listen> = None => Restart;
+    }
+}
+
+trunkline_kit::section! {
+    /// What the program says about itself, at standard error.
+    pub struct Log {
+        /// The least important lines that are written. Telephone numbers and subscriber ids stand in `debug` and
+        /// `trace` alone.
+        level: LogLevel = LogLevel::Info => Running;
+        /// How a line is written: `text` for people, `json` for programs.
+        format: LogFormat = LogFormat::Text => Restart;
+        /// How often the status line is written.
+        status_every: Duration = Duration::from_secs(10) => Running,
+            Duration::from_secs(1) => Duration::from_secs(3600);
+    }
+}
+
+trunkline_kit::configuration! {
+    /// The whole configuration.
+    pub struct Settings {
+        /// Where everything is kept.
+        data: DataSection = "data",
+        /// Where packets come from.
+        capture: Capture = "capture",
+        /// The packet log.
+        record: Record = "record",
+        /// What is written of SIP.
+        record_sip: RecordedClass = "record.sip",
+        /// What is written of RTP and RTCP.
+        record_rtp: RecordedClass = "record.rtp",
+        /// What is written of the rest.
+        record_other: RecordedClass = "record.other",
+        /// Calls and media.
+        calls: Calls = "calls",
+        /// The rows that calls become.
+        store: Store = "store",
+        /// Metrics.
+        metrics: Metrics = "metrics",
+        /// The program's own log.
+        log: Log = "log",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! What values get wrong beside each other, and texts that have a form of their own.
+
+use super::Settings;
+use std::path::Path;
+use trunkline_kit::config::Objection;
+
+/// The longest name of an interface: `IFNAMSIZ` of netdevice(7) without its end.
+const INTERFACE_NAME_MAX: usize = 15;
+/// Interfaces that one program listens on.
+pub const INTERFACES_MAX: usize = 64;
+
+/// All that is wrong; what needs the machine to be asked (does the interface exist?) is not looked at.
+pub fn check(settings: &Settings) -> Vec<Objection> {
+    let mut wrong = Objections::default();
+    interfaces(&settings.capture.interfaces, &mut wrong);
+    if let Some(user) = &settings.capture.user {
+        wrong.unless(is_user(user), "capture", "user", || format!("'{user}' is no name of a user"));
+    }
+    wrong.unless(!settings.capture.filter.contains('\0'), "capture", "filter", || "holds a NUL".to_owned());
+    record(settings, &mut wrong);
+    wrong.unless(settings.calls.enabled || settings.record.enabled, "calls", "enabled", || {
+        "neither calls nor record is enabled: there would be nothing to do".to_owned()
+    });
+    wrong.0
+}
+
+#[derive(Default)]
+struct Objections(Vec<Objection>);
+
+impl Objections {
+    fn unless(&mut self, right: bool, section: &'static str, key: &'static str, what: impl FnOnce() -> String) {
+        if !right {
+            self.0.push(Objection { section, key, what: what() });
+        }
+    }
+}
+
+fn interfaces(names: &[String], wrong: &mut Objections) {
+    wrong.unless(names.len() <= INTERFACES_MAX, "capture", "interfaces", || {
+        format!("more than {INTERFACES_MAX} interfaces")
+    });
+    for (i, name) in names.iter().enumerate() {
+        wrong.unless(is_interface(name), "capture", "interfaces", || format!("'{name}' is no name of an interface"));
+        let again = names.iter().take(i).any(|before| before == name);
+        wrong.unless(!again, "capture", "interfaces", || format!("'{name}' is named twice"));
+    }
+}
+
+/// What the kernel takes as a name (`dev_valid_name`).
+fn is_interface(name: &str) -> bool {
+    let plain = name.bytes().all(|c| c.is_ascii_graphic() && c != b'/' && c != b':');
+    !name.is_empty() && name.len() <= INTERFACE_NAME_MAX && plain && name != "." && name != ".."
+}
+
+/// What useradd(8) takes as a name, or a number.
+fn is_user(name: &str) -> bool {
+    let plain = name.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-.$".contains(&c));
+    !name.is_empty() && name.len() <= 32 && plain && !name.starts_with('-')
+}
+
+fn record(settings: &Settings, wrong: &mut Objections) {
+    let record = &settings.record;
+    wrong.unless(!record.enabled || !record.classes.is_empty(), "record", "classes", || {
+        "no class is left to be written: write enabled = false instead".to_owned()
+    });
+    wrong.unless(record.flush <= record.segment_time, "record", "flush", || {
+        "is longer than segment-time: segments would end before they are written".to_owned()
+    });
+    let mut folders: Vec<&Path> = vec![&settings.data.folder];
+    for (key, folder) in
+        record.volumes.iter().map(|f| ("volumes", f)).chain(record.slow_tier.iter().map(|f| ("slow-tier", f)))
+    {
+        let again = folders.contains(&folder.as_path());
+        wrong.unless(!again, "record", key, || format!("'{}' is used already", folder.display()));
+        folders.push(folder);
+    }
+    if let Some(exec) = &record.exec {
+        wrong.unless(exec.is_absolute(), "record", "exec", || "the program needs its whole path".to_owned());
+    }
+}

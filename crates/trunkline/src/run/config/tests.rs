@@ -1,0 +1,95 @@
+//! The sections: their defaults, their limits, and the files that are made from them.
+
+use super::check::check;
+use super::{Classes, Listen, Settings, Snap, commented};
+use std::path::{Path, PathBuf};
+use trunkline_kit::config::{Configuration, Loaded, Mistake, Sources, markdown, read};
+
+fn load(text: &str) -> Result<Loaded<Settings>, Vec<String>> {
+    let sources = Sources { file: Some(("t.toml", text)), ..Sources::default() };
+    read(&sources, check).map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect())
+}
+
+/// The text of a file of the repository, written anew first where the environment asks for it.
+fn file(path: &str, fresh: impl Fn(&str) -> String) -> (String, String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    let old = std::fs::read_to_string(&path).unwrap_or_default();
+    let new = fresh(&old);
+    if std::env::var_os("TRUNKLINE_TEST_WRITE").is_some() {
+        std::fs::write(&path, &new).unwrap();
+    }
+    (std::fs::read_to_string(&path).unwrap_or_default(), new)
+}
+
+#[test]
+fn the_example_is_made_from_the_sections() {
+    let (is, should) = file("config/trunkline.toml", |_| commented());
+    assert!(is == should, "config/trunkline.toml is old: trunkline config example > config/trunkline.toml");
+    assert_eq!(load(&is).unwrap().settings, Settings::default());
+    let keys = |line: &str| line.strip_prefix('#').filter(|key| !key.starts_with([' ', '\n'])).map(str::to_owned);
+    let set: Vec<String> = is.lines().map(|line| keys(line).unwrap_or_else(|| line.to_owned())).collect();
+    assert_eq!(load(&set.join("\n")).unwrap().settings, Settings::default());
+}
+
+#[test]
+fn the_manual_is_made_from_the_sections() {
+    const MARK: &str = "<!-- from here: trunkline config example --markdown -->\n";
+    let fresh = |old: &str| {
+        let head = old.split(MARK).next().unwrap_or_default();
+        format!("{head}{MARK}\n{}", markdown::<Settings>())
+    };
+    let (is, should) = file("docs/manual/configuration.md", fresh);
+    assert!(is == should, "docs/manual/configuration.md is old: run this test with TRUNKLINE_TEST_WRITE=1");
+}
+
+#[test]
+fn defaults_are_right_and_within_their_limits() {
+    assert_eq!(check(&Settings::default()), []);
+    let settings = Settings::default();
+    for (name, section) in settings.sections() {
+        for key in section.keys() {
+            assert!(!key.help.is_empty() && key.help.ends_with('.'), "{name}.{}: {}", key.name, key.help);
+        }
+    }
+}
+
+#[test]
+fn types_of_its_own_are_read() {
+    let text = "[record.sip]\nsnap = \"whole\"\n[record.rtp]\nsnap = \"headers\"\n[record.other]\nsnap = \"128 B\"\n\
+        [metrics]\nlisten = \"unix:/run/trunkline/metrics\"\n[record]\nclasses = [\"sip\"]\n";
+    let settings = load(text).unwrap().settings;
+    let snaps = [settings.record_sip.snap, settings.record_rtp.snap, settings.record_other.snap];
+    assert_eq!(snaps, [Snap::Whole, Snap::Headers, Snap::Octets(128)]);
+    assert_eq!(settings.metrics.listen, Some(Listen::Unix(PathBuf::from("/run/trunkline/metrics"))));
+    assert_eq!(settings.record.classes, [Classes::Sip]);
+    let settings = load("metrics.listen = \"[::1]:9\"").unwrap().settings;
+    assert_eq!(settings.metrics.listen, Some(Listen::Tcp("[::1]:9".parse().unwrap())));
+}
+
+#[test]
+fn what_is_wrong_is_told_all_at_once() {
+    let long = "x".repeat(108);
+    let text = format!(
+        "[capture]\ninterfaces = [\"eth1\", \"eth1\", \"a/b\"]\nuser = \"no body\"\n\
+        [record]\nclasses = []\nflush = \"2 s\"\nsegment-time = \"1 s\"\nvolumes = [\"/a\", \"/a\"]\n\
+        slow-tier = \"./trunkline-data\"\nexec = \"gzip\"\n[record.sip]\nsnap = \"12 B\"\n\
+        [metrics]\nlisten = \"unix:{long}\"\n[calls]\nenabled = false\n"
+    );
+    let told = load(&text).unwrap_err().join("\n");
+    for part in [
+        "t.toml:2:14: 'eth1' is named twice",
+        "t.toml:2:14: 'a/b' is no name",
+        "t.toml:3:8: 'no body' is no name of a user",
+        "t.toml:5:11: no class is left",
+        "t.toml:6:9: is longer than segment-time",
+        "t.toml:8:11: '/a' is used already",
+        "t.toml:9:13: './trunkline-data' is used already",
+        "t.toml:10:8: the program needs its whole path",
+        "t.toml:12:8: snap: \"12 B\" is out of range",
+        "t.toml:14:10: listen: the path of a socket has at most 107 octets, this one 108",
+    ] {
+        assert!(told.contains(part), "no '{part}' in\n{told}");
+    }
+    let told = load("[calls]\nenabled = false\n[record]\nenabled = false\n").unwrap_err();
+    assert_eq!(told, ["t.toml:2:11: neither calls nor record is enabled: there would be nothing to do"]);
+}

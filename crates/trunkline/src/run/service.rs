@@ -1,0 +1,281 @@
+//! A running capture from configuration to the last commit: opens everything while privileges last, gives them up,
+//! starts the threads, and looks after them.
+
+use super::config::{self, Classes, Settings};
+use super::engine::Engine;
+use super::lane::{LANES_FROM, LanePlan, NOWHERE};
+use super::metrics::{self, Page, Server};
+use super::rows;
+use super::source::LaneSource;
+use super::view::View;
+use crate::failure::Failure;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use trunkline_calls::join::Names;
+use trunkline_calls::live::Front;
+use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
+use trunkline_record::{ClassRules, Recorder, Rules, Segments, Snap};
+use trunkline_spool::{Direct, Limit, Options, Volume, What};
+use trunkline_store::{Access, Store};
+
+/// How long the packet log may take to write what is in memory when the program ends.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Everything that runs.
+pub struct Service {
+    engine: Engine,
+    recorder: Option<Arc<Mutex<Option<Recorder>>>>,
+    store: JoinHandle<()>,
+    view: Arc<View>,
+    metrics: Option<Server>,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// What was lost or went wrong, a sentence each; none if all is well.
+    pub troubles: Vec<String>,
+}
+
+impl Service {
+    /// Opens and starts everything that the settings ask for.
+    ///
+    /// # Errors
+    /// What could not be opened, with what to do about it.
+    pub fn start(settings: &Settings) -> Result<Service, Failure> {
+        let folder = &settings.data.folder;
+        std::fs::create_dir_all(folder).map_err(|e| Failure::Failed(format!("{}: {e}", folder.display())))?;
+        let rings = open_rings(settings)?;
+        let metrics = settings.metrics.listen.as_ref().map(metrics::bind).transpose();
+        let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
+        privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        let recorder = if settings.record.enabled { Some(open_recorder(settings)?) } else { None };
+        let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
+        let names = LiveNames::new(recorder.as_ref(), &rings);
+        let (processors, lanes) = (processors(settings, rings.len()), lanes(settings));
+        let plans: Vec<LanePlan> = rings
+            .into_iter()
+            .enumerate()
+            .map(|(lane, ring)| plan(lane as u16, lanes, ring, recorder.as_ref(), processors.get(lane).copied()))
+            .collect();
+        let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
+        let (out, store) = rows::start(store, None).map_err(failed)?;
+        let engine = Engine::start(plans, Arc::new(names), out).map_err(failed)?;
+        let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
+        let view = Arc::new(View::new(&engine, recorder.clone()));
+        let metrics = match metrics {
+            Some(bound) => {
+                tracing::info!("metrics at {}", bound.address());
+                let view = Arc::clone(&view);
+                Some(
+                    bound
+                        .serve(move || Page { samples: view.samples(), unhealthy: view.unhealthy() })
+                        .map_err(failed)?,
+                )
+            }
+            None => None,
+        };
+        Ok(Service { engine, recorder, store, view, metrics })
+    }
+
+    /// What there is to see of it.
+    pub fn view(&self) -> &Arc<View> {
+        &self.view
+    }
+
+    /// Says in the log what happened on the disks since the last call.
+    pub fn look_after(&self) {
+        let Some(recorder) = &self.recorder else { return };
+        let recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(recorder) = recorder.as_ref() else { return };
+        for event in recorder.events() {
+            match event.what {
+                What::State(state) if state.is_usable() => tracing::info!(volume = event.volume, "disk: {state}"),
+                What::State(state) => tracing::error!(volume = event.volume, "disk: {state}"),
+                What::Sealed { path, octets, .. } => tracing::debug!(octets, "segment {}", path.display()),
+                What::Cut { path, octets } => {
+                    tracing::error!(octets, "segment {} ended early: its disk failed", path.display());
+                }
+                _ => {}
+            }
+        }
+        for loss in recorder.losses() {
+            tracing::error!(packets = loss.records, "packets were recorded and lost: {}", loss.place.name());
+        }
+    }
+
+    /// Whether the lanes have ended by themselves.
+    pub fn is_over(&self) -> bool {
+        self.engine.is_over()
+    }
+
+    /// Takes what is in the rings to its end and commits everything.
+    pub fn stop(self) -> Ended {
+        self.engine.stop();
+        let mut troubles = Vec::new();
+        if self.engine.join() {
+            troubles.push("a thread failed; this is a defect of Trunkline".to_owned());
+        }
+        if self.store.join().is_err() {
+            troubles.push("the store's thread failed; this is a defect of Trunkline".to_owned());
+        }
+        drop(self.metrics);
+        if let Some(recorder) = self.recorder.and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()) {
+            self.view.closed(recorder.close(CLOSE_PATIENCE));
+        }
+        troubles.extend(self.view.losses());
+        Ended { troubles }
+    }
+}
+
+/// The rings of all interfaces.
+fn open_rings(settings: &Settings) -> Result<Vec<Box<dyn Live>>, Failure> {
+    let capture = &settings.capture;
+    if capture.interfaces.is_empty() {
+        let known = interface::names().join(", ");
+        return Err(Failure::Usage(format!("no interface to listen on: name one with -i (there are {known})")));
+    }
+    let lanes = lanes(settings);
+    let mut rings: Vec<Box<dyn Live>> = Vec::new();
+    for interface in &capture.interfaces {
+        let options = PacketOptions {
+            rings: lanes,
+            ring_octets: usize::try_from(capture.ring.0).unwrap_or(usize::MAX),
+            block_timeout: capture.block_timeout,
+            promiscuous: capture.promiscuous,
+            outgoing: !capture.ignore_outgoing,
+            filter: capture.filter.clone(),
+            timestamps: match capture.timestamps {
+                config::Timestamps::Software => Timestamps::Software,
+                config::Timestamps::Hardware => Timestamps::Hardware,
+            },
+            ..PacketOptions::new(interface)
+        };
+        let opened = live::packet::open(&options).map_err(|e| Failure::Failed(format!("{interface}: {e}")))?;
+        tracing::info!(lanes, "listening on {interface}");
+        rings.extend(opened.into_iter().map(|ring| Box::new(ring) as Box<dyn Live>));
+    }
+    Ok(rings)
+}
+
+/// Lanes of each interface: as they are set, or as many as there are processors but one, divided by the interfaces.
+fn lanes(settings: &Settings) -> u16 {
+    if settings.capture.lanes > 0 {
+        return settings.capture.lanes;
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let each = processors.saturating_sub(1) / settings.capture.interfaces.len().max(1);
+    u16::try_from(each.clamp(1, 64)).unwrap_or(1)
+}
+
+/// Which processor each lane stays on: the last ones, so that the first is left for the rest; none if they are too few.
+fn processors(settings: &Settings, lanes: usize) -> Vec<usize> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    if !settings.capture.pin || lanes >= processors {
+        return Vec::new();
+    }
+    (processors - lanes..processors).collect()
+}
+
+fn plan(lane: u16, rings: u16, ring: Box<dyn Live>, recorder: Option<&Recorder>, processor: Option<usize>) -> LanePlan {
+    let number = ring.ring();
+    let log = recorder.map(|r| r.lane(lane, ring.interface()));
+    let is_mine = move |d: &trunkline_wire::Datagram| fanout::lane_of_flow(d.from(), d.to(), rings) == number;
+    LanePlan { log, front: Front::new(lane, Box::new(is_mine)), source: LaneSource::Ring(ring), processor }
+}
+
+/// The packet log as the settings describe it.
+fn open_recorder(settings: &Settings) -> Result<Recorder, Failure> {
+    let record = &settings.record;
+    let limit = match record.limit {
+        trunkline_kit::config::Share::Percent(percent) => Limit::Percent(percent.clamp(1.0, 100.0) as u8),
+        trunkline_kit::config::Share::Octets(octets) => Limit::Octets(octets.0),
+    };
+    let folders = std::iter::once(&settings.data.folder).chain(&record.volumes);
+    let volumes = folders.map(|path| Volume { limit, ..Volume::new(path) }).collect();
+    let mut options = Options::new(volumes).memory(usize::try_from(record.memory.0).unwrap_or(usize::MAX));
+    options.direct = match record.direct {
+        config::Direct::Auto => Direct::Auto,
+        config::Direct::Always => Direct::On,
+        config::Direct::Never => Direct::Off,
+    };
+    let (recorder, opened) =
+        Recorder::open(options, rules(settings)).map_err(|e| Failure::Failed(format!("packet log: {e}")))?;
+    for note in &opened.notes {
+        tracing::warn!("packet log: {note}");
+    }
+    for repaired in &opened.repaired {
+        tell_repaired(repaired);
+    }
+    Ok(recorder)
+}
+
+fn tell_repaired(repaired: &trunkline_spool::Repaired) {
+    for (path, octets) in &repaired.kept {
+        tracing::warn!(octets, "repaired after a crash: {}", path.display());
+    }
+    for path in &repaired.discarded {
+        tracing::warn!("left by a crash without one whole packet, removed: {}", path.display());
+    }
+    for (path, why) in &repaired.left {
+        tracing::error!("left by a crash and not repaired: {}: {why}", path.display());
+    }
+    if repaired.cut_octets > 0 {
+        tracing::warn!(octets = repaired.cut_octets, "packets that were being written when it crashed are lost");
+    }
+}
+
+fn rules(settings: &Settings) -> Rules {
+    let of = |class: Classes, how: &config::RecordedClass| ClassRules {
+        record: settings.record.classes.contains(&class),
+        snap: match how.snap {
+            config::Snap::Whole => Snap::Whole,
+            config::Snap::Headers => Snap::Headers,
+            config::Snap::Octets(octets) => Snap::Octets(octets),
+        },
+    };
+    let ns = |d: Duration| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX);
+    Rules {
+        classes: [
+            of(Classes::Sip, &settings.record_sip),
+            of(Classes::Rtp, &settings.record_rtp),
+            of(Classes::Other, &settings.record_other),
+        ],
+        segment_ns: ns(settings.record.segment_time),
+        segment_octets: settings.record.segment_size.0,
+        flush_ns: ns(settings.record.flush),
+    }
+}
+
+fn open_store(folder: &Path) -> Result<Store, Failure> {
+    Store::open(&folder.join("store"), Access::Write).map_err(crate::search::failure)
+}
+
+/// What packets and losses name as their file: a segment of the packet log, or a lane's interface.
+struct LiveNames {
+    segments: Option<Arc<Segments>>,
+    lanes: Vec<String>,
+}
+
+impl LiveNames {
+    fn new(recorder: Option<&Recorder>, rings: &[Box<dyn Live>]) -> Self {
+        LiveNames {
+            segments: recorder.map(Recorder::segments),
+            lanes: rings.iter().map(|r| format!("{} lane {}", r.interface(), r.ring())).collect(),
+        }
+    }
+}
+
+impl Names for LiveNames {
+    fn name(&self, file: u32) -> String {
+        if file == NOWHERE {
+            return String::new();
+        }
+        match self.lanes.get((LANES_FROM - file) as usize) {
+            Some(lane) => lane.clone(),
+            None => self.segments.as_ref().and_then(|s| s.name(file)).unwrap_or_default(),
+        }
+    }
+}

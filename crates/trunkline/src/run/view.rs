@@ -1,0 +1,229 @@
+//! What there is to see of a running capture: the status line's snapshot, metrics, and whether it is healthy.
+
+use super::engine::{Engine, Shared};
+use super::rows::Writing;
+use super::status::{Snapshot, process};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use trunkline_capture::LossPlace;
+use trunkline_kit::counters::Counted;
+use trunkline_kit::metrics::{Sample, labelled};
+use trunkline_record::{Class, Recorder};
+use trunkline_spool::Stats;
+
+/// The view of a running capture. Whoever looks adds up what the threads published; they are not disturbed.
+pub struct View {
+    shared: Arc<Shared>,
+    writing: Arc<Writing>,
+    recorder: Option<Arc<Mutex<Option<Recorder>>>>,
+    /// The packet log's last statistics, when it is closed.
+    closed: Mutex<Option<Stats>>,
+    begun: Instant,
+}
+
+impl View {
+    /// Of this engine.
+    pub fn new(engine: &Engine, recorder: Option<Arc<Mutex<Option<Recorder>>>>) -> Self {
+        View {
+            shared: Arc::clone(&engine.shared),
+            writing: Arc::clone(&engine.writing),
+            recorder,
+            closed: Mutex::default(),
+            begun: Instant::now(),
+        }
+    }
+
+    /// The packet log is closed with these statistics.
+    pub fn closed(&self, stats: Stats) {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(stats);
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        let open = self
+            .recorder
+            .as_ref()
+            .and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Recorder::stats));
+        open.or_else(|| self.closed.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// The status line's totals and levels.
+    pub fn snapshot(&self) -> Snapshot {
+        let lanes = self.shared.lane_reports();
+        let stats = self.stats();
+        let counters: Vec<&Counted> = lanes.iter().flat_map(|l| &l.counters).collect();
+        let sum = |name: &str| counters.iter().filter(|c| c.name == name).map(|c| c.value).sum::<u64>();
+        let packets = Class::ALL.map(|c| sum(SEEN[c as usize]));
+        let fill = lanes
+            .iter()
+            .filter(|l| l.ring.room > 0)
+            .map(|l| f64::from(l.ring.waiting_max.max(l.ring.waiting) + l.ring.held) / f64::from(l.ring.room));
+        let waits = stats.iter().flat_map(|s| &s.volumes).map(|v| v.waits);
+        Snapshot {
+            at: self.begun.elapsed(),
+            calls: self.shared.owner_report().calls,
+            packets,
+            octets: lanes.iter().map(|l| l.ring.octets).sum(),
+            ring_fill: fill.fold(0.0, f64::max).min(1.0),
+            buffer_fill: stats.as_ref().map_or(0.0, |s| s.memory.used as f64 / s.memory.limit.max(1) as f64),
+            squeezed_from: stats.as_ref().map_or(0, |s| s.counts.packed_in_octets),
+            squeezed_to: stats.as_ref().map_or(0, |s| s.counts.packed_out_octets),
+            drops: drops(&lanes.iter().map(|l| l.ring.drops).sum(), stats.as_ref()),
+            disk_waits: waits.clone().map(|w| w.count).sum(),
+            disk_waited: Duration::from_micros(waits.map(|w| w.sum_us).sum()),
+            threads: process::threads(),
+            resident: process::resident(),
+        }
+    }
+
+    /// All metrics.
+    pub fn samples(&self) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        for (lane, report) in self.shared.lane_reports().into_iter().enumerate() {
+            samples.extend(labelled(report.counters, "lane", lane));
+            let ring = &report.ring;
+            let counter = |name, help, value| Sample::counter(name, help, value).label("lane", lane);
+            let gauge = |name, help, value| Sample::gauge(name, help, value).label("lane", lane);
+            samples.extend([
+                counter("trunkline_capture_ring_packets_total", "packets taken from the ring", ring.packets),
+                counter("trunkline_capture_ring_octets_total", "octets captured of them", ring.octets),
+                counter("trunkline_capture_ring_dropped_packets_total", "packets dropped: ring full", ring.drops),
+                counter("trunkline_capture_ring_freezes_total", "times the ring became full", ring.freezes),
+                counter("trunkline_capture_ring_malformed_total", "records that made no sense", ring.malformed),
+                counter("trunkline_capture_returns_total", "times the interface came back", ring.returns),
+                gauge("trunkline_capture_ring_blocks", "blocks of the ring", f64::from(ring.room)),
+                gauge("trunkline_capture_ring_waiting_blocks", "blocks filled and waiting", f64::from(ring.waiting)),
+                gauge("trunkline_capture_ring_held_blocks", "blocks in use", f64::from(ring.held)),
+                gauge("trunkline_capture_interface_up", "whether the interface is up", f64::from(u8::from(ring.is_up))),
+            ]);
+        }
+        let owner = self.shared.owner_report();
+        let gathered = self.shared.gather_report();
+        let (waiting, writing, _) = self.writing.report();
+        samples.extend(owner.counters.into_iter().map(Sample::from));
+        samples.extend(gathered.decoded.list().into_iter().map(Sample::from));
+        samples.extend(writing.list().into_iter().map(Sample::from));
+        samples.push(Sample::gauge(
+            "trunkline_calls_open_calls",
+            "calls that are up or not yet closed",
+            owner.calls as f64,
+        ));
+        samples.push(Sample::gauge("trunkline_store_waiting_rows", "rows that wait for the store", waiting as f64));
+        let t = gathered.totals;
+        for (name, help, value) in [
+            ("trunkline_calls_finished_calls_total", "calls that are over", t.calls),
+            ("trunkline_calls_finished_streams_total", "RTP streams that are over", t.streams),
+            ("trunkline_calls_capture_lost_packets_total", "packets lost by the capture", t.capture_lost),
+        ] {
+            samples.push(Sample::counter(name, help, value));
+        }
+        if let Some(stats) = self.stats() {
+            samples.extend(of_spool(&stats));
+        }
+        samples.push(Sample::gauge(
+            "trunkline_process_resident_octets",
+            "memory of the process",
+            process::resident() as f64,
+        ));
+        samples
+    }
+
+    /// What is unhealthy now, a line each.
+    pub fn unhealthy(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (lane, report) in self.shared.lane_reports().into_iter().enumerate() {
+            match report.failed {
+                Some(why) => lines.push(format!("lane {lane} ended: {why}")),
+                None if !report.ring.is_up => lines.push(format!("lane {lane}: its interface is down")),
+                None => {}
+            }
+        }
+        for volume in self.stats().iter().flat_map(|s| &s.volumes) {
+            if !volume.state.is_usable() {
+                lines.push(format!("{}: {}", volume.path.display(), volume.state));
+            }
+        }
+        if let Some(error) = self.writing.report().2 {
+            lines.push(format!("store: {error}"));
+        }
+        lines
+    }
+
+    /// What was lost since the start, a sentence for each place.
+    pub fn losses(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let lanes = self.shared.lane_reports();
+        for (lane, report) in lanes.iter().enumerate() {
+            lines.extend(report.failed.as_ref().map(|why| format!("lane {lane} ended: {why}")));
+        }
+        for (place, packets) in drops(&lanes.iter().map(|l| l.ring.drops).sum(), self.stats().as_ref()) {
+            if packets > 0 {
+                let what = crate::show::figure::of(packets, "packet was", "packets were");
+                lines.push(match place {
+                    LossPlace::Ring => format!("{what} lost at the ring: a lane was too slow"),
+                    LossPlace::Buffer => format!("{what} not recorded: the disk was too slow"),
+                    _ => format!("{what} not recorded: the disk failed or was full"),
+                });
+            }
+        }
+        let (_, writing, _) = self.writing.report();
+        let overflow = self.overflows(&lanes.iter().flat_map(|l| l.counters.clone()).collect::<Vec<_>>());
+        lines.extend(overflow);
+        if writing.lost + writing.refused > 0 {
+            let what = crate::show::figure::of(writing.lost + writing.refused, "row was", "rows were");
+            lines.push(format!("{what} not stored"));
+        }
+        lines
+    }
+
+    fn overflows(&self, of_lanes: &[Counted]) -> Vec<String> {
+        let owner = self.shared.owner_report().counters;
+        let all = of_lanes.iter().chain(&owner).filter(|c| c.name.ends_with("_overflow_total") && c.value > 0);
+        all.map(|c| format!("{}: {}", c.help, crate::show::figure::count(c.value))).collect()
+    }
+}
+
+/// The counters of packets seen, by class.
+const SEEN: [&str; 3] =
+    ["trunkline_run_sip_packets_total", "trunkline_run_rtp_packets_total", "trunkline_run_other_packets_total"];
+
+/// Packets lost by place: at the rings, and on the way to the disk.
+fn drops(ring: &u64, stats: Option<&Stats>) -> Vec<(LossPlace, u64)> {
+    let of = |how: fn(&trunkline_spool::Drops) -> u64| stats.map_or(0, |s| s.drops.iter().map(how).sum());
+    vec![
+        (LossPlace::Ring, *ring),
+        (LossPlace::Buffer, of(|d| d.buffer.records)),
+        (LossPlace::Disk, of(|d| d.disk.records + d.lost.records)),
+    ]
+}
+
+fn of_spool(stats: &Stats) -> Vec<Sample> {
+    let mut samples: Vec<Sample> = stats.counts.list().into_iter().map(Sample::from).collect();
+    for (class, drops) in Class::ALL.iter().zip(&stats.drops) {
+        for (place, amount) in [("buffer", drops.buffer), ("disk", drops.disk), ("lost", drops.lost)] {
+            let sample = Sample::counter(
+                "trunkline_record_dropped_packets_total",
+                "packets that are not in the packet log",
+                amount.records,
+            );
+            samples.push(sample.label("class", class.name()).label("place", place));
+        }
+    }
+    samples.push(Sample::gauge("trunkline_spool_memory_octets", "memory in use", stats.memory.used as f64));
+    samples.push(Sample::gauge("trunkline_spool_memory_limit_octets", "memory at most", stats.memory.limit as f64));
+    for volume in &stats.volumes {
+        let path = volume.path.display().to_string();
+        let gauge = |name, help, value: f64| Sample::gauge(name, help, value).label("volume", &path);
+        samples.extend([
+            gauge("trunkline_spool_free_octets", "octets free on the volume", volume.free_octets as f64),
+            gauge("trunkline_spool_queued_octets", "octets that wait for the disk", volume.queued_octets as f64),
+            gauge(
+                "trunkline_spool_usable",
+                "whether the volume can be written",
+                f64::from(u8::from(volume.state.is_usable())),
+            ),
+            Sample::counter("trunkline_spool_waits_total", "times the disk was not ready", volume.waits.count)
+                .label("volume", &path),
+        ]);
+    }
+    samples
+}
