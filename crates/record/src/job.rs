@@ -1,5 +1,16 @@
 //! The recorder of a process: the spool with its volumes, what earlier runs left behind, and what lanes write with.
 
+pub mod extract;
+pub mod folder;
+pub mod index_file;
+pub mod libpcap;
+mod source;
+pub mod verify;
+
+pub use extract::{Extraction, Found, Selection, Summary, Wanted};
+pub use folder::{SegmentFile, Wish, list};
+pub use index_file::FileAt;
+
 use crate::lane::LaneLog;
 use crate::mend::{INDEX, SEGMENT, mend};
 use crate::names::Segments;

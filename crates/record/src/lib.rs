@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod class;
+pub mod extract;
 pub mod index;
 pub mod job;
 pub mod lane;
@@ -9,6 +10,7 @@ pub mod mend;
 pub mod names;
 pub mod query;
 pub mod rules;
+pub mod segment;
 
 pub use class::Class;
 pub use job::Recorder;

@@ -63,6 +63,7 @@ pub fn parse(text: &str) -> Result<Query, QueryError> {
         Token::End if parser.query.inner && parser.query.opaque => parser.check_mixture(),
         Token::End => Ok(parser.query),
         Token::Close => Err(parser.here("this parenthesis was never opened")),
+        Token::Word(word) if is_mistyped(word) => Err(parser.here(&unknown(word))),
         _ => Err(parser.here("expected 'and', 'or' or the end")),
     }
 }
@@ -237,6 +238,9 @@ impl<'a> Parser<'a> {
         let is_value = word.starts_with(|c: char| c.is_ascii_digit()) || word.contains(':');
         match self.before {
             Before::Opaque => self.opaque(start),
+            Before::Said(said) if is_value && word.contains('/') && said.kind.unwrap_or(What::Host) == What::Host => {
+                self.value(start, Qualifiers { kind: Some(What::Net), ..said })
+            }
             Before::Said(said) if is_value || (said.kind == Some(What::Port) && port_of_name(word).is_some()) => {
                 self.value(start, said)
             }
@@ -669,33 +673,38 @@ fn is_left_to_libpcap(word: &str) -> bool {
     WORDS.contains(&word)
 }
 
+/// Words that are likely to be meant by one that is not known.
+const WORDS: &[&str] = &[
+    "host",
+    "net",
+    "port",
+    "portrange",
+    "proto",
+    "src",
+    "dst",
+    "tcp",
+    "udp",
+    "sctp",
+    "icmp",
+    "icmp6",
+    "ip",
+    "ip6",
+    "arp",
+    "vlan",
+    "mpls",
+    "inner",
+    "and",
+    "or",
+    "not",
+];
+
+fn is_mistyped(word: &str) -> bool {
+    !WORDS.contains(&word) && WORDS.iter().any(|known| is_near(known, word))
+}
+
 /// What to say about a word that nobody knows.
 fn unknown(word: &str) -> String {
-    const WORDS: &[&str] = &[
-        "host",
-        "net",
-        "port",
-        "portrange",
-        "proto",
-        "src",
-        "dst",
-        "tcp",
-        "udp",
-        "sctp",
-        "icmp",
-        "icmp6",
-        "ip",
-        "ip6",
-        "arp",
-        "vlan",
-        "mpls",
-        "inner",
-        "and",
-        "or",
-        "not",
-    ];
-    let near = WORDS.iter().find(|known| is_near(known, word));
-    match near {
+    match WORDS.iter().find(|known| is_near(known, word)) {
         Some(near) => format!("'{word}' is not known: '{near}'?"),
         None => format!("'{word}' is not known: write 'host', 'net', 'port', 'udp' and so on, see pcap-filter(7)"),
     }

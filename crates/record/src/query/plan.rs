@@ -6,7 +6,7 @@
 use trunkline_wire::Address;
 
 use super::Query;
-use super::primitive::{Expression, Leaf, Network, Primitive, Side};
+use super::primitive::{Depth, Expression, Leaf, Network, Primitive, Side};
 use crate::index::{Facts, Flow, Kind, Layer, Sets};
 
 /// What an expression may be for the packets of a flow or a segment.
@@ -60,6 +60,9 @@ fn of(expression: &Expression, leaf: &impl Fn(&Leaf) -> bool) -> May {
 }
 
 fn leaf_of_sets(leaf: &Leaf, sets: &Sets, facts: &Facts) -> bool {
+    if leaf.depth != Depth::default() {
+        return true;
+    }
     match &leaf.primitive {
         Primitive::Address { first, last, .. } => sets.holds_address(first, last),
         Primitive::Port { first, last, .. } => facts.fragments || sets.holds_port(*first, *last),
@@ -71,7 +74,7 @@ fn leaf_of_flow(leaf: &Leaf, flow: &Flow, shifted: bool) -> bool {
     if leaf.inner {
         return leaf_of_layer(leaf, &flow.inner, flow.flags);
     }
-    if shifted || flow.flags & Flow::OUTER_UNKNOWN != 0 {
+    if shifted || flow.flags & Flow::OUTER_UNKNOWN != 0 || !looks_right(leaf.depth, flow) {
         return true;
     }
     match (&leaf.primitive, &flow.outer) {
@@ -83,6 +86,18 @@ fn leaf_of_flow(leaf: &Leaf, flow: &Flow, shifted: bool) -> bool {
         (_, Some(outer)) => leaf_of_layer(leaf, outer, Flow::FORWARD | Flow::BACKWARD),
         (_, None) => leaf_of_layer(leaf, &flow.inner, flow.flags),
     }
+}
+
+/// Whether a primitive behind so many tags and labels looks where this flow's network header is. Where it does not
+/// (`not vlan and ip`, and a packet without a tag), libpcap compares whatever octets are there.
+fn looks_right(depth: Depth, flow: &Flow) -> bool {
+    let tags = match (flow.vlan, flow.flags & Flow::MORE_TAGS != 0) {
+        (None, _) => 0,
+        (Some(_), false) => 1,
+        (Some(_), true) => u8::MAX,
+    };
+    let labels = u8::from(flow.flags & Flow::LABELS != 0);
+    (depth.tags == 0 || depth.tags == tags) && (depth.labels == 0 || depth.labels == labels)
 }
 
 fn leaf_of_layer(leaf: &Leaf, layer: &Layer, flags: u8) -> bool {

@@ -1,0 +1,197 @@
+//! The segments of a data folder, by class, time and lane.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Class;
+use crate::index::Span;
+
+/// A segment of the log, or a capture file that was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Where its index is, or may be.
+    pub indexes: Vec<PathBuf>,
+    /// Which of the folders and files that were named, from 0.
+    pub source: usize,
+    /// Its class; none of a file that was named.
+    pub class: Option<Class>,
+    /// Its lane.
+    pub lane: u16,
+    /// Which of the segments of this class, lane and time, from 0.
+    pub again: u32,
+    /// When it begins, as its name says, nanoseconds since 1970; 0 of a file that was named.
+    pub begins_ns: i64,
+    /// Whether it is being written.
+    pub growing: bool,
+}
+
+/// Which segments are wished for.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// Those that may hold packets of this time.
+    pub span: Span,
+    /// Of these classes.
+    pub classes: Vec<Class>,
+}
+
+const HOUR_NS: i64 = 3_600_000_000_000;
+
+/// The segments of a data folder that may hold what is wished for, ordered by class, time, lane and number; `source`
+/// is what they are to bear. A folder without a log has none.
+///
+/// # Errors
+/// A folder cannot be listed.
+pub fn list(data: &Path, source: usize, wish: &Wish) -> io::Result<Vec<SegmentFile>> {
+    let mut found = Vec::new();
+    for class in &wish.classes {
+        let folder = data.join("packets").join(class.name());
+        let mut of_class = Vec::new();
+        for (year, path) in numbered(&folder)? {
+            for (month, path) in numbered(&path)? {
+                for (day, path) in numbered(&path)? {
+                    for (hour, path) in numbered(&path)? {
+                        let at_ns = ns_of(year, month, day).saturating_add(i64::from(hour) * HOUR_NS);
+                        let near = Span {
+                            first_ns: at_ns.saturating_sub(HOUR_NS),
+                            last_ns: at_ns.saturating_add(2 * HOUR_NS),
+                        };
+                        if near.meets(&wish.span) {
+                            segments(&path, at_ns, *class, source, &mut of_class)?;
+                        }
+                    }
+                }
+            }
+        }
+        found.extend(near(of_class, &wish.span));
+    }
+    found.sort_by(|a, b| order(a).cmp(&order(b)));
+    Ok(found)
+}
+
+/// What segments are ordered by.
+fn order(file: &SegmentFile) -> (usize, Option<Class>, i64, u16, u32, &Path) {
+    (file.source, file.class, file.begins_ns, file.lane, file.again, &file.path)
+}
+
+/// Leaves out the segments of a lane that ended before the span, or began after it. A segment holds packets of its own
+/// interval of time, and late ones of the one before: none from before its lane's segment before, and none from after
+/// the next one began.
+fn near(mut files: Vec<SegmentFile>, span: &Span) -> Vec<SegmentFile> {
+    files.sort_by_key(|f| (f.lane, f.begins_ns));
+    let begin_of = |from: Option<&SegmentFile>, lane: u16| from.filter(|f| f.lane == lane).map(|f| f.begins_ns);
+    let keep: Vec<bool> = (0..files.len())
+        .map(|at| {
+            let file = &files[at];
+            let earlier = files[..at].iter().rev().find(|f| f.lane != file.lane || f.begins_ns < file.begins_ns);
+            let later = files[at..].iter().find(|f| f.lane != file.lane || f.begins_ns > file.begins_ns);
+            let first_ns = begin_of(earlier, file.lane).unwrap_or(i64::MIN);
+            let last_ns = begin_of(later, file.lane).unwrap_or(i64::MAX);
+            Span { first_ns, last_ns }.meets(span)
+        })
+        .collect();
+    let mut keep = keep.into_iter();
+    files.retain(|_| keep.next().unwrap_or(true));
+    files
+}
+
+/// Folders whose names are numbers.
+fn numbered(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(io::Error::new(e.kind(), format!("{}: {e}", folder.display()))),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let number = entry.file_name().to_str().and_then(|n| n.parse().ok());
+        if let Some(number) = number.filter(|_| entry.file_type().is_ok_and(|t| t.is_dir())) {
+            found.push((number, entry.path()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The segments of an hour's folder.
+fn segments(folder: &Path, hour_ns: i64, class: Class, source: usize, out: &mut Vec<SegmentFile>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
+        let growing = name.ends_with(".part");
+        let Some((minute, lane, again)) = parts_of(name.strip_suffix(".part").unwrap_or(name)) else { continue };
+        let index = if growing { Vec::new() } else { vec![path.with_extension("idx")] };
+        let begins_ns = hour_ns.saturating_add(i64::from(minute) * 60_000_000_000);
+        out.push(SegmentFile { path, indexes: index, source, class: Some(class), lane, again, begins_ns, growing });
+    }
+    Ok(())
+}
+
+/// `05-3.1.pcapng`: minute, lane, which one.
+fn parts_of(name: &str) -> Option<(u32, u16, u32)> {
+    let (minute, rest) = name.strip_suffix(".pcapng")?.split_once('-')?;
+    let (lane, again) = rest.split_once('.').unwrap_or((rest, "0"));
+    Some((minute.parse().ok().filter(|m| *m < 60)?, lane.parse().ok()?, again.parse().ok()?))
+}
+
+/// Midnight of a day, nanoseconds since 1970 (civil dates to days, as [`crate::names`] has the other way).
+fn ns_of(year: u32, month: u32, day: u32) -> i64 {
+    let year = i64::from(year) - i64::from(month <= 2);
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let shifted_month = (i64::from(month) + 9) % 12;
+    let day_of_year = (153 * shifted_month + 2) / 5 + i64::from(day) - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    (era * 146_097 + day_of_era - 719_468).saturating_mul(86_400_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::segment_name;
+
+    const MINUTE: i64 = 60_000_000_000;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = 1_795_181_100_000_000_000;
+        let mut names = Vec::new();
+        for minute in [0, 1, 2, 200, 1500] {
+            for lane in [0, 3] {
+                for again in [0, 1] {
+                    names.push(segment_name(Class::Rtp, at + minute * MINUTE, lane, again));
+                }
+            }
+        }
+        names.push(segment_name(Class::Sip, at, 0, 0) + ".part");
+        for name in &names {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, b"").unwrap();
+            std::fs::write(path.with_extension("idx"), b"").unwrap();
+        }
+        let found = |first_ns, last_ns, classes: &[Class]| {
+            let wish = Wish { span: Span { first_ns, last_ns }, classes: classes.to_vec() };
+            list(folder.path(), 0, &wish).unwrap()
+        };
+        let all = found(i64::MIN, i64::MAX, &Class::ALL);
+        assert_eq!(all.len(), names.len());
+        for file in &all {
+            let name = segment_name(file.class.unwrap(), file.begins_ns, file.lane, file.again);
+            assert!(file.path.to_string_lossy().contains(&name), "{name}");
+            assert_eq!(file.growing, file.class == Some(Class::Sip));
+        }
+        // A minute, the one before it for its late packets, and the one after for its.
+        let some = found(at + MINUTE, at + MINUTE + 5, &[Class::Rtp]);
+        let minutes: Vec<i64> = some.iter().map(|f| (f.begins_ns - at) / MINUTE).collect();
+        assert_eq!(minutes, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+        assert!(found(at - 100 * HOUR_NS, at - 99 * HOUR_NS, &[Class::Rtp]).is_empty());
+        assert!(
+            list(&folder.path().join("none"), 0, &Wish { span: Span::ALL, classes: vec![Class::Sip] })
+                .unwrap()
+                .is_empty()
+        );
+    }
+}
