@@ -55,7 +55,7 @@ trunkline_kit::section! {
             Duration::from_millis(1) => Duration::from_secs(1);
         /// What to keep, in the syntax of pcap-filter(7); the kernel leaves out the rest before it costs anything.
         /// Empty keeps everything.
-        filter: String = String::new() => Running;
+        filter: String = String::new() => Restart;
         /// Whether the interfaces are put into promiscuous mode: a mirror port is useless without.
         promiscuous: bool = true => Restart;
         /// Who says when a packet came: `software` the kernel when it takes the packet over, `hardware` the network
@@ -92,14 +92,18 @@ trunkline_kit::section! {
         direct: Direct = Direct::Auto => Restart;
         /// Further folders, best one a disk, that segments are spread over; the data folder comes first.
         volumes: Vec<PathBuf> = Vec::new() => Restart;
-        /// How full a volume may get, as a share of it or as the size of the log: beyond, the oldest segments are
-        /// deleted, or moved to the slow tier.
+        /// How full each volume and the slow tier may get: as a share of the whole file system, whoever uses it, or as
+        /// the size of the log there. Beyond, the oldest segments are deleted, or moved to the slow tier.
         limit: Share = Share::Percent(80.0) => Running;
         /// A folder that segments are moved to when a volume is full, instead of being deleted; they are deleted
         /// when this one is full.
         slow_tier: Option<PathBuf> = None => Restart;
-        /// A program that is run for each finished segment, its path the only argument.
+        /// A program that is run for each finished segment, its path the only argument, one at a time, as the user that
+        /// the recorder has become.
         exec: Option<PathBuf> = None => Running;
+        /// How long it may take; then it is killed, with what it started.
+        exec_timeout: Duration = Duration::from_secs(60) => Running,
+            Duration::from_secs(1) => Duration::from_secs(3600);
     }
 }
 
@@ -110,8 +114,6 @@ trunkline_kit::section! {
         /// How much of each packet is written: `whole`, `headers` (up to and with the header of UDP, TCP, SCTP or
         /// RTP), or so many octets.
         snap: Snap = Snap::Whole => Running;
-        /// Whether its finished segments are compressed (zstd, in frames that can be read one by one).
-        compress: bool = false => Running;
         /// For how long its segments are kept; `none` until there is no room.
         keep_age: Option<Duration> = None => Running;
         /// How much of it is kept; `none` until there is no room.

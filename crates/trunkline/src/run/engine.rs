@@ -1,6 +1,6 @@
 //! The threads of a capture that is being analysed: lanes, the owner of the signalling, the gatherer, the store.
 
-use super::lane::{self, LanePlan, LaneReport, Rings};
+use super::lane::{self, LANES_FROM, LanePlan, LaneReport, Rings};
 use super::rows::{RowsOut, Writing};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,7 +10,9 @@ use trunkline_calls::join::{Joiner, Names};
 use trunkline_calls::lane::LaneOutput;
 use trunkline_calls::live::{Gatherer, Owned, Owner, Totals};
 use trunkline_calls::pipeline::DecodeCounters;
+use trunkline_capture::{CaptureLoss, LossPlace};
 use trunkline_kit::counters::Counted;
+use trunkline_spool::Loss;
 
 /// What lanes have told and the owner has not taken, by lane.
 const TOLD_RING: usize = 256;
@@ -43,6 +45,8 @@ pub struct Shared {
     pub stop: AtomicBool,
     /// Reports by lane.
     pub lanes: Vec<Mutex<LaneReport>>,
+    /// Packets of each lane that were recorded and then lost with their disk, for the lane to tell.
+    lost_later: Vec<Mutex<Vec<CaptureLoss>>>,
     owner: Mutex<OwnerReport>,
     gathered: Mutex<GatherReport>,
     owner_thread: OnceLock<Thread>,
@@ -76,6 +80,7 @@ impl Shared {
         Shared {
             stop: AtomicBool::new(false),
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
+            lost_later: (0..lanes).map(|_| Mutex::default()).collect(),
             owner: Mutex::default(),
             gathered: Mutex::default(),
             owner_thread: OnceLock::new(),
@@ -103,6 +108,20 @@ impl Shared {
     /// What each lane reported last.
     pub fn lane_reports(&self) -> Vec<LaneReport> {
         self.lanes.iter().map(|l| lock(l).clone()).collect()
+    }
+
+    /// Packets of a lane that were recorded and then lost.
+    pub fn lost_later(&self, loss: &Loss) {
+        let (since_ns, at_ns) = loss.span_ns;
+        let Some(lost) = self.lost_later.get(loss.tag as usize) else { return };
+        let file = LANES_FROM - loss.tag;
+        let loss = CaptureLoss { since_ns, at_ns, packets: loss.records, file, place: LossPlace::Disk };
+        lock(lost).push(loss);
+    }
+
+    /// Takes what [`Shared::lost_later`] was told of a lane.
+    pub fn take_lost_later(&self, lane: u16) -> Vec<CaptureLoss> {
+        self.lost_later.get(usize::from(lane)).map(|lost| core::mem::take(&mut *lock(lost))).unwrap_or_default()
     }
 
     /// What the owner reported last.

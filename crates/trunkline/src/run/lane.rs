@@ -115,10 +115,6 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
     while !lane.done {
         lane.turn();
     }
-    if let Some(log) = &mut lane.plan.log {
-        log.finish();
-    }
-    lane.losses_of_log();
     lane.publish();
 }
 
@@ -126,7 +122,7 @@ impl Lane<'_> {
     fn turn(&mut self) {
         let may_read = !self.ended && (!self.is_file || self.plan.front.held() < HELD_OF_FILES_MAX);
         let idle = if may_read { self.read() } else { true };
-        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.is_file) {
+        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.is_file && !self.told_last) {
             log.tick(now_ns());
         }
         self.tell(idle);
@@ -194,6 +190,11 @@ impl Lane<'_> {
         }
         let told = if self.ended {
             self.told_last = true;
+            // What was not recorded is told with the last of the rest.
+            if let Some(log) = &mut self.plan.log {
+                log.finish();
+            }
+            self.losses_of_log();
             self.plan.front.end()
         } else if idle && (self.is_file || self.told_at.elapsed() < HEARTBEAT) {
             return;
@@ -224,7 +225,8 @@ impl Lane<'_> {
     fn losses_of_log(&mut self) {
         let Some(log) = &mut self.plan.log else { return };
         let file = LANES_FROM - u32::from(self.me);
-        let lost = log.not_recorded().into_iter().map(|n| loss(&n, file)).collect();
+        let mut lost: Vec<CaptureLoss> = log.not_recorded().into_iter().map(|n| loss(&n, file)).collect();
+        lost.extend(self.shared.take_lost_later(self.me));
         self.plan.front.lost(lost);
     }
 

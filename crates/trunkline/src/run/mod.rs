@@ -5,6 +5,7 @@ pub mod engine;
 pub mod lane;
 pub mod log;
 pub mod metrics;
+pub mod packet_log;
 pub mod rows;
 pub mod service;
 pub mod source;

@@ -1,10 +1,11 @@
 //! A running capture from configuration to the last commit: opens everything while privileges last, gives them up,
 //! starts the threads, and looks after them.
 
-use super::config::{self, Classes, Settings};
+use super::config::{self, Settings};
 use super::engine::Engine;
 use super::lane::{LANES_FROM, LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
+use super::packet_log;
 use super::rows;
 use super::source::LaneSource;
 use super::view::View;
@@ -16,8 +17,8 @@ use std::time::Duration;
 use trunkline_calls::join::Names;
 use trunkline_calls::live::Front;
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
-use trunkline_record::{ClassRules, Recorder, Rules, Segments, Snap};
-use trunkline_spool::{Direct, Limit, Options, Volume, What};
+use trunkline_record::{Recorder, Segments};
+use trunkline_spool::Loss;
 use trunkline_store::{Access, Store};
 
 /// How long the packet log may take to write what is in memory when the program ends.
@@ -51,7 +52,7 @@ impl Service {
         let metrics = settings.metrics.listen.as_ref().map(metrics::bind).transpose();
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let recorder = if settings.record.enabled { Some(open_recorder(settings)?) } else { None };
+        let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
         let names = LiveNames::new(recorder.as_ref(), &rings);
         let (processors, lanes) = (processors(settings, rings.len()), lanes(settings));
@@ -85,24 +86,24 @@ impl Service {
         &self.view
     }
 
-    /// Says in the log what happened on the disks since the last call.
+    /// Says in the log what happened to the packet log since the last call, and lets rows tell what it lost.
     pub fn look_after(&self) {
         let Some(recorder) = &self.recorder else { return };
         let recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(recorder) = recorder.as_ref() else { return };
-        for event in recorder.events() {
-            match event.what {
-                What::State(state) if state.is_usable() => tracing::info!(volume = event.volume, "disk: {state}"),
-                What::State(state) => tracing::error!(volume = event.volume, "disk: {state}"),
-                What::Sealed { path, octets, .. } => tracing::debug!(octets, "segment {}", path.display()),
-                What::Cut { path, octets } => {
-                    tracing::error!(octets, "segment {} ended early: its disk failed", path.display());
-                }
-            }
-        }
+        packet_log::tell_events(&recorder.events());
+        packet_log::tell_news(&recorder.news());
         for loss in recorder.losses() {
-            tracing::error!(packets = loss.records, "packets were recorded and lost: {}", loss.place.name());
+            tell_loss(&loss);
+            self.engine.shared.lost_later(&loss);
         }
+    }
+
+    /// Goes on as these settings say, as far as it can while running.
+    pub fn apply(&self, settings: &Settings) {
+        let Some(recorder) = &self.recorder else { return };
+        let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        recorder.iter_mut().for_each(|recorder| packet_log::apply(recorder, settings));
     }
 
     /// Whether the lanes have ended by themselves.
@@ -122,11 +123,19 @@ impl Service {
         }
         drop(self.metrics);
         if let Some(recorder) = self.recorder.and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()) {
-            self.view.closed(recorder.close(CLOSE_PATIENCE));
+            let closed = recorder.close(CLOSE_PATIENCE);
+            packet_log::tell_events(&closed.events);
+            packet_log::tell_news(&closed.news);
+            closed.losses.iter().for_each(tell_loss);
+            self.view.closed(closed);
         }
         troubles.extend(self.view.losses());
         Ended { troubles }
     }
+}
+
+fn tell_loss(loss: &Loss) {
+    tracing::error!(packets = loss.records, "packets were recorded and lost: {}", loss.place.name());
 }
 
 /// The rings of all interfaces.
@@ -183,69 +192,6 @@ fn plan(lane: u16, rings: u16, ring: Box<dyn Live>, recorder: Option<&Recorder>,
     let log = recorder.map(|r| r.lane(lane, ring.interface()));
     let is_mine = move |d: &trunkline_wire::Datagram| fanout::lane_of_flow(d.from(), d.to(), rings) == number;
     LanePlan { log, front: Front::new(lane, Box::new(is_mine)), source: LaneSource::Ring(ring), processor }
-}
-
-/// The packet log as the settings describe it.
-fn open_recorder(settings: &Settings) -> Result<Recorder, Failure> {
-    let record = &settings.record;
-    let limit = match record.limit {
-        trunkline_kit::config::Share::Percent(percent) => Limit::Percent(percent.clamp(1.0, 100.0) as u8),
-        trunkline_kit::config::Share::Octets(octets) => Limit::Octets(octets.0),
-    };
-    let folders = std::iter::once(&settings.data.folder).chain(&record.volumes);
-    let volumes = folders.map(|path| Volume { limit, ..Volume::new(path) }).collect();
-    let mut options = Options::new(volumes).memory(usize::try_from(record.memory.0).unwrap_or(usize::MAX));
-    options.direct = match record.direct {
-        config::Direct::Auto => Direct::Auto,
-        config::Direct::Always => Direct::On,
-        config::Direct::Never => Direct::Off,
-    };
-    let (recorder, opened) =
-        Recorder::open(options, rules(settings)).map_err(|e| Failure::Failed(format!("packet log: {e}")))?;
-    for note in &opened.notes {
-        tracing::warn!("packet log: {note}");
-    }
-    for repaired in &opened.repaired {
-        tell_repaired(repaired);
-    }
-    Ok(recorder)
-}
-
-fn tell_repaired(repaired: &trunkline_spool::Repaired) {
-    for (path, octets) in &repaired.kept {
-        tracing::warn!(octets, "repaired after a crash: {}", path.display());
-    }
-    for path in &repaired.discarded {
-        tracing::warn!("left by a crash without one whole packet, removed: {}", path.display());
-    }
-    for (path, why) in &repaired.left {
-        tracing::error!("left by a crash and not repaired: {}: {why}", path.display());
-    }
-    if repaired.cut_octets > 0 {
-        tracing::warn!(octets = repaired.cut_octets, "packets that were being written when it crashed are lost");
-    }
-}
-
-fn rules(settings: &Settings) -> Rules {
-    let of = |class: Classes, how: &config::RecordedClass| ClassRules {
-        record: settings.record.classes.contains(&class),
-        snap: match how.snap {
-            config::Snap::Whole => Snap::Whole,
-            config::Snap::Headers => Snap::Headers,
-            config::Snap::Octets(octets) => Snap::Octets(octets),
-        },
-    };
-    let ns = |d: Duration| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX);
-    Rules {
-        classes: [
-            of(Classes::Sip, &settings.record_sip),
-            of(Classes::Rtp, &settings.record_rtp),
-            of(Classes::Other, &settings.record_other),
-        ],
-        segment_ns: ns(settings.record.segment_time),
-        segment_octets: settings.record.segment_size.0,
-        flush_ns: ns(settings.record.flush),
-    }
 }
 
 fn open_store(folder: &Path) -> Result<Store, Failure> {
