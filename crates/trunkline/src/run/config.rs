@@ -7,7 +7,7 @@ mod load;
 mod types;
 
 pub use load::{Given, load, mistakes};
-pub use types::{Classes, Direct, Listen, LogFormat, LogLevel, Snap, Source, Timestamps};
+pub use types::{Classes, Direct, Listen, LogFormat, LogLevel, Microburst, Snap, Source, Timestamps};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,6 +61,9 @@ trunkline_kit::section! {
         /// Who says when a packet came: `software` the kernel when it takes the packet over, `hardware` the network
         /// card if it can.
         timestamps: Timestamps = Timestamps::Software => Restart;
+        /// Milliseconds in which an interface carries more than this are written to `packets/bursts/`: a share of the
+        /// interface's speed, such as `70 %`, or a rate.
+        microburst: Option<Microburst> = None => Restart;
         /// Whether packets that this machine sends on the interface are left out.
         ignore_outgoing: bool = false => Restart;
         /// The user to become once rings and sockets are open; `none` stays who started it.

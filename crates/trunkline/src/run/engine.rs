@@ -1,5 +1,6 @@
 //! The threads of a capture that is being analysed: lanes, the owner of the signalling, the gatherer, the store.
 
+use super::bursts::{Bucket, Meter};
 use super::lane::{self, LANES_FROM, LanePlan, LaneReport, Rings};
 use super::rows::{RowsOut, Writing};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,6 +48,8 @@ pub struct Shared {
     pub lanes: Vec<Mutex<LaneReport>>,
     /// Packets of each lane that were recorded and then lost with their disk, for the lane to tell.
     lost_later: Vec<Mutex<Vec<CaptureLoss>>>,
+    /// Milliseconds that each lane has counted, and how many it left out.
+    buckets: Vec<Mutex<(Vec<Bucket>, u64)>>,
     owner: Mutex<OwnerReport>,
     gathered: Mutex<GatherReport>,
     owner_thread: OnceLock<Thread>,
@@ -81,6 +84,7 @@ impl Shared {
             stop: AtomicBool::new(false),
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
             lost_later: (0..lanes).map(|_| Mutex::default()).collect(),
+            buckets: (0..lanes).map(|_| Mutex::default()).collect(),
             owner: Mutex::default(),
             gathered: Mutex::default(),
             owner_thread: OnceLock::new(),
@@ -108,6 +112,19 @@ impl Shared {
     /// What each lane reported last.
     pub fn lane_reports(&self) -> Vec<LaneReport> {
         self.lanes.iter().map(|l| lock(l).clone()).collect()
+    }
+
+    /// Takes over what a lane's meter has counted.
+    pub fn give_buckets(&self, lane: u16, meter: &mut Meter) {
+        if let Some(given) = self.buckets.get(usize::from(lane)) {
+            let (buckets, left_out) = &mut *lock(given);
+            *left_out += meter.take(buckets);
+        }
+    }
+
+    /// What [`Shared::give_buckets`] took over of a lane.
+    pub fn take_buckets(&self, lane: usize) -> (Vec<Bucket>, u64) {
+        self.buckets.get(lane).map(|given| core::mem::take(&mut *lock(given))).unwrap_or_default()
     }
 
     /// Packets of a lane that were recorded and then lost.

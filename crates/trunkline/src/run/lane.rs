@@ -1,5 +1,6 @@
 //! A lane's thread: packets from its ring to the packet log and to the analysis.
 
+use super::bursts::Meter;
 use super::engine::{Answer, Shared};
 use super::now_ns;
 use super::source::{Came, LaneSource};
@@ -38,6 +39,8 @@ pub struct LanePlan {
     pub log: Option<LaneLog>,
     /// Its part of the analysis.
     pub front: Front,
+    /// Counts octets by the millisecond, if microbursts are looked for.
+    pub meter: Option<Meter>,
     /// The processor it runs on; none leaves that to the system.
     pub processor: Option<usize>,
 }
@@ -115,6 +118,9 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
     while !lane.done {
         lane.turn();
     }
+    if let Some(meter) = &mut lane.plan.meter {
+        meter.finish();
+    }
     lane.publish();
 }
 
@@ -145,7 +151,7 @@ impl Lane<'_> {
         let mut batch = self.plan.front.spare();
         match self.plan.source.next(&mut batch, if stopping { Duration::ZERO } else { WAIT }) {
             Came::Packets => {
-                let LanePlan { front, log, .. } = &mut self.plan;
+                let LanePlan { front, log, meter, .. } = &mut self.plan;
                 let (me, lanes, seen) = (u64::from(self.me), self.lanes, &mut self.seen);
                 for loss in &mut batch.losses {
                     loss.file = LANES_FROM - u32::from(self.me);
@@ -159,6 +165,9 @@ impl Lane<'_> {
                     last_ns = packet.at_ns;
                     let class = class_of(look, decoded);
                     seen.see(class);
+                    if let Some(meter) = meter {
+                        meter.see(packet.at_ns, packet.wire);
+                    }
                     record(log.as_mut(), packet, octets, decoded, class);
                 });
                 if let Some(log) = log.as_mut().filter(|_| self.is_file) {
@@ -240,6 +249,9 @@ impl Lane<'_> {
                 packets = self.report.ring.drops - before,
                 "the ring was full: packets lost"
             );
+        }
+        if let Some(meter) = &mut self.plan.meter {
+            self.shared.give_buckets(self.me, meter);
         }
         self.report.held = self.plan.front.held();
         self.report.counters = self.seen.list();

@@ -1,5 +1,6 @@
 //! `trunkline run`: capture, packet log and analysis as one running program.
 
+pub mod bursts;
 pub mod config;
 pub mod engine;
 pub mod lane;

@@ -1,8 +1,10 @@
 //! A running capture from configuration to the last commit: opens everything while privileges last, gives them up,
 //! starts the threads, and looks after them.
 
+use super::bursts::log::BurstLog;
+use super::bursts::{self, Meter};
 use super::config::{self, Settings};
-use super::engine::Engine;
+use super::engine::{Engine, Shared};
 use super::lane::{LANES_FROM, LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
 use super::packet_log;
@@ -28,6 +30,7 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(30);
 pub struct Service {
     engine: Engine,
     recorder: Option<Arc<Mutex<Option<Recorder>>>>,
+    bursts: Arc<Mutex<BurstLog>>,
     store: JoinHandle<()>,
     view: Arc<View>,
     metrics: Option<Server>,
@@ -56,16 +59,22 @@ impl Service {
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
         let names = LiveNames::new(recorder.as_ref(), &rings);
         let (processors, lanes) = (processors(settings, rings.len()), lanes(settings));
+        let bursts = watch_bursts(settings, &rings);
         let plans: Vec<LanePlan> = rings
             .into_iter()
             .enumerate()
-            .map(|(lane, ring)| plan(lane as u16, lanes, ring, recorder.as_ref(), processors.get(lane).copied()))
+            .map(|(lane, ring)| {
+                let meter = bursts.has(lane).then(Meter::default);
+                let processor = processors.get(lane).copied();
+                LanePlan { meter, processor, ..plan(lane as u16, lanes, ring, recorder.as_ref()) }
+            })
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
         let (out, store) = rows::start(store, None).map_err(failed)?;
         let engine = Engine::start(plans, Arc::new(names), out).map_err(failed)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
-        let view = Arc::new(View::new(&engine, recorder.clone()));
+        let bursts = Arc::new(Mutex::new(bursts));
+        let view = Arc::new(View::new(&engine, recorder.clone(), Arc::clone(&bursts)));
         let metrics = match metrics {
             Some(bound) => {
                 tracing::info!("metrics at {}", bound.address());
@@ -78,7 +87,7 @@ impl Service {
             }
             None => None,
         };
-        Ok(Service { engine, recorder, store, view, metrics })
+        Ok(Service { engine, recorder, bursts, store, view, metrics })
     }
 
     /// What there is to see of it.
@@ -88,6 +97,7 @@ impl Service {
 
     /// Says in the log what happened to the packet log since the last call, and lets rows tell what it lost.
     pub fn look_after(&self) {
+        look_for_bursts(&self.bursts, &self.engine.shared, false);
         let Some(recorder) = &self.recorder else { return };
         let recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(recorder) = recorder.as_ref() else { return };
@@ -115,12 +125,14 @@ impl Service {
     pub fn stop(self) -> Ended {
         self.engine.stop();
         let mut troubles = Vec::new();
+        let shared = Arc::clone(&self.engine.shared);
         if self.engine.join() {
             troubles.push("a thread failed; this is a defect of Trunkline".to_owned());
         }
         if self.store.join().is_err() {
             troubles.push("the store's thread failed; this is a defect of Trunkline".to_owned());
         }
+        look_for_bursts(&self.bursts, &shared, true);
         drop(self.metrics);
         if let Some(recorder) = self.recorder.and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()) {
             let closed = recorder.close(CLOSE_PATIENCE);
@@ -132,6 +144,11 @@ impl Service {
         troubles.extend(self.view.losses());
         Ended { troubles }
     }
+}
+
+fn look_for_bursts(bursts: &Mutex<BurstLog>, shared: &Shared, is_end: bool) {
+    let mut bursts = bursts.lock().unwrap_or_else(PoisonError::into_inner);
+    bursts.look(|lane| shared.take_buckets(lane), is_end);
 }
 
 fn tell_loss(loss: &Loss) {
@@ -187,11 +204,30 @@ fn processors(settings: &Settings, lanes: usize) -> Vec<usize> {
     (processors - lanes..processors).collect()
 }
 
-fn plan(lane: u16, rings: u16, ring: Box<dyn Live>, recorder: Option<&Recorder>, processor: Option<usize>) -> LanePlan {
+fn plan(lane: u16, rings: u16, ring: Box<dyn Live>, recorder: Option<&Recorder>) -> LanePlan {
     let number = ring.ring();
     let log = recorder.map(|r| r.lane(lane, ring.interface()));
     let is_mine = move |d: &trunkline_wire::Datagram| fanout::lane_of_flow(d.from(), d.to(), rings) == number;
-    LanePlan { log, front: Front::new(lane, Box::new(is_mine)), source: LaneSource::Ring(ring), processor }
+    let (front, source) = (Front::new(lane, Box::new(is_mine)), LaneSource::Ring(ring));
+    LanePlan { log, front, source, meter: None, processor: None }
+}
+
+/// The interfaces that are watched for microbursts.
+fn watch_bursts(settings: &Settings, rings: &[Box<dyn Live>]) -> BurstLog {
+    let mut bursts = BurstLog::new(&settings.data.folder);
+    let Some(limit) = settings.capture.microburst else { return bursts };
+    for interface in &settings.capture.interfaces {
+        let is_of = |ring: &Box<dyn Live>| ring.interface() == interface;
+        let Some(first) = rings.iter().position(is_of) else { continue };
+        let lanes = rings.iter().filter(|ring| is_of(ring)).count();
+        match limit.of(bursts::log::link_speed(interface)) {
+            Some(bits_per_second) => bursts.watch(interface, first, lanes, bits_per_second),
+            None => tracing::warn!(
+                "{interface} does not tell its speed: no microbursts are looked for; set capture.microburst to a rate"
+            ),
+        }
+    }
+    bursts
 }
 
 fn open_store(folder: &Path) -> Result<Store, Failure> {

@@ -1,5 +1,6 @@
 //! What there is to see of a running capture: the status line's snapshot, metrics, and whether it is healthy.
 
+use super::bursts::log::BurstLog;
 use super::engine::{Engine, Shared};
 use super::rows::Writing;
 use super::status::{Snapshot, process};
@@ -17,6 +18,7 @@ pub struct View {
     shared: Arc<Shared>,
     writing: Arc<Writing>,
     recorder: Option<Arc<Mutex<Option<Recorder>>>>,
+    bursts: Arc<Mutex<BurstLog>>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -24,11 +26,12 @@ pub struct View {
 
 impl View {
     /// Of this engine.
-    pub fn new(engine: &Engine, recorder: Option<Arc<Mutex<Option<Recorder>>>>) -> Self {
+    pub fn new(engine: &Engine, recorder: Option<Arc<Mutex<Option<Recorder>>>>, bursts: Arc<Mutex<BurstLog>>) -> Self {
         View {
             shared: Arc::clone(&engine.shared),
             writing: Arc::clone(&engine.writing),
             recorder,
+            bursts,
             closed: Mutex::default(),
             begun: Instant::now(),
         }
@@ -128,6 +131,7 @@ impl View {
         if let Some(stats) = self.stats() {
             samples.extend(of_spool(&stats));
         }
+        samples.extend(self.bursts.lock().unwrap_or_else(PoisonError::into_inner).samples());
         if let Some(report) = self.house() {
             samples.extend(of_house(&report));
         }
