@@ -343,7 +343,7 @@ fn retention_options(options: &Options, keep: &Keep) -> RetentionOptions {
         slow,
         kinds: KINDS,
         // Segments leave before writing stops.
-        keep_free: options.keep_free.saturating_mul(2),
+        keep_free: options.keep_free.saturating_add(options.keep_free / 4),
         pins: first.join(PINS),
     }
 }

@@ -103,7 +103,8 @@ impl Service {
         let Some(recorder) = recorder.as_ref() else { return };
         packet_log::tell_events(&recorder.events());
         packet_log::tell_news(&recorder.news());
-        for loss in recorder.losses() {
+        // What has no packets is the frame of a segment.
+        for loss in recorder.losses().into_iter().filter(|loss| loss.records > 0) {
             tell_loss(&loss);
             self.engine.shared.lost_later(&loss);
         }
@@ -138,7 +139,7 @@ impl Service {
             let closed = recorder.close(CLOSE_PATIENCE);
             packet_log::tell_events(&closed.events);
             packet_log::tell_news(&closed.news);
-            closed.losses.iter().for_each(tell_loss);
+            closed.losses.iter().filter(|loss| loss.records > 0).for_each(tell_loss);
             self.view.closed(closed);
         }
         troubles.extend(self.view.losses());
