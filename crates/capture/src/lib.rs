@@ -1,13 +1,16 @@
 //! Sources of packets: capture files, plain or compressed, as one timeline of batches; and their writer.
 //!
 //! [`FileSource`] reads, [`reread`](reread()) finds packets again by their place, [`PcapWriter`] writes.
-#![forbid(unsafe_code)]
+//!
+//! Unsafe code stands in the modules of [`live`] that talk to the kernel, and nowhere else.
+#![deny(unsafe_code)]
 
 pub mod batch;
 pub mod error;
 #[doc(hidden)]
 pub mod exercise;
 pub mod input;
+pub mod live;
 pub mod reread;
 pub mod source;
 pub mod writer;
