@@ -34,6 +34,7 @@ pub enum Command {
     Events(command::events::Events),
     Streams(command::streams::Streams),
     Sql(command::sql::Sql),
+    Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),
     Help(command::help::Help),

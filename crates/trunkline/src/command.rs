@@ -4,6 +4,7 @@ pub mod call;
 pub mod calls;
 pub mod completions;
 pub mod config;
+pub mod doctor;
 pub mod events;
 pub mod help;
 mod listing;
@@ -38,6 +39,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Events(events) => events.run(&terminal),
         Command::Streams(streams) => streams.run(&terminal),
         Command::Sql(sql) => sql.run(&terminal),
+        Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),
         Command::Help(help) => help.run(&terminal),

@@ -45,6 +45,7 @@ impl Run {
         let level = log::start(&loaded.settings.log).map_err(Failure::Failed)?;
         let signals = Signals::take();
         let service = Service::start(&loaded.settings)?;
+        tracing::info!("running: data in {}", loaded.settings.data.folder.display());
         let begun = Instant::now();
         let mut settings = loaded.settings;
         let mut before = service.view().snapshot();
