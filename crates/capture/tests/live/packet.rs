@@ -1,7 +1,7 @@
 //! AF_PACKET rings.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use trunkline_capture::live::fanout::lane_of;
 use trunkline_capture::live::packet::{PacketOptions, PacketRing, open};
@@ -9,7 +9,7 @@ use trunkline_capture::live::{Live, LiveError, Next, Pace};
 use trunkline_capture::{Batch, Expression, LossPlace};
 
 use crate::traffic;
-use crate::wire::{Seen, Wire, read, read_once, send, send_at};
+use crate::wire::{Seen, Wire, now_ns, read, read_once, send, send_at, wait_for_error, wait_until_up};
 
 fn right() -> PacketOptions {
     PacketOptions { ring_octets: 32 << 20, ..PacketOptions::new("right") }
@@ -17,10 +17,6 @@ fn right() -> PacketOptions {
 
 fn one(options: &PacketOptions) -> PacketRing {
     open(options).unwrap().remove(0)
-}
-
-fn now_ns() -> i64 {
-    std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as i64
 }
 
 #[test]
@@ -202,23 +198,6 @@ fn what_goes_out_is_left_out_if_asked() {
     }
 }
 
-fn wait_for_error(ring: &mut PacketRing) -> LiveError {
-    let mut seen = Seen::default();
-    let until = Instant::now() + Duration::from_secs(5);
-    while seen.errors.is_empty() && Instant::now() < until {
-        read_once(ring, &mut seen, Duration::from_millis(100));
-    }
-    seen.errors.pop().unwrap()
-}
-
-fn wait_until_up(ring: &mut PacketRing) {
-    let until = Instant::now() + Duration::from_secs(5);
-    while !ring.statistics().is_up && Instant::now() < until {
-        assert_eq!(read_once(ring, &mut Seen::default(), Duration::from_millis(100)), Some(Next::Nothing));
-    }
-    assert!(ring.statistics().is_up);
-}
-
 #[test]
 fn an_interface_that_comes_back_is_captured_again() {
     let Some(wire) = Wire::lay() else { return };
@@ -243,7 +222,7 @@ fn an_interface_that_comes_back_is_captured_again() {
         assert!(!ring.statistics().is_up);
     }
     wire.set("right", true);
-    rings.iter_mut().rev().for_each(wait_until_up);
+    rings.iter_mut().rev().for_each(|ring| wait_until_up(ring));
     check(&mut rings, 1);
     for returns in 2..4 {
         wire.unplug();
@@ -252,7 +231,7 @@ fn an_interface_that_comes_back_is_captured_again() {
             assert!(matches!(&error, LiveError::Gone(name) if name == "right"), "{error}");
         }
         wire.plug().unwrap();
-        rings.iter_mut().rev().for_each(wait_until_up);
+        rings.iter_mut().rev().for_each(|ring| wait_until_up(ring));
         check(&mut rings, returns);
     }
 }
@@ -264,12 +243,14 @@ fn comes_back_without_privileges_too() {
     let mut rings = open(&PacketOptions { rings: 2, ..right() }).unwrap();
     let wait = Duration::from_millis(100);
     wire.unplug();
-    rings.iter_mut().for_each(|ring| drop(wait_for_error(ring)));
+    for ring in &mut rings {
+        wait_for_error(ring);
+    }
     wire.plug().unwrap();
     let mut rings = std::thread::spawn(move || {
         trunkline_capture::live::privileges::give_up(None).unwrap();
         assert!(matches!(open(&right()), Err(LiveError::NotPermitted { capability: "CAP_NET_RAW", .. })));
-        rings.iter_mut().for_each(wait_until_up);
+        rings.iter_mut().for_each(|ring| wait_until_up(ring));
         rings
     })
     .join()

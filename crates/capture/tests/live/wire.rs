@@ -9,11 +9,19 @@ use trunkline_capture::live::{Live, LiveError, Next, Pace, Sender, SenderOptions
 use trunkline_capture::{Batch, CaptureLoss, Packet};
 
 /// The namespace that this thread is in now; it ends with the thread.
-pub struct Wire(());
+pub struct Wire {
+    /// Of each end, as `ip link add` takes it.
+    end: &'static str,
+}
 
 impl Wire {
     /// Moves this thread into a new namespace and lays the wire. `None`, and says why, where that is not permitted.
     pub fn lay() -> Option<Wire> {
+        Wire::lay_of("mtu 65535")
+    }
+
+    /// The same with ends of this kind.
+    pub fn lay_of(end: &'static str) -> Option<Wire> {
         // SAFETY: takes flags only; it concerns this thread alone, and each test has its own.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
             println!("skipped: no network namespace: {}", io::Error::last_os_error());
@@ -21,14 +29,15 @@ impl Wire {
         }
         // Else the kernel sends packets of its own.
         let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-        let wire = Wire(());
+        let wire = Wire { end };
         wire.plug()?;
         Some(wire)
     }
 
     /// Makes the two interfaces.
     pub fn plug(&self) -> Option<()> {
-        let made = ip("link add left mtu 65535 type veth peer name right mtu 65535");
+        let end = self.end;
+        let made = ip(&format!("link add left {end} type veth peer name right {end}"));
         if let Err(why) = made {
             println!("skipped: no veth pair: {why}");
             return None;
@@ -127,4 +136,27 @@ pub fn read_once(live: &mut dyn Live, seen: &mut Seen, wait: Duration) -> Option
             None
         }
     }
+}
+
+pub fn now_ns() -> i64 {
+    std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as i64
+}
+
+/// Reads until the ring says that something is wrong.
+pub fn wait_for_error(ring: &mut dyn Live) -> LiveError {
+    let mut seen = Seen::default();
+    let until = Instant::now() + Duration::from_secs(5);
+    while seen.errors.is_empty() && Instant::now() < until {
+        read_once(ring, &mut seen, Duration::from_millis(100));
+    }
+    seen.errors.pop().unwrap()
+}
+
+/// Reads until the interface is back.
+pub fn wait_until_up(ring: &mut dyn Live) {
+    let until = Instant::now() + Duration::from_secs(5);
+    while !ring.statistics().is_up && Instant::now() < until {
+        assert_eq!(read_once(ring, &mut Seen::default(), Duration::from_millis(100)), Some(Next::Nothing));
+    }
+    assert!(ring.statistics().is_up);
 }
