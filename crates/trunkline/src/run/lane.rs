@@ -23,6 +23,8 @@ const PUBLISH: Duration = Duration::from_millis(250);
 /// A packet is in the hands of its lane this long after it was captured at the latest, if nothing but idleness keeps it:
 /// the time after which the kernel gives out a block that is not full, twice, and what the scheduler may add.
 const ARRIVAL_NS: i64 = 250_000_000;
+/// Batches that may wait for the signalling before it is looked at how much of the ring they hold.
+const HELD_BEFORE_HURRY: usize = 4;
 /// Batches of a file that wait for the signalling; then reading waits.
 const HELD_OF_FILES_MAX: usize = 64;
 /// The number that stands for "not recorded" where the number of a segment should be.
@@ -131,8 +133,11 @@ impl Lane<'_> {
         }
         self.tell(idle);
         self.answer();
-        if !self.is_file && self.report.ring.room > 0 && self.plan.front.held() * 2 > self.report.ring.room as usize {
-            self.plan.front.hurry();
+        if !self.is_file && self.plan.front.held() > HELD_BEFORE_HURRY {
+            let ring = self.plan.source.statistics();
+            if ring.held.saturating_mul(2) > ring.room {
+                self.plan.front.hurry();
+            }
         }
         if self.published_at.elapsed() >= PUBLISH {
             self.losses_of_log();

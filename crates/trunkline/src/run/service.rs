@@ -15,6 +15,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use trunkline_calls::join::Names;
 use trunkline_calls::live::Front;
+use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
 use trunkline_record::{ClassRules, Recorder, Rules, Segments, Snap};
 use trunkline_spool::{Direct, Limit, Options, Volume, What};
@@ -54,11 +55,13 @@ impl Service {
         let recorder = if settings.record.enabled { Some(open_recorder(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
         let names = LiveNames::new(recorder.as_ref(), &rings);
-        let (processors, lanes) = (processors(settings, rings.len()), lanes(settings));
+        let processors = processors(settings, rings.len());
+        let of_interface = |ring: &dyn Live| rings.iter().filter(|r| r.interface() == ring.interface()).count() as u16;
+        let lanes: Vec<u16> = rings.iter().map(|ring| of_interface(ring.as_ref())).collect();
         let plans: Vec<LanePlan> = rings
             .into_iter()
             .enumerate()
-            .map(|(lane, ring)| plan(lane as u16, lanes, ring, recorder.as_ref(), processors.get(lane).copied()))
+            .map(|(lane, ring)| plan(lane as u16, lanes[lane], ring, recorder.as_ref(), processors.get(lane).copied()))
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
         let (out, store) = rows::start(store, None).map_err(failed)?;
@@ -136,9 +139,13 @@ fn open_rings(settings: &Settings) -> Result<Vec<Box<dyn Live>>, Failure> {
         let known = interface::names().join(", ");
         return Err(Failure::Usage(format!("no interface to listen on: name one with -i (there are {known})")));
     }
-    let lanes = lanes(settings);
     let mut rings: Vec<Box<dyn Live>> = Vec::new();
     for interface in &capture.interfaces {
+        if capture.source == config::Source::AfXdp {
+            rings.extend(open_xdp(settings, interface)?);
+            continue;
+        }
+        let lanes = lanes(settings);
         let options = PacketOptions {
             rings: lanes,
             ring_octets: usize::try_from(capture.ring.0).unwrap_or(usize::MAX),
@@ -157,6 +164,28 @@ fn open_rings(settings: &Settings) -> Result<Vec<Box<dyn Live>>, Failure> {
         rings.extend(opened.into_iter().map(|ring| Box::new(ring) as Box<dyn Live>));
     }
     Ok(rings)
+}
+
+/// The rings of an interface whose packets AF_XDP takes: one for each receive queue.
+fn open_xdp(settings: &Settings, interface: &str) -> Result<Vec<Box<dyn Live>>, Failure> {
+    let capture = &settings.capture;
+    let default = XdpOptions::new(interface);
+    // A power of two of frames that the ring's size has room for.
+    let frames = (capture.ring.0 / u64::from(default.frame_octets)).clamp(64, xdp::FRAMES_MAX.into());
+    let options = XdpOptions {
+        frames: 1 << frames.ilog2(),
+        promiscuous: capture.promiscuous,
+        filter: capture.filter.clone(),
+        ..default
+    };
+    let rings = xdp::open(&options).map_err(|e| Failure::Failed(format!("{interface}: {e}")))?;
+    if let Some(first) = rings.first() {
+        tracing::info!(lanes = rings.len(), "listening on {interface} by AF_XDP, {}", first.mode());
+        tracing::warn!(
+            "packets that AF_XDP takes do not reach this machine's own programs: {interface} must be a mirror"
+        );
+    }
+    Ok(rings.into_iter().map(|ring| Box::new(ring) as Box<dyn Live>).collect())
 }
 
 /// Lanes of each interface: as they are set, or as many as there are processors but one, divided by the interfaces.
