@@ -1,15 +1,18 @@
-//! Packets in batches: one buffer of octets and a list of where each packet lies in it.
+//! Packets in batches: octets and a list of where each packet lies in them.
 
-/// One captured packet, without its octets: they lie in [`Batch::octets`].
+use crate::octets::Octets;
+
+/// One captured packet, without its octets: [`Batch::octets_of`] has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// When it was captured, nanoseconds since 1970, UTC.
     pub at_ns: i64,
-    /// Its number in the whole input, from 1, in the order in which packets are handed out.
+    /// Its number in the whole input (live: in its ring), from 1, in the order in which packets are handed out.
     pub number: u64,
     /// Where its record begins in its file (in the decompressed stream), octets. What [`crate::reread()`] takes.
+    /// 0 of a live packet.
     pub offset: u64,
-    /// Where its octets begin in [`Batch::octets`].
+    /// Where its octets begin in the batch's.
     pub start: u32,
     /// How many octets were captured.
     pub captured: u32,
@@ -17,7 +20,7 @@ pub struct Packet {
     pub wire: u32,
     /// The link type (LINKTYPE_ number of the pcap registry).
     pub link: u16,
-    /// Which input file, an index into the source's list of files.
+    /// Which input file, an index into the source's list of files. 0 of a live packet.
     pub file: u16,
 }
 
@@ -67,11 +70,12 @@ impl LossPlace {
     }
 }
 
-/// A run of packets in time order, as a [`crate::Source`] fills it. It is reused: `clear` keeps the memory.
+/// A run of packets in time order, as a [`crate::Source`] or a [`crate::Live`] fills it. It is reused: own memory is
+/// kept, and what the kernel lent goes back to it when the batch is filled again, cleared or dropped.
 #[derive(Default, Debug)]
 pub struct Batch {
-    /// The octets that [`Packet::start`] points into. Between and behind the packets is what else the source read.
-    pub octets: Vec<u8>,
+    /// What [`Packet::start`] points into. Between and behind the packets is what else the source read.
+    pub(crate) octets: Octets,
     /// The packets, in order.
     pub packets: Vec<Packet>,
     /// Losses reported among these packets.
@@ -80,12 +84,30 @@ pub struct Batch {
 
 impl Batch {
     /// The captured octets of one of this batch's packets.
+    ///
+    /// # Panics
+    /// The packet is not one of this batch, and lies outside of its octets.
     #[inline]
     pub fn octets_of(&self, packet: &Packet) -> &[u8] {
-        &self.octets[packet.start as usize..][..packet.captured as usize]
+        self.octets.slice(packet.start as usize, packet.captured as usize)
     }
 
-    /// Empties the batch and keeps its memory. A source does not need it: emptying `octets` as well makes the next
+    /// The batch's own memory, to fill it. What the kernel lent goes back.
+    #[inline]
+    pub fn own(&mut self) -> &mut Vec<u8> {
+        self.octets.own()
+    }
+
+    /// Puts one packet's octets behind those that are there; for sources and tests that make packets one by one.
+    /// `packet.start` and `packet.captured` are set here.
+    pub fn push(&mut self, packet: Packet, octets: &[u8]) {
+        let own = self.octets.own();
+        let start = own.len() as u32;
+        own.extend_from_slice(octets);
+        self.packets.push(Packet { start, captured: octets.len() as u32, ..packet });
+    }
+
+    /// Empties the batch and keeps its memory. A source does not need it: emptying the octets as well makes the next
     /// `fill` set them to zero first, some nanoseconds a packet.
     pub fn clear(&mut self) {
         self.octets.clear();

@@ -131,14 +131,15 @@ impl Reader {
     fn fill_once(&mut self, batch: &mut Batch, size: usize, number: &mut u64) {
         let want = size.max(self.needs).max(self.carry.len() + 1);
         // The octets of the last batch stay: clearing them would cost as much as reading.
-        if batch.octets.len() < want {
-            batch.octets.resize(want, 0);
+        let octets = batch.octets.own();
+        if octets.len() < want {
+            octets.resize(want, 0);
         }
-        let flow = self.pass_over(&mut batch.octets);
+        let flow = self.pass_over(octets);
         let carried = self.carry.len();
-        batch.octets[..carried].copy_from_slice(&self.carry);
+        octets[..carried].copy_from_slice(&self.carry);
         let (read, flow) = match flow {
-            Flow::On => self.read(&mut batch.octets[carried..want]),
+            Flow::On => self.read(&mut octets[carried..want]),
             stopped => (0, stopped),
         };
         self.frame(batch, carried + read, flow, number);
@@ -179,7 +180,7 @@ impl Reader {
     fn frame(&mut self, batch: &mut Batch, have: usize, flow: Flow, number: &mut u64) {
         let stopped = !matches!(flow, Flow::On);
         let Batch { octets, packets, losses } = batch;
-        let octets = &octets[..have];
+        let octets = &octets.own()[..have];
         let Some(begin) = self.detect(octets, stopped) else { return self.stop(flow, None) };
         let Some(framer) = &mut self.framer else {
             self.carry.clear();

@@ -290,10 +290,11 @@ impl FileSource {
                 self.open.push(top);
                 return true;
             }
-            if batch.octets.len() < end {
-                batch.octets.resize(end.max(self.batch_octets), 0);
+            let own = batch.octets.own();
+            if own.len() < end {
+                own.resize(end.max(self.batch_octets), 0);
             }
-            batch.octets[*used..end].copy_from_slice(octets);
+            own[*used..end].copy_from_slice(octets);
             batch.packets.push(crate::Packet { number: self.number, start: *used as u32, ..*packet });
             self.latest = self.latest.max(top.key);
             self.number += 1;
@@ -360,7 +361,8 @@ impl Reading {
         let (Some(first), Some(last)) = (back.first(), back.last()) else { return };
         let (start, end) = (first.start, last.start + last.captured);
         self.queue.clear();
-        self.queue.octets.extend_from_slice(&batch.octets[start as usize..end as usize]);
+        let octets = batch.octets.slice(start as usize, (end - start) as usize);
+        self.queue.octets.own().extend_from_slice(octets);
         self.queue.packets.extend(back.iter().map(|p| crate::Packet { start: p.start - start, ..*p }));
         self.next = 0;
         batch.packets.truncate(split);

@@ -1,0 +1,7 @@
+//! Live capture in a network namespace with a pair of veth interfaces, which each test makes for itself.
+//!
+//! Skipped, with the reason printed, where the process may not make one.
+
+mod packet;
+mod traffic;
+mod wire;

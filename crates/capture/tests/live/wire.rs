@@ -1,0 +1,130 @@
+//! A network namespace with two interfaces, `left` and `right`, at the ends of one wire.
+
+use std::fs;
+use std::io;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use trunkline_capture::live::{Live, LiveError, Next, Pace, Sender, SenderOptions, Sent};
+use trunkline_capture::{Batch, CaptureLoss, Packet};
+
+/// The namespace that this thread is in now; it ends with the thread.
+pub struct Wire(());
+
+impl Wire {
+    /// Moves this thread into a new namespace and lays the wire. `None`, and says why, where that is not permitted.
+    pub fn lay() -> Option<Wire> {
+        // SAFETY: takes flags only; it concerns this thread alone, and each test has its own.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            println!("skipped: no network namespace: {}", io::Error::last_os_error());
+            return None;
+        }
+        // Else the kernel sends packets of its own.
+        let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+        let wire = Wire(());
+        wire.plug()?;
+        Some(wire)
+    }
+
+    /// Makes the two interfaces.
+    pub fn plug(&self) -> Option<()> {
+        let made = ip("link add left mtu 65535 type veth peer name right mtu 65535");
+        if let Err(why) = made {
+            println!("skipped: no veth pair: {why}");
+            return None;
+        }
+        self.set("left", true);
+        self.set("right", true);
+        Some(())
+    }
+
+    pub fn unplug(&self) {
+        ip("link del left").unwrap();
+    }
+
+    pub fn set(&self, name: &str, up: bool) {
+        ip(&format!("link set {name} {}", if up { "up" } else { "down" })).unwrap();
+    }
+}
+
+fn ip(arguments: &str) -> Result<(), String> {
+    let output = Command::new("ip").args(arguments.split(' ')).output().map_err(|e| format!("ip: {e}"))?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()) }
+}
+
+/// Puts frames onto one end, as fast as it takes them.
+pub fn send(from: &str, frames: &[Vec<u8>]) -> Sent {
+    send_at(from, frames, Pace::Fastest)
+}
+
+pub fn send_at(from: &str, frames: &[Vec<u8>], pace: Pace) -> Sent {
+    let options = SenderOptions { interface: from.to_owned(), pace, bypass: false };
+    let mut sender = Sender::open(options).unwrap();
+    sender.send(&batch(frames)).unwrap();
+    sender.sent()
+}
+
+/// Frames as a batch, a millisecond apart.
+pub fn batch(frames: &[Vec<u8>]) -> Batch {
+    let mut batch = Batch::default();
+    for (i, frame) in frames.iter().enumerate() {
+        let packet = Packet {
+            at_ns: i as i64 * 1_000_000,
+            number: i as u64 + 1,
+            offset: 0,
+            start: 0,
+            captured: 0,
+            wire: frame.len() as u32,
+            link: 1,
+            file: 0,
+        };
+        batch.push(packet, frame);
+    }
+    batch
+}
+
+/// What came out of a ring.
+#[derive(Default)]
+pub struct Seen {
+    pub packets: Vec<Packet>,
+    pub octets: Vec<Vec<u8>>,
+    pub losses: Vec<CaptureLoss>,
+    pub errors: Vec<LiveError>,
+}
+
+impl Seen {
+    pub fn lost(&self) -> u64 {
+        self.losses.iter().map(|l| l.packets).sum()
+    }
+}
+
+/// Reads until so many packets were seen or lost, or five seconds went by, and a little longer for what is too much.
+pub fn read(live: &mut dyn Live, packets: usize) -> Seen {
+    let mut seen = Seen::default();
+    let until = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < until {
+        let enough = seen.packets.len() + seen.lost() as usize >= packets;
+        let wait = Duration::from_millis(if enough { 60 } else { 500 });
+        if read_once(live, &mut seen, wait) == Some(Next::Nothing) && enough {
+            break;
+        }
+    }
+    seen
+}
+
+/// Asks once; `None` after an error.
+pub fn read_once(live: &mut dyn Live, seen: &mut Seen, wait: Duration) -> Option<Next> {
+    let mut batch = Batch::default();
+    match live.next(&mut batch, wait) {
+        Ok(next) => {
+            seen.octets.extend(batch.packets.iter().map(|p| batch.octets_of(p).to_vec()));
+            seen.packets.extend(&batch.packets);
+            seen.losses.extend(&batch.losses);
+            Some(next)
+        }
+        Err(error) => {
+            seen.errors.push(error);
+            None
+        }
+    }
+}
