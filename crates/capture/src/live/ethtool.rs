@@ -1,15 +1,13 @@
 //! What a driver tells of its interface: rings, queues, interrupts, merging, pause frames, timestamps
 //! (linux/ethtool.h, linux/net_tstamp.h). What it does not tell is none.
-#![expect(unsafe_code, reason = "calls the C library")]
 
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixDatagram;
+use std::os::fd::{AsFd, OwnedFd};
 
-/// The longest name of an interface, without its end.
-const NAME_MAX: usize = 15;
-/// Words of the longest answer that is asked for (`struct ethtool_drvinfo` has 49).
-const WORDS: usize = 64;
+use super::sys::{self, Argument, Request};
+
+/// Words of an answer; `struct ethtool_drvinfo`, the longest that is asked for, has 49.
+const WORDS: usize = 128;
 
 /// A setting and the most that the hardware takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,38 +123,25 @@ fn text(words: &[u32]) -> String {
     String::from_utf8_lossy(&octets).into_owned()
 }
 
-/// An interface and a socket to ask through: any does (netdevice(7)).
-struct Driver {
-    name: [u8; NAME_MAX + 1],
-    socket: UnixDatagram,
+/// An interface and a socket to ask through.
+struct Driver<'a> {
+    name: &'a str,
+    socket: OwnedFd,
 }
 
-/// `struct ifreq` with its pointer.
-#[repr(C)]
-struct Request {
-    name: [u8; NAME_MAX + 1],
-    answer: *mut u32,
-    rest: [u64; 2],
-}
-
-impl Driver {
-    fn of(name: &str) -> io::Result<Self> {
-        let mut octets = [0; NAME_MAX + 1];
-        let fits = !name.is_empty() && name.len() <= NAME_MAX && !name.contains('\0');
-        let place = octets.get_mut(..name.len()).filter(|_| fits).ok_or(io::ErrorKind::InvalidInput)?;
-        place.copy_from_slice(name.as_bytes());
-        Ok(Driver { name: octets, socket: UnixDatagram::unbound()? })
+impl Driver<'_> {
+    fn of(name: &str) -> io::Result<Driver<'_>> {
+        Request::about(name)?;
+        Ok(Driver { name, socket: sys::questions()? })
     }
 
     /// The words of the answer, the question the first of them; none if the driver does not know.
     fn ask(&self, question: u32) -> Option<[u32; WORDS]> {
-        let mut words = [0; WORDS];
-        words[0] = question;
-        let mut request = Request { name: self.name, answer: words.as_mut_ptr(), rest: [0; 2] };
-        // SAFETY: the request is a whole `struct ifreq` (40 octets) that lives through the call; the kernel writes the
-        // struct of the question to `answer`, at most 196 octets (`ethtool_drvinfo`) of the 256 that are there.
-        let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
-        (result == 0).then_some(words)
+        let mut argument = Argument([0; WORDS]);
+        argument.0[0] = question;
+        let request = Request::about(self.name).ok()?;
+        request.ask_about(self.socket.as_fd(), libc::SIOCETHTOOL, &mut argument).ok()?;
+        Some(argument.0)
     }
 }
 

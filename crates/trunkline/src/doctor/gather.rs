@@ -3,9 +3,10 @@
 pub mod disk;
 pub mod folders;
 pub mod interfaces;
+pub mod live;
 pub mod machine;
 
-use super::facts::{Facts, Folder, Wanted};
+use super::facts::{Facts, Folder, Interface, Wanted};
 use super::mirror::Look;
 use crate::run::config::{Settings, Source, Timestamps};
 use interfaces::Counters;
@@ -28,7 +29,7 @@ pub fn facts(settings: &Settings, asked: &Asked) -> Facts {
     let begin = Instant::now();
     let before: Vec<Counters> = chosen.iter().map(|name| Counters::of(name)).collect();
     let mut interfaces: Vec<_> = chosen.iter().map(|name| interfaces::interface(name)).collect();
-    wait_until(begin + asked.time);
+    watch(&mut interfaces, begin + asked.time);
     for (interface, before) in interfaces.iter_mut().zip(&before) {
         interface.watched = Some(before.until(&Counters::of(&interface.name), begin.elapsed()));
     }
@@ -54,6 +55,24 @@ pub fn look_at_files(files: &[PathBuf]) -> Result<super::mirror::Mirror, String>
         Some(error) => Err(error.to_string()),
         None => Ok(look.result()),
     }
+}
+
+/// Looks at the packets of the first interfaces that are up until that time, each in a thread of its own.
+fn watch(interfaces: &mut [Interface], end: Instant) {
+    std::thread::scope(|scope| {
+        let looked_at = interfaces.iter_mut().filter(|interface| interface.is_up);
+        for (i, interface) in looked_at.enumerate() {
+            if i >= live::LOOKED_AT_MAX {
+                interface.not_looked = Some(format!("more than {} interfaces", live::LOOKED_AT_MAX));
+                continue;
+            }
+            scope.spawn(move || match live::look(&interface.name, interface.mtu, end) {
+                Ok(mirror) => interface.mirror = Some(mirror),
+                Err(why) => interface.not_looked = Some(why),
+            });
+        }
+    });
+    wait_until(end);
 }
 
 fn wait_until(end: Instant) {

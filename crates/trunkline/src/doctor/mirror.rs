@@ -93,6 +93,11 @@ impl Look {
         self.again(at_ns, datagram, sequence, payload(datagram, octets));
     }
 
+    /// How many packets it has looked at.
+    pub fn packets(&self) -> u64 {
+        self.mirror.packets
+    }
+
     /// What was seen.
     pub fn result(&self) -> Mirror {
         let mut mirror = self.mirror;

@@ -34,7 +34,7 @@ pub fn judge(interface: &Interface, machine: &Machine, wanted: &Wanted) -> Vec<F
     .into_iter()
     .flatten()
     .collect();
-    findings.extend(mirrored::judge(interface));
+    findings.extend(mirrored::judge(interface, machine));
     findings
 }
 

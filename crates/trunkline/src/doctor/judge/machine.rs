@@ -138,13 +138,10 @@ fn memory(machine: &Machine, wanted: &Wanted) -> Option<Finding> {
 fn locked(machine: &Machine, wanted: &Wanted) -> Option<Finding> {
     let (limit, needed) = (machine.locked_max?, wanted.ring);
     let seen = format!("at most {} of memory may be locked (ulimit -l)", figure::octets(limit));
-    if machine.capabilities.ipc_lock || limit >= needed {
+    if machine.capabilities.ipc_lock || limit >= needed || !wanted.xdp {
         return Some(Finding::good("locked memory", "", seen));
     }
-    let finding = match wanted.xdp {
-        true => Finding::bad("locked memory", "", seen).loses("AF_XDP cannot be set up: it locks its frames"),
-        false => Finding::warn("locked memory", "", seen).loses("nothing with AF_PACKET; AF_XDP could not be set up"),
-    };
+    let finding = Finding::bad("locked memory", "", seen).loses("all packets: AF_XDP locks its frames");
     Some(finding.fix("ulimit -l unlimited; in the systemd unit: LimitMEMLOCK=infinity"))
 }
 

@@ -1,7 +1,7 @@
 //! The packets themselves: is the mirror whole, and does it send each once?
 
 use crate::doctor::Finding;
-use crate::doctor::facts::Interface;
+use crate::doctor::facts::{Interface, Machine};
 use crate::doctor::mirror::Mirror;
 use crate::show::figure;
 
@@ -14,13 +14,15 @@ const PARTLY_PERCENT: u64 = 30;
 /// From this share of copies on, the mirror sends packets twice: two mirrored ports make half of all packets copies.
 const COPIES_PERCENT: u64 = 5;
 
-pub fn judge(interface: &Interface) -> Vec<Finding> {
+pub fn judge(interface: &Interface, machine: &Machine) -> Vec<Finding> {
     let Some(mirror) = &interface.mirror else {
         let not_looked = |why: &String| {
             Finding::warn("mirror", &interface.name, format!("not looked at: {why}"))
                 .loses("not known: whether both directions are there, and each packet once")
         };
-        return interface.not_looked.iter().map(not_looked).collect();
+        // Without the capability that is the reason, and it has been told.
+        let why = interface.not_looked.iter().filter(|_| machine.capabilities.net_raw);
+        return why.map(not_looked).collect();
     };
     if mirror.packets_both + mirror.packets_one < PACKETS_MIN {
         let seen = format!("too few packets to judge: {}", figure::count(mirror.packets));
