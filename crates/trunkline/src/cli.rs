@@ -33,6 +33,8 @@ pub enum Command {
     Events(command::events::Events),
     Streams(command::streams::Streams),
     Sql(command::sql::Sql),
+    Extract(command::extract::Extract),
+    Packets(command::packets::Packets),
     Config(command::config::Config),
     Sim(command::sim::Sim),
     Help(command::help::Help),
