@@ -318,6 +318,9 @@ impl Lane {
 
     /// Payload types of streams that are already there, when the receiver changes what they mean.
     fn explain(&mut self, a: &Announcement) {
+        if self.by_key.is_empty() {
+            return;
+        }
         for at in self.directory.streams(a.serial) {
             let Some(tracked) = self.streams[*at as usize].as_deref_mut() else { continue };
             let to_party = tracked.direction == opposite(a.party) && tracked.kind == a.kind;

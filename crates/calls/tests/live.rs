@@ -60,9 +60,7 @@ fn by_lane(file: &Path, lanes: usize) -> Vec<Vec<(Packet, Vec<u8>)>> {
 fn batch_of(packets: &[(Packet, Vec<u8>)]) -> Batch {
     let mut batch = Batch::default();
     for (packet, octets) in packets {
-        let start = batch.octets.len() as u32;
-        batch.octets.extend_from_slice(octets);
-        batch.packets.push(Packet { start, ..*packet });
+        batch.push(*packet, octets);
     }
     batch
 }

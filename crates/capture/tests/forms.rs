@@ -249,7 +249,7 @@ fn losses_are_known_before_the_packets_of_their_time() {
         let dir = tempfile::tempdir().unwrap();
         let path = write(dir.path(), "file", &octets);
         for batch_octets in [1, 5000, 1 << 20] {
-            for source in [FileSource::of_octets(vec![octets.clone()]), FileSource::open(&[path.clone()])] {
+            for source in [FileSource::of_octets(vec![octets.clone()]), FileSource::open(std::slice::from_ref(&path))] {
                 let (told, lost) = told(source.with_batch_octets(batch_octets));
                 assert!(told.iter().map(|(l, _)| l).eq(&expected[..reports]), "{batch_octets}");
                 assert!(told.iter().all(|(l, latest)| *latest <= l.since_ns), "{batch_octets} {told:?}");

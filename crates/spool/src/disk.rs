@@ -17,9 +17,11 @@ use crate::options::{PAGE, Volume};
 const PROBE: &str = ".trunkline-probe";
 /// Numbers tried for a name that is taken.
 const NUMBERS_MAX: u32 = 100_000;
+/// Octets behind the last write that may still be in the page cache, on their way to the disk.
+const CACHED_OCTETS: u64 = 32 << 20;
 /// Recorded traffic is for its owner and group.
-const FILE_MODE: u32 = 0o640;
-const FOLDER_MODE: u32 = 0o750;
+pub(crate) const FILE_MODE: u32 = 0o640;
+pub(crate) const FOLDER_MODE: u32 = 0o750;
 
 /// One volume's file system.
 #[derive(Debug)]
@@ -75,9 +77,7 @@ impl Disk {
     /// Makes the file of a segment and locks it. If `relative` is taken on one of the volumes, a number goes in.
     pub(crate) fn create(&self, relative: &Path, roots: &[PathBuf]) -> io::Result<NewFile> {
         self.fault(Faults::name)?;
-        if let Some(folder) = self.root.join(relative).parent() {
-            std::fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
-        }
+        let folder = self.root.join(relative).parent().map(Path::to_path_buf).unwrap_or_default();
         for number in 0..NUMBERS_MAX {
             let relative = name::numbered(relative, number);
             let taken = |root: &PathBuf| {
@@ -89,9 +89,11 @@ impl Disk {
             }
             let committed = self.root.join(&relative);
             let part = name::part(&committed);
+            std::fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(&folder)?;
             match self.open_new(&part) {
                 Ok(file) => return Ok(NewFile { file, part, committed }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                // NotFound: retention removed the empty folder at this moment.
+                Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -140,6 +142,16 @@ impl Disk {
         }
     }
 
+    /// Without direct writes: what was written goes on to the disk now, not all at once when it is synchronised, and
+    /// what came before it leaves the page cache.
+    pub(crate) fn leave_cache(&self, file: &File, offset: u64, octets: usize) {
+        if !self.is_direct() {
+            let from = offset.saturating_sub(CACHED_OCTETS);
+            let length = std::num::NonZeroU64::new(offset - from + octets as u64);
+            let _ = rustix::fs::fadvise(file, from, length, rustix::fs::Advice::DontNeed);
+        }
+    }
+
     /// Cuts a file to its length; what was reserved behind it is free again.
     pub(crate) fn truncate(&self, file: &File, octets: u64) -> io::Result<()> {
         self.fault(Faults::name)?;
@@ -175,12 +187,7 @@ impl Disk {
     }
 
     pub(crate) fn space(&self) -> io::Result<Space> {
-        let found = rustix::fs::statvfs(&self.root)?;
-        let free = match self.faults.as_ref().and_then(|f| f.now().space) {
-            Some(space) => space,
-            None => found.f_bavail.saturating_mul(found.f_frsize),
-        };
-        Ok(Space { size: found.f_blocks.saturating_mul(found.f_frsize), free })
+        space(&self.root, self.faults.as_deref())
     }
 
     /// Whether the volume can be written: makes a file, writes it, synchronises it and removes it.
@@ -212,4 +219,14 @@ pub(crate) fn commit_file(path: &Path, octets: &[u8]) -> io::Result<()> {
 /// Makes the names in a file's folder durable.
 pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// The space of the file system that holds `path`.
+pub(crate) fn space(path: &Path, faults: Option<&Faults>) -> io::Result<Space> {
+    let found = rustix::fs::statvfs(path)?;
+    let free = match faults.and_then(|f| f.now().space) {
+        Some(space) => space,
+        None => found.f_bavail.saturating_mul(found.f_frsize),
+    };
+    Ok(Space { size: found.f_blocks.saturating_mul(found.f_frsize), free })
 }

@@ -36,6 +36,8 @@ impl Kinds {
 pub(crate) const PART: &str = "part";
 /// What ends the name of a segment that is being deleted: no reader finds it any more.
 pub(crate) const GONE: &str = "gone";
+/// What ends the name of a copy that is being made on the slow volume.
+pub(crate) const MOVE: &str = "move";
 
 /// The name of a file while it is written.
 pub(crate) fn part(path: &Path) -> PathBuf {

@@ -15,6 +15,8 @@ pub const PAGE: usize = 4096;
 pub struct Options {
     /// Where segments go, in turn; one that fails is left out until it works again. At least one.
     pub volumes: Vec<Volume>,
+    /// Where retention moves segments; names that are taken there are not used again.
+    pub slow: Option<PathBuf>,
     /// Octets of memory between the lanes and the disks, all blocks together. Default 256 MiB.
     pub memory: usize,
     /// Octets of a block, a multiple of [`PAGE`]. Default 1 MiB.
@@ -111,6 +113,7 @@ impl Options {
         let memory = 256 << 20;
         Options {
             volumes,
+            slow: None,
             memory,
             block: 1 << 20,
             direct: Direct::Auto,

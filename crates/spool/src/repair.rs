@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::{commit_file, sync_folder_of};
 use crate::error::SpoolError;
-use crate::name::{self, GONE, Kinds, PART};
+use crate::name::{self, GONE, Kinds, MOVE, PART};
 use crate::writer::Extra;
 use crate::{folder, lock};
 
@@ -86,6 +86,8 @@ pub fn repair(
             beside.push(path);
         } else if let Some(segment) = name::without(&path, GONE) {
             repaired.orphans.extend(remove_with_beside(&path, &segment, kinds));
+        } else if is_left_behind(&path) && std::fs::remove_file(&path).is_ok() {
+            repaired.orphans.push(path);
         }
     };
     folder::walk(folder, &mut see).map_err(|e| SpoolError::io(folder, e))?;
@@ -170,7 +172,13 @@ fn behind(file: &File, from: u64, end: u64) -> io::Result<u64> {
 
 /// Whether a segment is there, in whatever state. Asked twice for the committed name: it may get it in between.
 fn has_segment(segment: &Path) -> bool {
-    segment.exists() || name::part(segment).exists() || segment.exists()
+    let states = [segment.to_path_buf(), name::part(segment), name::with(segment, MOVE), segment.to_path_buf()];
+    states.iter().any(|path| path.exists())
+}
+
+/// Whether this is a copy that nobody makes any more.
+fn is_left_behind(path: &Path) -> bool {
+    name::without(path, MOVE).is_some() && lock::lock_alone(path).is_ok_and(|lock| lock.is_some())
 }
 
 /// Removes a segment under the name that it has by now, and what stands beside it. Gives what was removed.
@@ -216,6 +224,7 @@ mod tests {
             ("7.seg.gone", b"half deleted"),
             ("7.idx", b"its own"),
             ("8.seg.part", b""),
+            ("9.seg.move", b"half moved"),
             ("note.txt", b"not ours"),
         ] {
             std::fs::write(at(name), octets).unwrap();
@@ -225,7 +234,8 @@ mod tests {
         assert_eq!(repaired.cut_octets, 4 + 1);
         assert_eq!(repaired.discarded, [at("2.seg.part"), at("8.seg.part")]);
         assert_eq!(repaired.left.len(), 1);
-        assert_eq!(repaired.orphans, [at("7.idx"), at("7.seg.gone"), at("4.idx"), at("5.idx.part")]);
+        let orphans = ["7.idx", "7.seg.gone", "9.seg.move", "4.idx", "5.idx.part"];
+        assert_eq!(repaired.orphans, orphans.map(at));
         let mut left = Vec::new();
         folder::walk(folder.path(), &mut |p| left.push(p.file_name().unwrap().to_owned())).unwrap();
         assert_eq!(left, ["1.idx", "1.seg", "3.seg.part", "6.idx", "6.seg", "note.txt"]);

@@ -19,6 +19,7 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) pool: Pool,
     pub(crate) volumes: Vec<Volume>,
+    /// Where a name may be taken: all volumes and the slow one.
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) log: Log,
     /// What is queued is lost instead of written: the spool is closing and nobody waits any longer.
@@ -46,7 +47,7 @@ impl Shared {
     pub(crate) fn new(options: Options, volumes: Vec<Volume>) -> Shared {
         Shared {
             pool: Pool::new(&options),
-            roots: options.volumes.iter().map(|v| v.path.clone()).collect(),
+            roots: options.volumes.iter().map(|v| v.path.clone()).chain(options.slow.clone()).collect(),
             options,
             volumes,
             log: Log::default(),

@@ -222,6 +222,7 @@ impl Writing {
                 Ok(()) => {
                     figures.counts.written_blocks += 1;
                     figures.counts.device_octets += request.octets as u64;
+                    volume.disk.leave_cache(&request.file, request.offset, request.octets);
                 }
                 Err(_) => figures.counts.write_errors += 1,
             }

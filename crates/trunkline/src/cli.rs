@@ -27,6 +27,7 @@ pub struct Cli {
 pub enum Command {
     Read(command::read::Read),
     Run(command::run::Run),
+    Replay(command::replay::Replay),
     Calls(command::calls::Calls),
     Call(command::call::Show),
     Registrations(command::registrations::Registrations),
@@ -35,6 +36,7 @@ pub enum Command {
     Sql(command::sql::Sql),
     Extract(command::extract::Extract),
     Packets(command::packets::Packets),
+    Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),
     Help(command::help::Help),

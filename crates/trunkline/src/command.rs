@@ -4,6 +4,7 @@ pub mod call;
 pub mod calls;
 pub mod completions;
 pub mod config;
+pub mod doctor;
 pub mod events;
 pub mod extract;
 pub mod help;
@@ -13,6 +14,7 @@ pub mod packet_log;
 pub mod packets;
 pub mod read;
 pub mod registrations;
+pub mod replay;
 pub mod run;
 pub mod sim;
 pub mod sql;
@@ -33,6 +35,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
     let done = match &cli.command {
         Command::Read(read) => read.run(&terminal),
         Command::Run(run) => run.run(),
+        Command::Replay(replay) => replay.run(),
         Command::Calls(calls) => calls.run(&terminal),
         Command::Call(call) => call.run(&terminal),
         Command::Registrations(registrations) => registrations.run(&terminal),
@@ -41,6 +44,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Sql(sql) => sql.run(&terminal),
         Command::Extract(extract) => extract.run(&terminal),
         Command::Packets(packets) => packets.run(&terminal),
+        Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),
         Command::Help(help) => help.run(&terminal),

@@ -122,50 +122,74 @@ impl Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address.to_ip() {
-            IpAddr::V4(a) if f.width().is_none() => {
-                // The usual case a hundred thousand times a second: without the machinery of padding.
-                let mut text = [0u8; 21];
-                let mut at = 0;
-                for (i, octet) in a.octets().into_iter().enumerate() {
-                    if i > 0 {
-                        put(&mut text, &mut at, b'.');
-                    }
-                    put_number(&mut text, &mut at, u16::from(octet));
-                }
-                put(&mut text, &mut at, b':');
-                put_number(&mut text, &mut at, self.port);
-                f.write_str(core::str::from_utf8(&text[..at]).unwrap_or_default())
-            }
+            // The usual case a hundred thousand times a second: without the machinery of padding.
+            IpAddr::V4(a) if f.width().is_none() => f.write_str(Digits::of(a, self.port).text()),
             IpAddr::V4(a) => write!(f, "{a}:{}", self.port),
             IpAddr::V6(a) => write!(f, "[{a}]:{}", self.port),
         }
     }
 }
 
-#[inline]
-fn put(text: &mut [u8; 21], at: &mut usize, octet: u8) {
-    text[*at] = octet;
-    *at += 1;
+impl Endpoint {
+    /// Writes it behind a text, as it is displayed.
+    pub fn push_to(&self, out: &mut String) {
+        match self.address.to_ip() {
+            IpAddr::V4(a) => out.push_str(Digits::of(a, self.port).text()),
+            IpAddr::V6(_) => out.push_str(&self.to_string()),
+        }
+    }
 }
 
-/// Decimal digits, without leading zeros.
-#[inline]
-fn put_number(text: &mut [u8; 21], at: &mut usize, number: u16) {
-    let mut divisor = if number >= 10_000 {
-        10_000
-    } else if number >= 1000 {
-        1000
-    } else if number >= 100 {
-        100
-    } else {
-        10
-    };
-    if number < 10 {
-        divisor = 1;
+/// An IPv4 address and a port as text: at most `255.255.255.255:65535`.
+struct Digits {
+    octets: [u8; 21],
+    len: usize,
+}
+
+impl Digits {
+    #[inline]
+    fn of(address: Ipv4Addr, port: u16) -> Digits {
+        let mut text = Digits { octets: [0; 21], len: 0 };
+        for octet in address.octets() {
+            text.number(u16::from(octet));
+            text.put(b'.');
+        }
+        text.len -= 1;
+        text.put(b':');
+        text.number(port);
+        text
     }
-    while divisor > 0 {
-        put(text, at, b'0' + (number / divisor % 10) as u8);
-        divisor /= 10;
+
+    #[inline]
+    fn text(&self) -> &str {
+        self.octets.get(..self.len).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
+    }
+
+    #[inline]
+    fn put(&mut self, octet: u8) {
+        if let Some(place) = self.octets.get_mut(self.len) {
+            *place = octet;
+            self.len += 1;
+        }
+    }
+
+    /// Decimal digits, without leading zeros.
+    #[inline]
+    fn number(&mut self, number: u16) {
+        // Written out, so that the compiler divides by multiplying.
+        if number >= 10_000 {
+            self.put(b'0' + (number / 10_000) as u8);
+        }
+        if number >= 1000 {
+            self.put(b'0' + (number / 1000 % 10) as u8);
+        }
+        if number >= 100 {
+            self.put(b'0' + (number / 100 % 10) as u8);
+        }
+        if number >= 10 {
+            self.put(b'0' + (number / 10 % 10) as u8);
+        }
+        self.put(b'0' + (number % 10) as u8);
     }
 }
 
@@ -189,7 +213,10 @@ mod tests {
     #[test]
     fn prints_and_reads_both_families() {
         for text in ["192.0.2.1:5060", "0.0.0.0:0", "255.10.100.9:65535", "1.2.3.4:10", "[2001:db8::1]:5060"] {
-            assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
+            let endpoint = text.parse::<Endpoint>().unwrap();
+            let mut pushed = String::from("at ");
+            endpoint.push_to(&mut pushed);
+            assert_eq!((endpoint.to_string().as_str(), pushed.strip_prefix("at ")), (text, Some(text)));
         }
         assert_eq!("::ffff:192.0.2.1".parse::<Address>().unwrap(), Address::v4([192, 0, 2, 1]));
     }

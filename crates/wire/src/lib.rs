@@ -49,6 +49,7 @@ pub mod sctp;
 pub mod sctp_reassembly;
 mod slip;
 mod sll;
+mod swar;
 pub mod tcp;
 pub mod tcp_reassembly;
 mod teredo;

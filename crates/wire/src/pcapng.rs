@@ -81,7 +81,7 @@ pub fn is_pcapng(octets: &[u8]) -> bool {
 
 /// Packets that the statistics blocks at a file's end say were dropped; none where no statistics stand there.
 ///
-/// `tail` is what a file ends with: its blocks are walked backward, by the lengths at their ends, up to the last packet.
+/// `tail` is what a file ends with: its blocks are walked backward by the lengths at their ends, up to the last packet.
 pub fn drops_at_end(order: ByteOrder, mut tail: &[u8]) -> Option<u64> {
     let mut drops = None;
     while let Some((kind, body, before)) = last_block(order, tail) {
@@ -453,6 +453,8 @@ pub fn exercise(octets: &[u8]) {
     use crate::pcap::check::Frames;
     let whole = Frames::of(octets, |o, s| Sections::default().scan(o, s));
     assert!(whole.scanned.consumed <= octets.len());
+    drops_at_end(ByteOrder::Little, octets);
+    drops_at_end(ByteOrder::Big, octets);
     for cut in [octets.len() / 2, octets.len().saturating_sub(1)] {
         let mut sections = Sections::default();
         let first = Frames::of(&octets[..cut], |o, s| sections.scan(o, s));

@@ -4,6 +4,7 @@ use crate::limits::STREAMS_PER_CALL_MAX;
 use crate::media::{Announcement, Serial};
 use crate::payload::PayloadMap;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use trunkline_kit::Id;
@@ -172,10 +173,10 @@ impl Directory {
     pub fn release(&mut self, serial: Serial) -> SmallVec<[u32; 4]> {
         let Some(call) = self.calls.remove(&serial) else { return SmallVec::new() };
         for endpoint in &call.endpoints {
-            if let Some(mappings) = self.by_endpoint.get_mut(endpoint) {
-                mappings.retain(|m| m.serial != serial);
-                if mappings.is_empty() {
-                    self.by_endpoint.remove(endpoint);
+            if let Entry::Occupied(mut mappings) = self.by_endpoint.entry(*endpoint) {
+                mappings.get_mut().retain(|m| m.serial != serial);
+                if mappings.get().is_empty() {
+                    mappings.remove();
                 }
             }
         }

@@ -17,6 +17,9 @@ use trunkline_wire::sip::{Method, StartLine};
 /// Octets of remarks that a usual call has: two SDP bodies in brief and some reason phrases.
 const TEXTS_USUAL: usize = 256;
 
+/// Messages that are looked at to find one that is repeated.
+const EARLIER_LOOKED_AT: usize = 64;
+
 /// Who a message says it is from and to, read once from a call's first message.
 #[derive(Clone, Debug, Default)]
 pub struct Parties {
@@ -262,10 +265,7 @@ impl Call {
         let (src, src_fits) = self.host(from.src);
         let (dst, dst_fits) = self.host(from.dst);
         let is = (told.cseq, status, src, dst, told.method as u8);
-        let messages = &self.ladder.messages;
-        let same = |at: &usize| messages.get(*at).is_some_and(|m| (m.cseq, m.status, m.src, m.dst, m.method) == is);
-        let alike = self.prints.iter().enumerate().rev().take(64).filter(|(_, p)| **p == told.print);
-        let seen = match alike.map(|(at, _)| at).find(same).and_then(|at| messages.get(at)) {
+        let seen = match self.earlier(told.print, |m| (m.cseq, m.status, m.src, m.dst, m.method) == is) {
             None => Seen::First,
             Some(m) if from.at_ns.saturating_sub(m.at_ns) < COPY_NS => Seen::Copy,
             Some(_) => Seen::Again,
@@ -299,6 +299,16 @@ impl Call {
         });
         self.prints.push(told.print);
         seen
+    }
+
+    /// The latest of the last messages with this print that is such.
+    fn earlier(&self, print: u32, such: impl Fn(&row::Message) -> bool) -> Option<&row::Message> {
+        // Nearly always there is none.
+        if !self.prints.contains(&print) {
+            return None;
+        }
+        let last = self.ladder.messages.iter().zip(&self.prints).rev().take(EARLIER_LOOKED_AT);
+        last.filter(|(_, p)| **p == print).map(|(m, _)| m).find(|m| such(m))
     }
 
     fn host(&mut self, host: Endpoint) -> (u8, bool) {

@@ -121,6 +121,13 @@ struct Known {
     at: u32,
 }
 
+/// The hash of a Call-ID, and its call if one was open.
+#[derive(Clone, Copy)]
+struct Seek {
+    hash: u64,
+    at: Option<u32>,
+}
+
 /// All calls and transactions in progress.
 pub struct Signalling {
     calls: Vec<Option<Box<Call>>>,
@@ -132,8 +139,8 @@ pub struct Signalling {
     transactions: Transactions,
     payload_maps: offer::PayloadMaps,
     remark: String,
-    /// Hashes of the Call-IDs of the messages that are handled together.
-    hashes: Vec<u64>,
+    /// Calls of the messages that are handled together.
+    sought: Vec<Seek>,
     /// Number and time of the message in hand.
     number: u64,
     now_ns: i64,
@@ -155,7 +162,7 @@ impl Default for Signalling {
             transactions: Transactions::default(),
             payload_maps: offer::PayloadMaps::default(),
             remark: String::new(),
-            hashes: Vec::new(),
+            sought: Vec::new(),
             number: 0,
             now_ns: i64::MIN,
             call_ids: HashSet::new(),
@@ -186,32 +193,34 @@ impl Signalling {
     /// Takes several messages that are scanned already, in order, and leaves none.
     pub fn messages(&mut self, messages: &mut Vec<(Incoming<'_>, Message<'_>)>) {
         let mut warm = 0;
-        let mut hashes = core::mem::take(&mut self.hashes);
-        hashes.clear();
+        let mut sought = core::mem::take(&mut self.sought);
+        sought.clear();
         for (_, message) in messages.iter() {
-            let call_id = message.call_id();
-            let hash = self.hash(call_id);
-            hashes.push(hash);
-            if let Some(at) = self.find(call_id, hash) {
-                warm ^= self.calls[at as usize].as_ref().map_or(0, |c| c.warm());
-            }
+            let seek = self.seek(message);
+            sought.push(seek);
+            warm ^= seek.at.and_then(|at| self.calls[at as usize].as_ref()).map_or(0, |c| c.warm());
         }
         core::hint::black_box(warm);
-        for ((from, message), hash) in messages.iter().zip(&hashes) {
-            self.hashed(from, message, *hash);
+        for ((from, message), seek) in messages.iter().zip(&sought) {
+            self.sought(from, message, *seek);
         }
-        self.hashes = hashes;
+        self.sought = sought;
         messages.clear();
     }
 
     /// Takes one message that is scanned already.
     pub fn message(&mut self, from: &Incoming<'_>, message: &Message<'_>) {
-        let hash = self.hash(message.call_id());
-        self.hashed(from, message, hash);
+        self.sought(from, message, self.seek(message));
     }
 
-    /// Takes one message whose Call-ID has this hash.
-    fn hashed(&mut self, from: &Incoming<'_>, message: &Message<'_>, hash: u64) {
+    fn seek(&self, message: &Message<'_>) -> Seek {
+        let call_id = message.call_id();
+        let hash = self.hash(call_id);
+        Seek { hash, at: self.find(call_id, hash) }
+    }
+
+    /// Takes one message whose call was sought some messages before.
+    fn sought(&mut self, from: &Incoming<'_>, message: &Message<'_>, seek: Seek) {
         (self.number, self.now_ns) = (from.number, from.at_ns);
         self.count(from, message);
         let call_id = message.call_id();
@@ -219,10 +228,11 @@ impl Signalling {
             self.counters.without_call_id += 1;
             return;
         }
+        let hash = seek.hash;
         let (cseq, method) = usual::cseq_and_method(message);
         self.counters.without_cseq += u64::from(cseq.is_none());
-        let found = self.open_call(from, call_id, hash);
-        let sdp = if message.body().is_empty() { None } else { message.sdp() };
+        let found = self.open_call(from, call_id, seek);
+        let sdp = usual::sdp(message);
         // Which party speaks matters where it announces media or hangs up, and to tell transactions apart.
         let tagged = found.is_none() || sdp.is_some() || !is_of_calls(method) || method == Method::Bye;
         let tag = if tagged { usual::tag(message.header(Header::From).unwrap_or_default()) } else { None };
@@ -287,9 +297,11 @@ impl Signalling {
     }
 
     /// The same, unless its silence was longer than a call lasts: then what comes now is another call with that name.
-    fn open_call(&mut self, from: &Incoming<'_>, call_id: &[u8], hash: u64) -> Option<u32> {
-        let at = self.find(call_id, hash)?;
-        if self.calls[at as usize].as_ref().is_some_and(|c| c.deadline_ns < from.at_ns) {
+    fn open_call(&mut self, from: &Incoming<'_>, call_id: &[u8], seek: Seek) -> Option<u32> {
+        let call = |at: u32| self.calls[at as usize].as_ref();
+        let still = seek.at.filter(|at| call(*at).is_some_and(|c| c.hash == seek.hash));
+        let at = still.or_else(|| self.find(call_id, seek.hash))?;
+        if call(at).is_some_and(|c| c.deadline_ns < from.at_ns) {
             self.close(at);
             return None;
         }
@@ -380,9 +392,12 @@ impl Signalling {
     /// What there is for lanes and joiner since the last call; closed calls by when they were over.
     pub fn poll(&mut self) -> Output {
         // What comes next is about as much as what came.
-        let (notices, closed) = (self.output.notices.len(), self.output.closed.len());
-        let next =
-            Output { notices: Vec::with_capacity(notices), closed: Vec::with_capacity(closed), ..Output::default() };
+        let room = |came: usize| came + came / 2;
+        let next = Output {
+            notices: Vec::with_capacity(room(self.output.notices.len())),
+            closed: Vec::with_capacity(room(self.output.closed.len())),
+            ..Output::default()
+        };
         let mut output = core::mem::replace(&mut self.output, next);
         output.closed.sort_by_key(|c| (c.deadline_ns, c.serial));
         output

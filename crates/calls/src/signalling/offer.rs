@@ -19,7 +19,34 @@ const PAYLOAD_MAPS_MAX: usize = 4096;
 #[derive(Debug, Default)]
 pub struct PayloadMaps {
     maps: HashMap<u64, Arc<PayloadMap>>,
+    /// By the hash of their text; each has a map that is in `maps`.
+    sections: HashMap<u64, Section>,
     hasher: DefaultHashBuilder,
+}
+
+/// Sections kept; beyond it the table is emptied.
+const SECTIONS_MAX: usize = 1024;
+/// Octets of a section that is kept; a longer one is read each time.
+const SECTION_OCTETS_MAX: usize = 1024;
+
+/// What a media section says at whatever endpoint: most calls of a network send the same one, so that it is read once.
+#[derive(Debug)]
+struct Section {
+    text: Box<[u8]>,
+    /// What follows the endpoint in the ladder's remark.
+    remark: Box<str>,
+    payload_types: u128,
+    direction: sdp::Direction,
+    /// None if it is not RTP.
+    rtp: Option<Rtp>,
+}
+
+/// What a media description says about its RTP.
+#[derive(Clone, Debug)]
+struct Rtp {
+    kind: sdp::Kind,
+    encrypted: bool,
+    payloads: Arc<PayloadMap>,
 }
 
 impl PayloadMaps {
@@ -38,10 +65,41 @@ impl PayloadMaps {
         }
         if self.maps.len() >= PAYLOAD_MAPS_MAX {
             self.maps.clear();
+            self.sections.clear();
         }
         let map = Arc::new(payload_map(media));
         self.maps.insert(hash, map.clone());
         map
+    }
+
+    fn rtp(&mut self, media: &sdp::Media<'_>) -> Option<Rtp> {
+        let rtp = matches!(media.proto, sdp::Proto::Rtp | sdp::Proto::Srtp | sdp::Proto::DtlsSrtp);
+        rtp.then(|| Rtp { kind: media.kind, encrypted: media.is_encrypted(), payloads: self.of(media) })
+    }
+
+    fn section(&self, text: &[u8]) -> Option<&Section> {
+        self.sections.get(&self.hash(text)).filter(|s| *s.text == *text)
+    }
+
+    fn keep(&mut self, session: &sdp::Session<'_>, outline: sdp::Outline<'_>) {
+        let fits = outline.section.len() <= SECTION_OCTETS_MAX && outline.says_all(session);
+        let Some(media) = session.media.first().filter(|m| fits && m.candidates.is_empty()) else { return };
+        let mut remark = String::new();
+        media.push_brief_tail(&mut remark);
+        push_oddities(&mut remark, session);
+        let rtp = self.rtp(media);
+        if self.sections.len() >= SECTIONS_MAX {
+            self.sections.clear();
+        }
+        let (payload_types, direction) = (payload_types(media), media.direction);
+        let section = Section { text: outline.section.into(), remark: remark.into(), payload_types, direction, rtp };
+        self.sections.insert(self.hash(outline.section), section);
+    }
+
+    fn hash(&self, text: &[u8]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(text);
+        hasher.finish()
     }
 }
 
@@ -75,37 +133,62 @@ pub struct Offer<'a> {
 impl Offer<'_> {
     /// Reads the body, announces what is new, and writes it in brief into the ladder's remark.
     pub fn announce(self, call: &mut Call, maps: &mut PayloadMaps, remark: &mut String, notices: &mut Vec<Numbered>) {
-        let session = sdp::parse(self.body);
         remark.push_str(REMARK_SEPARATOR);
-        remark.push_str(&session.brief());
-        for oddity in session.oddities.iter() {
-            remark.push_str(REMARK_SEPARATOR);
-            remark.push_str(oddity.name());
-        }
-        let party = usize::from(self.sender == Direction::Callee);
-        note_party(&mut call.media[party], &session, self.from);
-        for media in &session.media {
-            if !matches!(media.proto, sdp::Proto::Rtp | sdp::Proto::Srtp | sdp::Proto::DtlsSrtp) {
-                continue;
-            }
-            let payloads = maps.of(media);
-            for endpoint in endpoints(media, self.from) {
-                self.tell(call, endpoint, media, &payloads, notices);
+        let outline = sdp::Outline::of(self.body);
+        match outline.and_then(|o| Some((maps.section(o.section)?, o.endpoint))) {
+            Some((section, endpoint)) => self.announce_known(section, endpoint, call, remark, notices),
+            None => {
+                let session = sdp::parse(self.body);
+                self.announce_session(&session, call, maps, remark, notices);
+                if let Some(outline) = outline {
+                    maps.keep(&session, outline);
+                }
             }
         }
         // The same endpoint named twice is one announcement; too many are counted.
         self.counters.endpoints_overflow += u64::from(call.announced.len() >= ENDPOINTS_PER_CALL_MAX);
     }
 
-    fn tell(
+    /// What [`Offer::announce_session`] does, for a section that was read before.
+    fn announce_known(
         &self,
-        call: &mut Call,
+        section: &Section,
         endpoint: Endpoint,
-        media: &sdp::Media<'_>,
-        payloads: &Arc<PayloadMap>,
+        call: &mut Call,
+        remark: &mut String,
         notices: &mut Vec<Numbered>,
     ) {
-        let key = (endpoint, self.sender, Arc::as_ptr(payloads) as usize);
+        endpoint.push_to(remark);
+        remark.push_str(&section.remark);
+        let party = &mut call.media[usize::from(self.sender == Direction::Callee)];
+        note_audio(party, section.payload_types, section.direction, Some(endpoint), self.from);
+        let Some(rtp) = &section.rtp else { return };
+        for endpoint in own_endpoints(Some(endpoint), self.from) {
+            self.tell(call, endpoint, rtp, notices);
+        }
+    }
+
+    fn announce_session(
+        &self,
+        session: &sdp::Session<'_>,
+        call: &mut Call,
+        maps: &mut PayloadMaps,
+        remark: &mut String,
+        notices: &mut Vec<Numbered>,
+    ) {
+        session.push_brief(remark);
+        push_oddities(remark, session);
+        note_party(&mut call.media[usize::from(self.sender == Direction::Callee)], session, self.from);
+        for media in &session.media {
+            let Some(rtp) = maps.rtp(media) else { continue };
+            for endpoint in endpoints(media, self.from) {
+                self.tell(call, endpoint, &rtp, notices);
+            }
+        }
+    }
+
+    fn tell(&self, call: &mut Call, endpoint: Endpoint, rtp: &Rtp, notices: &mut Vec<Numbered>) {
+        let key = (endpoint, self.sender, Arc::as_ptr(&rtp.payloads) as usize);
         if call.announced.contains(&key) || call.announced.len() >= ENDPOINTS_PER_CALL_MAX {
             return;
         }
@@ -115,10 +198,10 @@ impl Offer<'_> {
             id: call.id,
             party: self.sender,
             endpoint,
-            kind: media.kind,
-            payloads: payloads.clone(),
+            kind: rtp.kind,
+            payloads: rtp.payloads.clone(),
             at_ns: self.from.at_ns,
-            encrypted: media.is_encrypted(),
+            encrypted: rtp.encrypted,
         };
         notices.push(Numbered {
             number: self.from.number,
@@ -128,31 +211,54 @@ impl Offer<'_> {
     }
 }
 
+fn push_oddities(remark: &mut String, session: &sdp::Session<'_>) {
+    for oddity in session.oddities.iter() {
+        remark.push_str(REMARK_SEPARATOR);
+        remark.push_str(oddity.name());
+    }
+}
+
 /// Where RTP of a media description may come to: its own address and port, what network address translation may have
 /// made of it, and its ICE candidates for RTP (component 1, RFC 8839 section 5.1).
 fn endpoints(media: &sdp::Media<'_>, from: &Incoming<'_>) -> impl Iterator<Item = Endpoint> {
-    let own = media.rtp().filter(|e| !e.address.is_unspecified());
+    let candidates: Vec<Endpoint> =
+        media.candidates.iter().filter(|c| c.component == 1 && c.udp).filter_map(|c| c.endpoint()).collect();
+    own_endpoints(media.rtp(), from).chain(candidates)
+}
+
+fn own_endpoints(rtp: Option<Endpoint>, from: &Incoming<'_>) -> impl Iterator<Item = Endpoint> + use<> {
+    let own = rtp.filter(|e| !e.address.is_unspecified());
     let translated = own
         .filter(|e| e.address.is_private() && !from.src.address.is_private())
         .map(|e| Endpoint::new(from.src.address, e.port));
-    let candidates: Vec<Endpoint> =
-        media.candidates.iter().filter(|c| c.component == 1 && c.udp).filter_map(|c| c.endpoint()).collect();
-    own.into_iter().chain(translated).chain(candidates)
+    own.into_iter().chain(translated)
 }
 
 fn note_party(party: &mut PartyMedia, session: &sdp::Session<'_>, from: &Incoming<'_>) {
     party.fax |= session.media.iter().any(|m| m.kind == sdp::Kind::Image && m.port != 0);
     let Some(audio) = session.media.iter().find(|m| m.kind == sdp::Kind::Audio) else { return };
-    for format in &audio.formats {
-        if let Some(payload_type) = format.payload_type.filter(|t| *t < 128) {
-            party.payload_types |= 1 << payload_type;
-        }
-    }
-    let Some(endpoint) = audio.rtp() else { return };
+    note_audio(party, payload_types(audio), audio.direction, audio.rtp(), from);
+}
+
+/// The payload types of a media description, a bit each.
+fn payload_types(media: &sdp::Media<'_>) -> u128 {
+    let types = media.formats.iter().filter_map(|f| f.payload_type).filter(|t| *t < 128);
+    types.fold(0, |all, t| all | 1 << t)
+}
+
+fn note_audio(
+    party: &mut PartyMedia,
+    payload_types: u128,
+    direction: sdp::Direction,
+    rtp: Option<Endpoint>,
+    from: &Incoming<'_>,
+) {
+    party.payload_types |= payload_types;
+    let Some(endpoint) = rtp else { return };
     party.endpoint = Some(endpoint);
     party.signalled_from = from.src.address;
     let unspecified = endpoint.address.is_unspecified();
-    party.sends |= audio.direction.sends() && !unspecified;
-    party.receives |= audio.direction.receives() && !unspecified;
-    party.held |= audio.direction != sdp::Direction::SendRecv || unspecified;
+    party.sends |= direction.sends() && !unspecified;
+    party.receives |= direction.receives() && !unspecified;
+    party.held |= direction != sdp::Direction::SendRecv || unspecified;
 }

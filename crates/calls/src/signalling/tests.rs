@@ -322,3 +322,44 @@ fn a_bye_before_its_answer_ends_a_call_of_no_length() {
     let call = play.only_call().call;
     assert_eq!((call.state, call.end_ns), (CallState::Completed, call.answer_ns));
 }
+
+/// What one SDP body of a call made known: remark, party and announcements.
+fn told(play: &mut Play, call_id: &str, src: &str, body: &str) -> String {
+    let invite = request("INVITE", 1, "a").replace("Call-ID: one", &format!("Call-ID: {call_id}"));
+    let head = invite.replace("Content-Length: 0\n\n", "Content-Type: application/sdp\n\n");
+    play.send(src, BOB, &format!("{head}{body}"));
+    let notices: Vec<String> = play.signalling.poll().notices.into_iter().map(|n| announced(&n.notice)).collect();
+    let call = play.signalling.calls.iter().flatten().find(|c| c.parties.call_id == call_id).unwrap();
+    format!("{} {:?} {notices:?}", play.signalling.remark, call.media)
+}
+
+fn announced(notice: &Notice) -> String {
+    let Notice::Announce(a) = notice else { panic!("{notice:?}") };
+    format!("{:?} {} {:?} {:?} {}", a.party, a.endpoint, a.kind, a.payloads, a.encrypted)
+}
+
+#[test]
+fn a_section_that_was_read_before_says_what_it_says_when_it_is_read() {
+    let head = "v=0\no=- 1 1 IN IP4 x\ns=-\nc=IN IP4 ADDRESS\nt=0 0\nm=audio PORT ";
+    for section in [
+        "RTP/AVP 0 8 101\na=rtpmap:101 telephone-event/8000\na=ptime:30\n",
+        "RTP/SAVP 0\na=crypto:1 x\na=sendonly\n",
+        "RTP/AVP 97 300\na=inactive\nbad\n",
+        "udptl t38\n",
+        "RTP/AVP 0\nc=IN IP4 198.51.100.1\n",
+        "RTP/AVP 0\nm=audio 7000 RTP/AVP 8\n",
+        "RTP/AVP 0\na=candidate:1 1 UDP 1 198.51.100.9 5 typ host\n",
+        "",
+    ] {
+        let body = |address, port| format!("{head}{section}").replace("ADDRESS", address).replace("PORT", port);
+        let mut twice = Play::new();
+        told(&mut twice, "first", ALICE, &body("192.0.2.7", "4000"));
+        for (i, (address, port)) in
+            [("192.0.2.8", "4002"), ("10.0.0.1", "4004"), ("0.0.0.0", "4006"), ("192.0.2.8", "0")].iter().enumerate()
+        {
+            let (call_id, src) = (format!("call{i}"), if i % 2 == 0 { ALICE } else { "203.0.113.5:5060" });
+            let again = told(&mut twice, &call_id, src, &body(address, port));
+            assert_eq!(again, told(&mut Play::new(), &call_id, src, &body(address, port)), "{section}");
+        }
+    }
+}

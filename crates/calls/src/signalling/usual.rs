@@ -1,5 +1,5 @@
-//! What nearly all messages write, read in one go: `1 INVITE`, `Name <sip:user@host>;tag=token`. All else is left to the
-//! grammar of [`sip`], with the same result.
+//! What nearly all messages write, read in one go: `1 INVITE`, `Name <sip:user@host>;tag=token`. All else is left to
+//! the grammar of [`trunkline_wire::sip`], with the same result.
 
 use super::text;
 use trunkline_wire::sip::{CSeq, Header, Message, Method, NameAddr, StartLine, grammar};
@@ -34,11 +34,31 @@ fn number(value: &[u8]) -> Option<(u32, &[u8])> {
     None
 }
 
+/// The session description in the body.
+pub fn sdp<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
+    let body = message.body();
+    if body.is_empty() {
+        return None;
+    }
+    let plain = message.header(Header::ContentEncoding).is_none();
+    match message.header(Header::ContentType) {
+        Some(b"application/sdp") if plain => Some(body),
+        _ => message.sdp(),
+    }
+}
+
 /// The tag of a From or To.
 pub fn tag(value: &[u8]) -> Option<&[u8]> {
     let usual = || {
-        let tag = bracketed(value)?.1.strip_prefix(b";tag=")?;
-        (!tag.is_empty() && tag.iter().all(|o| grammar::is_token_octet(*o))).then_some(tag)
+        let text = bracketed(value)?.1.strip_prefix(b";tag=")?;
+        // A tag is short: no search pays.
+        let tag = match text.iter().position(|o| matches!(o, b';' | b'"')) {
+            Some(end) if text[end] == b';' => &text[..end],
+            Some(_) => return None,
+            None => text,
+        };
+        let (first, last) = (tag.first()?, tag.last()?);
+        (!grammar::is_space(*first) && !grammar::is_space(*last)).then_some(tag)
     };
     usual().or_else(|| NameAddr::parse(value).tag())
 }
@@ -58,7 +78,7 @@ pub fn uri_and_user(value: &[u8]) -> (String, String) {
 #[inline]
 fn bracketed(value: &[u8]) -> Option<(&[u8], &[u8])> {
     let named = match value.first()? {
-        b'<' => value,
+        b'<' => return inside(&value[1..]),
         // A quoted name may hold brackets, and escaped quotes.
         b'"' => match memchr::memchr2(b'"', b'\\', &value[1..value.len().min(grammar::QUOTED_OCTETS_MAX)])? {
             end if value[end + 1] == b'"' => &value[end + 2..],
@@ -66,31 +86,32 @@ fn bracketed(value: &[u8]) -> Option<(&[u8], &[u8])> {
         },
         _ => value,
     };
-    let inner = &named[memchr::memchr(b'<', named)? + 1..];
-    let close = memchr::memchr(b'>', inner)?;
-    Some((&inner[..close], &inner[close + 1..]))
+    inside(&named[memchr::memchr(b'<', named)? + 1..])
 }
 
-/// `sip:user@host:port` up to its parameters, and the user part, if no octet of either has a meaning of its own.
+/// The same, from behind the opening bracket on.
+#[inline]
+fn inside(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let close = memchr::memchr(b'>', text)?;
+    Some((&text[..close], &text[close + 1..]))
+}
+
+/// A SIP URI up to its parameters, and its user part, if that has neither password nor escapes.
 fn sip_uri(uri: &[u8]) -> Option<(&str, &str)> {
-    let rest = uri.strip_prefix(b"sip:")?;
-    let user_end = rest.iter().position(|o| !grammar::is_token_octet(*o) || *o == b'%')?;
-    let host = rest[user_end..].strip_prefix(b"@")?;
-    let mut host_end = length(host, |o| o.is_ascii_alphanumeric() || matches!(o, b'.' | b'-'));
-    if host.get(host_end) == Some(&b':') {
-        host_end += 1 + length(&host[host_end + 1..], |o| o.is_ascii_digit());
-    }
-    if !matches!(host.get(host_end), None | Some(b';')) {
+    let at = memchr::memchr(b'@', uri.strip_prefix(b"sip:")?)?;
+    let (user, host) = (4..4 + at, 4 + at + 1);
+    if uri[user.clone()].iter().any(|o| matches!(o, b'%' | b':')) {
         return None;
     }
-    let core = core::str::from_utf8(&uri[..4 + user_end + 1 + host_end]).ok()?;
-    Some((core, &core[4..4 + user_end]))
-}
-
-/// How many octets at the beginning are such.
-#[inline]
-fn length(text: &[u8], such: impl Fn(u8) -> bool) -> usize {
-    text.iter().position(|o| !such(*o)).unwrap_or(text.len())
+    let end = match memchr::memchr3(b'@', b';', b'?', &uri[host..]) {
+        Some(end) if uri[host + end] == b'@' => return None,
+        Some(end) => host + end,
+        // White space at the end is not the URI's.
+        None if uri.last().is_some_and(|o| grammar::is_space(*o)) => return None,
+        None => uri.len(),
+    };
+    let core = core::str::from_utf8(&uri[..end]).ok()?;
+    Some((core, core.get(user)?))
 }
 
 #[cfg(test)]
@@ -144,6 +165,21 @@ mod tests {
         for cseq in cases.into_iter().chain(["8 BYE x", "8 BYEBYE", "8 invite", "INVITE", "", "9 ", "9"]) {
             response(cseq, false);
             response(cseq, true);
+        }
+    }
+
+    #[test]
+    fn the_description_is_the_grammars() {
+        let types =
+            ["application/sdp", "Application/SDP", "application/sdp;x=y", "text/plain", "", " application/sdp "];
+        for kind in types {
+            for rest in ["", "Content-Encoding: gzip\r\n", "Content-Encoding: identity\r\n"] {
+                for body in ["", "v=0\r\n", "x"] {
+                    let octets = format!("BYE sip:a@b SIP/2.0\r\nContent-Type: {kind}\r\n{rest}\r\n{body}");
+                    let message = scan(octets.as_bytes(), true).unwrap();
+                    assert_eq!(sdp(&message), message.sdp(), "{octets:?}");
+                }
+            }
         }
     }
 

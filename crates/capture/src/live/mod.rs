@@ -9,7 +9,9 @@ use core::time::Duration;
 use crate::batch::Batch;
 
 pub(crate) mod block;
+pub mod clock;
 pub mod error;
+pub mod ethtool;
 pub mod fanout;
 mod frames;
 pub mod interface;

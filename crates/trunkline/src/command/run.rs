@@ -45,6 +45,7 @@ impl Run {
         let level = log::start(&loaded.settings.log).map_err(Failure::Failed)?;
         let signals = Signals::take();
         let service = Service::start(&loaded.settings)?;
+        tracing::info!("running: data in {}", loaded.settings.data.folder.display());
         let begun = Instant::now();
         let mut settings = loaded.settings;
         let mut before = service.view().snapshot();
@@ -76,8 +77,7 @@ impl Run {
     fn given(&self) -> Given {
         let mut options = Vec::new();
         if !self.interfaces.is_empty() {
-            let names: Vec<String> = self.interfaces.iter().map(|name| format!("{name:?}")).collect();
-            options.push(("capture", "interfaces", format!("[{}]", names.join(", ")), "--interface"));
+            options.push(("capture", "interfaces", self.interfaces.join(","), "--interface"));
         }
         if let Some(folder) = &self.data {
             options.push(("data", "folder", folder.to_string_lossy().into_owned(), "--data"));

@@ -98,7 +98,6 @@ impl Service {
                 What::Cut { path, octets } => {
                     tracing::error!(octets, "segment {} ended early: its disk failed", path.display());
                 }
-                _ => {}
             }
         }
         for loss in recorder.losses() {

@@ -8,6 +8,7 @@ mod candidate;
 pub mod exercise;
 mod format;
 mod oddity;
+mod outline;
 mod parse;
 
 use crate::{Address, Endpoint};
@@ -15,6 +16,7 @@ pub use candidate::{Candidate, CandidateKind};
 use core::fmt::Write;
 pub use format::{Format, static_format};
 pub use oddity::{Oddities, Oddity};
+pub use outline::Outline;
 pub use parse::parse;
 
 /// Media descriptions of one session that are kept; what follows is passed over and named.
@@ -197,13 +199,18 @@ impl<'a> Session<'a> {
     /// not audio begins with its kind.
     pub fn brief(&self) -> String {
         let mut out = String::new();
-        for media in &self.media {
-            if !out.is_empty() {
+        self.push_brief(&mut out);
+        out
+    }
+
+    /// Writes [`Session::brief`] behind a text.
+    pub fn push_brief(&self, out: &mut String) {
+        for (at, media) in self.media.iter().enumerate() {
+            if at > 0 {
                 out.push_str("; ");
             }
-            media.write_brief(&mut out);
+            media.push_brief(out);
         }
-        out
     }
 }
 
@@ -249,27 +256,34 @@ impl<'a> Media<'a> {
         self.formats.iter().find(|f| f.payload_type == Some(payload_type))
     }
 
-    fn write_brief(&self, out: &mut String) {
+    /// Writes its part of [`Session::brief`] behind a text.
+    pub fn push_brief(&self, out: &mut String) {
         if self.kind != Kind::Audio {
-            let _ = write!(out, "{} ", String::from_utf8_lossy(self.kind_text));
+            push_lossy(out, self.kind_text);
+            out.push(' ');
         }
         match self.connection {
-            Some(Connection { address: Some(address), .. }) => {
-                let _ = write!(out, "{}", Endpoint::new(address, self.port));
-            }
+            Some(Connection { address: Some(address), .. }) => Endpoint::new(address, self.port).push_to(out),
             Some(Connection { host, .. }) => {
-                let _ = write!(out, "{}:{}", String::from_utf8_lossy(host), self.port);
+                push_lossy(out, host);
+                let _ = write!(out, ":{}", self.port);
             }
             None => {
                 let _ = write!(out, "?:{}", self.port);
             }
         }
+        self.push_brief_tail(out);
+    }
+
+    /// The same from behind the endpoint on: formats, encryption and direction, with a space before each.
+    pub fn push_brief_tail(&self, out: &mut String) {
         let name = |f: &Format<'a>| if f.name.is_empty() { f.text } else { f.name };
         for (at, format) in self.formats.iter().enumerate() {
             // One codec in several modes or clock rates is named once.
             let again = self.formats[..at].iter().any(|f| name(f).eq_ignore_ascii_case(name(format)));
             if !again {
-                let _ = write!(out, " {}", String::from_utf8_lossy(name(format)));
+                out.push(' ');
+                push_lossy(out, name(format));
             }
         }
         if self.is_encrypted() {
@@ -277,6 +291,13 @@ impl<'a> Media<'a> {
         }
         out.push(' ');
         out.push_str(self.direction.name());
+    }
+}
+
+fn push_lossy(out: &mut String, text: &[u8]) {
+    match core::str::from_utf8(text) {
+        Ok(text) => out.push_str(text),
+        Err(_) => out.push_str(&String::from_utf8_lossy(text)),
     }
 }
 

@@ -62,7 +62,9 @@ impl Oddities {
 
     /// Adds one if `odd`.
     pub(super) fn insert_if(&mut self, odd: bool, oddity: Oddity) {
-        self.0 |= u32::from(odd) << (oddity as u32);
+        if odd {
+            self.insert(oddity);
+        }
     }
 
     /// Whether one is among them.
@@ -72,7 +74,12 @@ impl Oddities {
 
     /// The oddities, in the order of the list.
     pub fn iter(self) -> impl Iterator<Item = Oddity> {
-        Oddity::ALL.iter().copied().filter(move |o| self.contains(*o))
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            let index = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            Oddity::ALL.get(index).copied()
+        })
     }
 }
 

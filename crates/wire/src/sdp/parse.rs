@@ -5,26 +5,22 @@ use super::{
     Proto, SSRCS_MAX, Security, Session, static_format,
 };
 use crate::sip::grammar::number;
+use crate::swar;
 
 /// Reads a session description. Whatever it is, something comes out; the oddities tell what was passed over.
 pub fn parse(octets: &[u8]) -> Session<'_> {
     let mut session = Session::default();
     let mut first = true;
-    let mut at = 0;
-    while let Some(rest) = octets.get(at..).filter(|r| !r.is_empty()) {
-        let (line, bare, next) = match memchr::memchr(b'\n', rest) {
-            Some(n) if n > 0 && rest[n - 1] == b'\r' => (&rest[..n - 1], false, n + 1),
-            Some(n) => (&rest[..n], true, n + 1),
-            None => (rest, false, rest.len()),
-        };
-        at += next;
-        session.oddities.insert_if(bare, Oddity::BareLineFeed);
+    let mut rest = octets;
+    while !rest.is_empty() {
+        let line = next_line(&mut rest, &mut session.oddities);
         if line.is_empty() {
             continue;
         }
         session.oddities.insert_if(first && line != b"v=0", Oddity::VersionMissing);
         first = false;
         match line {
+            [b'a', b'=', value @ ..] => read_attribute(&mut session, value),
             [letter, b'=', value @ ..] if letter.is_ascii_alphabetic() => read_line(&mut session, *letter, value),
             _ => session.oddities.insert(Oddity::LineInvalid),
         }
@@ -34,10 +30,37 @@ pub fn parse(octets: &[u8]) -> Session<'_> {
     session
 }
 
+/// Takes the first line off, without its end.
+#[inline]
+pub(super) fn next_line<'a>(rest: &mut &'a [u8], odd: &mut super::Oddities) -> &'a [u8] {
+    let Some((line, behind)) = swar::find(rest, b'\n').and_then(|n| rest.split_at_checked(n)) else {
+        return core::mem::take(rest);
+    };
+    *rest = behind.get(1..).unwrap_or_default();
+    match line {
+        [line @ .., b'\r'] => line,
+        _ => {
+            odd.insert(Oddity::BareLineFeed);
+            line
+        }
+    }
+}
+
+/// Takes the first word off; words have spaces between them. None at the end.
+#[inline]
+fn next_word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    while let [b' ', behind @ ..] = *rest {
+        *rest = behind;
+    }
+    let end = swar::find_soon(rest, b' ').unwrap_or(rest.len());
+    let (word, behind) = rest.split_at_checked(end)?;
+    *rest = behind;
+    (!word.is_empty()).then_some(word)
+}
+
 #[inline]
 fn read_line<'a>(session: &mut Session<'a>, letter: u8, value: &'a [u8]) {
     match letter {
-        b'a' => read_attribute(session, value),
         b'm' => read_media(session, value),
         b'c' => {
             let connection = connection(value);
@@ -55,13 +78,23 @@ fn read_line<'a>(session: &mut Session<'a>, letter: u8, value: &'a [u8]) {
 
 /// `nettype addrtype address[/ttl[/count]]`
 fn connection(value: &[u8]) -> Option<Connection<'_>> {
-    let mut parts = value.split(|&o| o == b' ').filter(|p| !p.is_empty());
-    let (_net, _family, address) = (parts.next()?, parts.next()?, parts.next()?);
+    if let Some(address) = value.strip_prefix(b"IN IP4 ").and_then(ipv4) {
+        return Some(Connection { host: &value[7..], address: Some(address) });
+    }
+    let mut rest = value;
+    let (_net, _family, address) = (next_word(&mut rest)?, next_word(&mut rest)?, next_word(&mut rest)?);
     Some(host(address))
 }
 
 /// An address or a name, without multicast TTL and count.
 pub(super) fn host(text: &[u8]) -> Connection<'_> {
+    match ipv4(text) {
+        Some(address) => Connection { host: text, address: Some(address) },
+        None => any_host(text),
+    }
+}
+
+fn any_host(text: &[u8]) -> Connection<'_> {
     // Only numbers after the address are the time to live and the count of multicast (RFC 8866 section 5.7).
     let multicast = |n: &usize| text[n + 1..].iter().all(|o| o.is_ascii_digit() || *o == b'/');
     let end = memchr::memchr(b'/', text).filter(multicast).unwrap_or(text.len());
@@ -72,39 +105,50 @@ pub(super) fn host(text: &[u8]) -> Connection<'_> {
 
 /// Four decimal numbers: nearly every address, so they are read without the general parser.
 #[inline]
-fn ipv4(text: &[u8]) -> Option<crate::Address> {
+pub(super) fn ipv4(text: &[u8]) -> Option<crate::Address> {
     let mut octets = [0u8; 4];
-    let (mut index, mut value, mut digits) = (0usize, 0u32, 0u32);
-    for &o in text {
-        match o {
-            b'0'..=b'9' => {
-                value = value * 10 + u32::from(o - b'0');
-                digits += 1;
-                // A leading zero could mean octal: left to the general parser, which refuses it.
-                if digits > 3 || value > 255 || digits > 1 && value < 10 {
-                    return None;
-                }
-            }
-            b'.' if digits > 0 && index < 3 => {
-                octets[index] = value as u8;
-                (index, value, digits) = (index + 1, 0, 0);
-            }
-            _ => return None,
+    let mut rest = text;
+    for (i, octet) in octets.iter_mut().enumerate() {
+        if i > 0 {
+            rest = rest.strip_prefix(b".")?;
         }
+        let first = rest.first()?.wrapping_sub(b'0');
+        let (mut value, mut digits) = (u32::from(first), 1);
+        if first > 9 {
+            return None;
+        }
+        while let Some(digit) = rest.get(digits).map(|o| o.wrapping_sub(b'0')).filter(|d| *d <= 9) {
+            // A leading zero could mean octal: left to the general parser, which refuses it.
+            if value == 0 || digits > 2 {
+                return None;
+            }
+            value = value * 10 + u32::from(digit);
+            digits += 1;
+        }
+        *octet = u8::try_from(value).ok()?;
+        rest = rest.get(digits..)?;
     }
-    if index != 3 || digits == 0 {
-        return None;
-    }
-    octets[3] = value as u8;
-    Some(crate::Address::v4(octets))
+    rest.is_empty().then_some(crate::Address::v4(octets))
 }
 
 /// See [`Session::origin`].
 pub(super) fn origin(value: &[u8]) -> Option<Origin<'_>> {
-    let mut parts = value.split(|&o| o == b' ').filter(|p| !p.is_empty());
-    let (username, session_id, session_version) = (parts.next()?, parts.next()?, parts.next()?);
-    let (_net, _family, address) = (parts.next()?, parts.next()?, parts.next()?);
+    let ([username, session_id, session_version], address) = origin_parts(value)?;
     Some(Origin { username, session_id, session_version, connection: host(address) })
+}
+
+/// Whether an `o=` line has all its parts.
+pub(super) fn is_origin(value: &[u8]) -> bool {
+    origin_parts(value).is_some()
+}
+
+/// The first three parts and the address.
+fn origin_parts(value: &[u8]) -> Option<([&[u8]; 3], &[u8])> {
+    let mut rest = value;
+    let mut next = || next_word(&mut rest);
+    let begin = [next()?, next()?, next()?];
+    let (_net, _family) = (next()?, next()?);
+    Some((begin, next()?))
 }
 
 /// `media port[/count] proto fmt ...`
@@ -113,10 +157,10 @@ fn read_media<'a>(session: &mut Session<'a>, value: &'a [u8]) {
         session.oddities.insert(Oddity::TooMany);
         return;
     }
-    let mut parts = value.split(|&o| o == b' ').filter(|p| !p.is_empty());
-    let kind_text = parts.next().unwrap_or_default();
-    let port_text = parts.next().unwrap_or_default();
-    let proto_text = parts.next().unwrap_or_default();
+    let mut rest = value;
+    let kind_text = next_word(&mut rest).unwrap_or_default();
+    let port_text = next_word(&mut rest).unwrap_or_default();
+    let proto_text = next_word(&mut rest).unwrap_or_default();
     let (port, port_count) = ports(port_text);
     session.oddities.insert_if(port.is_none(), Oddity::PortInvalid);
     let mut media = Media {
@@ -140,7 +184,7 @@ fn read_media<'a>(session: &mut Session<'a>, value: &'a [u8]) {
         ssrcs: Vec::new(),
     };
     let rtp = matches!(media.proto, Proto::Rtp | Proto::Srtp | Proto::DtlsSrtp);
-    for text in parts {
+    while let Some(text) = next_word(&mut rest) {
         if media.formats.len() >= FORMATS_MAX {
             session.oddities.insert(Oddity::TooMany);
             break;
@@ -155,7 +199,7 @@ fn read_media<'a>(session: &mut Session<'a>, value: &'a [u8]) {
 }
 
 fn ports(text: &[u8]) -> (Option<u16>, u16) {
-    let (port, count) = match memchr::memchr(b'/', text) {
+    let (port, count) = match swar::find_soon(text, b'/') {
         Some(n) => (&text[..n], digits(&text[n + 1..])),
         None => (text, None),
     };
@@ -191,7 +235,15 @@ pub(super) fn digits(text: &[u8]) -> Option<u32> {
 
 #[inline]
 fn read_attribute<'a>(session: &mut Session<'a>, text: &'a [u8]) {
-    let (name, value) = match memchr::memchr(b':', text) {
+    // Half of all lines.
+    if let (Some(media), Some(value)) = (session.media.last_mut(), text.strip_prefix(b"rtpmap:")) {
+        return rtpmap(media, &mut session.oddities, trim(value));
+    }
+    any_attribute(session, text);
+}
+
+fn any_attribute<'a>(session: &mut Session<'a>, text: &'a [u8]) {
+    let (name, value) = match swar::find_soon(text, b':') {
         Some(n) => (&text[..n], trim(&text[n + 1..])),
         None => (trim(text), &b""[..]),
     };
@@ -210,7 +262,8 @@ fn read_attribute<'a>(session: &mut Session<'a>, text: &'a [u8]) {
 }
 
 fn direction(name: &[u8]) -> Option<Direction> {
-    match name {
+    // All four have eight octets.
+    match <&[u8; 8]>::try_from(name).ok()? {
         b"sendrecv" => Some(Direction::SendRecv),
         b"sendonly" => Some(Direction::SendOnly),
         b"recvonly" => Some(Direction::RecvOnly),
@@ -272,13 +325,15 @@ fn rtpmap<'a>(media: &mut Media<'a>, odd: &mut super::Oddities, value: &'a [u8])
         odd.insert(Oddity::RtpmapInvalid);
         return;
     };
-    let mut parts = encoding.split(|&o| o == b'/');
-    let name = parts.next().unwrap_or_default();
-    let rate = parts.next().and_then(|r| digits(trim(r)));
-    let channels = parts.next().and_then(|c| digits(trim(c))).and_then(|c| u8::try_from(c).ok());
+    let (name, behind) = split_at_slash(encoding);
+    let (rate, behind) = behind.map_or((None, None), |text| {
+        let (rate, behind) = split_at_slash(text);
+        (if rate == b"8000" { Some(8000) } else { digits(trim(rate)) }, behind)
+    });
+    let channels = behind.and_then(|text| digits(trim(split_at_slash(text).0))).and_then(|c| u8::try_from(c).ok());
     // RFC 4475 writes `a=rtpmap:31 LPC`, without a rate.
     odd.insert_if(name.is_empty() || rate.is_none(), Oddity::RtpmapInvalid);
-    match media.formats.iter_mut().find(|f| f.text == payload_type) {
+    match listed(media, payload_type) {
         Some(format) => {
             format.name = name;
             format.rate = rate.unwrap_or(0);
@@ -291,22 +346,39 @@ fn rtpmap<'a>(media: &mut Media<'a>, odd: &mut super::Oddities, value: &'a [u8])
 
 fn fmtp<'a>(media: &mut Media<'a>, odd: &mut super::Oddities, value: &'a [u8]) {
     let Some((payload_type, parameters)) = format_and_rest(value) else { return };
-    match media.formats.iter_mut().find(|f| f.text == payload_type) {
+    match listed(media, payload_type) {
         Some(format) if format.fmtp.is_empty() => format.fmtp = parameters,
         Some(_) => {}
         None => odd.insert(Oddity::RtpmapStray),
     }
 }
 
+/// The format that the media line writes so.
+#[inline]
+fn listed<'a, 'm>(media: &'m mut Media<'a>, text: &[u8]) -> Option<&'m mut Format<'a>> {
+    // Octet by octet: a call to compare two or three of them costs more.
+    let same = |f: &&mut Format<'a>| f.text.len() == text.len() && f.text.iter().zip(text).all(|(a, b)| a == b);
+    media.formats.iter_mut().find(same)
+}
+
+/// What stands before the first slash, and what stands behind it if there is one.
+#[inline]
+fn split_at_slash(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match swar::find_soon(text, b'/') {
+        Some(n) => (&text[..n], Some(&text[n + 1..])),
+        None => (text, None),
+    }
+}
+
 fn format_and_rest(value: &[u8]) -> Option<(&[u8], &[u8])> {
-    let space = value.iter().position(|&o| o == b' ')?;
+    let space = swar::find_soon(value, b' ')?;
     Some((&value[..space], trim(&value[space + 1..])))
 }
 
 /// Milliseconds, of which some senders write fractions (`a=ptime:20.0`).
 fn milliseconds(value: &[u8]) -> Option<u16> {
-    let whole = value.split(|&o| o == b'.').next().unwrap_or_default();
-    digits(whole).and_then(|n| u16::try_from(n).ok()).filter(|n| *n > 0)
+    let whole = value.iter().position(|&o| o == b'.').unwrap_or(value.len());
+    digits(&value[..whole]).and_then(|n| u16::try_from(n).ok()).filter(|n| *n > 0)
 }
 
 /// `port [nettype addrtype address]` (RFC 3605)
@@ -341,6 +413,5 @@ fn finish(session: &mut Session<'_>) {
             }
         }
     }
-    let short = session.origin_text.is_empty() || origin(session.origin_text).is_none();
-    session.oddities.insert_if(short, Oddity::OriginInvalid);
+    session.oddities.insert_if(!is_origin(session.origin_text), Oddity::OriginInvalid);
 }

@@ -1,6 +1,7 @@
 //! The basic rules of the SIP grammar (RFC 3261 section 25.1) that all value types stand on: tokens, linear white
 //! space, quoted strings, lists and parameters. Everything here takes octets as they came and never fails.
 
+use crate::swar;
 use std::borrow::Cow;
 
 /// Classes of octets, one bit each.
@@ -146,6 +147,22 @@ pub fn number(text: &[u8]) -> Number {
     if text.is_empty() {
         return Number::Invalid;
     }
+    // Nine digits fit in 32 bits whatever they are.
+    if text.len() > 9 {
+        return long_number(text);
+    }
+    let mut n: u32 = 0;
+    for &o in text {
+        let digit = o.wrapping_sub(b'0');
+        if digit > 9 {
+            return Number::Invalid;
+        }
+        n = n.wrapping_mul(10).wrapping_add(u32::from(digit));
+    }
+    Number::Value(n)
+}
+
+fn long_number(text: &[u8]) -> Number {
     let mut n: u64 = 0;
     for &o in text {
         if !o.is_ascii_digit() {
@@ -302,13 +319,19 @@ impl<'a> Iterator for Params<'a> {
     type Item = Param<'a>;
 
     fn next(&mut self) -> Option<Param<'a>> {
-        while !self.rest.is_empty() {
+        loop {
+            // What follows a value begins with one.
+            while let [b';', rest @ ..] = self.rest {
+                self.rest = rest;
+            }
+            if self.rest.is_empty() {
+                return None;
+            }
             let one = self.piece();
             if !one.is_empty() {
                 return Some(param(one));
             }
         }
-        None
     }
 }
 
@@ -317,7 +340,7 @@ impl<'a> Params<'a> {
     fn piece(&mut self) -> &'a [u8] {
         let text = self.rest;
         // Parameters with quotes are rare, so quotes are looked for only if there is one.
-        let end = match memchr::memchr2(b';', b'"', text) {
+        let end = match swar::find_either(text, b';', b'"') {
             Some(n) if text[n] == b';' => n,
             Some(_) => {
                 let mut given_up = GivenUp { quotes: self.quotes_given_up, angles: true };
@@ -347,7 +370,7 @@ impl<'a> Params<'a> {
 }
 
 fn param(text: &[u8]) -> Param<'_> {
-    match text.iter().position(|&o| o == b'=') {
+    match swar::find_soon(text, b'=') {
         Some(n) => Param { name: trim_end(&text[..n]), value: Some(trim_start(&text[n + 1..])) },
         None => Param { name: text, value: None },
     }

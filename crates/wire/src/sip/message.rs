@@ -253,6 +253,9 @@ impl<'a> Message<'a> {
         {
             return None;
         }
+        if self.header(Header::ContentType) == Some(b"application/sdp") {
+            return Some(body);
+        }
         match self.content_type() {
             Some(t) if t.is("application", "sdp") => Some(body),
             Some(t) if t.is_multipart() => multipart::find(body, t, "application", "sdp"),

@@ -3,6 +3,7 @@
 use super::grammar::{Number, Param, Params, after, is_space, is_token_octet, number, quoted_end, trim, unquote};
 use super::uri::{Uri, is_list};
 use super::{Oddities, Oddity};
+use crate::swar;
 
 /// An address with its display name and parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -24,7 +25,7 @@ impl<'a> NameAddr<'a> {
         match open_bracket(value) {
             Some(open) => {
                 let inner = &value[open + 1..];
-                let close = memchr::memchr(b'>', inner).unwrap_or(inner.len());
+                let close = swar::find(inner, b'>').unwrap_or(inner.len());
                 NameAddr {
                     display: unquote(trim(&value[..open])),
                     uri: trim(&inner[..close]),
@@ -90,7 +91,7 @@ fn open_bracket(value: &[u8]) -> Option<usize> {
         Some(b'"') => quoted_end(value, 0).unwrap_or(0),
         _ => 0,
     };
-    memchr::memchr(b'<', &value[start..]).map(|n| start + n)
+    swar::find_soon(&value[start..], b'<').map(|n| start + n)
 }
 
 /// A display name is a quoted string or tokens with white space between them.

@@ -143,7 +143,10 @@ impl Oddities {
     /// Adds one if `odd`.
     #[inline]
     pub(crate) fn insert_if(&mut self, odd: bool, oddity: Oddity) {
-        self.0 |= u128::from(odd) << (oddity as u32);
+        // A branch that is nearly never taken costs less than two words made for nothing.
+        if odd {
+            self.insert(oddity);
+        }
     }
 
     /// Takes one away.

@@ -1,8 +1,9 @@
 //! The scanner: finds the start line, the header fields and the body, and types nothing.
 
-use super::grammar::{Number, number};
-use super::header::{HEADERS, Header, HeaderName, recognise};
+use super::grammar::{Number, is_space, number};
+use super::header::{HEADERS, Header, HeaderName, recognise, recognise_to_colon};
 use super::{Message, Oddities, Oddity, start_line};
+use crate::swar;
 
 /// Octets of a message in which header fields are located. What lies behind is passed over with
 /// [`Oddity::HeaderBeyondReach`]; the longest message that a UDP datagram holds lies within.
@@ -16,49 +17,58 @@ pub(super) type Span = (u16, u16);
 /// `whole` is false when the capture's snap length or a gap cut the octets; then a last line without an end is not
 /// taken for a header field, because its value may have lost its tail.
 pub fn scan(octets: &[u8], whole: bool) -> Option<Message<'_>> {
+    // The place of the result itself: a message is too large to be copied for nothing.
+    let mut scanned = None;
     let breaks = start_line::line_breaks(octets);
-    let start = start_line::parse(&octets[breaks..])?;
-    let mut message = Message {
-        octets,
-        start: start.line,
-        headers_start: breaks + start.octets,
-        headers_end: octets.len(),
-        body_start: octets.len(),
-        body_end: octets.len(),
-        content_length: None,
-        seen: 0,
-        repeated: 0,
-        first: [(0, 0); HEADERS],
-        oddities: start.oddities,
-    };
-    message.oddities.insert_if(breaks > 0, Oddity::LeadingLineBreaks);
-    message.oddities.insert_if(!whole, Oddity::Cut);
-    locate_headers(&mut message, whole);
-    locate_body(&mut message, whole);
-    Some(message)
+    if let Some(start) = start_line::parse(&octets[breaks..]) {
+        let message = scanned.insert(Message {
+            octets,
+            start: start.line,
+            headers_start: breaks + start.octets,
+            headers_end: octets.len(),
+            body_start: octets.len(),
+            body_end: octets.len(),
+            content_length: None,
+            seen: 0,
+            repeated: 0,
+            first: [(0, 0); HEADERS],
+            oddities: start.oddities,
+        });
+        message.oddities.insert_if(breaks > 0, Oddity::LeadingLineBreaks);
+        message.oddities.insert_if(!whole, Oddity::Cut);
+        locate_headers(message, whole);
+        locate_body(message, whole);
+    }
+    scanned
 }
 
+#[inline(never)]
 fn locate_headers(message: &mut Message<'_>, whole: bool) {
     let octets = message.octets;
     let mut at = message.headers_start;
     let mut bare = false;
-    loop {
-        match octets.get(at..) {
-            Some([b'\r', b'\n', ..]) => return end_headers(message, at, at + 2, bare),
-            Some([b'\n', ..]) => return end_headers(message, at, at + 1, true),
-            Some([_, ..]) if at <= REACH_OCTETS_MAX => {}
-            Some([_, ..]) => return skip_headers(message, at),
-            _ => break,
+    while let Some(&first) = octets.get(at) {
+        if first <= b'\r' {
+            match &octets[at..] {
+                [b'\r', b'\n', ..] => return end_headers(message, at, at + 2, bare),
+                [b'\n', ..] => return end_headers(message, at, at + 1, true),
+                _ => {}
+            }
+        }
+        if at > REACH_OCTETS_MAX {
+            return skip_headers(message, at);
+        }
+        if let Some(line) = usual_line(octets, at) {
+            note_value(message, line.header, line.start, line.len);
+            at = line.next;
+            continue;
         }
         let line = header_line(octets, at);
         if !line.ended && !whole {
             break;
         }
         bare |= line.bare;
-        match find_colon(octets, at, line.end) {
-            Some(colon) => note_header(message, at, colon, line.end),
-            None => message.oddities.insert(Oddity::HeaderWithoutColon),
-        }
+        note_header(message, at, line.end);
         at = line.next;
     }
     message.headers_end = at.min(octets.len());
@@ -88,6 +98,30 @@ fn skip_headers(message: &mut Message<'_>, mut at: usize) {
     message.headers_end = octets.len();
 }
 
+/// A header line of the usual kind.
+struct UsualLine {
+    header: Header,
+    /// Where its value begins.
+    start: usize,
+    /// Octets of its value.
+    len: usize,
+    /// Where the next line begins.
+    next: usize,
+}
+
+/// A header field with a place in the table, without white space before the colon, with one space behind it and none
+/// behind the value, ended by CRLF and not continued: nearly every line. None tells nothing.
+#[inline]
+fn usual_line(octets: &[u8], at: usize) -> Option<UsualLine> {
+    let (header, colon) = recognise_to_colon(octets, at)?;
+    let rest = octets.get(colon + 1..)?;
+    let feed = swar::find(rest, b'\n')?;
+    let (line, behind) = rest.split_at_checked(feed)?;
+    let ([b' ', value @ .., b'\r'], [_, b'!'..=0xff | b'\r' | b'\n', ..]) = (line, behind) else { return None };
+    let plain = *value.first()? > b' ' && *value.last()? > b' ';
+    plain.then_some(UsualLine { header, start: colon + 2, len: value.len(), next: colon + feed + 2 })
+}
+
 /// A header line with the lines that continue it.
 struct Line {
     /// Behind its last octet, the line break left out.
@@ -100,16 +134,14 @@ struct Line {
     bare: bool,
 }
 
-#[inline]
-fn header_line(octets: &[u8], at: usize) -> Line {
+/// The line that `from` stands in, which is not behind its end.
+fn header_line(octets: &[u8], mut from: usize) -> Line {
     let mut bare = false;
-    let mut from = at;
     loop {
-        let Some(n) = octets.get(from..).and_then(|rest| memchr::memchr(b'\n', rest)) else {
+        let Some(feed) = octets.get(from..).and_then(|rest| swar::find(rest, b'\n')).map(|n| from + n) else {
             return Line { end: octets.len(), next: octets.len(), ended: false, bare };
         };
-        let feed = from + n;
-        let crlf = n > 0 && octets[feed - 1] == b'\r';
+        let crlf = feed > from && octets[feed - 1] == b'\r';
         bare |= !crlf;
         if !matches!(octets.get(feed + 1), Some(b' ' | b'\t')) {
             return Line { end: feed - usize::from(crlf), next: feed + 1, ended: true, bare };
@@ -121,14 +153,11 @@ fn header_line(octets: &[u8], at: usize) -> Line {
 /// The first colon of a line. Names are short: eight octets at a time find most colons in one step.
 #[inline]
 fn find_colon(octets: &[u8], at: usize, end: usize) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     let mut from = at;
-    while let Some(window) = octets.get(from..from + 8).filter(|_| from < end) {
-        let word = u64::from_le_bytes(window.try_into().unwrap_or_default()) ^ (ONES * b':' as u64);
-        // The lowest octet that became zero has the lowest bit set here (higher bits may be false).
-        let zero = word.wrapping_sub(ONES) & !word & (ONES * 0x80);
-        if zero != 0 {
-            let colon = from + zero.trailing_zeros() as usize / 8;
+    while let Some(word) = swar::word(octets, from).filter(|_| from < end) {
+        let marks = swar::mark(word, b':');
+        if marks != 0 {
+            let colon = from + swar::before(marks);
             return (colon < end).then_some(colon);
         }
         from += 8;
@@ -137,16 +166,25 @@ fn find_colon(octets: &[u8], at: usize, end: usize) -> Option<usize> {
     rest.iter().position(|&o| o == b':').map(|n| from + n)
 }
 
-#[inline]
-fn note_header(message: &mut Message<'_>, at: usize, colon: usize, end: usize) {
+/// Notes any header line.
+fn note_header(message: &mut Message<'_>, at: usize, end: usize) {
     let octets = message.octets;
-    let Some(header) = recognise(octets, at, name_len(octets, at, colon)) else { return };
+    let Some(colon) = find_colon(octets, at, end) else {
+        return message.oddities.insert(Oddity::HeaderWithoutColon);
+    };
+    if let Some(header) = recognise(octets, at, name_len(octets, at, colon)) {
+        let (start, len) = trimmed(octets, colon + 1, end);
+        note_value(message, header, start, len);
+    }
+}
+
+#[inline]
+fn note_value(message: &mut Message<'_>, header: Header, start: usize, len: usize) {
     if message.seen & header.bit() != 0 {
         message.repeated |= header.bit();
         return;
     }
     message.seen |= header.bit();
-    let (start, len) = trimmed(octets, colon + 1, end);
     if let (Ok(start), Ok(len)) = (u16::try_from(start), u16::try_from(len)) {
         message.first[header.index()] = (start, len);
     }
@@ -165,10 +203,10 @@ fn name_len(octets: &[u8], at: usize, colon: usize) -> usize {
 /// Start and length of the text between two places without the white space around it.
 #[inline]
 fn trimmed(octets: &[u8], mut start: usize, mut end: usize) -> (usize, usize) {
-    while start < end && matches!(octets[start], b' ' | b'\t' | b'\r' | b'\n') {
+    while start < end && is_space(octets[start]) {
         start += 1;
     }
-    while end > start && matches!(octets[end - 1], b' ' | b'\t' | b'\r' | b'\n') {
+    while end > start && is_space(octets[end - 1]) {
         end -= 1;
     }
     (start, end - start)

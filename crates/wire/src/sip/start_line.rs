@@ -2,6 +2,7 @@
 
 use super::grammar::{is_token_octet, trim_end};
 use super::{Method, Oddities, Oddity};
+use crate::swar;
 
 /// Octets of a method name; a longer one is not SIP. RFC 4475 section 3.1.1.2 has one of 43.
 pub const METHOD_OCTETS_MAX: usize = 128;
@@ -60,6 +61,40 @@ pub(super) struct Parsed<'a> {
 /// Reads the start line at the beginning; none if this is not SIP.
 #[inline]
 pub(super) fn parse(octets: &[u8]) -> Option<Parsed<'_>> {
+    const VERSION: u64 = u64::from_le_bytes(*b"SIP/2.0 ");
+    let usual = match swar::word(octets, 0) {
+        Some(VERSION) => usual_response(octets),
+        _ => usual_request(octets),
+    };
+    usual.or_else(|| any(octets))
+}
+
+/// `METHOD SP uri SP SIP/2.0 CRLF` with a known method and nothing odd: nearly every request. None tells nothing.
+#[inline]
+fn usual_request(octets: &[u8]) -> Option<Parsed<'_>> {
+    let (method_name, rest) = octets.split_at_checked(swar::find_blank(octets)?)?;
+    let method = Method::from_name(method_name);
+    let rest = rest.strip_prefix(b" ").filter(|_| method != Method::Other)?;
+    let (uri, rest) = rest.split_at_checked(swar::find_blank(rest)?)?;
+    let rest = rest.strip_prefix(b" SIP/2.0\r\n").filter(|_| !uri.is_empty())?;
+    let line = StartLine::Request { method, method_name, uri };
+    Some(Parsed { line, octets: octets.len() - rest.len(), oddities: Oddities::NONE })
+}
+
+/// `SIP/2.0 SP 3DIGIT SP reason CRLF` with a code that there is: nearly every response. None tells nothing.
+#[inline]
+fn usual_response(octets: &[u8]) -> Option<Parsed<'_>> {
+    let (begin, rest) = octets.split_first_chunk::<12>()?;
+    let [.., a @ b'1'..=b'6', b @ b'0'..=b'9', c @ b'0'..=b'9', b' '] = begin else { return None };
+    let status = u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0');
+    let feed = swar::find(rest, b'\n')?;
+    let reason = rest[..feed].strip_suffix(b"\r")?;
+    let line = StartLine::Response { status, reason };
+    Some(Parsed { line, octets: begin.len() + feed + 1, oddities: Oddities::NONE })
+}
+
+/// The same as [`parse`], whatever the line is like.
+fn any(octets: &[u8]) -> Option<Parsed<'_>> {
     let name_len = octets.iter().take(METHOD_OCTETS_MAX + 1).position(|&o| !is_token_octet(o))?;
     if name_len == 0 {
         return None;
@@ -75,7 +110,7 @@ pub(super) fn parse(octets: &[u8]) -> Option<Parsed<'_>> {
 #[inline]
 fn first_line(octets: &[u8]) -> (&[u8], usize, Oddities) {
     let mut oddities = Oddities::NONE;
-    match memchr::memchr(b'\n', octets) {
+    match swar::find(octets, b'\n') {
         Some(n) => {
             let crlf = n > 0 && octets[n - 1] == b'\r';
             oddities.insert_if(!crlf, Oddity::BareLineFeed);
@@ -195,6 +230,46 @@ mod tests {
     fn well_formed_lines_are_not_odd() {
         for line in ["INVITE sip:a@b SIP/2.0\r\n", "SIP/2.0 200 OK\r\n", "SIP/2.0 100 \r\n", "X-y tel:+1 SIP/2.0\r\n"] {
             assert_eq!(odd(line), "", "{line}");
+        }
+    }
+
+    #[test]
+    fn the_usual_lines_are_read_as_all_others() {
+        for line in [
+            &b"INVITE sip:a@b SIP/2.0\r\n"[..],
+            b"SUBSCRIBE sip:a@b.example.com;user=phone SIP/2.0\r\nVia: x",
+            b"ACK x SIP/2.0\r\n",
+            b"BYE \xff\x80 SIP/2.0\r\n\r\n",
+            b"SIP/2.0 200 OK\r\nVia",
+            b"SIP/2.0 100 \r\n",
+            b"SIP/2.0 603  No way\r\r\n",
+        ] {
+            let usual = usual_request(line).or_else(|| usual_response(line)).expect("usual");
+            let any = any(line).expect("SIP");
+            assert_eq!((usual.line, usual.octets, usual.oddities), (any.line, any.octets, any.oddities));
+        }
+        for line in [
+            "INVITE  sip:a@b SIP/2.0\r\n",
+            "INVITE sip:a@b SIP/2.0\n",
+            "INVITE\tsip:a@b SIP/2.0\r\n",
+            "INVITE sip:a@b SIP/2.00\r\n",
+            "INVITE sip:a@b  SIP/2.0\r\n",
+            "INVITE SIP/2.0\r\n",
+            "INVITE sip:a@b",
+            "invite sip:a@b SIP/2.0\r\n",
+            "INVITE sip:a\x01@b SIP/2.0\r\n",
+            "SIP/2.0 200\r\n",
+            "SIP/2.0 200 OK\n",
+            "SIP/2.0 700 x\r\n",
+            "SIP/2.0 2000 x\r\n",
+            "SIP/2.0  20 x\r\n",
+            "",
+            " ",
+            "INVITE",
+            "SIP/2.0 200 \n",
+        ] {
+            let line = line.as_bytes();
+            assert!(usual_request(line).is_none() && usual_response(line).is_none());
         }
     }
 

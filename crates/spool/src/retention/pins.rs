@@ -1,0 +1,162 @@
+//! What may not leave: ranges of time that somebody pinned, in a small text file that all processes share.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+
+use crate::disk::{commit_file, sync_folder_of};
+use crate::name;
+
+/// Pins kept; more are refused.
+pub const PINS_MAX: usize = 10_000;
+/// First line of the file.
+const HEAD: &str = "trunkline pins 1";
+/// Stands for all classes.
+const ALL: &str = "*";
+
+/// A range of time whose segments stay, whatever the limits say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// Its number, for [`Pins::unpin`].
+    pub id: u32,
+    /// Its class, or all.
+    pub class: Option<String>,
+    /// From and to, nanoseconds since 1970; both belong to it.
+    pub span_ns: (i64, i64),
+    /// Why, in one line.
+    pub note: String,
+}
+
+/// The file of pins.
+#[derive(Clone, Debug)]
+pub struct Pins {
+    path: PathBuf,
+}
+
+impl Pin {
+    /// Whether a segment of this class and time is pinned by it.
+    pub fn holds(&self, class: &str, span_ns: (i64, i64)) -> bool {
+        let in_class = self.class.as_ref().is_none_or(|c| c == class);
+        in_class && span_ns.0 <= self.span_ns.1 && self.span_ns.0 <= span_ns.1
+    }
+}
+
+impl Pins {
+    /// The pins in this file; it need not exist.
+    pub fn new(path: impl Into<PathBuf>) -> Pins {
+        Pins { path: path.into() }
+    }
+
+    /// All pins, in the order of their numbers.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line of it is no pin: whoever would delete must not go on then.
+    pub fn list(&self) -> io::Result<Vec<Pin>> {
+        let text = match std::fs::read_to_string(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            text => text?,
+        };
+        let wrong = |number: usize| {
+            let text = format!("{}: line {} is no pin", self.path.display(), number + 1);
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        };
+        let mut lines = text.lines().enumerate();
+        if lines.next().is_none_or(|(_, line)| line != HEAD) {
+            return Err(wrong(0));
+        }
+        lines.map(|(number, line)| parse(line).ok_or_else(|| wrong(number))).collect()
+    }
+
+    /// Pins a range of time, of one class or all.
+    ///
+    /// # Errors
+    /// The class has blanks, there are too many pins, or the file cannot be written.
+    pub fn pin(&self, class: Option<&str>, span_ns: (i64, i64), note: &str) -> io::Result<Pin> {
+        let invalid = |text: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        if class.is_some_and(|c| c.is_empty() || c == ALL || c.contains(char::is_whitespace)) {
+            return invalid("a class is one word");
+        }
+        let note = note.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.change(|pins| {
+            if pins.len() >= PINS_MAX {
+                return invalid("too many pins");
+            }
+            let id = pins.iter().map(|p| p.id).max().unwrap_or(0).saturating_add(1);
+            let span_ns = (span_ns.0.min(span_ns.1), span_ns.0.max(span_ns.1));
+            let pin = Pin { id, class: class.map(str::to_owned), span_ns, note };
+            pins.push(pin.clone());
+            Ok(pin)
+        })
+    }
+
+    /// Takes a pin out; none if there is no such pin.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn unpin(&self, id: u32) -> io::Result<Option<Pin>> {
+        self.change(|pins| {
+            let at = pins.iter().position(|p| p.id == id);
+            Ok(at.map(|at| pins.remove(at)))
+        })
+    }
+
+    /// Changes the file while no other process does.
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Pin>) -> io::Result<T>) -> io::Result<T> {
+        std::fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(name::with(&self.path, "lock"))?;
+        rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
+        let mut pins = self.list()?;
+        let changed = change(&mut pins)?;
+        let lines = pins.iter().map(|p| {
+            let class = p.class.as_deref().unwrap_or(ALL);
+            format!("{} {} {} {class} {}\n", p.id, p.span_ns.0, p.span_ns.1, p.note)
+        });
+        let text = lines.fold(format!("{HEAD}\n"), |text, line| text + &line);
+        commit_file(&self.path, text.as_bytes())?;
+        sync_folder_of(&self.path)?;
+        Ok(changed)
+    }
+}
+
+fn parse(line: &str) -> Option<Pin> {
+    let mut fields = line.splitn(5, ' ');
+    let id = fields.next()?.parse().ok()?;
+    let span_ns = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    let class = fields.next().filter(|c| !c.is_empty())?;
+    let class = (class != ALL).then(|| class.to_owned());
+    Some(Pin { id, class, span_ns, note: fields.next()?.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_are_kept_and_taken_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let pins = Pins::new(folder.path().join("packets/pins"));
+        assert_eq!(pins.list().unwrap(), []);
+        let first = pins.pin(None, (20, 10), "court order\n 7").unwrap();
+        let second = pins.pin(Some("sip"), (30, 40), "").unwrap();
+        assert_eq!(first.note, "court order 7");
+        assert_eq!(pins.list().unwrap(), [first.clone(), second.clone()]);
+        assert!(first.holds("rtp", (0, 10)) && first.holds("sip", (20, 30)) && !first.holds("sip", (21, 30)));
+        assert!(second.holds("sip", (0, 100)) && !second.holds("rtp", (0, 100)));
+        assert_eq!(pins.unpin(1).unwrap(), Some(first));
+        assert_eq!(pins.unpin(1).unwrap(), None);
+        assert_eq!(pins.list().unwrap(), [second]);
+        assert!(pins.pin(Some("a b"), (0, 0), "").is_err());
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pins");
+        for text in ["", "trunkline pins 1\n1 2 x * \n", "trunkline pins 1\n1 2", "other\n"] {
+            std::fs::write(&path, text).unwrap();
+            assert!(Pins::new(&path).list().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Retention at work: lists the segments of all volumes, asks [`plan`], removes and moves.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::clock::ClockWatch;
+use super::pins::{Pin, Pins};
+use super::plan::{Action, ClassRule, Reason, Rules, Step, Stored, VolumeRule, plan};
+use crate::error::SpoolError;
+use crate::name::Kinds;
+use crate::options::{Limit, Volume};
+use crate::{folder, leave};
+
+/// Times that a run plans anew because a segment turned out to be in use.
+const PLANS_MAX: usize = 8;
+/// Nanoseconds of the minute that a segment's name tells.
+const MINUTE_NS: i64 = 60_000_000_000;
+
+/// What is kept where.
+#[derive(Clone, Debug)]
+pub struct RetentionOptions {
+    /// The folder of all segments, below each volume: `packets`. In it a folder for each class, in it
+    /// `YYYY/MM/DD/HH/MM-...`.
+    pub folder: PathBuf,
+    /// Classes by the names of their folders, with their limits. What is in another folder counts as the last class.
+    pub classes: Vec<(String, ClassRule)>,
+    /// The volumes, as given to [`crate::Spool::open`].
+    pub volumes: Vec<Volume>,
+    /// The volume that takes what the others have no room for.
+    pub slow: Option<Volume>,
+    /// Extensions of segments and what stands beside them.
+    pub kinds: Kinds,
+    /// Octets that stay free on each file system; more than [`crate::Options::keep_free`], so that segments leave before
+    /// writing stops.
+    pub keep_free: u64,
+    /// The file of pins.
+    pub pins: PathBuf,
+}
+
+/// Keeps a list of all segments and sees to it that they leave in time. Belongs to one thread; as it reads and deletes
+/// files, to none that must not wait.
+#[derive(Debug)]
+pub struct Retention {
+    options: RetentionOptions,
+    segments: Vec<Listed>,
+    clock: ClockWatch,
+    pins: Pins,
+}
+
+#[derive(Debug)]
+struct Listed {
+    class: usize,
+    volume: usize,
+    /// Below the volume's folder.
+    relative: Box<Path>,
+    span_ns: (i64, i64),
+    octets: u64,
+    /// When it was committed, if we saw it, by the monotonic clock.
+    committed: Option<Duration>,
+}
+
+/// A segment that left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Octets, with the files beside it.
+    pub octets: u64,
+    /// Deleted or moved.
+    pub action: Action,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// What a run did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// What left.
+    pub removed: Vec<Removed>,
+    /// Segments that would have left but are being read or moved.
+    pub in_use: usize,
+    /// Why nothing leaves because of its age now: the clock is in doubt.
+    pub ages_suspended: bool,
+    /// What could not be removed, and why.
+    pub failed: Vec<(PathBuf, String)>,
+    /// Octets of all segments, by class.
+    pub octets: Vec<u64>,
+    /// Time of the first record that is still there, by class.
+    pub oldest_ns: Vec<Option<i64>>,
+}
+
+impl Retention {
+    /// Lists the segments on all volumes. `monotonic` is any clock that never jumps.
+    ///
+    /// # Errors
+    /// A volume cannot be listed, or no class is given.
+    pub fn open(options: RetentionOptions, monotonic: Duration) -> Result<Retention, SpoolError> {
+        if options.classes.is_empty() {
+            return Err(SpoolError::Option("retention without a class".to_owned()));
+        }
+        let pins = Pins::new(&options.pins);
+        let mut retention = Retention { options, segments: Vec::new(), clock: ClockWatch::new(None, monotonic), pins };
+        for volume in 0..retention.volumes().count() {
+            retention.list(volume)?;
+        }
+        retention.drop_moved_twice();
+        let newest = retention.segments.iter().map(|s| s.span_ns.1).max();
+        retention.clock = ClockWatch::new(newest, monotonic);
+        Ok(retention)
+    }
+
+    /// Takes in a segment that was just committed: what [`crate::What::Sealed`] told.
+    pub fn committed(&mut self, path: &Path, octets: u64, span_ns: (i64, i64), monotonic: Duration) {
+        let found =
+            self.volumes().enumerate().find_map(|(i, v)| Some((i, path.strip_prefix(&v.path).ok()?.to_path_buf())));
+        let Some((volume, relative)) = found else { return };
+        let beside: u64 = self.options.kinds.all_beside(path).filter_map(|p| Some(p.metadata().ok()?.len())).sum();
+        self.segments.push(Listed {
+            class: self.class_of(&relative),
+            volume,
+            relative: relative.into(),
+            span_ns,
+            octets: octets + beside,
+            committed: Some(monotonic),
+        });
+    }
+
+    /// Removes and moves what has to leave now.
+    ///
+    /// # Errors
+    /// The pins cannot be read: nothing was removed.
+    pub fn run(&mut self, wall: SystemTime, monotonic: Duration) -> Result<Swept, SpoolError> {
+        let pins = self.pins.list().map_err(|e| SpoolError::io(&self.options.pins, e))?;
+        let wall_ns =
+            wall.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
+        let now_ns = self.clock.believe(wall_ns, monotonic);
+        let mut swept = Swept { ages_suspended: now_ns.is_none(), ..Swept::default() };
+        let mut in_use = HashSet::new();
+        for _ in 0..PLANS_MAX {
+            let stored = self.stored(&pins, &in_use, monotonic);
+            let steps = plan(&stored, &self.rules(), now_ns);
+            let before = in_use.len();
+            self.carry_out(&steps, &mut in_use, &mut swept);
+            if in_use.len() == before {
+                break;
+            }
+        }
+        swept.in_use = in_use.len();
+        self.sum_up(&mut swept);
+        Ok(swept)
+    }
+
+    /// Carries steps out; what turns out to be in use is noted, and with it the run is planned anew.
+    fn carry_out(&mut self, steps: &[Step], in_use: &mut HashSet<Box<Path>>, swept: &mut Swept) {
+        let mut gone = HashSet::new();
+        for step in steps {
+            let Some(listed) = self.segments.get(step.segment) else { continue };
+            let path = self.path_of(listed);
+            let left = match (step.action, &self.options.slow) {
+                (Action::Move, Some(slow)) => {
+                    leave::move_to(&path, &slow.path.join(&listed.relative), self.options.kinds)
+                }
+                _ => leave::delete(&path, self.options.kinds),
+            };
+            match left {
+                Ok(true) => {
+                    let (octets, action, reason) = (listed.octets, step.action, step.reason);
+                    swept.removed.push(Removed { path, octets, action, reason });
+                    gone.insert(step.segment);
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    gone.insert(step.segment);
+                }
+                Ok(false) => {
+                    in_use.insert(listed.relative.clone());
+                }
+                Err(error) => {
+                    swept.failed.push((path, error.to_string()));
+                    in_use.insert(listed.relative.clone());
+                }
+            }
+        }
+        self.forget(&gone, steps);
+    }
+
+    /// Takes what left out of the list, or to its new volume.
+    fn forget(&mut self, gone: &HashSet<usize>, steps: &[Step]) {
+        let slow = self.options.volumes.len();
+        for step in steps.iter().filter(|s| s.action == Action::Move && gone.contains(&s.segment)) {
+            if let Some(listed) = self.segments.get_mut(step.segment) {
+                listed.volume = slow;
+            }
+        }
+        let deleted: HashSet<usize> = steps
+            .iter()
+            .filter(|s| s.action == Action::Delete && gone.contains(&s.segment))
+            .map(|s| s.segment)
+            .collect();
+        let mut number = 0;
+        self.segments.retain(|_| {
+            number += 1;
+            !deleted.contains(&(number - 1))
+        });
+    }
+
+    fn stored(&self, pins: &[Pin], in_use: &HashSet<Box<Path>>, monotonic: Duration) -> Vec<Stored> {
+        let stored = |s: &Listed| {
+            let class = self.options.classes.get(s.class).map_or("", |(name, _)| name);
+            Stored {
+                class: s.class,
+                volume: s.volume,
+                last_ns: s.span_ns.1,
+                octets: s.octets,
+                held: in_use.contains(&s.relative) || pins.iter().any(|p| p.holds(class, s.span_ns)),
+                age_max: s.committed.map(|at| monotonic.saturating_sub(at)),
+            }
+        };
+        self.segments.iter().map(stored).collect()
+    }
+
+    fn rules(&self) -> Rules {
+        let rule = |volume: &Volume| {
+            let space = crate::disk::space(&volume.path, volume.faults.as_deref()).ok();
+            let (octets, share) = match volume.limit {
+                Limit::Octets(octets) => (Some(octets), 0),
+                Limit::Percent(percent) => (None, 100 - u64::from(percent.min(100))),
+            };
+            let keep_free = space.map_or(0, |s| (s.size / 100 * share).max(self.options.keep_free));
+            VolumeRule { octets, free: space.map(|s| s.free), keep_free }
+        };
+        Rules {
+            classes: self.options.classes.iter().map(|(_, rule)| *rule).collect(),
+            volumes: self.volumes().map(rule).collect(),
+            slow: self.options.slow.as_ref().map(|_| self.options.volumes.len()),
+        }
+    }
+
+    fn sum_up(&self, swept: &mut Swept) {
+        let classes = self.options.classes.len();
+        (swept.octets, swept.oldest_ns) = (vec![0; classes], vec![None; classes]);
+        for listed in &self.segments {
+            if let (Some(sum), Some(oldest)) =
+                (swept.octets.get_mut(listed.class), swept.oldest_ns.get_mut(listed.class))
+            {
+                *sum += listed.octets;
+                *oldest = Some(oldest.map_or(listed.span_ns.0, |o: i64| o.min(listed.span_ns.0)));
+            }
+        }
+    }
+
+    /// All volumes, the slow one last.
+    fn volumes(&self) -> impl Iterator<Item = &Volume> {
+        self.options.volumes.iter().chain(&self.options.slow)
+    }
+
+    fn path_of(&self, listed: &Listed) -> PathBuf {
+        let root = self.volumes().nth(listed.volume).map(|v| v.path.as_path());
+        root.unwrap_or(Path::new("")).join(&listed.relative)
+    }
+
+    /// The class of a segment by its folder.
+    fn class_of(&self, relative: &Path) -> usize {
+        let below = relative.strip_prefix(&self.options.folder).unwrap_or(relative);
+        let name = below.iter().next();
+        let found = self.options.classes.iter().position(|(class, _)| name.is_some_and(|n| n == class.as_str()));
+        found.unwrap_or(self.options.classes.len() - 1)
+    }
+
+    fn list(&mut self, volume: usize) -> Result<(), SpoolError> {
+        let Some(root) = self.volumes().nth(volume).map(|v| v.path.clone()) else { return Ok(()) };
+        let top = root.join(&self.options.folder);
+        let mut found = Vec::new();
+        let kinds = self.options.kinds;
+        folder::walk(&top, &mut |path| {
+            if kinds.is_segment(&path) {
+                found.push(path);
+            }
+        })
+        .map_err(|e| SpoolError::io(&top, e))?;
+        for path in found {
+            let (Ok(metadata), Ok(relative)) = (path.metadata(), path.strip_prefix(&root)) else { continue };
+            let beside: u64 = kinds.all_beside(&path).filter_map(|p| Some(p.metadata().ok()?.len())).sum();
+            self.segments.push(Listed {
+                class: self.class_of(relative),
+                volume,
+                relative: relative.into(),
+                span_ns: span_of(relative).unwrap_or_else(|| modified_ns(&metadata)),
+                octets: metadata.len() + beside,
+                committed: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// A move that was cut off between commit and removal left two: the first goes.
+    fn drop_moved_twice(&mut self) {
+        let slow = self.options.volumes.len();
+        let there: HashSet<(Box<Path>, u64)> =
+            self.segments.iter().filter(|s| s.volume == slow).map(|s| (s.relative.clone(), s.octets)).collect();
+        let twice = |s: &Listed| s.volume != slow && there.contains(&(s.relative.clone(), s.octets));
+        let paths: Vec<PathBuf> = self.segments.iter().filter(|s| twice(s)).map(|s| self.path_of(s)).collect();
+        self.segments.retain(|s| !twice(s));
+        for path in paths {
+            // If it is in use, the next start removes it.
+            let _ = leave::delete(&path, self.options.kinds);
+        }
+    }
+}
+
+/// The minute that the name of a segment tells: `.../2026/11/20/13/46-3.pcapng`.
+fn span_of(relative: &Path) -> Option<(i64, i64)> {
+    let parts: Vec<&str> = relative.iter().rev().take(5).map(|p| p.to_str()).collect::<Option<_>>()?;
+    let [file, hour, day, month, year] = parts[..] else { return None };
+    let number = |text: &str, digits: usize| (text.len() == digits).then(|| text.parse::<i64>().ok()).flatten();
+    let minute = number(file.get(..2)?, 2)?;
+    let days = days_from_civil(number(year, 4)?, number(month, 2)?, number(day, 2)?);
+    let minutes = (days * 24 + number(hour, 2)?) * 60 + minute;
+    let first = minutes.checked_mul(MINUTE_NS)?;
+    Some((first, first + MINUTE_NS - 1))
+}
+
+/// Days since 1970-01-01 of a date of the Gregorian calendar.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    // Years that begin in March: a leap day is the last of its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
+    era * 146_097 + year * 365 + year / 4 - year / 100 + (month * 153 + 2) / 5 + day - 1 - 719_468
+}
+
+fn modified_ns(metadata: &std::fs::Metadata) -> (i64, i64) {
+    let since = metadata.modified().ok().and_then(|t| t.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let at = since.map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
+    (at, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_time() {
+        let of = |name: &str| span_of(Path::new(name)).map(|s| s.0 / 1_000_000_000);
+        assert_eq!(of("packets/sip/1970/01/01/00/00-0.pcapng"), Some(0));
+        assert_eq!(of("packets/sip/2024/02/29/23/59-11.2.pcapng"), Some(1_709_251_140));
+        assert_eq!(of("2026/11/20/13/46-3.pcapng"), Some(1_795_182_360));
+        assert_eq!(of("2026/11/20/x/46-3.pcapng"), None);
+        assert_eq!(of("46-3.pcapng"), None);
+    }
+}
