@@ -34,6 +34,8 @@ pub enum Command {
     Events(command::events::Events),
     Streams(command::streams::Streams),
     Sql(command::sql::Sql),
+    Extract(command::extract::Extract),
+    Packets(command::packets::Packets),
     Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),
