@@ -101,7 +101,8 @@ pub struct Server {
 
 impl Server {
     /// What it has counted.
-    pub fn served(&self) -> Served {
+    #[cfg(test)]
+    fn served(&self) -> Served {
         *lock(&self.shared.served)
     }
 }

@@ -7,7 +7,6 @@ pub mod log;
 pub mod metrics;
 pub mod rows;
 pub mod service;
-pub mod source;
 pub mod status;
 pub mod view;
 

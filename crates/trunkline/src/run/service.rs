@@ -6,7 +6,6 @@ use super::engine::Engine;
 use super::lane::{LANES_FROM, LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
 use super::rows;
-use super::source::LaneSource;
 use super::view::View;
 use crate::failure::Failure;
 use std::path::Path;
@@ -211,7 +210,7 @@ fn plan(lane: u16, rings: u16, ring: Box<dyn Live>, recorder: Option<&Recorder>,
     let number = ring.ring();
     let log = recorder.map(|r| r.lane(lane, ring.interface()));
     let is_mine = move |d: &trunkline_wire::Datagram| fanout::lane_of_flow(d.from(), d.to(), rings) == number;
-    LanePlan { log, front: Front::new(lane, Box::new(is_mine)), source: LaneSource::Ring(ring), processor }
+    LanePlan { log, front: Front::new(lane, Box::new(is_mine)), source: ring, processor }
 }
 
 /// The packet log as the settings describe it.
@@ -282,12 +281,18 @@ fn open_store(folder: &Path) -> Result<Store, Failure> {
 }
 
 /// What packets and losses name as their file: a segment of the packet log, or a lane's interface.
-struct LiveNames {
+#[derive(Default)]
+pub struct LiveNames {
     segments: Option<Arc<Segments>>,
     lanes: Vec<String>,
 }
 
 impl LiveNames {
+    /// Of segments alone.
+    pub fn of_segments(recorder: &Recorder) -> Self {
+        LiveNames { segments: Some(recorder.segments()), lanes: Vec::new() }
+    }
+
     fn new(recorder: Option<&Recorder>, rings: &[Box<dyn Live>]) -> Self {
         LiveNames {
             segments: recorder.map(Recorder::segments),

@@ -142,6 +142,7 @@ impl View {
                 lines.push(format!("{}: {}", volume.path.display(), volume.state));
             }
         }
+        lines.extend(self.shared.gather_report().failed);
         if let Some(error) = self.writing.report().2 {
             lines.push(format!("store: {error}"));
         }
