@@ -1,6 +1,6 @@
 //! A ladder in one compact blob: about 12 octets a message, differences to the message before.
 
-use crate::packed::{Damaged, Pack, Unpack};
+use crate::packed::{Damaged, Pack, Short, Unpack};
 use crate::row::{Ladder, Message};
 use trunkline_wire::Endpoint;
 
@@ -31,14 +31,21 @@ pub fn encode(out: &mut Vec<u8>, ladder: &Ladder) {
     out.uint(u64::from(ladder.not_kept));
     out.text(&ladder.texts);
     out.uint(ladder.messages.len() as u64);
-    let mut before = Message::default();
+    let mut before = &Message::default();
     for m in &ladder.messages {
-        encode_message(out, &before, m);
-        before = *m;
+        let mut octets = Short::new();
+        encode_message(&mut octets, before, m);
+        out.extend_from_slice(octets.as_slice());
+        before = m;
     }
 }
 
-fn encode_message(out: &mut Vec<u8>, before: &Message, m: &Message) {
+/// Most octets that a message takes: control, flags and method 3, status 3, hosts 2, time, packet and offset 10 each,
+/// length 5, file 3, CSeq 5, text 5 + 3.
+const MESSAGE_OCTETS_MAX: usize = 59;
+const _: () = assert!(MESSAGE_OCTETS_MAX <= Short::OCTETS);
+
+fn encode_message(out: &mut Short, before: &Message, m: &Message) {
     let since = m.at_ns.wrapping_sub(before.at_ns);
     let mut control = 0;
     let mut mark = |holds: bool, bit: u8| {
@@ -51,12 +58,12 @@ fn encode_message(out: &mut Vec<u8>, before: &Message, m: &Message) {
     let same_file = mark(m.file == before.file, control::SAME_FILE);
     let same_cseq = mark(m.cseq == before.cseq, control::SAME_CSEQ);
     let hosts_in_one = mark(m.src < 16 && m.dst < 16, control::HOSTS_IN_ONE);
-    out.extend_from_slice(&[control, m.flags, m.method]);
+    out.raw(&[control, m.flags, m.method]);
     out.uint(u64::from(m.status));
     if hosts_in_one {
-        out.push(m.src << 4 | m.dst);
+        out.raw(&[m.src << 4 | m.dst]);
     } else {
-        out.extend_from_slice(&[m.src, m.dst]);
+        out.raw(&[m.src, m.dst]);
     }
     out.int(if in_microseconds { since / 1000 } else { since });
     out.int(m.packet.wrapping_sub(before.packet) as i64);

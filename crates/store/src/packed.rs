@@ -53,6 +53,55 @@ impl Pack for Vec<u8> {
     }
 }
 
+/// A few packed octets on their way to a longer buffer: written without asking at each octet whether there is room.
+pub struct Short {
+    octets: [u8; Short::OCTETS],
+    len: usize,
+}
+
+impl Short {
+    /// Octets it holds; what does not fit overwrites the first ones, so a caller must know that all fits.
+    pub const OCTETS: usize = 64;
+
+    /// An empty one.
+    pub fn new() -> Self {
+        Short { octets: [0; Self::OCTETS], len: 0 }
+    }
+
+    /// What was written.
+    pub fn as_slice(&self) -> &[u8] {
+        self.octets.get(..self.len).unwrap_or_default()
+    }
+
+    #[inline]
+    fn push(&mut self, octet: u8) {
+        self.octets[self.len % Self::OCTETS] = octet;
+        self.len += 1;
+    }
+}
+
+impl Default for Short {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Pack for Short {
+    #[inline]
+    fn uint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.push(value as u8);
+    }
+
+    #[inline]
+    fn raw(&mut self, octets: &[u8]) {
+        octets.iter().for_each(|o| self.push(*o));
+    }
+}
+
 /// Reads packed octets; every read checks what is left.
 pub struct Unpack<'a> {
     rest: &'a [u8],
@@ -137,24 +186,28 @@ impl<'a> Unpack<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointOctets {
     octets: [u8; 18],
-    len: usize,
+    len: u8,
 }
 
 impl EndpointOctets {
     /// The 6 or 18 octets.
     pub fn as_slice(&self) -> &[u8] {
-        &self.octets[..self.len]
+        self.octets.get(..usize::from(self.len)).unwrap_or_default()
     }
 }
 
 /// Packs an endpoint for a column; their order is that of the addresses of one family.
 pub fn endpoint_octets(e: Endpoint) -> EndpointOctets {
     let mut octets = [0; 18];
-    let address = e.address.octets();
-    let address = if e.address.is_v4() { &address[12..] } else { &address[..] };
-    octets[..address.len()].copy_from_slice(address);
-    octets[address.len()..address.len() + 2].copy_from_slice(&e.port.to_be_bytes());
-    EndpointOctets { octets, len: address.len() + 2 }
+    let (address, port) = (e.address.octets(), e.port.to_be_bytes());
+    if e.address.is_v4() {
+        octets[..4].copy_from_slice(&address[12..]);
+        octets[4..6].copy_from_slice(&port);
+        return EndpointOctets { octets, len: 6 };
+    }
+    octets[..16].copy_from_slice(address);
+    octets[16..].copy_from_slice(&port);
+    EndpointOctets { octets, len: 18 }
 }
 
 /// The endpoint of 6 or 18 octets.

@@ -1,5 +1,6 @@
 //! The tables of a day as SQLite's DDL, made from [`crate::schema`].
 
+use super::runs;
 use crate::schema::{Column, Kind, TABLES, Table};
 use core::fmt::Write;
 
@@ -12,6 +13,7 @@ pub fn statements() -> String {
         "CREATE TABLE words (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);\n\
          CREATE TABLE streams_elsewhere (id BLOB PRIMARY KEY, day INTEGER NOT NULL) WITHOUT ROWID;\n",
     );
+    sql.push_str(runs::TABLE);
     for table in TABLES {
         create(&mut sql, table);
     }
@@ -56,8 +58,14 @@ pub fn select_list(table: &Table) -> String {
 
 /// `INSERT` with a parameter for each column, and what to do about a row that is there.
 pub fn insert(verb: &str, table: &Table, conflict: &str) -> String {
-    let marks = vec!["?"; table.columns.len()].join(", ");
-    format!("{verb} INTO {} ({}) VALUES ({marks}) {conflict}", table.name, table.names())
+    insert_rows(verb, table, 1, conflict)
+}
+
+/// `INSERT` of several rows at once.
+pub fn insert_rows(verb: &str, table: &Table, rows: usize, conflict: &str) -> String {
+    let row = format!("({})", vec!["?"; table.columns.len()].join(", "));
+    let rows = vec![row; rows].join(", ");
+    format!("{verb} INTO {} ({}) VALUES {rows} {conflict}", table.name, table.names())
 }
 
 /// `ON CONFLICT` that replaces the row if what it saw is more: `more` compares `excluded` with the row.

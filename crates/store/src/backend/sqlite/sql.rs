@@ -113,7 +113,7 @@ fn column(table: &Table, c: &Column, day: &str) -> Vec<(String, String)> {
     let own = format!("t.{}", c.name);
     match c.kind {
         Kind::Key => vec![],
-        Kind::Whole if matches!(c.name, "slice" | "call_hash" | "call_key" | "seen") => vec![],
+        Kind::Whole if matches!(c.name, "call_key" | "seen") => vec![],
         Kind::Id => vec![(name, format!("uuid({own})"))],
         Kind::Time => vec![(name.trim_end_matches("_ns").to_owned(), format!("utc({own})")), (name, own)],
         Kind::Endpoint => vec![(name, format!("endpoint({own})"))],
