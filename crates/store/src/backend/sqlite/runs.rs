@@ -18,9 +18,9 @@ use std::collections::BTreeMap;
 pub const TABLE: &str = "CREATE TABLE call_index (part INTEGER PRIMARY KEY, entries BLOB NOT NULL);\n";
 
 /// Most calls whose entries wait for the commit; with more, their runs are laid down before it.
-pub const WAITING_MAX: usize = 65_536;
+pub const WAITING_MAX: usize = if cfg!(test) { 700 } else { 65_536 };
 /// Most entries of a run that is merged: 8 MiB. Above, runs stay beside each other.
-pub const RUN_ENTRIES_MAX: usize = 1 << 19;
+pub const RUN_ENTRIES_MAX: usize = if cfg!(test) { 2200 } else { 1 << 19 };
 /// Entries of a part: as many as fit a page of 16 KiB.
 const PART_ENTRIES: usize = 1000;
 /// The number of a run's directory, behind those of its parts.
@@ -266,5 +266,73 @@ impl<'c> Index<'c> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(conn: &Connection, slice: i64) -> Vec<usize> {
+        let mut index = Index::open(conn).unwrap();
+        let (first, mut from) = (first_of(slice, Kind::Callee, 0), first_of(slice, Kind::Callee, 1 << RUN_BITS));
+        let mut sizes = vec![];
+        while let Some(run) = index.run_before(first, from).unwrap() {
+            let mut size = 0;
+            index
+                .each_part(&run, 0, |_, part| {
+                    size += part.len();
+                    true
+                })
+                .unwrap();
+            assert!(run.entries_max() >= size && run.entries_max() < size + PART_ENTRIES);
+            sizes.push(size);
+            from = run.first;
+        }
+        sizes.reverse();
+        sizes
+    }
+
+    #[test]
+    fn runs_are_merged_until_they_are_large_and_all_is_found() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(TABLE).unwrap();
+        let mut keys = 0;
+        // As many as a part takes, one more, nothing new, and small ones behind each other.
+        for size in [1000, 1, 0, 300, 7, 7, 7, 7, 900, 1, 1, 1, 1, 600, 2, 1500, 1, 1] {
+            let entries = (0..size).map(|n| entry::entry((keys + n) as u64 % 7 << 40, keys + n)).collect();
+            // The day's last slice and the first kind of the next are its neighbours.
+            lay_down(&conn, 144, Kind::Callee, entries).unwrap();
+            lay_down(&conn, 144, Kind::CallId, vec![entry::entry(5, keys)]).unwrap();
+            lay_down(&conn, 0, Kind::Callee, vec![entry::entry(5, keys)]).unwrap();
+            keys += size;
+            let sizes = runs(&conn, 144);
+            assert_eq!(sizes.iter().sum::<usize>() as i64, keys, "{sizes:?}");
+            assert!(sizes.iter().all(|s| *s <= RUN_ENTRIES_MAX) && sizes.len() <= 12, "{sizes:?}");
+            let mut index = Index::open(&conn).unwrap();
+            for (first, last) in [(0, 0), (3, 3), (6, 6), (2, 5), (0, 6), (7, 9)] {
+                let lookup = Lookup { kind: Kind::Callee, words: first << 40..=last << 40, pattern: None };
+                let wanted: Vec<i64> = (0..keys).filter(|k| (first..=last).contains(&(*k as u64 % 7))).collect();
+                let (found, among) = index.keys(144, &[lookup]).unwrap();
+                assert!(among as i64 >= keys);
+                assert_eq!(found, wanted, "{sizes:?} {first} {last}");
+            }
+        }
+        let mut index = Index::open(&conn).unwrap();
+        for (from, newest, oldest) in [(144, Some(144), Some(144)), (143, Some(0), Some(144)), (-1, None, Some(0))] {
+            assert_eq!(index.next_slice(from, Order::Newest).unwrap(), newest);
+            assert_eq!(index.next_slice(from, Order::Oldest).unwrap(), oldest);
+        }
+        assert_eq!(index.next_slice(145, Order::Oldest).unwrap(), None);
+    }
+
+    #[test]
+    fn the_same_entry_twice_is_one() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(TABLE).unwrap();
+        for _ in 0..5 {
+            lay_down(&conn, 3, Kind::Callee, vec![entry::entry(1, 9), entry::entry(1, 8)]).unwrap();
+        }
+        assert_eq!(runs(&conn, 3), [2]);
     }
 }
