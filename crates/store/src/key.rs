@@ -41,6 +41,6 @@ pub fn slice(key: i64) -> i64 {
 
 /// The numbers of a slice: the first, and the first behind them.
 pub fn of_slice(slice: i64) -> (i64, i64) {
-    let first = |slice: i64| slice.clamp(0, SLICES + 1) * SLICE_NS << 16;
+    let first = |slice: i64| (slice.clamp(0, SLICES + 1) * SLICE_NS) << 16;
     (first(slice), first(slice.saturating_add(1)))
 }

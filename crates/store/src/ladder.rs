@@ -47,7 +47,7 @@ pub fn encode(out: &mut Vec<u8>, ladder: &Ladder) {
         let Some(room) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut) else { break };
         let mut octets = Short::new(room);
         encode_message(&mut octets, before, m);
-        at += octets.len();
+        at += octets.written();
         before = m;
     }
     out.truncate(at);
@@ -144,8 +144,7 @@ fn decode_message(from: &mut Unpack<'_>, before: &Message) -> Result<Message, Da
     let offset = before.offset.wrapping_add(unzigzag(from.least(last_sizes >> 4)?) as u64);
     let octets = u32::try_from(from.least(last_sizes & 15)?).map_err(|_| Damaged("a number is too large"))?;
     let status = if has(control::STATUS) { from.least(2)? as u16 } else { 0 };
-    let (src, dst) =
-        if has(control::HOSTS_IN_ONE) { (hosts >> 4, hosts & 15) } else { (hosts, from.least(1)? as u8) };
+    let (src, dst) = if has(control::HOSTS_IN_ONE) { (hosts >> 4, hosts & 15) } else { (hosts, from.least(1)? as u8) };
     let file = if has(control::SAME_FILE) { before.file } else { from.small()? };
     let cseq = if has(control::SAME_CSEQ) { before.cseq } else { from.small()? };
     let text = if has(control::NO_TEXT) {

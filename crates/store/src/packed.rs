@@ -85,8 +85,7 @@ impl Short<'_> {
 
     /// How many were written.
     #[inline]
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
+    pub fn written(&self) -> usize {
         self.len
     }
 

@@ -38,13 +38,7 @@ impl Kept {
 }
 
 /// Writes calls into the open transaction.
-pub fn write(
-    conn: &Connection,
-    sql: &Texts,
-    kept: &mut Kept,
-    calls: &[&Call],
-    written: &mut Written,
-) -> Result<()> {
+pub fn write(conn: &Connection, sql: &Texts, kept: &mut Kept, calls: &[&Call], written: &mut Written) -> Result<()> {
     let one = Insert::prepare(conn, &sql.call_insert)?;
     let mut writer = Calls { conn, sql, one, streams: None, kept };
     let mut many = None;

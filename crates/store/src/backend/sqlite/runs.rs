@@ -300,7 +300,7 @@ mod tests {
         let mut keys = 0;
         // As many as a part takes, one more, nothing new, and small ones behind each other.
         for size in [1000, 1, 0, 300, 7, 7, 7, 7, 900, 1, 1, 1, 1, 600, 2, 1500, 1, 1] {
-            let entries = (0..size).map(|n| entry::entry((keys + n) as u64 % 7 << 40, keys + n)).collect();
+            let entries = (0..size).map(|n| entry::entry(((keys + n) as u64 % 7) << 40, keys + n)).collect();
             // The day's last slice and the first kind of the next are its neighbours.
             lay_down(&conn, 144, Kind::Callee, entries).unwrap();
             lay_down(&conn, 144, Kind::CallId, vec![entry::entry(5, keys)]).unwrap();
