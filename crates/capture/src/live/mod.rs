@@ -11,7 +11,7 @@ use crate::batch::Batch;
 pub(crate) mod block;
 pub mod error;
 pub mod fanout;
-mod frames;
+pub(crate) mod frames;
 pub mod interface;
 pub mod packet;
 mod presence;
