@@ -13,7 +13,7 @@ pub mod clock;
 pub mod error;
 pub mod ethtool;
 pub mod fanout;
-mod frames;
+pub(crate) mod frames;
 pub mod interface;
 pub mod packet;
 mod presence;

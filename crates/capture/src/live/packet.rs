@@ -8,7 +8,7 @@
 //! several cores receive for one ring.
 //!
 //! Packets that the machine sends itself are captured as well, as other captures do, unless
-//! [`PacketOptions::outgoing`] is false.
+//! [`PacketOptions::outgoing`] is false: before the hardware fills in checksums and cuts large TCP segments.
 //!
 //! **When the interface goes.** An interface that goes down and comes up again goes on with the same ring. One that is
 //! removed and comes back under its name is opened again, all rings of it in one go, so that ring and lane still agree.

@@ -119,6 +119,20 @@ pub(crate) fn monotonic_ns() -> u64 {
     (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
 }
 
+/// Sends a message and receives one answer, of so many octets at most.
+pub(crate) fn exchange(fd: BorrowedFd<'_>, message: &[u8], most: usize) -> io::Result<Vec<u8>> {
+    // SAFETY: reads so many octets of the message, which lives through the call.
+    let sent = unsafe { libc::send(fd.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
+    if sent < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut answer = vec![0; most];
+    // SAFETY: writes so many octets at most into the answer, which lives through the call.
+    let got = unsafe { libc::recv(fd.as_raw_fd(), answer.as_mut_ptr().cast(), most, 0) };
+    answer.truncate(usize::try_from(got).map_err(|_| io::Error::last_os_error())?);
+    Ok(answer)
+}
+
 /// Wakes a driver that waits for it.
 pub(crate) fn kick(fd: BorrowedFd<'_>) {
     let (nothing, nobody) = (core::ptr::null_mut(), core::ptr::null_mut());

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -51,6 +52,21 @@ impl Wire {
         ip("link del left").unwrap();
     }
 
+    /// Adds an interface of IP alone, `tunnel`, up: what is written to the file arrives there.
+    pub fn tunnel(&self) -> Option<fs::File> {
+        let opened = fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
+        let file = opened.map_err(|e| println!("skipped: no tunnel: {e}")).ok()?;
+        let mut request = [0u8; 40];
+        request[..6].copy_from_slice(b"tunnel");
+        let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as u16;
+        request[16..18].copy_from_slice(&flags.to_ne_bytes());
+        // SAFETY: the request has the 40 octets of a `struct ifreq`, and lives through the call.
+        let made = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, request.as_mut_ptr()) };
+        assert_eq!(made, 0, "{}", io::Error::last_os_error());
+        ip("link set tunnel mtu 9000 up").unwrap();
+        Some(file)
+    }
+
     pub fn set(&self, name: &str, up: bool) {
         ip(&format!("link set {name} {}", if up { "up" } else { "down" })).unwrap();
     }
@@ -75,6 +91,10 @@ pub fn send_at(from: &str, frames: &[Vec<u8>], pace: Pace) -> Sent {
 
 /// Frames as a batch, a millisecond apart.
 pub fn batch(frames: &[Vec<u8>]) -> Batch {
+    batch_of(frames, 1)
+}
+
+pub fn batch_of(frames: &[Vec<u8>], link: u16) -> Batch {
     let mut batch = Batch::default();
     for (i, frame) in frames.iter().enumerate() {
         let packet = Packet {
@@ -84,7 +104,7 @@ pub fn batch(frames: &[Vec<u8>]) -> Batch {
             start: 0,
             captured: 0,
             wire: frame.len() as u32,
-            link: 1,
+            link,
             file: 0,
         };
         batch.push(packet, frame);
