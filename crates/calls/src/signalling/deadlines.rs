@@ -78,7 +78,9 @@ mod tests {
     proptest! {
         /// Against a heap of all of them.
         #[test]
-        fn they_come_in_the_order_of_a_heap(steps in prop::collection::vec((0..4u8, -3_000_000_000..9_000_000_000i64), 1..400)) {
+        fn they_come_in_the_order_of_a_heap(
+            steps in prop::collection::vec((0..4u8, -3_000_000_000..9_000_000_000i64), 1..400)
+        ) {
             let mut all = BinaryHeap::new();
             let mut queue = Deadlines::default();
             for (tie, (what, ns)) in steps.into_iter().enumerate() {

@@ -19,8 +19,8 @@ const WAIT: Duration = Duration::from_millis(10);
 const HEARTBEAT: Duration = Duration::from_millis(20);
 /// How often a lane publishes what it counts.
 const PUBLISH: Duration = Duration::from_millis(250);
-/// A packet is in the hands of its lane this long after it was captured at the latest, if nothing but idleness keeps it:
-/// the time after which the kernel gives out a block that is not full, twice, and what the scheduler may add.
+/// A packet is in the hands of its lane this long after it was captured at the latest, if nothing but idleness keeps
+/// it: the time after which the kernel gives out a block that is not full, twice, and what the scheduler may add.
 const ARRIVAL_NS: i64 = 250_000_000;
 /// Batches that may wait for the signalling before it is looked at how much of the ring they hold.
 const HELD_BEFORE_HURRY: usize = 4;
