@@ -314,6 +314,35 @@ fn a_call_is_cut_out_of_the_log_when_its_file_is_gone() {
 }
 
 #[test]
+fn what_is_pinned_stays_and_the_rest_leaves() {
+    let desk = Desk::new("none");
+    desk.extract(&[]);
+    let listed = desk.json(&["packets", "ls", "--json", "--data", "data"], 0);
+    let first = listed.iter().min_by_key(|l| l["first"].as_str().unwrap().to_owned()).unwrap();
+    let (from, to) = (first["first"].as_str().unwrap(), first["last"].as_str().unwrap());
+    let class = first["class"].as_str().unwrap();
+    let args =
+        ["packets", "pin", "--data", "data", "--from", from, "--to", to, "--class", class, "--note", "ticket 4711"];
+    code(&desk.run(&args), 0);
+    let pins = desk.json(&["packets", "pins", "--data", "data", "--json"], 0);
+    assert_eq!(
+        (pins.len(), pins[0]["note"].as_str(), pins[0]["class"].as_str()),
+        (1, Some("ticket 4711"), Some(class))
+    );
+    code(&desk.run(&["packets", "prune", "--data", "data"]), 2);
+    let removed = desk.json(&["packets", "prune", "--data", "data", "--keep-size", "1 B", "--json"], 0);
+    let left = desk.segments_of("data");
+    assert_eq!(removed.len() + left.len(), listed.len());
+    assert!(!removed.is_empty() && left.contains(&desk.path(first["path"].as_str().unwrap())));
+    let indexes = left.iter().filter(|path| path.with_extension("idx").exists()).count();
+    assert_eq!(indexes, left.len());
+    code(&desk.run(&["packets", "unpin", "--data", "data", "1"]), 0);
+    code(&desk.run(&["packets", "unpin", "--data", "data", "1"]), 1);
+    code(&desk.run(&["packets", "prune", "--data", "data", "--keep-size", "1 B"]), 0);
+    assert!(desk.segments_of("data").is_empty());
+}
+
+#[test]
 fn wrong_questions_are_told_with_their_place() {
     let desk = Desk { folder: tempfile::tempdir().unwrap() };
     let says = |args: &[&str], expected: i32, part: &str| {
