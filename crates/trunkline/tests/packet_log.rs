@@ -149,7 +149,8 @@ fn expressions_find_what_tcpdump_finds() {
         let (mut hosts, mut ports) = (Vec::new(), Vec::new());
         for (_, link, octets) in world.iter().step_by(world.len() / 5) {
             if let Decoded::Udp(d) = decode(*link, octets) {
-                (hosts.push(d.src), ports.push(d.dst_port));
+                hosts.push(d.src);
+                ports.push(d.dst_port);
             }
         }
         let mut expressions: Vec<String> =
