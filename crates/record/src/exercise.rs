@@ -29,7 +29,7 @@ pub fn query(octets: &[u8]) {
     let view = View::open(index.as_slice()).unwrap_or_else(|e| unreachable!("{e}"));
     let planned = plan(&view, &query, &Span::ALL).unwrap_or_else(|e| unreachable!("{e}"));
     if matcher.matches(link, packet, packet.len() as u32) {
-        assert_ne!(planned, crate::extract::Plan::Nothing, "{}", query.text);
+        assert_ne!(planned, crate::extract::Plan::Nothing, "{} of link type {link}: {packet:02x?}", query.text);
     }
 }
 

@@ -25,6 +25,8 @@ use trunkline_spool::{Event, Kinds, Loss, Options, Priority, Repaired, Spool, Sp
 pub const KINDS: Kinds = Kinds { segment: SEGMENT, beside: &[INDEX] };
 /// How long to wait for files that a process which was killed still keeps locked.
 const REPAIR_PATIENCE: Duration = Duration::from_secs(2);
+/// The file of pins below a data folder.
+pub const PINS: &str = "packets/pins";
 /// The folder of the packet log below each volume.
 pub const FOLDER: &str = "packets";
 

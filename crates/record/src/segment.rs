@@ -132,7 +132,7 @@ impl<R: ReadAt> Segment<R> {
             sections.clone_from(learned);
             return Ok(());
         }
-        *sections = Box::default();
+        **sections = Sections::default();
         let head = [(0, u32::try_from(head_octets.min(HEAD_OCTETS_MAX)).unwrap_or(u32::MAX))];
         for (offset, octets) in head.iter().chain(&descriptions[..before]) {
             let octets = u64::from(*octets).min(self.file.octets().saturating_sub(*offset));
@@ -178,7 +178,7 @@ impl<R: ReadAt> Segment<R> {
     /// The file is damaged: what came before is in the index, and the fault tells where that ends.
     pub fn index(&mut self, builder: &mut Builder) -> Result<u64, SegmentFault> {
         if let Format::Pcapng(sections) = &mut self.format {
-            *sections = Box::default();
+            **sections = Sections::default();
         }
         let mut blocks = Blocks { next: 0, order: ByteOrder::Little, found: Vec::new() };
         let mut timeless = false;

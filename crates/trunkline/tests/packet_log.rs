@@ -149,7 +149,8 @@ fn expressions_find_what_tcpdump_finds() {
         let (mut hosts, mut ports) = (Vec::new(), Vec::new());
         for (_, link, octets) in world.iter().step_by(world.len() / 5) {
             if let Decoded::Udp(d) = decode(*link, octets) {
-                (hosts.push(d.src), ports.push(d.dst_port));
+                hosts.push(d.src);
+                ports.push(d.dst_port);
             }
         }
         let mut expressions: Vec<String> =
@@ -311,6 +312,35 @@ fn a_call_is_cut_out_of_the_log_when_its_file_is_gone() {
     let output = desk.run(&["call", before.keys().next().unwrap(), "--data", "data", "--pcap", "call.pcapng"]);
     code(&output, 1);
     assert!(text(&output.stderr).contains("is not there any more"));
+}
+
+#[test]
+fn what_is_pinned_stays_and_the_rest_leaves() {
+    let desk = Desk::new("none");
+    desk.extract(&[]);
+    let listed = desk.json(&["packets", "ls", "--json", "--data", "data"], 0);
+    let first = listed.iter().min_by_key(|l| l["first"].as_str().unwrap().to_owned()).unwrap();
+    let (from, to) = (first["first"].as_str().unwrap(), first["last"].as_str().unwrap());
+    let class = first["class"].as_str().unwrap();
+    let args =
+        ["packets", "pin", "--data", "data", "--from", from, "--to", to, "--class", class, "--note", "ticket 4711"];
+    code(&desk.run(&args), 0);
+    let pins = desk.json(&["packets", "pins", "--data", "data", "--json"], 0);
+    assert_eq!(
+        (pins.len(), pins[0]["note"].as_str(), pins[0]["class"].as_str()),
+        (1, Some("ticket 4711"), Some(class))
+    );
+    code(&desk.run(&["packets", "prune", "--data", "data"]), 2);
+    let removed = desk.json(&["packets", "prune", "--data", "data", "--keep-size", "1 B", "--json"], 0);
+    let left = desk.segments_of("data");
+    assert_eq!(removed.len() + left.len(), listed.len());
+    assert!(!removed.is_empty() && left.contains(&desk.path(first["path"].as_str().unwrap())));
+    let indexes = left.iter().filter(|path| path.with_extension("idx").exists()).count();
+    assert_eq!(indexes, left.len());
+    code(&desk.run(&["packets", "unpin", "--data", "data", "1"]), 0);
+    code(&desk.run(&["packets", "unpin", "--data", "data", "1"]), 1);
+    code(&desk.run(&["packets", "prune", "--data", "data", "--keep-size", "1 B"]), 0);
+    assert!(desk.segments_of("data").is_empty());
 }
 
 #[test]

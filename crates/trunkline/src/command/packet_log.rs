@@ -32,11 +32,20 @@ pub struct Part {
     pub data: Vec<PathBuf>,
 }
 
-fn class(name: &str) -> Result<Class, String> {
+/// A class by its name.
+///
+/// # Errors
+/// There is none of that name.
+pub fn class(name: &str) -> Result<Class, String> {
     Class::of_name(name).ok_or_else(|| "the classes are sip, rtp and other".to_owned())
 }
 
 impl Part {
+    /// All of these folders.
+    pub fn of(data: &[PathBuf]) -> Part {
+        Part { from: None, to: None, classes: Vec::new(), data: data.to_vec() }
+    }
+
     /// The time that is meant.
     ///
     /// # Errors

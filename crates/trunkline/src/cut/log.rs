@@ -25,6 +25,8 @@ const BEFORE_NS: i64 = 5_000_000_000;
 const AFTERWARDS_NS: i64 = 1_000_000_000;
 
 type Pairs = HashSet<(Endpoint, Endpoint)>;
+/// Packets of messages, the octets of each message of a ladder where they were put together, what was done.
+type Messages = (VecDeque<Found>, Vec<Option<Vec<u8>>>, Summary);
 /// Takes a packet; false when it has enough.
 type Each<'e> = dyn FnMut(&Found) -> Result<bool, Failure> + 'e;
 
@@ -62,7 +64,7 @@ pub fn packets(call: &Call, data: &[PathBuf], each: &mut Each<'_>) -> Result<Sum
 ///
 /// # Errors
 /// A folder cannot be listed.
-pub fn messages(call: &Call, data: &[PathBuf]) -> Result<(VecDeque<Found>, Vec<Option<Vec<u8>>>, Summary), Failure> {
+pub fn messages(call: &Call, data: &[PathBuf]) -> Result<Messages, Failure> {
     let host = |i: u8| call.ladder.hosts.get(usize::from(i)).copied();
     let pairs: Pairs = call.ladder.messages.iter().filter_map(|m| Some((host(m.src)?, host(m.dst)?))).collect();
     let selection = selection(call, &pairs);
