@@ -42,6 +42,8 @@ use umem::{Fill, Frames, Received, Umem};
 pub const FRAMES_MAX: u32 = 1 << 20;
 /// Packets of one batch.
 pub const BATCH_MAX: usize = 1024;
+/// A time that runs back by less is that of reading clocks, and not of setting them.
+const UNSURE_NS: i64 = 100_000;
 /// Octets before a packet that the kernel keeps in each frame (`XDP_PACKET_HEADROOM`).
 const HEADROOM: u32 = 256;
 
@@ -139,6 +141,8 @@ pub struct XdpRing {
     since_ns: i64,
     presence: Presence,
     generation: u64,
+    /// Time of the last packet.
+    last_ns: i64,
     /// When it was last looked whether the interface is up.
     looked: Instant,
 }
@@ -159,8 +163,19 @@ impl XdpRing {
         let statistics = RingStatistics { is_up: true, ..RingStatistics::default() };
         let presence = Presence::new(group.interface(), open.interface);
         let (group, since_ns, looked) = (group.clone(), sys::now_ns(), Instant::now());
-        let (packet, told, generation) = (1, 0, 0);
-        Some(XdpRing { number, group, open, packet, statistics, told, since_ns, presence, generation, looked })
+        Some(XdpRing {
+            number,
+            group,
+            open,
+            packet: 1,
+            statistics,
+            told: 0,
+            since_ns,
+            presence,
+            generation: 0,
+            last_ns: 0,
+            looked,
+        })
     }
 
     /// How packets come.
@@ -186,10 +201,13 @@ impl XdpRing {
             }
             let stamp = frames.stamp(received).map(|monotonic_ns| clocks.time_of(monotonic_ns));
             self.statistics.stamped_late += u64::from(stamp.is_none());
+            let at_ns = stamp.unwrap_or(clocks.real_ns);
+            // The two clocks are read one after the other: from batch to batch their distance varies by that.
+            self.last_ns = if self.last_ns.saturating_sub(at_ns) < UNSURE_NS { self.last_ns.max(at_ns) } else { at_ns };
             self.statistics.packets += 1;
             self.statistics.octets += u64::from(received.length);
             batch.packets.push(Packet {
-                at_ns: stamp.unwrap_or(clocks.real_ns),
+                at_ns: self.last_ns,
                 number: self.packet,
                 offset: 0,
                 start: received.start,

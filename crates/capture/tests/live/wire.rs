@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use trunkline_capture::live::interface::facts;
 use trunkline_capture::live::{Live, LiveError, Next, Pace, Sender, SenderOptions, Sent};
 use trunkline_capture::{Batch, CaptureLoss, Packet};
 
@@ -69,6 +70,20 @@ impl Wire {
 
     pub fn set(&self, name: &str, up: bool) {
         ip(&format!("link set {name} {}", if up { "up" } else { "down" })).unwrap();
+        if up {
+            self.wait();
+        }
+    }
+
+    /// Waits until both ends take packets, if both are up: the kernel sees to that some time later.
+    fn wait(&self) {
+        let both = || ["left", "right"].map(|end| facts(end).unwrap());
+        let until = Instant::now() + Duration::from_secs(5);
+        while both().iter().all(|f| f.is_up) && !both().iter().all(|f| f.is_running) {
+            assert!(Instant::now() < until, "the wire does not come up");
+        }
+        // The work that made them run is done under the lock that this takes.
+        ip("link set left alias left").unwrap();
     }
 }
 
@@ -139,6 +154,23 @@ pub fn read(live: &mut dyn Live, packets: usize) -> Seen {
         }
     }
     seen
+}
+
+/// Keeps the batches that come until they have so many packets.
+pub fn keep(live: &mut dyn Live, kept: &mut Vec<Batch>, packets: usize) {
+    let mut count = 0;
+    while count < packets {
+        let mut batch = Batch::default();
+        assert_eq!(live.next(&mut batch, Duration::from_secs(5)).unwrap(), Next::Packets);
+        count += batch.packets.len();
+        kept.push(batch);
+    }
+}
+
+/// All packets of some batches.
+pub fn all_of(batches: &[Batch]) -> Vec<Vec<u8>> {
+    let packets = batches.iter().flat_map(|b| b.packets.iter().map(|p| b.octets_of(p).to_vec()));
+    packets.collect()
 }
 
 /// Asks once; `None` after an error.
