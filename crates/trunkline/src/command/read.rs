@@ -182,7 +182,7 @@ fn wait_for_disk(recorder: &Recorder) {
         if stats.memory.used * 2 < stats.memory.limit || !is_writable {
             return;
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::park_timeout(Duration::from_millis(1));
     }
 }
 

@@ -54,7 +54,7 @@ impl Run {
             if self.seconds.is_some_and(|s| begun.elapsed().as_secs() >= s) {
                 break;
             }
-            std::thread::sleep(TICK);
+            std::thread::park_timeout(TICK);
             service.look_after();
             if signals.again.swap(false, Ordering::Relaxed) {
                 self.read_again(&mut settings, &level);

@@ -63,7 +63,7 @@ impl Service {
             .map(|(lane, ring)| plan(lane as u16, lanes[lane], ring, recorder.as_ref(), processors.get(lane).copied()))
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
-        let (out, store) = rows::start(store, None).map_err(failed)?;
+        let (out, store) = rows::start(store).map_err(failed)?;
         let engine = Engine::start(plans, Arc::new(names), out).map_err(failed)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
         let view = Arc::new(View::new(&engine, recorder.clone()));
