@@ -25,7 +25,7 @@ const ARRIVAL_NS: i64 = 250_000_000;
 /// Batches that may wait for the signalling before it is looked at how much of the ring they hold.
 const HELD_BEFORE_HURRY: usize = 4;
 /// How long packets are still taken after the end was wished for, while they do not stop coming.
-const LAST_PACKETS: Duration = Duration::from_secs(1);
+const LAST_PACKETS: Duration = Duration::from_secs(3);
 /// The number that stands for "not recorded" where the number of a segment should be.
 pub const NOWHERE: u32 = u32::MAX;
 /// Lanes as sources of losses are numbered down from here.
@@ -39,6 +39,8 @@ pub struct LanePlan {
     pub log: Option<LaneLog>,
     /// Its part of the analysis.
     pub front: Front,
+    /// How long after the last packet nothing more can come: longer than the kernel keeps a block that is not full.
+    pub patience: Duration,
     /// The processor it runs on; none leaves that to the system.
     pub processor: Option<usize>,
 }
@@ -149,7 +151,7 @@ impl Lane<'_> {
             return true;
         }
         let mut batch = self.plan.front.spare();
-        match self.plan.source.next(&mut batch, if stopping { Duration::ZERO } else { WAIT }) {
+        match self.plan.source.next(&mut batch, if stopping { self.plan.patience } else { WAIT }) {
             Ok(Next::Packets) => {
                 let LanePlan { front, log, .. } = &mut self.plan;
                 let (me, lanes, seen) = (u64::from(self.me), self.lanes, &mut self.seen);

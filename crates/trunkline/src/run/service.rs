@@ -60,7 +60,9 @@ impl Service {
         let plans: Vec<LanePlan> = rings
             .into_iter()
             .enumerate()
-            .map(|(lane, ring)| plan(lane as u16, lanes[lane], ring, recorder.as_ref(), processors.get(lane).copied()))
+            .map(|(lane, ring)| {
+                plan(settings, (lane as u16, lanes[lane]), ring, recorder.as_ref(), processors.get(lane).copied())
+            })
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
         let (out, store) = rows::start(store).map_err(failed)?;
@@ -206,11 +208,18 @@ fn processors(settings: &Settings, lanes: usize) -> Vec<usize> {
     (processors - lanes..processors).collect()
 }
 
-fn plan(lane: u16, rings: u16, ring: Box<dyn Live>, recorder: Option<&Recorder>, processor: Option<usize>) -> LanePlan {
+fn plan(
+    settings: &Settings,
+    (lane, rings): (u16, u16),
+    ring: Box<dyn Live>,
+    recorder: Option<&Recorder>,
+    processor: Option<usize>,
+) -> LanePlan {
     let number = ring.ring();
     let log = recorder.map(|r| r.lane(lane, ring.interface()));
     let is_mine = move |d: &trunkline_wire::Datagram| fanout::lane_of_flow(d.from(), d.to(), rings) == number;
-    LanePlan { log, front: Front::new(lane, Box::new(is_mine)), source: ring, processor }
+    let patience = 2 * settings.capture.block_timeout + Duration::from_millis(50);
+    LanePlan { patience, log, front: Front::new(lane, Box::new(is_mine)), source: ring, processor }
 }
 
 /// The packet log as the settings describe it.
