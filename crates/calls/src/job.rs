@@ -1,7 +1,9 @@
 //! Reading captures: the thin shell that brings source, analysis and sink together.
 
-use crate::pipeline::Pipeline;
+use crate::join::Names;
+use crate::pipeline::{Pipeline, Tap};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use trunkline_capture::FileSource;
 use trunkline_kit::counters::Counted;
@@ -108,6 +110,22 @@ pub fn read(options: &ReadOptions, sink: &mut dyn Sink, progress: &Progress) -> 
     let source = FileSource::open(&options.files);
     let names = options.files.iter().map(|f| full_name(f)).collect();
     Pipeline::new(source, names, options.threads, sink, progress).run()
+}
+
+/// Reads captures as [`read`] does, with a tap on the way of the packets: a recorder that sets where each one's record
+/// lies, and the names of what it sets as their file.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_tapped<'a>(
+    options: &ReadOptions,
+    sink: &'a mut dyn Sink,
+    progress: &'a Progress,
+    tap: Tap<'a>,
+    names: Arc<dyn Names>,
+) -> Result<Summary, String> {
+    let source = FileSource::open(&options.files);
+    Pipeline::new(source, Vec::new(), options.threads, sink, progress).tapped(tap, names).run()
 }
 
 /// The name under which a file is found again from another folder.

@@ -81,6 +81,11 @@ impl<'a> Joiner<'a> {
         }
     }
 
+    /// Names files otherwise.
+    pub(crate) fn rename(&mut self, names: Arc<dyn Names>) {
+        self.names = names;
+    }
+
     /// Takes what a batch led to.
     ///
     /// # Errors

@@ -7,7 +7,7 @@
 
 use crate::classify::{Class, classify, lane_of};
 use crate::job::{FileSummary, Progress, Sink, Summary};
-use crate::join::{Joined, Joiner};
+use crate::join::{Joined, Joiner, Names};
 use crate::lane::{Lane, LaneOutput, MediaPacket};
 use crate::limits::BATCHES_PER_THREAD_MAX;
 use crate::media::Numbered;
@@ -16,7 +16,7 @@ use crate::transport::{GROUP, Transport};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use trunkline_capture::{Batch, FileSource};
+use trunkline_capture::{Batch, FileSource, Packet};
 use trunkline_wire::rtcp::Packets;
 use trunkline_wire::{Datagram, Decoded, Layer};
 
@@ -101,15 +101,20 @@ enum Task {
     Exit,
 }
 
-struct Reader {
+struct Reader<'a> {
     source: FileSource,
     now_ns: i64,
+    tap: Option<Tap<'a>>,
 }
+
+/// Sees every packet in order, with what it turned out to be, before anything is made of it; it may set where the
+/// packet's record lies (`file` and `offset`), as a recorder does. Then decoding is one batch after the other.
+pub type Tap<'a> = Box<dyn FnMut(&mut Packet, &[u8], &Decoded, Class) + Send + 'a>;
 
 /// The reading of some files.
 pub struct Pipeline<'a> {
     threads: usize,
-    reader: Mutex<Reader>,
+    reader: Mutex<Reader<'a>>,
     transport: Mutex<Transport<Signalling>>,
     joiner: Mutex<Joiner<'a>>,
     state: Mutex<State>,
@@ -131,7 +136,7 @@ impl<'a> Pipeline<'a> {
         progress.octets_total.store(source.octets_total(), Ordering::Relaxed);
         Pipeline {
             threads,
-            reader: Mutex::new(Reader { source, now_ns: i64::MIN }),
+            reader: Mutex::new(Reader { source, now_ns: i64::MIN, tap: None }),
             transport: Mutex::new(Transport::default()),
             joiner: Mutex::new(Joiner::new(Arc::new(names), sink)),
             state: Mutex::new(State {
@@ -150,6 +155,13 @@ impl<'a> Pipeline<'a> {
             pool: Mutex::new(Vec::new()),
             progress,
         }
+    }
+
+    /// The same, with a tap on the way of the packets; `names` are then those of what the tap sets as their file.
+    pub fn tapped(self, tap: Tap<'a>, names: Arc<dyn Names>) -> Self {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).tap = Some(tap);
+        self.joiner.lock().unwrap_or_else(PoisonError::into_inner).rename(names);
+        self
     }
 
     /// Reads to the end.
@@ -205,6 +217,7 @@ impl<'a> Pipeline<'a> {
 
     fn read(&self) {
         let mut work = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let mut is_decoded = false;
         let slot = {
             let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
             let more = !self.progress.stop.load(Ordering::Relaxed) && reader.source.fill(&mut work.batch);
@@ -214,6 +227,10 @@ impl<'a> Pipeline<'a> {
             work.last = !more;
             reader.now_ns = work.batch.packets.iter().map(|p| p.at_ns).fold(reader.now_ns, i64::max);
             work.now_ns = reader.now_ns;
+            if let Some(tap) = &mut reader.tap {
+                work.decode(self.threads, |packet, octets, decoded, class| tap(packet, octets, decoded, class));
+                is_decoded = true;
+            }
             self.progress.octets.store(reader.source.octets_read(), Ordering::Relaxed);
             self.progress.packets.fetch_add(work.batch.packets.len() as u64, Ordering::Relaxed);
             let mut state = self.lock();
@@ -223,7 +240,9 @@ impl<'a> Pipeline<'a> {
             state.base + state.in_flight.len() as u64 - 1
         };
         self.wake.notify_all();
-        work.decode(self.threads);
+        if !is_decoded {
+            work.decode(self.threads, |_, _, _, _| {});
+        }
         let lanes = Mutex::new((0..self.threads).map(|_| None).collect());
         let in_flight = Arc::new(InFlight { work, signalled: OnceLock::new(), lanes });
         self.change(|state| {
@@ -389,17 +408,20 @@ impl State {
 
 impl Work {
     /// Decodes the batch's packets and sorts them by what they are for.
-    fn decode(&mut self, lanes: usize) {
+    fn decode(&mut self, lanes: usize, mut tap: impl FnMut(&mut Packet, &[u8], &Decoded, Class)) {
         self.signalling.clear();
         self.rtcp.clear();
         self.media.resize_with(lanes, Vec::new);
         self.media.iter_mut().for_each(Vec::clear);
         self.counters = DecodeCounters { packets: self.batch.packets.len() as u64, ..DecodeCounters::default() };
-        for (at, packet) in self.batch.packets.iter().enumerate() {
-            let octets = self.batch.octets_of(packet);
+        for at in 0..self.batch.packets.len() {
+            let mut packet = self.batch.packets[at];
+            let octets = self.batch.octets_of(&packet);
             let decoded = trunkline_wire::decode(packet.link, octets);
             self.counters.see(&decoded);
-            match (classify(&decoded, octets), decoded) {
+            let class = classify(&decoded, octets);
+            tap(&mut packet, octets, &decoded, class);
+            match (class, decoded) {
                 (Class::Rtp, Decoded::Udp(datagram)) => {
                     self.media[lane_of(&datagram, lanes)].push(MediaItem { packet: at as u32, datagram });
                 }
@@ -411,6 +433,7 @@ impl Work {
                 (Class::Signalling, decoded) => self.signalling.push((at as u32, decoded)),
                 _ => {}
             }
+            self.batch.packets[at] = packet;
         }
     }
 

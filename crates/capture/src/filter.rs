@@ -173,6 +173,10 @@ fn place(text: &str, link: u16) -> Option<usize> {
     /// Words beyond which nobody looks.
     const WORDS_MAX: usize = 200;
     let whole = libpcap::compile(text, link).err()?;
+    // A name that is not known is named; looking for it would ask for it again and again.
+    if let Some(word) = whole.split('\'').nth(1).filter(|word| !word.is_empty()) {
+        return text.find(word);
+    }
     let mut at = 0;
     for word in text.split_inclusive(char::is_whitespace).take(WORDS_MAX) {
         let begin = at;
@@ -298,6 +302,8 @@ mod tests {
         let error = Expression::compile("udp and prot 5060 or tcp", ETHERNET).unwrap_err();
         assert_eq!(error.place, Some(8), "{error}");
         assert!(error.to_string().contains("at 'prot'"), "{error}");
+        let error = Expression::compile("udp and port no-such-service", ETHERNET).unwrap_err();
+        assert_eq!(error.place, Some(13), "{error}");
         assert!(Expression::compile("port 5060 and", ETHERNET).is_err());
         assert!(Expression::compile("(port 5060", ETHERNET).is_err());
         assert!(Expression::compile("port 99999", ETHERNET).is_err());

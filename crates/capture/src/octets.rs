@@ -1,6 +1,7 @@
 //! What a batch's octets lie in: its own memory, or memory that the kernel fills and gets back.
 
 use crate::live::block::Lease;
+use crate::live::xdp::umem::Frames;
 
 /// The octets of a batch.
 #[derive(Debug)]
@@ -9,6 +10,8 @@ pub(crate) enum Octets {
     Own(Vec<u8>),
     /// A block of an AF_PACKET ring; the kernel gets it back when this is dropped.
     Block(Lease),
+    /// Frames of an AF_XDP socket, as if they lay one behind the other; they go back when this is dropped.
+    Frames(Frames),
 }
 
 impl Default for Octets {
@@ -24,6 +27,7 @@ impl Octets {
         match self {
             Octets::Own(own) => &own[start..][..length],
             Octets::Block(lease) => &lease.octets()[start..][..length],
+            Octets::Frames(frames) => frames.slice(start, length),
         }
     }
 
@@ -33,7 +37,7 @@ impl Octets {
         loop {
             match self {
                 Octets::Own(own) => return own,
-                Octets::Block(_) => *self = Octets::default(),
+                Octets::Block(_) | Octets::Frames(_) => *self = Octets::default(),
             }
         }
     }

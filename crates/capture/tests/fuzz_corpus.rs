@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use trunkline_capture::exercise::source;
+use trunkline_capture::exercise::{block, lane, source};
 use trunkline_capture::{Batch, FileSource};
 use trunkline_wire::exercise::{pcap, pcapng};
 
@@ -37,6 +37,8 @@ fn corpora_hold() {
     assert!(each_file(&corpus.join("wire_pcap"), &mut |o| pcap(o)) > 10);
     assert!(each_file(&corpus.join("wire_pcapng"), &mut |o| pcapng(o)) > 10);
     assert!(each_file(&corpus.join("capture_source"), &mut |o| source(o)) > 10);
+    assert!(each_file(&corpus.join("capture_lane"), &mut |o| lane(o)) > 10);
+    assert!(each_file(&corpus.join("capture_block"), &mut |o| block(o)) > 2);
     // Files of the formats are good beginnings for the source, too.
     each_file(&corpus.join("wire_pcap"), &mut |o| source(o));
     each_file(&corpus.join("wire_pcapng"), &mut |o| source(o));
@@ -52,6 +54,8 @@ fn captures_and_seeds_hold() {
         pcap(octets);
         pcapng(octets);
         source(octets);
+        lane(octets);
+        block(octets);
     };
     assert!(each_file(&shared().join("captures"), &mut all) > 470);
     assert!(each_file(&shared().join("torture"), &mut all) > 40);

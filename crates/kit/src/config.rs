@@ -21,7 +21,7 @@ pub use read::{Effective, FILE_OCTETS_MAX, Loaded, MISTAKES_MAX, Objection, Orig
 #[doc(hidden)]
 pub use section::prose;
 pub use section::{Apply, Configuration, Key, Section, is_named, name_of};
-pub use units::{Octets, Share};
+pub use units::{Octets, Share, octets, time};
 #[doc(hidden)]
 pub use value::choice;
 pub use value::{LIST_MAX, Raw, Value, quoted};

@@ -180,6 +180,14 @@ fn note(options: &Options) -> std::io::Result<()> {
     Volumes { folders, slow: options.slow.clone(), former: Vec::new() }.note(&data)
 }
 
+/// Repairs a packet log that no living process writes to, or leaves alone what one does.
+///
+/// # Errors
+/// The folder cannot be listed.
+pub fn repair_log(folder: &Path, kinds: Kinds) -> Result<Repaired, SpoolError> {
+    repair(folder, kinds, REPAIR_PATIENCE, &mut |part| Ok(mend(part)))
+}
+
 /// Names of segments below a volume, whatever their state, relative to it.
 fn names(volume: &Path, folder: &Path, taken: &mut HashSet<String>) {
     let mut folders: Vec<PathBuf> = vec![folder.to_path_buf()];

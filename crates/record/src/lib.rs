@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 pub mod class;
+#[doc(hidden)]
+pub mod exercise;
 pub mod extract;
 pub mod index;
 pub mod job;

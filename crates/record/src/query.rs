@@ -11,6 +11,7 @@ mod parse;
 mod plan;
 mod primitive;
 mod test;
+mod words;
 
 pub use parse::{QueryError, parse};
 pub use plan::{May, may_match_flow, may_match_sets};

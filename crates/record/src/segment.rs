@@ -8,6 +8,7 @@ use std::io;
 use trunkline_capture::FileFault;
 use trunkline_wire::decode;
 use trunkline_wire::pcap::{ByteOrder, FileHeader, Frame, Rest, Sink, variant};
+use trunkline_wire::pcapng::options::{self, Options};
 use trunkline_wire::pcapng::{self, Sections, is_pcapng};
 
 use crate::index::{Builder, ReadAt};
@@ -16,6 +17,8 @@ use crate::index::{Builder, ReadAt};
 pub const READ_OCTETS: usize = 256 << 10;
 /// Octets of a file's beginning that tell its format, as reading a whole file has it.
 const DETECT_OCTETS: usize = 4096;
+/// Blocks of statistics at a file's end that are read.
+const STATISTICS_MAX: usize = 1024;
 /// Octets before the first packet that are read to learn the interfaces; a file with a longer head is read from its
 /// beginning.
 pub const HEAD_OCTETS_MAX: u64 = 32 << 20;
@@ -129,7 +132,7 @@ impl<R: ReadAt> Segment<R> {
             sections.clone_from(learned);
             return Ok(());
         }
-        *sections = Box::default();
+        **sections = Sections::default();
         let head = [(0, u32::try_from(head_octets.min(HEAD_OCTETS_MAX)).unwrap_or(u32::MAX))];
         for (offset, octets) in head.iter().chain(&descriptions[..before]) {
             let octets = u64::from(*octets).min(self.file.octets().saturating_sub(*offset));
@@ -175,7 +178,7 @@ impl<R: ReadAt> Segment<R> {
     /// The file is damaged: what came before is in the index, and the fault tells where that ends.
     pub fn index(&mut self, builder: &mut Builder) -> Result<u64, SegmentFault> {
         if let Format::Pcapng(sections) = &mut self.format {
-            *sections = Box::default();
+            **sections = Sections::default();
         }
         let mut blocks = Blocks { next: 0, order: ByteOrder::Little, found: Vec::new() };
         let mut timeless = false;
@@ -263,6 +266,37 @@ impl<R: ReadAt> Segment<R> {
         };
         if self.growing { Ok(false) } else { Err(SegmentFault { offset: region.from, fault }) }
     }
+}
+
+/// Packets that the capturing side lost, as the statistics at a pcapng file's end say: of all interfaces together; none
+/// if it ends with none.
+pub fn dropped(file: &impl ReadAt) -> Option<u64> {
+    let (mut end, mut blocks) = (file.octets(), Vec::new());
+    let order = ByteOrder::Little;
+    for _ in 0..STATISTICS_MAX {
+        let mut trailer = [0; 4];
+        let at = end.checked_sub(4)?;
+        if file.read_at(at, &mut trailer).ok()? != 4 {
+            break;
+        }
+        let length = order.u32(trailer);
+        let Some(start) = end.checked_sub(length.into()).filter(|_| (12..=4096).contains(&length)) else { break };
+        let mut block = vec![0; length as usize];
+        let read = file.read_at(start, &mut block).ok()?;
+        if read != block.len() || block.get(..4) != Some(&pcapng::STATISTICS.to_le_bytes()) {
+            break;
+        }
+        blocks.push(block);
+        end = start;
+    }
+    (!blocks.is_empty()).then(|| blocks.iter().filter_map(|block| drops_of(block, order)).sum())
+}
+
+/// `isb_ifdrop` and `isb_osdrop` of one block of statistics.
+fn drops_of(block: &[u8], order: ByteOrder) -> Option<u64> {
+    let options = Options::new(order, block.get(20..block.len() - 4)?);
+    let drops = options.filter(|o| matches!(o.code, options::ISB_IFDROP | options::ISB_OSDROP));
+    Some(drops.filter_map(|o| o.u64(order)).sum())
 }
 
 fn unreadable(offset: u64, error: &io::Error) -> SegmentFault {

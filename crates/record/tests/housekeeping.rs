@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use traffic::{Lane, files, found, now_ns, options, segments, until};
-use trunkline_record::job::{Keep, News, PINS, Volumes};
+use trunkline_record::index::Span;
+use trunkline_record::job::{Keep, News, PINS, Volumes, Wish, list};
 use trunkline_record::names::segment_name;
 use trunkline_record::{Class, ClassRules, Recorder, Rules, Snap};
 use trunkline_spool::retention::{ClassRule, Pins};
@@ -146,6 +147,12 @@ fn a_full_volume_gives_to_the_slow_tier_and_both_are_found() {
     }
     // Each packet once.
     found(&all);
+    let wish = Wish { span: Span::ALL, classes: Class::ALL.to_vec() };
+    let mut listed: Vec<PathBuf> = list(&data, 0, &wish).unwrap().into_iter().map(|f| f.path).collect();
+    listed.sort();
+    let mut all = all;
+    all.sort();
+    assert_eq!(listed, all, "who knows the data folder finds them all");
 }
 
 #[test]

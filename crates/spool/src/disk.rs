@@ -89,7 +89,7 @@ impl Disk {
             }
             let committed = self.root.join(&relative);
             let part = name::part(&committed);
-            std::fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(&folder)?;
+            self.make_folder(&folder)?;
             match self.open_new(&part) {
                 Ok(file) => return Ok(NewFile { file, part, committed }),
                 // NotFound: retention removed the empty folder at this moment.
@@ -98,6 +98,15 @@ impl Disk {
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Makes a folder with all above it, and their names durable.
+    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+        if folder.is_dir() {
+            return Ok(());
+        }
+        std::fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
+        folder.ancestors().take_while(|f| f.starts_with(&self.root)).try_for_each(|f| File::open(f)?.sync_all())
     }
 
     fn open_new(&self, part: &Path) -> io::Result<File> {

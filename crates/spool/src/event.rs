@@ -58,9 +58,9 @@ pub struct Loss {
     pub priority: Priority,
     /// Of which [`crate::Writer`]: its [`crate::Writer::tag`].
     pub tag: u32,
-    /// Time of the first and the last of them, nanoseconds since 1970.
+    /// Time of the first and the last of them, nanoseconds since 1970; zeros if there is none.
     pub span_ns: (i64, i64),
-    /// How many.
+    /// How many. None if these octets are the beginning of a record that is counted with its end.
     pub records: u64,
     /// Their octets.
     pub octets: u64,
@@ -125,13 +125,18 @@ impl Loss {
     /// Whether this is the same loss going on: of one writer, less than a second apart.
     fn joins(&self, next: &Loss) -> bool {
         const APART_NS_MAX: i64 = 1_000_000_000;
-        (self.place, self.priority, self.tag) == (next.place, next.priority, next.tag)
-            && next.span_ns.0.saturating_sub(self.span_ns.1) < APART_NS_MAX
-            && self.span_ns.0.saturating_sub(next.span_ns.1) < APART_NS_MAX
+        let is_near = next.span_ns.0.saturating_sub(self.span_ns.1) < APART_NS_MAX
+            && self.span_ns.0.saturating_sub(next.span_ns.1) < APART_NS_MAX;
+        let same = (self.place, self.priority, self.tag) == (next.place, next.priority, next.tag);
+        same && (is_near || self.records == 0 || next.records == 0)
     }
 
     fn join(&mut self, next: &Loss) {
-        self.span_ns = (self.span_ns.0.min(next.span_ns.0), self.span_ns.1.max(next.span_ns.1));
+        self.span_ns = match (self.records, next.records) {
+            (_, 0) => self.span_ns,
+            (0, _) => next.span_ns,
+            _ => (self.span_ns.0.min(next.span_ns.0), self.span_ns.1.max(next.span_ns.1)),
+        };
         self.records += next.records;
         self.octets += next.octets;
     }

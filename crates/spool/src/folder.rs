@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// Depth of folders that is looked into.
 const DEPTH_MAX: usize = 12;
 
-/// Calls `see` with each file below `folder`, a folder's files in the order of their names. Links are not followed; what
-/// vanishes meanwhile is left out.
+/// Calls `see` with each file below `folder`, a folder's files in the order of their names. Links are not followed;
+/// what vanishes meanwhile is left out.
 pub(crate) fn walk(folder: &Path, see: &mut dyn FnMut(PathBuf)) -> io::Result<()> {
     walk_to(folder, DEPTH_MAX, see)
 }

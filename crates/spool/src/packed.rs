@@ -32,7 +32,8 @@ impl Packed {
         Some(Packed { pieces, from: octets.len() })
     }
 
-    /// Unpacks to the beginning of `block`. False if it does not fit or is damaged: neither happens to what `pack` made.
+    /// Unpacks to the beginning of `block`. False if it does not fit or is damaged: neither happens to what `pack`
+    /// made.
     pub(crate) fn unpack(&self, block: &mut [u8]) -> bool {
         let Some(target) = block.get_mut(..self.from) else { return false };
         let into = target.chunks_mut(PIECE);

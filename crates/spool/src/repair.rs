@@ -61,8 +61,8 @@ pub struct Repaired {
 }
 
 /// Commits or removes every segment below `folder` that was not committed and that no living process writes (each is
-/// locked while it is written); `mend` looks into each and decides. Finishes deletions that were begun, and removes files
-/// beside a segment whose segment is gone. May run while a spool writes there, and from another process.
+/// locked while it is written); `mend` looks into each and decides. Finishes deletions that were begun, and removes
+/// files beside a segment whose segment is gone. May run while a spool writes there, and from another process.
 ///
 /// The kernel may finish the writes of a process, and so keep its locks, for some time after it was killed: what is
 /// locked is tried again for as long as `patience`. A second or two before the first segment is begun, none later.

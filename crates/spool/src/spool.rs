@@ -84,8 +84,8 @@ impl Spool {
         self.shared.log.losses()
     }
 
-    /// Waits until all that was handed over is written or lost and all sealed segments are committed, at most `patience`.
-    /// Whether it came to that.
+    /// Waits until all that was handed over is written or lost and all sealed segments are committed, at most
+    /// `patience`. Whether it came to that.
     pub fn settle(&self, patience: Duration) -> bool {
         self.shared.settle(patience)
     }

@@ -69,6 +69,10 @@ pub(crate) struct Counted {
 struct Open {
     segment: Arc<Segment>,
     block: Option<Block>,
+    /// Octets of a block.
+    size: usize,
+    /// Octets that the block may hold: blocks end at multiples of their size in the segment, whatever a flush did.
+    capacity: usize,
     /// Offset in the segment at which the block begins, a multiple of the page.
     base: u64,
     /// Octets in the block; without a block, in `tail`.
@@ -104,6 +108,8 @@ impl Writer {
         self.open = Some(Open {
             segment: Arc::new(segment),
             block: None,
+            size: self.shared.pool.block_octets(),
+            capacity: self.shared.pool.block_octets(),
             base: 0,
             len: 0,
             carried: 0,
@@ -141,7 +147,7 @@ impl Writer {
         let offset = match &mut self.open {
             Some(open) if !open.segment.has_failed() => {
                 let offset = open.position();
-                if open.room(self.shared.pool.block_octets()) >= octets {
+                if open.room() >= octets {
                     open.copy(parts);
                 } else if !self.append_over_blocks(octets, parts) {
                     return Err(self.refuse(Place::Buffer, records, octets));
@@ -175,8 +181,9 @@ impl Writer {
     }
 
     /// Sends what was appended on its way to the disk, the last page padded with zeros and written again later; to be
-    /// called every second. It also sees to it that writers do not hold all memory, each a little. Left out (false) while an earlier flush of this writer is still on its way: the disk lags,
-    /// and another would only fill the memory.
+    /// called every second. It also sees to it that writers do not hold all memory, each a little. Left out (false)
+    /// while an earlier flush of this writer is still on its way: the disk lags, and another would only fill the
+    /// memory.
     pub fn flush(&mut self) -> bool {
         self.leave_if_failed();
         let mut flushed = true;
@@ -224,11 +231,11 @@ impl Writer {
     #[cold]
     fn append_over_blocks(&mut self, octets: usize, parts: &[&[u8]]) -> bool {
         let Some(open) = &mut self.open else { return false };
-        let size = self.shared.pool.block_octets();
+        let size = open.size;
         let mut blocks = Vec::new();
-        let mut room = open.room(size);
+        let mut room = open.room();
         // The first block may begin behind the block boundary of the segment, after a flush.
-        let mut next_room = if open.block.is_some() { size } else { open.capacity(size) - open.len };
+        let mut next_room = if open.block.is_some() { size } else { open.capacity - open.len };
         while room < octets {
             match self.shared.pool.take(self.priority) {
                 Some(block) if octets <= APPEND_OCTETS_MAX => blocks.push(block),
@@ -245,11 +252,11 @@ impl Writer {
         for part in parts {
             let mut rest = *part;
             while !rest.is_empty() {
-                if open.room(size) == 0 {
+                if open.room() == 0 {
                     let Some(block) = blocks.next() else { return false };
                     open.change(&self.shared, block);
                 }
-                let (now, later) = rest.split_at(rest.len().min(open.room(size)));
+                let (now, later) = rest.split_at(rest.len().min(open.room()));
                 open.copy(&[now]);
                 rest = later;
             }
@@ -300,14 +307,9 @@ impl Open {
         self.base + self.len as u64
     }
 
-    /// Octets that a block at `base` may hold: blocks end at multiples of their size, whatever a flush did.
-    fn capacity(&self, block: usize) -> usize {
-        block - (self.base % block as u64) as usize
-    }
-
     /// Octets that still fit.
-    fn room(&self, block: usize) -> usize {
-        if self.block.is_some() { self.capacity(block) - self.len } else { 0 }
+    fn room(&self) -> usize {
+        if self.block.is_some() { self.capacity - self.len } else { 0 }
     }
 
     fn has_fresh(&self) -> bool {
@@ -346,6 +348,7 @@ impl Open {
         }
         let (base, len, fresh) = (self.base, self.len, self.len - self.carried);
         self.base += page as u64;
+        self.capacity = self.size - (self.base % self.size as u64) as usize;
         (self.len, self.carried) = (tail, tail);
         if fresh == 0 {
             shared.pool.give(block);

@@ -37,7 +37,8 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let engine = if uring { Engine::Auto } else { Engine::Pwrite };
-        let options = Options { engine, block: 4096 * block * block, ..options(volume(folder.path())).memory(64 << 20) };
+        let small = options(volume(folder.path())).memory(64 << 20);
+        let options = Options { engine, block: 4096 * block * block, ..small };
         let (spool, _) = Spool::open(options).unwrap();
         let mut writer = spool.writer(Priority::Highest, 0);
         let mut expected: Vec<Vec<u8>> = Vec::new();

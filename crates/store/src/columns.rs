@@ -2,7 +2,7 @@
 
 use crate::packed::{Damaged, EndpointOctets, Unpack, endpoint_octets, endpoint_of};
 use crate::row::*;
-use crate::{detail, key, worst};
+use crate::{detail, worst};
 use trunkline_kit::Id;
 use trunkline_wire::Endpoint;
 
@@ -40,24 +40,32 @@ pub struct Scratch {
 }
 
 /// The columns of a call under its key.
-pub fn call<'a>(c: &'a Call, key: i64, scratch: &'a mut Scratch) -> [Value<'a>; 27] {
+pub fn call<'a>(c: &'a Call, key: i64, scratch: &'a mut Scratch) -> [Value<'a>; 25] {
     scratch.detail.clear();
     detail::encode_call(&mut scratch.detail, c);
-    scratch.codecs = worst::codecs(&c.streams);
-    scratch.files.clear();
-    for (i, file) in c.files.iter().enumerate() {
-        scratch.files.push_str(if i > 0 { "\0" } else { "" });
-        scratch.files.push_str(file);
+    if c.streams.is_empty() {
+        scratch.codecs.clear();
+    } else {
+        scratch.codecs = worst::codecs(&c.streams);
     }
+    let files = match c.files.as_slice() {
+        [file] => file,
+        files => {
+            scratch.files.clear();
+            for (i, file) in files.iter().enumerate() {
+                scratch.files.push_str(if i > 0 { "\0" } else { "" });
+                scratch.files.push_str(file);
+            }
+            &scratch.files
+        }
+    };
     let worst = worst::of(&c.streams);
     [
         Value::Whole(key),
         Value::Octets(c.id.octets()),
-        Value::Whole(key::slice(key)),
         Value::Text(&c.from),
         Value::Text(&c.to),
         Value::Text(&c.sip_call_id),
-        Value::Whole(key::call_hash(&c.sip_call_id)),
         Value::Whole(c.start_ns),
         maybe(c.ringing_ns),
         maybe(c.answer_ns),
@@ -76,7 +84,7 @@ pub fn call<'a>(c: &'a Call, key: i64, scratch: &'a mut Scratch) -> [Value<'a>; 
         maybe_real(worst.jitter_max_ms),
         word(&scratch.codecs),
         word(c.verdict.as_ref().map_or("", |v| &v.kind)),
-        word(&scratch.files),
+        word(files),
         Value::Octets(&scratch.detail),
     ]
 }
@@ -93,32 +101,32 @@ pub fn seen(c: &Call) -> i64 {
 /// # Errors
 /// [`Damaged`] where a packed column is.
 pub fn call_of(cells: &impl Cells) -> Result<(i64, Call), Damaged> {
-    let files = text(cells, 25);
+    let files = text(cells, 23);
     let mut c = Call {
         id: id(cells, 1)?,
-        from: text(cells, 3),
-        to: text(cells, 4),
-        sip_call_id: text(cells, 5),
-        start_ns: whole(cells, 7).unwrap_or(0),
-        ringing_ns: whole(cells, 8),
-        answer_ns: whole(cells, 9),
-        end_ns: whole(cells, 10),
-        last_ns: whole(cells, 11).unwrap_or(0),
-        state: state_of(whole(cells, 13)),
-        code: whole(cells, 14).unwrap_or(0) as u16,
-        hangup: match whole(cells, 15) {
+        from: text(cells, 2),
+        to: text(cells, 3),
+        sip_call_id: text(cells, 4),
+        start_ns: whole(cells, 5).unwrap_or(0),
+        ringing_ns: whole(cells, 6),
+        answer_ns: whole(cells, 7),
+        end_ns: whole(cells, 8),
+        last_ns: whole(cells, 9).unwrap_or(0),
+        state: state_of(whole(cells, 11)),
+        code: whole(cells, 12).unwrap_or(0) as u16,
+        hangup: match whole(cells, 13) {
             Some(1) => Hangup::Caller,
             Some(2) => Hangup::Callee,
             _ => Hangup::None,
         },
-        src: read_endpoint(cells, 16)?,
-        dst: read_endpoint(cells, 17)?,
-        user_agent: text(cells, 18),
-        mos: read_real(cells, 19).map(|m| m as f32),
+        src: read_endpoint(cells, 14)?,
+        dst: read_endpoint(cells, 15)?,
+        user_agent: text(cells, 16),
+        mos: read_real(cells, 17).map(|m| m as f32),
         files: if files.is_empty() { vec![] } else { files.split('\0').map(str::to_owned).collect() },
         ..Call::default()
     };
-    detail::decode_call(octets(cells, 26)?, &mut c)?;
+    detail::decode_call(octets(cells, 24)?, &mut c)?;
     Ok((whole(cells, 0).unwrap_or(0), c))
 }
 

@@ -9,8 +9,8 @@ use trunkline_kit::Id;
 /// How many numbers are tried for a call before it is refused (and counted).
 pub const PROBES_MAX: i64 = 1024;
 
-/// How long a slice of the number indexes is.
-pub const SLICE_NS: i64 = 120 * crate::time::SECOND_NS;
+/// How long a slice of the index of calls is.
+pub const SLICE_NS: i64 = 600 * crate::time::SECOND_NS;
 
 /// Slices of a day.
 pub const SLICES: i64 = DAY_NS / SLICE_NS;
@@ -39,8 +39,8 @@ pub fn slice(key: i64) -> i64 {
     (key >> 16) / SLICE_NS
 }
 
-/// FNV-1a, 32 bits: what the index on Call-ID holds in its place.
-pub fn call_hash(sip_call_id: &str) -> i64 {
-    let hash = sip_call_id.bytes().fold(0x811c_9dc5u32, |h, o| (h ^ u32::from(o)).wrapping_mul(0x0100_0193));
-    i64::from(hash)
+/// The numbers of a slice: the first, and the first behind them.
+pub fn of_slice(slice: i64) -> (i64, i64) {
+    let first = |slice: i64| (slice.clamp(0, SLICES + 1) * SLICE_NS) << 16;
+    (first(slice), first(slice.saturating_add(1)))
 }

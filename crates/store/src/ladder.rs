@@ -1,11 +1,14 @@
-//! A ladder in one compact blob: about 12 octets a message, differences to the message before.
+//! A ladder in one compact blob: 16 to 20 octets a message, differences to the message before.
+//!
+//! Each message begins with [`HEAD_OCTETS`]: control, flags, method, hosts, and how many octets its numbers take. The
+//! numbers follow, lowest octet first: time, packet, offset, length, status; then what control says.
 
-use crate::packed::{Damaged, Pack, Unpack};
+use crate::packed::{Damaged, Pack, Short, Unpack, unzigzag, zigzag};
 use crate::row::{Ladder, Message};
 use trunkline_wire::Endpoint;
 
-/// The version that [`encode`] writes. A decoder knows all versions up to its own.
-pub const VERSION: u64 = 1;
+/// The version that [`encode`] writes, and the only one that a decoder knows: the store's version counts with it.
+pub const VERSION: u64 = 2;
 
 /// What the first octet of a message says about those that follow.
 mod control {
@@ -19,9 +22,14 @@ mod control {
     pub const SAME_FILE: u8 = 8;
     /// Same CSeq number as the message before.
     pub const SAME_CSEQ: u8 = 16;
-    /// Sender and receiver are in one octet, four bits each.
+    /// Sender and receiver are in the octet of the head, four bits each; else the receiver follows.
     pub const HOSTS_IN_ONE: u8 = 32;
+    /// There is a status code.
+    pub const STATUS: u8 = 64;
 }
+
+/// Octets that each message has at its beginning.
+const HEAD_OCTETS: usize = 6;
 
 /// Appends a ladder. Hosts come first, so that a search for an address reads no further ([`hosts`]).
 pub fn encode(out: &mut Vec<u8>, ladder: &Ladder) {
@@ -31,14 +39,27 @@ pub fn encode(out: &mut Vec<u8>, ladder: &Ladder) {
     out.uint(u64::from(ladder.not_kept));
     out.text(&ladder.texts);
     out.uint(ladder.messages.len() as u64);
-    let mut before = Message::default();
+    let begin = out.len();
+    // Room for all of them at once: no message asks at each octet whether there is some.
+    out.resize(begin + ladder.messages.len() * Short::OCTETS, 0);
+    let (mut at, mut before) = (begin, &Message::default());
     for m in &ladder.messages {
-        encode_message(out, &before, m);
-        before = *m;
+        let Some(room) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut) else { break };
+        let mut octets = Short::new(room);
+        encode_message(&mut octets, before, m);
+        at += octets.written();
+        before = m;
     }
+    out.truncate(at);
 }
 
-fn encode_message(out: &mut Vec<u8>, before: &Message, m: &Message) {
+/// Most octets that a message takes: head, time, packet and offset 8 each, length 4, status 2, host 1, file 3, CSeq 5,
+/// text 5 + 3; and as many as a number is written with at once, whatever its size.
+const MESSAGE_OCTETS_MAX: usize = HEAD_OCTETS + 3 * 8 + 4 + 2 + 1 + 3 + 5 + 8 + 8;
+const _: () = assert!(MESSAGE_OCTETS_MAX <= Short::OCTETS);
+
+#[inline]
+fn encode_message(out: &mut Short<'_>, before: &Message, m: &Message) {
     let since = m.at_ns.wrapping_sub(before.at_ns);
     let mut control = 0;
     let mut mark = |holds: bool, bit: u8| {
@@ -51,17 +72,20 @@ fn encode_message(out: &mut Vec<u8>, before: &Message, m: &Message) {
     let same_file = mark(m.file == before.file, control::SAME_FILE);
     let same_cseq = mark(m.cseq == before.cseq, control::SAME_CSEQ);
     let hosts_in_one = mark(m.src < 16 && m.dst < 16, control::HOSTS_IN_ONE);
-    out.extend_from_slice(&[control, m.flags, m.method]);
-    out.uint(u64::from(m.status));
-    if hosts_in_one {
-        out.push(m.src << 4 | m.dst);
-    } else {
-        out.extend_from_slice(&[m.src, m.dst]);
+    let status = mark(m.status != 0, control::STATUS);
+    let hosts = if hosts_in_one { m.src << 4 | m.dst } else { m.src };
+    out.raw(&[control, m.flags, m.method, hosts, 0, 0]);
+    let time = out.least(zigzag(if in_microseconds { since / 1000 } else { since }));
+    let packet = out.least(zigzag(m.packet.wrapping_sub(before.packet) as i64));
+    let offset = out.least(zigzag(m.offset.wrapping_sub(before.offset) as i64));
+    let octets = out.least(u64::from(m.octets));
+    out.set(HEAD_OCTETS - 2, [time << 4 | packet, offset << 4 | octets]);
+    if status {
+        out.raw(&m.status.to_le_bytes());
     }
-    out.int(if in_microseconds { since / 1000 } else { since });
-    out.int(m.packet.wrapping_sub(before.packet) as i64);
-    out.int(m.offset.wrapping_sub(before.offset) as i64);
-    out.uint(u64::from(m.octets));
+    if !hosts_in_one {
+        out.raw(&[m.dst]);
+    }
     if !same_file {
         out.uint(u64::from(m.file));
     }
@@ -110,19 +134,17 @@ pub fn hosts(from: &mut Unpack<'_>) -> Result<Vec<Endpoint>, Damaged> {
 }
 
 fn decode_message(from: &mut Unpack<'_>, before: &Message) -> Result<Message, Damaged> {
-    let &[control, flags, method] = from.raw(3)? else { return Err(Damaged("it ends early")) };
-    let has = |bit: u8| control & bit != 0;
-    let status = from.small()?;
-    let (src, dst) = match from.raw(if has(control::HOSTS_IN_ONE) { 1 } else { 2 })? {
-        [both] => (both >> 4, both & 15),
-        [src, dst] => (*src, *dst),
-        _ => return Err(Damaged("it ends early")),
+    let &[control, flags, method, hosts, first_sizes, last_sizes] = from.raw(HEAD_OCTETS)? else {
+        return Err(Damaged("it ends early"));
     };
-    let since = from.int()?;
+    let has = |bit: u8| control & bit != 0;
+    let since = unzigzag(from.least(first_sizes >> 4)?);
     let since = if has(control::MICROSECONDS) { since.wrapping_mul(1000) } else { since };
-    let packet = before.packet.wrapping_add(from.int()? as u64);
-    let offset = before.offset.wrapping_add(from.int()? as u64);
-    let octets = from.small()?;
+    let packet = before.packet.wrapping_add(unzigzag(from.least(first_sizes & 15)?) as u64);
+    let offset = before.offset.wrapping_add(unzigzag(from.least(last_sizes >> 4)?) as u64);
+    let octets = u32::try_from(from.least(last_sizes & 15)?).map_err(|_| Damaged("a number is too large"))?;
+    let status = if has(control::STATUS) { from.least(2)? as u16 } else { 0 };
+    let (src, dst) = if has(control::HOSTS_IN_ONE) { (hosts >> 4, hosts & 15) } else { (hosts, from.least(1)? as u8) };
     let file = if has(control::SAME_FILE) { before.file } else { from.small()? };
     let cseq = if has(control::SAME_CSEQ) { before.cseq } else { from.small()? };
     let text = if has(control::NO_TEXT) {
@@ -181,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_message_takes_about_a_dozen_octets() {
+    fn an_ordinary_message_takes_about_seventeen_octets() {
         let messages = (0..7u32).map(|i| Message {
             at_ns: 1_700_000_000_000_000_000 + i64::from(i) * 98_765_000,
             packet: 1000 + u64::from(i) * 3,
@@ -198,6 +220,6 @@ mod tests {
         let ladder = Ladder { messages: messages.collect(), texts: "x".repeat(35), ..Ladder::default() };
         let mut octets = vec![];
         encode(&mut octets, &ladder);
-        assert!(octets.len() < 7 * 16 + 35 + 16, "{}", octets.len());
+        assert!(octets.len() < 7 * 18 + 35 + 16, "{}", octets.len());
     }
 }

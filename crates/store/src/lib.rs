@@ -6,6 +6,7 @@
 pub mod backend;
 pub mod columns;
 pub mod detail;
+pub mod entry;
 pub mod error;
 #[doc(hidden)]
 pub mod exercise;

@@ -7,13 +7,25 @@ use trunkline_wire::{Address, Endpoint};
 #[error("damaged packed octets: {0}")]
 pub struct Damaged(pub &'static str);
 
+/// A number that may be negative as one that may not: its sign in the lowest bit.
+#[inline]
+pub fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// The number of which [`zigzag`] made this one.
+#[inline]
+pub fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
 /// Writes packed octets.
 pub trait Pack {
     /// A number, 7 bits an octet, lowest first.
     fn uint(&mut self, value: u64);
     /// A number that may be negative, its sign in the lowest bit.
     fn int(&mut self, value: i64) {
-        self.uint(((value << 1) ^ (value >> 63)) as u64);
+        self.uint(zigzag(value));
     }
     /// Octets as they are.
     fn raw(&mut self, octets: &[u8]);
@@ -50,6 +62,75 @@ impl Pack for Vec<u8> {
     #[inline]
     fn raw(&mut self, octets: &[u8]) {
         self.extend_from_slice(octets);
+    }
+}
+
+/// Packed octets written into room that was made before.
+pub struct Short<'a> {
+    octets: &'a mut [u8; Short::OCTETS],
+    len: usize,
+}
+
+impl<'a> Short<'a> {
+    /// Into this room, from its beginning.
+    #[inline]
+    pub fn new(octets: &'a mut [u8; Short::OCTETS]) -> Self {
+        Short { octets, len: 0 }
+    }
+}
+
+impl Short<'_> {
+    /// Octets of room; a caller must know that all fits, and 8 more where a number is written.
+    pub const OCTETS: usize = 64;
+
+    /// How many were written.
+    #[inline]
+    pub fn written(&self) -> usize {
+        self.len
+    }
+
+    /// Writes a number in as few octets as hold it, lowest first; gives how many, 0 to 8.
+    #[inline]
+    pub fn least(&mut self, value: u64) -> u8 {
+        let octets = (71 - value.leading_zeros()) / 8;
+        if let Some(slot) = self.octets.get_mut(self.len..self.len + 8) {
+            slot.copy_from_slice(&value.to_le_bytes());
+        }
+        self.len += octets as usize;
+        octets as u8
+    }
+
+    /// Sets two octets that were written before.
+    #[inline]
+    pub fn set(&mut self, at: usize, octets: [u8; 2]) {
+        if let Some(slot) = self.octets.get_mut(at..at + 2) {
+            slot.copy_from_slice(&octets);
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, octet: u8) {
+        self.octets[self.len % Self::OCTETS] = octet;
+        self.len += 1;
+    }
+}
+
+impl Pack for Short<'_> {
+    #[inline]
+    fn uint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.push(value as u8);
+    }
+
+    #[inline]
+    fn raw(&mut self, octets: &[u8]) {
+        if let Some(slot) = self.octets.get_mut(self.len..self.len + octets.len()) {
+            slot.copy_from_slice(octets);
+        }
+        self.len += octets.len();
     }
 }
 
@@ -94,8 +175,15 @@ impl<'a> Unpack<'a> {
     /// A number as [`Pack::int`] wrote it.
     #[inline]
     pub fn int(&mut self) -> Result<i64, Damaged> {
-        let value = self.uint()?;
-        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+        Ok(unzigzag(self.uint()?))
+    }
+
+    /// A number of so many octets, as [`Short::least`] wrote it.
+    pub fn least(&mut self, octets: u8) -> Result<u64, Damaged> {
+        let mut value = [0; 8];
+        let slot = value.get_mut(..usize::from(octets)).ok_or(Damaged("a number is too large"))?;
+        slot.copy_from_slice(self.raw(usize::from(octets))?);
+        Ok(u64::from_le_bytes(value))
     }
 
     /// This many octets.
@@ -137,24 +225,28 @@ impl<'a> Unpack<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointOctets {
     octets: [u8; 18],
-    len: usize,
+    len: u8,
 }
 
 impl EndpointOctets {
     /// The 6 or 18 octets.
     pub fn as_slice(&self) -> &[u8] {
-        &self.octets[..self.len]
+        self.octets.get(..usize::from(self.len)).unwrap_or_default()
     }
 }
 
 /// Packs an endpoint for a column; their order is that of the addresses of one family.
 pub fn endpoint_octets(e: Endpoint) -> EndpointOctets {
     let mut octets = [0; 18];
-    let address = e.address.octets();
-    let address = if e.address.is_v4() { &address[12..] } else { &address[..] };
-    octets[..address.len()].copy_from_slice(address);
-    octets[address.len()..address.len() + 2].copy_from_slice(&e.port.to_be_bytes());
-    EndpointOctets { octets, len: address.len() + 2 }
+    let (address, port) = (e.address.octets(), e.port.to_be_bytes());
+    if e.address.is_v4() {
+        octets[..4].copy_from_slice(&address[12..]);
+        octets[4..6].copy_from_slice(&port);
+        return EndpointOctets { octets, len: 6 };
+    }
+    octets[..16].copy_from_slice(address);
+    octets[16..].copy_from_slice(&port);
+    EndpointOctets { octets, len: 18 }
 }
 
 /// The endpoint of 6 or 18 octets.

@@ -58,9 +58,13 @@ pub fn of(call: &Call) -> Minute {
 impl Minute {
     /// Adds another's counts, or takes them out.
     pub fn add(&mut self, other: &Minute, times: i64) {
+        let add = |sum: i64, more: i64| match times {
+            1 => sum.saturating_add(more),
+            times => sum.saturating_add(more.saturating_mul(times)),
+        };
         let mut sums = self.columns();
         for (sum, more) in sums.iter_mut().zip(other.columns()) {
-            *sum = sum.saturating_add(more.saturating_mul(times));
+            *sum = add(*sum, more);
         }
         *self = Self::from_columns(sums);
     }

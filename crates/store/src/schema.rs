@@ -1,7 +1,7 @@
 //! The tables of a day, described once: backends make their DDL from this, SQL views and their help too.
 
 /// The version of these tables and of the packed columns. A change of either needs a new number.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 /// How a column is kept and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,18 +86,16 @@ pub const CALL_PARTS: [&str; 10] = [
     "retransmissions",
 ];
 
-/// Calls. Numbers are indexed within slices of a few minutes, so that a batch of new rows touches few pages.
+/// Calls. Numbers and Call-IDs have an index of their own kind (`crate::entry`).
 pub const CALLS: Table = Table {
     name: "calls",
     help: "calls: SIP sessions with an INVITE",
     columns: &[
         column("key", Kind::Key, "orders calls by start"),
         column("id", Kind::Id, "identifier"),
-        column("slice", Kind::Whole, "part of the day, for the indexes"),
         column("caller", Kind::Number, "user part of From"),
         column("callee", Kind::Number, "user part of To"),
         column("sip_call_id", Kind::Text, "Call-ID header field"),
-        column("call_hash", Kind::Whole, "hash of the Call-ID, for its index"),
         column("start_ns", Kind::Time, "first message"),
         column("ringing_ns", Kind::Time, "first 180 or 183"),
         column("answer_ns", Kind::Time, "first 2xx to INVITE"),
@@ -120,11 +118,7 @@ pub const CALLS: Table = Table {
         column("detail", Kind::Packed(&CALL_PARTS), "ladder and what is rarely searched"),
     ],
     key: &["key"],
-    indexes: &[
-        ("calls_caller", &["slice", "caller"]),
-        ("calls_callee", &["slice", "callee"]),
-        ("calls_call_hash", &["slice", "call_hash"]),
-    ],
+    indexes: &[],
 };
 
 /// Streams: those of calls lie in the day of their call, those without in the day of their first packet.

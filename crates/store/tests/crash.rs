@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use trunkline_kit::Id;
 use trunkline_store::row::*;
-use trunkline_store::{Access, Order, Query, Store};
+use trunkline_store::{Access, Filter, Found, Order, Query, Store};
 
 const FOLDER: &str = "TRUNKLINE_TEST_CRASH_FOLDER";
 const FIRST: &str = "TRUNKLINE_TEST_CRASH_FIRST";
@@ -38,6 +38,21 @@ fn writes_until_it_is_killed() {
         store.commit().unwrap();
         println!("committed {}", first + BATCH);
     }
+}
+
+/// The index tells the same as the rows: a call by its number and by its Call-ID, the others that begin so.
+fn assert_found(store: &Store, calls: &[Call], n: u64) {
+    let found = |filter: String| {
+        let query = Query { filter: Some(Filter::parse(&filter).unwrap()), limit: 10_000, ..Query::default() };
+        let mut numbers: Vec<u64> = store.calls(&query).unwrap().rows.iter().map(|c| c.from.parse().unwrap()).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    assert_eq!(found(format!("caller:{n}")), [n]);
+    assert_eq!(found(format!("callid:{n}")), [n]);
+    let all = calls.iter().filter(|c| c.from.starts_with(&n.to_string())).map(|c| c.from.parse().unwrap());
+    assert_eq!(found(format!("caller:{n}*")), all.collect::<Vec<u64>>());
+    assert_eq!(store.call(&n.to_string()).unwrap(), Found::One(Box::new(call(n))));
 }
 
 #[test]
@@ -82,6 +97,9 @@ fn kill_at_any_moment_loses_nothing_that_was_committed() {
         assert!(numbers.windows(2).all(|w| w[0] < w[1]), "no call is there twice");
         assert!(numbers.iter().take_while(|n| **n < committed).eq(&(0..committed).collect::<Vec<_>>()));
         assert!(calls.iter().zip(&numbers).all(|(c, n)| *c == call(*n)));
+        for n in (0..committed).step_by(1 + committed as usize / 16).chain(committed.checked_sub(1)) {
+            assert_found(&store, &calls, n);
+        }
         let started: i64 = store.minutes(i64::MIN, i64::MAX).unwrap().iter().map(|(_, m)| m.started).sum();
         assert_eq!(started, calls.len() as i64, "the roll-ups are committed with their calls");
     }

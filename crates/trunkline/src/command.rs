@@ -4,10 +4,14 @@ pub mod call;
 pub mod calls;
 pub mod completions;
 pub mod config;
+pub mod doctor;
 pub mod events;
+pub mod extract;
 pub mod help;
 mod listing;
 pub mod man;
+pub mod packet_log;
+pub mod packets;
 pub mod read;
 pub mod registrations;
 pub mod replay;
@@ -38,6 +42,9 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Events(events) => events.run(&terminal),
         Command::Streams(streams) => streams.run(&terminal),
         Command::Sql(sql) => sql.run(&terminal),
+        Command::Extract(extract) => extract.run(&terminal),
+        Command::Packets(packets) => packets.run(&terminal),
+        Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),
         Command::Help(help) => help.run(&terminal),

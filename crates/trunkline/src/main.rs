@@ -4,6 +4,7 @@
 mod cli;
 mod command;
 mod cut;
+mod doctor;
 mod failure;
 mod moment;
 mod output;

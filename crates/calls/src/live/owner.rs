@@ -96,11 +96,11 @@ impl Owner {
         self.signalling.open_calls()
     }
 
-    /// The next epoch, if time has gone on since the last one, or `anyway`: where a clock was set back, packets of times
-    /// that are over must not wait until it has caught up. After the last epoch there is none.
+    /// The next epoch, if time has gone on since the last one, or `anyway`: where a clock was set back, packets of
+    /// times that are over must not wait until it has caught up. After the last epoch there is none.
     pub fn advance(&mut self, anyway: bool) -> Option<Owned> {
         let ended = self.is_ending();
-        let Some(until_ns) = self.told_until() else { return None };
+        let until_ns = self.told_until()?;
         if self.ended || (until_ns <= self.until_ns && !ended && !anyway) {
             return None;
         }

@@ -4,6 +4,7 @@
 //! was cut into batches, so that the same packets give the same rows.
 
 mod call;
+mod deadlines;
 mod facts;
 mod offer;
 mod remark;
@@ -18,11 +19,10 @@ use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
 use crate::media::{Notice, Numbered, Serial};
 use call::{Call, Parties, Told};
 use core::hash::{BuildHasher, Hasher};
+use deadlines::Deadlines;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use remark::Remark;
 use smallvec::SmallVec;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use transaction::Transactions;
 use trunkline_store::row;
 use trunkline_wire::Endpoint;
@@ -134,7 +134,7 @@ pub struct Signalling {
     free: Vec<u32>,
     by_call_id: HashTable<Known>,
     hasher: DefaultHashBuilder,
-    deadlines: BinaryHeap<Reverse<(i64, Serial, u32)>>,
+    deadlines: Deadlines<u32>,
     next_serial: Serial,
     transactions: Transactions,
     payload_maps: offer::PayloadMaps,
@@ -157,7 +157,7 @@ impl Default for Signalling {
             free: Vec::new(),
             by_call_id: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
-            deadlines: BinaryHeap::new(),
+            deadlines: Deadlines::default(),
             next_serial: 1,
             transactions: Transactions::default(),
             payload_maps: offer::PayloadMaps::default(),
@@ -324,7 +324,7 @@ impl Signalling {
         if call.deadline_ns < call.queued_ns {
             // An end brings the deadline nearer; what moves it away is seen when the entry's time has come.
             call.queued_ns = call.deadline_ns;
-            self.deadlines.push(Reverse((call.queued_ns, call.serial, at)));
+            self.deadlines.push(call.queued_ns, call.serial, at);
         }
         let until = call.until_ns();
         if until != before && !call.announced.is_empty() {
@@ -361,17 +361,13 @@ impl Signalling {
     pub fn tick(&mut self, now_ns: i64) {
         // What is released now is released after every packet of the batch.
         (self.number, self.now_ns) = (u64::MAX, i64::MAX);
-        while let Some(&Reverse((deadline, serial, at))) = self.deadlines.peek() {
-            if deadline >= now_ns {
-                break;
-            }
-            self.deadlines.pop();
+        while let Some((deadline, serial, at)) = self.deadlines.pop_before(now_ns) {
             // An entry that a nearer one has replaced says nothing.
             let current = |c: &&mut Box<Call>| c.serial == serial && c.queued_ns == deadline;
             let Some(call) = self.calls[at as usize].as_mut().filter(current) else { continue };
             if call.deadline_ns >= now_ns {
                 call.queued_ns = call.deadline_ns;
-                self.deadlines.push(Reverse((call.queued_ns, serial, at)));
+                self.deadlines.push(call.queued_ns, serial, at);
             } else {
                 self.close(at);
             }
@@ -404,7 +400,7 @@ impl Signalling {
     }
 
     fn close_nearest(&mut self) {
-        while let Some(Reverse((_, serial, at))) = self.deadlines.pop() {
+        while let Some((_, serial, at)) = self.deadlines.pop() {
             if self.calls[at as usize].as_ref().is_some_and(|c| c.serial == serial) {
                 return self.close(at);
             }

@@ -1,14 +1,13 @@
 //! Transactions outside calls: registrations with their challenges, and single requests with their response times.
 
 use super::call::Told;
+use super::deadlines::Deadlines;
 use super::usual::uri_and_user;
 use super::{Incoming, Output, SignallingCounters, text};
 use crate::limits::{LINGER_NS, TRANSACTIONS_MAX};
 use crate::verdict::registration_verdict;
 use core::hash::{BuildHasher, Hasher};
 use hashbrown::{DefaultHashBuilder, HashMap};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use trunkline_kit::Id;
 use trunkline_store::row::{Registration, SipEvent};
 use trunkline_wire::Endpoint;
@@ -53,7 +52,7 @@ struct Pending {
 #[derive(Debug, Default)]
 pub struct Transactions {
     table: HashMap<u128, Pending>,
-    deadlines: BinaryHeap<Reverse<(i64, u64, u128)>>,
+    deadlines: Deadlines<u128>,
     /// Ties between deadlines are broken by order of arrival, never by the table's hash.
     arrivals: u64,
     hashers: [DefaultHashBuilder; 2],
@@ -83,7 +82,7 @@ impl Transactions {
             }
             let kind = begin(from, message, call_id, told);
             self.arrivals += 1;
-            self.deadlines.push(Reverse((from.at_ns, self.arrivals, key)));
+            self.deadlines.push(from.at_ns, self.arrivals, key);
             self.table.insert(key, Pending { deadline_ns: from.at_ns, kind });
         }
         let Some(pending) = self.table.get_mut(&key) else { return };
@@ -113,13 +112,11 @@ impl Transactions {
 
     /// Closes what is over by `now_ns`, in the order in which it was over.
     pub fn tick(&mut self, now_ns: i64, output: &mut Output) {
-        while let Some(&Reverse((deadline, arrival, key))) = self.deadlines.peek() {
-            if deadline >= now_ns && now_ns != i64::MAX {
-                break;
-            }
-            self.deadlines.pop();
+        // At the end of the input all are over, even those beyond the end of time.
+        let over = |d: &mut Deadlines<u128>| if now_ns == i64::MAX { d.pop() } else { d.pop_before(now_ns) };
+        while let Some((deadline, arrival, key)) = over(&mut self.deadlines) {
             match self.table.get(&key).map(|p| p.deadline_ns) {
-                Some(later) if later > deadline => self.deadlines.push(Reverse((later, arrival, key))),
+                Some(later) if later > deadline => self.deadlines.push(later, arrival, key),
                 Some(_) => self.close(key, output),
                 None => {}
             }
@@ -127,7 +124,7 @@ impl Transactions {
     }
 
     fn close_nearest(&mut self, output: &mut Output) {
-        while let Some(Reverse((_, _, key))) = self.deadlines.pop() {
+        while let Some((_, _, key)) = self.deadlines.pop() {
             if self.table.contains_key(&key) {
                 return self.close(key, output);
             }

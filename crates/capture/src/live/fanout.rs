@@ -19,6 +19,7 @@ use crate::bpf::{
 
 mod hash;
 
+pub(crate) use hash::hash;
 pub use hash::{lane_of, lane_of_flow};
 
 /// Layers of IP that are looked into.

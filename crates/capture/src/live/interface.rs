@@ -7,6 +7,10 @@ use std::os::fd::AsFd;
 use super::error::LiveError;
 use super::sys::{self, Argument, Ask, Request};
 
+mod counts;
+
+pub use counts::{Counts, counts};
+
 /// What is known of an interface. What a driver does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {

@@ -1,26 +1,31 @@
 //! Network interfaces as sources: rings that the kernel fills, batches of packets that lie where it wrote them.
 //!
 //! [`packet::open`] gives AF_PACKET rings, one for each lane of an interface; [`fanout`] says which packet goes to
-//! which. All that needs a capability is done while opening: [`privileges`] can be dropped after it. [`Sender`] puts
-//! packets onto an interface.
+//! which. [`xdp::open`] gives AF_XDP rings, one for each queue. All that needs a capability is done while opening:
+//! [`privileges`] can be dropped after it. [`Sender`] puts packets onto an interface.
 
 use core::time::Duration;
 
 use crate::batch::Batch;
 
 pub(crate) mod block;
+pub mod clock;
 pub mod error;
+pub mod ethtool;
 pub mod fanout;
-mod frames;
+pub(crate) mod frames;
 pub mod interface;
 pub mod packet;
+mod presence;
 pub mod privileges;
 pub mod sender;
 mod sys;
+pub mod xdp;
 
 pub use error::LiveError;
 pub use packet::{PacketOptions, PacketRing, Timestamps};
 pub use sender::{Pace, Sender, SenderOptions, Sent};
+pub use xdp::{XdpMode, XdpOptions, XdpRing};
 
 /// A source of packets that come when they come. One thread at a time asks it; it may move to another.
 pub trait Live: Send {
@@ -64,9 +69,9 @@ pub struct RingStatistics {
     pub octets: u64,
     /// Packets that the kernel dropped because the ring was full.
     pub drops: u64,
-    /// Times the ring became full.
+    /// Times the ring became full; with AF_XDP, times that there was no free frame.
     pub freezes: u64,
-    /// Packets that the kernel dropped for another reason: AF_XDP only, too long for a frame.
+    /// Frames that the kernel could not use: AF_XDP only.
     pub invalid: u64,
     /// Blocks (AF_PACKET) or frames (AF_XDP) that came out of order: the kernel's numbering has a gap.
     pub sequence_gaps: u64,
@@ -74,6 +79,8 @@ pub struct RingStatistics {
     pub malformed: u64,
     /// Packets stamped by the interface itself.
     pub hardware_stamped: u64,
+    /// Packets that bear the time at which their batch was fetched: AF_XDP only.
+    pub stamped_late: u64,
     /// Packets whose VLAN tag was put back.
     pub tags_restored: u64,
     /// Times the interface came back after it had been down or gone.

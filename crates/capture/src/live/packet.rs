@@ -4,8 +4,11 @@
 //! ([`super::fanout`]) gives every packet to one of them. The filter is attached before a socket is bound, so that
 //! nothing comes that it would have refused; while the group is not complete, nothing comes at all.
 //!
+//! Packets of one ring come in the order in which the kernel wrote them. Their times may run back by microseconds where
+//! several cores receive for one ring.
+//!
 //! Packets that the machine sends itself are captured as well, as other captures do, unless
-//! [`PacketOptions::outgoing`] is false.
+//! [`PacketOptions::outgoing`] is false: before the hardware fills in checksums and cuts large TCP segments.
 //!
 //! **When the interface goes.** An interface that goes down and comes up again goes on with the same ring. One that is
 //! removed and comes back under its name is opened again, all rings of it in one go, so that ring and lane still agree.
@@ -18,7 +21,8 @@ use std::time::Instant;
 
 use super::block::Ring;
 use super::error::LiveError;
-use super::{Live, Next, RingStatistics, frames, interface, sys};
+use super::presence::{LOOK, Presence, Seen};
+use super::{Live, Next, RingStatistics, frames, sys};
 use crate::batch::{Batch, CaptureLoss, LossPlace};
 use crate::octets::Octets;
 
@@ -34,8 +38,6 @@ pub const RING_OCTETS_MAX: usize = 4 << 30;
 pub const BLOCK_OCTETS_MAX: usize = 64 << 20;
 /// Times that each ring can be opened again after its interface was removed, if the capability is gone by then.
 pub const SPARES: usize = 4;
-/// Time between two looks whether an interface is back.
-const LOOK: Duration = Duration::from_millis(200);
 /// Time to wait while all blocks that could be filled are in use.
 const HELD: Duration = Duration::from_millis(1);
 
@@ -139,7 +141,9 @@ pub struct PacketRing {
     statistics: RingStatistics,
     /// When losses were asked for last.
     since_ns: i64,
-    state: State,
+    presence: Presence,
+    /// How often the interface's rings had been opened again.
+    generation: u64,
 }
 
 /// A socket with its ring.
@@ -148,15 +152,6 @@ pub(super) struct Open {
     socket: OwnedFd,
     /// The number of the interface that it is bound to.
     interface: u32,
-    /// How often the group had been opened again.
-    generation: u64,
-}
-
-/// How the interface is.
-enum State {
-    Up,
-    /// Down or gone, and looked for at that time again.
-    Away(Instant),
 }
 
 impl PacketRing {
@@ -164,8 +159,9 @@ impl PacketRing {
         let open = group.take(number).ok_or_else(|| LiveError::Option(format!("no ring {number}")))?;
         let statistics = RingStatistics { is_up: true, ..RingStatistics::default() };
         let since_ns = sys::now_ns();
-        let (taken, filled, packet, state) = (0, 0, 1, State::Up);
-        Ok(PacketRing { number, group: group.clone(), open, taken, filled, packet, statistics, since_ns, state })
+        let presence = Presence::new(group.interface(), open.interface);
+        let (group, taken, filled, packet, generation) = (group.clone(), 0, 0, 1, 0);
+        Ok(PacketRing { number, group, open, taken, filled, packet, statistics, since_ns, presence, generation })
     }
 
     /// Takes the next block, if the kernel has filled it.
@@ -227,34 +223,19 @@ impl PacketRing {
         self.open.ring.is_ready((self.taken % blocks) as usize)
     }
 
-    fn went_away(&mut self) -> LiveError {
-        self.state = State::Away(Instant::now());
-        self.statistics.is_up = false;
-        let name = self.interface().to_owned();
-        match interface::is_up(&name) {
-            Some((index, _)) if index == self.open.interface => LiveError::Down(name),
-            _ => LiveError::Gone(name),
-        }
-    }
-
-    /// Looks whether the interface is back, now and then.
+    /// Looks whether the interface is back.
     fn look(&mut self) -> Result<(), LiveError> {
-        let now = Instant::now();
-        if !matches!(self.state, State::Away(next) if next <= now) {
-            return Ok(());
-        }
-        self.state = State::Away(now + LOOK);
-        match interface::is_up(self.group.interface()) {
-            Some((_, false)) | None => return Ok(()),
-            Some((index, true)) if index == self.open.interface => {}
-            Some(_) => {
-                let Some(open) = self.group.reopened(self.number, self.open.generation)? else { return Ok(()) };
+        match self.presence.look() {
+            Seen::Away => return Ok(()),
+            Seen::Same => {}
+            Seen::Another => {
+                let Some((open, generation)) = self.group.again(self.number, self.generation)? else { return Ok(()) };
                 // Its blocks that are still in use keep their memory.
-                self.open = open;
+                (self.open, self.generation) = (open, generation);
                 (self.taken, self.filled) = (0, 0);
             }
         }
-        self.state = State::Up;
+        self.presence.come_back(self.open.interface);
         self.statistics.is_up = true;
         self.statistics.returns += 1;
         Ok(())
@@ -275,9 +256,10 @@ impl Live for PacketRing {
             if left.is_zero() {
                 break;
             }
-            let is_away = matches!(self.state, State::Away(_));
+            let is_away = self.presence.is_away();
             if self.wait(if is_away { left.min(LOOK) } else { left })? {
-                return Err(self.went_away());
+                self.statistics.is_up = false;
+                return Err(self.presence.leave());
             }
             if is_away {
                 self.look()?;

@@ -111,6 +111,35 @@ pub(crate) fn now_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
+/// What the clock says that only goes on (CLOCK_MONOTONIC), nanoseconds.
+pub(crate) fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a time that is written to.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
+}
+
+/// Sends a message and receives one answer, of so many octets at most.
+pub(crate) fn exchange(fd: BorrowedFd<'_>, message: &[u8], most: usize) -> io::Result<Vec<u8>> {
+    // SAFETY: reads so many octets of the message, which lives through the call.
+    let sent = unsafe { libc::send(fd.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
+    if sent < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut answer = vec![0; most];
+    // SAFETY: writes so many octets at most into the answer, which lives through the call.
+    let got = unsafe { libc::recv(fd.as_raw_fd(), answer.as_mut_ptr().cast(), most, 0) };
+    answer.truncate(usize::try_from(got).map_err(|_| io::Error::last_os_error())?);
+    Ok(answer)
+}
+
+/// Wakes a driver that waits for it.
+pub(crate) fn kick(fd: BorrowedFd<'_>) {
+    let (nothing, nobody) = (core::ptr::null_mut(), core::ptr::null_mut());
+    // SAFETY: receives nothing into nothing.
+    unsafe { libc::recvfrom(fd.as_raw_fd(), nothing, 0, libc::MSG_DONTWAIT, nobody, core::ptr::null_mut()) };
+}
+
 /// The number of an interface, in the network namespace of this thread.
 pub(crate) fn interface_index(name: &str) -> io::Result<u32> {
     let name = std::ffi::CString::new(name)?;
@@ -221,7 +250,6 @@ impl Mapping {
     }
 
     /// Memory of its own, zeros.
-    #[cfg(test)]
     pub(crate) fn own(length: usize) -> io::Result<Mapping> {
         Mapping::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
     }

@@ -5,3 +5,4 @@
 mod packet;
 mod traffic;
 mod wire;
+mod xdp;

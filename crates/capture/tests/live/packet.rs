@@ -1,15 +1,19 @@
 //! AF_PACKET rings.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::io::Write;
+use std::time::Duration;
 
 use trunkline_capture::live::fanout::lane_of;
+use trunkline_capture::live::interface::{counts, facts};
 use trunkline_capture::live::packet::{PacketOptions, PacketRing, open};
-use trunkline_capture::live::{Live, LiveError, Next, Pace};
+use trunkline_capture::live::{Live, LiveError, Next, Pace, Sender, SenderOptions, Timestamps, privileges};
 use trunkline_capture::{Batch, Expression, LossPlace};
 
 use crate::traffic;
-use crate::wire::{Seen, Wire, read, read_once, send, send_at};
+use crate::wire::{
+    Seen, Wire, all_of, batch_of, keep, now_ns, read, read_once, send, send_at, wait_for_error, wait_until_up,
+};
 
 fn right() -> PacketOptions {
     PacketOptions { ring_octets: 32 << 20, ..PacketOptions::new("right") }
@@ -17,10 +21,6 @@ fn right() -> PacketOptions {
 
 fn one(options: &PacketOptions) -> PacketRing {
     open(options).unwrap().remove(0)
-}
-
-fn now_ns() -> i64 {
-    std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as i64
 }
 
 #[test]
@@ -123,22 +123,17 @@ fn a_ring_too_small_says_what_it_lost() {
 #[test]
 fn batches_may_be_kept() {
     let Some(_wire) = Wire::lay() else { return };
-    let options = PacketOptions { ring_octets: 8 << 16, block_octets: 1 << 16, ..right() };
+    let options = PacketOptions { ring_octets: 16 << 16, block_octets: 1 << 16, ..right() };
     let mut ring = one(&options);
     let mut kept: Vec<Batch> = Vec::new();
-    for round in 0..6 {
-        let frames: Vec<_> = (0..20).map(|n| traffic::trunk(n, false, round)).collect();
-        send("left", &frames);
-        let mut batch = Batch::default();
-        assert_eq!(ring.next(&mut batch, Duration::from_secs(2)).unwrap(), Next::Packets);
-        kept.push(batch);
+    let frames: Vec<_> = (0..120).map(|n| traffic::trunk(n, false, 1)).collect();
+    for part in frames.chunks(20) {
+        send("left", part);
+        keep(&mut ring, &mut kept, 20);
     }
-    assert_eq!(ring.statistics().held, 6);
-    for (round, batch) in kept.iter().enumerate() {
-        for (n, packet) in batch.packets.iter().enumerate() {
-            assert_eq!(batch.octets_of(packet), traffic::trunk(n as u16, false, round as u32));
-        }
-    }
+    assert!(kept.len() >= 6);
+    assert_eq!(ring.statistics().held as usize, kept.len());
+    assert!(all_of(&kept) == frames);
     // Given back in no order, on another thread.
     std::thread::spawn(move || kept.drain(..).rev().for_each(drop)).join().unwrap();
     assert_eq!(ring.statistics().held, 0);
@@ -202,23 +197,6 @@ fn what_goes_out_is_left_out_if_asked() {
     }
 }
 
-fn wait_for_error(ring: &mut PacketRing) -> LiveError {
-    let mut seen = Seen::default();
-    let until = Instant::now() + Duration::from_secs(5);
-    while seen.errors.is_empty() && Instant::now() < until {
-        read_once(ring, &mut seen, Duration::from_millis(100));
-    }
-    seen.errors.pop().unwrap()
-}
-
-fn wait_until_up(ring: &mut PacketRing) {
-    let until = Instant::now() + Duration::from_secs(5);
-    while !ring.statistics().is_up && Instant::now() < until {
-        assert_eq!(read_once(ring, &mut Seen::default(), Duration::from_millis(100)), Some(Next::Nothing));
-    }
-    assert!(ring.statistics().is_up);
-}
-
 #[test]
 fn an_interface_that_comes_back_is_captured_again() {
     let Some(wire) = Wire::lay() else { return };
@@ -243,7 +221,7 @@ fn an_interface_that_comes_back_is_captured_again() {
         assert!(!ring.statistics().is_up);
     }
     wire.set("right", true);
-    rings.iter_mut().rev().for_each(wait_until_up);
+    rings.iter_mut().rev().for_each(|ring| wait_until_up(ring));
     check(&mut rings, 1);
     for returns in 2..4 {
         wire.unplug();
@@ -252,7 +230,7 @@ fn an_interface_that_comes_back_is_captured_again() {
             assert!(matches!(&error, LiveError::Gone(name) if name == "right"), "{error}");
         }
         wire.plug().unwrap();
-        rings.iter_mut().rev().for_each(wait_until_up);
+        rings.iter_mut().rev().for_each(|ring| wait_until_up(ring));
         check(&mut rings, returns);
     }
 }
@@ -264,12 +242,14 @@ fn comes_back_without_privileges_too() {
     let mut rings = open(&PacketOptions { rings: 2, ..right() }).unwrap();
     let wait = Duration::from_millis(100);
     wire.unplug();
-    rings.iter_mut().for_each(|ring| drop(wait_for_error(ring)));
+    for ring in &mut rings {
+        wait_for_error(ring);
+    }
     wire.plug().unwrap();
     let mut rings = std::thread::spawn(move || {
         trunkline_capture::live::privileges::give_up(None).unwrap();
         assert!(matches!(open(&right()), Err(LiveError::NotPermitted { capability: "CAP_NET_RAW", .. })));
-        rings.iter_mut().for_each(wait_until_up);
+        rings.iter_mut().for_each(|ring| wait_until_up(ring));
         rings
     })
     .join()
@@ -294,6 +274,85 @@ fn opening_what_is_not_there_says_so() {
     wire.set("right", false);
     let error = open(&right()).err().unwrap();
     assert!(error.to_string().contains("ip link set dev right up"), "{error}");
+}
+
+/// An interface without anything before IP, both ways.
+#[test]
+fn interfaces_of_ip_alone() {
+    let Some(wire) = Wire::lay() else { return };
+    let Some(mut tunnel) = wire.tunnel() else { return };
+    let mut rings = open(&PacketOptions { rings: 3, ..PacketOptions::new("tunnel") }).unwrap();
+    let is_ip = |f: &&Vec<u8>| matches!(f[12..14], [8, 0] | [0x86, 0xdd]);
+    let packets: Vec<Vec<u8>> = traffic::mixed().iter().filter(is_ip).map(|f| f[14..].to_vec()).collect();
+    for arrives in [true, false] {
+        if arrives {
+            packets.iter().for_each(|packet| tunnel.write_all(packet).unwrap());
+        } else {
+            let interface = "tunnel".to_owned();
+            let mut sender = Sender::open(SenderOptions { interface, pace: Pace::Fastest, bypass: false }).unwrap();
+            sender.send(&batch_of(&packets, 101)).unwrap();
+            assert_eq!(sender.sent().packets as usize, packets.len());
+        }
+        for ring in &mut rings {
+            assert_eq!(ring.link(), 101);
+            let mine: Vec<_> = packets.iter().filter(|p| lane_of(p, 101, 3) == ring.ring()).cloned().collect();
+            assert!(mine.len() > 100);
+            let seen = read(ring, mine.len());
+            assert_eq!((seen.octets.len(), seen.octets == mine), (mine.len(), true), "arrives: {arrives}");
+        }
+    }
+}
+
+#[test]
+fn hardware_that_does_not_stamp_is_made_up_for() {
+    let Some(_wire) = Wire::lay() else { return };
+    let mut ring = one(&PacketOptions { timestamps: Timestamps::Hardware, ..right() });
+    let begin = now_ns();
+    send("left", &[traffic::trunk(1, false, 1)]);
+    let seen = read(&mut ring, 1);
+    assert!((begin..now_ns()).contains(&seen.packets[0].at_ns));
+    assert_eq!(ring.statistics().hardware_stamped, 0);
+    let error = open(&PacketOptions { timestamps: Timestamps::SetHardware, ..right() }).err().unwrap();
+    assert!(error.to_string().contains("cannot stamp every packet"), "{error}");
+}
+
+#[test]
+fn the_interface_counts_what_came() {
+    let Some(_wire) = Wire::lay() else { return };
+    let frames: Vec<_> = (0..40).map(|n| traffic::trunk(n, false, 0)).collect();
+    let before = counts("right").unwrap();
+    send("left", &frames);
+    let (left, right) = (counts("left").unwrap(), counts("right").unwrap());
+    assert_eq!((left.sent, right.packets - before.packets, right.lost()), (40, 40, 0));
+    let facts = facts("right").unwrap();
+    assert_eq!((facts.driver.as_deref(), facts.mtu, facts.is_running), (Some("veth"), 65535, true));
+    assert!(facts.queues >= Some(1) && facts.gro.is_some() && !facts.hardware_timestamps, "{facts:?}");
+}
+
+/// As root, another user after opening; what is open goes on. In a process of its own, which it changes for good.
+#[test]
+fn another_user_after_opening() {
+    let Some(_wire) = Wire::lay() else { return };
+    let program = std::env::current_exe().unwrap();
+    let child = ["--ignored", "--exact", "--nocapture", "packet::child_that_becomes_nobody"];
+    let output = std::process::Command::new(program).args(child).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("20 packets as nobody"), "{text}");
+}
+
+#[test]
+#[ignore = "gives up its privileges"]
+fn child_that_becomes_nobody() {
+    let Some(_wire) = Wire::lay() else { return };
+    let mut ring = one(&right());
+    let frames: Vec<_> = (0..20).map(|n| traffic::trunk(n, false, 0)).collect();
+    send("left", &frames);
+    privileges::give_up(Some("nobody")).unwrap();
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    assert!(status.contains("CapEff:\t0000000000000000") && status.contains("CapPrm:\t0000000000000000"), "{status}");
+    assert!(status.contains("Groups:\t \n") && !status.contains("Uid:\t0"), "{status}");
+    assert_eq!(read(&mut ring, 20).octets, frames);
+    println!("20 packets as nobody");
 }
 
 /// The sender keeps the distances at which packets were captured.

@@ -1,6 +1,6 @@
 //! Frames to send: many flows, both directions, tags, tunnels, fragments.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use trunkline_capture::{Batch, FileSource};
 
@@ -107,22 +107,31 @@ pub fn mixed() -> Vec<Vec<u8>> {
     frames
 }
 
+/// All files of a folder and those inside it.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.flat_map(|entry| if entry.path().is_dir() { files(&entry.path()) } else { vec![entry.path()] }).collect()
+}
+
 /// Ethernet frames of the shared captures, where those are: a part of each, 20,000 at most.
 pub fn captured() -> Vec<Vec<u8>> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(beside, PathBuf::from);
-    let Ok(listed) = std::fs::read_dir(shared.join("captures")) else {
+    if !shared.is_dir() {
         println!("skipped: no shared captures");
         return Vec::new();
-    };
-    let mut paths: Vec<_> = listed.flatten().map(|entry| entry.path()).filter(|p| p.is_file()).collect();
+    }
+    let mut paths = files(&shared.join("captures"));
     paths.sort();
     let (mut frames, mut batch) = (Vec::new(), Batch::default());
     for path in paths {
         let mut source = FileSource::open(&[path]);
         if source.fill(&mut batch) {
-            let whole = batch.packets.iter().filter(|p| p.link == 1 && p.captured == p.wire && p.captured >= 14);
-            frames.extend(whole.take(200).map(|p| batch.octets_of(p).to_vec()));
+            let whole = batch
+                .packets
+                .iter()
+                .filter(|p| p.link == 1 && p.captured == p.wire && (15..65_000).contains(&p.captured));
+            frames.extend(whole.take(60).map(|p| batch.octets_of(p).to_vec()));
         }
     }
     frames.truncate(20_000);

@@ -2,12 +2,16 @@
 
 use super::mistake::{Mistake, Place};
 use super::names::Names;
+use super::read::MISTAKES_MAX;
 use super::units::short;
 use super::value::{Raw, quoted};
 use core::ops::Range;
 use std::collections::BTreeSet;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
+
+/// Errors of syntax that are looked at: several may stand in the line of one mistake.
+const ERRORS_MAX: usize = 10 * MISTAKES_MAX;
 
 /// A key that is there, and its value.
 pub struct Found {
@@ -20,7 +24,8 @@ pub struct Found {
 /// Reads a file: all that can be read of it, and all mistakes of syntax and names.
 pub fn read(path: &str, text: &str, names: &Names) -> (Vec<Found>, Vec<Mistake>) {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut walk = Walk { path, text, names, found: Vec::new(), mistakes: Vec::new() };
+    let lines = core::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut walk = Walk { path, text, lines, names, found: Vec::new(), mistakes: Vec::new() };
     walk.table("", table.get_ref());
     let (broken, syntax) = walk.syntax(&errors);
     // What could be guessed of a broken line would be told as a second mistake.
@@ -45,6 +50,8 @@ fn line(place: &Place) -> Option<usize> {
 struct Walk<'a> {
     path: &'a str,
     text: &'a str,
+    /// Where each line begins.
+    lines: Vec<usize>,
     names: &'a Names,
     found: Vec<Found>,
     mistakes: Vec<Mistake>,
@@ -61,11 +68,17 @@ impl Walk<'_> {
                 DeValue::Table(table) if self.names.is_section(&inner) || self.names.is_above(&inner) => {
                     self.table(&inner, table);
                 }
-                DeValue::Table(_) => self.wrong(at, self.names.unknown_section(&inner)),
-                _ if self.names.is_section(&inner) => {
-                    self.wrong(at, format!("'{inner}' is a section: write [{inner}] and its keys below"));
+                DeValue::Table(_) => {
+                    let names = self.names;
+                    self.wrong(at, || names.unknown_section(&inner));
                 }
-                _ => self.wrong(at, self.names.unknown_key(section, name)),
+                _ if self.names.is_section(&inner) => {
+                    self.wrong(at, || format!("'{inner}' is a section: write [{inner}] and its keys below"));
+                }
+                _ => {
+                    let names = self.names;
+                    self.wrong(at, || names.unknown_key(section, name));
+                }
             }
         }
     }
@@ -75,16 +88,19 @@ impl Walk<'_> {
         self.found.push(Found { section: section.to_owned(), key: key.to_owned(), raw: raw(value.get_ref()), place });
     }
 
-    fn wrong(&mut self, at: usize, what: String) {
-        let place = self.place(at);
-        self.mistakes.push(Mistake { place, what });
+    fn wrong(&mut self, at: usize, what: impl FnOnce() -> String) {
+        // A file with so many is something else: the rest would only take time.
+        if self.mistakes.len() < MISTAKES_MAX {
+            let place = self.place(at);
+            self.mistakes.push(Mistake { place, what: what() });
+        }
     }
 
     fn place(&self, at: usize) -> Place {
-        let before = self.text.get(..at).unwrap_or(self.text);
-        let start = before.rfind('\n').map_or(0, |end| end + 1);
-        let column = before.get(start..).unwrap_or_default().chars().count() + 1;
-        Place::File { path: self.path.to_owned(), line: before.matches('\n').count() + 1, column }
+        let line = self.lines.partition_point(|start| *start <= at);
+        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let column = self.text.get(start..at).unwrap_or_default().chars().count() + 1;
+        Place::File { path: self.path.to_owned(), line, column }
     }
 
     /// The first mistake of each line: what follows on it is its consequence.
@@ -92,7 +108,7 @@ impl Walk<'_> {
         let (mut broken, mut mistakes) = (BTreeSet::new(), Vec::new());
         let mut ordered: Vec<_> = errors.iter().map(|e| (e.span().unwrap_or_default(), e.message())).collect();
         ordered.sort_by_key(|(span, _)| (span.start, span.end));
-        for (span, message) in ordered {
+        for (span, message) in ordered.into_iter().take(ERRORS_MAX) {
             let place = self.place(span.start);
             if line(&place).is_some_and(|line| broken.insert(line)) {
                 mistakes.push(Mistake { place, what: self.explain(span, message) });

@@ -233,6 +233,15 @@ fn a_file_that_is_too_long_is_not_read() {
     assert_eq!(mistakes(&many).len(), super::MISTAKES_MAX);
 }
 
+#[test]
+fn a_large_file_of_mistakes_takes_no_longer_than_another() {
+    for text in ["[x]\n", "=\n", "a=[", "a.", "x={a=", "[[x]]\n", "a=1 ", "é"] {
+        assert!(!mistakes(&text.repeat(super::FILE_OCTETS_MAX / text.len())).is_empty(), "{text}");
+    }
+    let sections: String = (0..80_000).map(|i| format!("[x{i}]\n")).collect();
+    assert_eq!(mistakes(&sections).len(), super::MISTAKES_MAX);
+}
+
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,200}", mess in "[\\[\\]a-z.=\"0-9\n{},'# -]{0,200}") {

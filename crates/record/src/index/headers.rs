@@ -127,7 +127,11 @@ impl Headers {
                 IPV6 => return self.ipv6(octets, at),
                 0x0806 | 0x8035 => return self.arp(octets, at),
                 0x8100 | 0x88a8 | 0x9100 => {
-                    let (Some(control), Some(next)) = (be16(octets, at), be16(octets, at + 2)) else { return self };
+                    let (Some(control), Some(next)) = (be16(octets, at), be16(octets, at + 2)) else {
+                        // A tag all the same, whose identifier a filter may read.
+                        self.flags |= Flow::OUTER_UNKNOWN;
+                        return self;
+                    };
                     if self.vlan == Headers::NO_VLAN {
                         self.vlan = control & 0x0fff;
                     } else {
@@ -298,6 +302,8 @@ mod tests {
         assert_eq!(Headers::outermost(1, &whole[..34]).flags, 0);
         assert_eq!(Headers::outermost(1, &whole[..37]).flags, Flow::OUTER_UNKNOWN);
         assert_eq!(Headers::outermost(1, &whole[..38]).kind, Kind::Transport);
+        let tagged = [&[2; 12][..], &[0x81, 0, 0]].concat();
+        assert_eq!(Headers::outermost(1, &tagged).flags, Flow::OUTER_UNKNOWN);
     }
 
     #[test]

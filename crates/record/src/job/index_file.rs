@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use trunkline_capture::{Batch, FileError, FileFault, FileSource};
+
 use crate::index::{Builder, FileMark, IndexError, ReadAt, View};
 use crate::segment::{Segment, SegmentFault};
 
@@ -106,6 +108,35 @@ pub fn make(capture: FileAt, growing: bool) -> Result<(Vec<u8>, u64, Option<Segm
         Err(fault) => (fault.offset, Some(fault)),
     };
     Ok((builder.seal(&mark), whole, fault))
+}
+
+/// Makes the index of any capture file. That of one that has to be read as a stream (compressed, or in a variant of
+/// pcap that only reading whole files knows) says which flows there are, and that it is read from its beginning.
+///
+/// # Errors
+/// Nothing of the file can be read. What is damaged ends the index, and is told beside it.
+pub fn make_of_file(path: &Path) -> Result<(Vec<u8>, Option<FileError>), FileError> {
+    let error = |offset, fault| FileError { path: path.to_path_buf(), offset, decompressed: false, fault };
+    let capture = FileAt::open(path).map_err(|e| error(0, FileFault::Unreadable(e.to_string())))?;
+    let mark = capture.mark().map_err(|e| error(0, FileFault::Unreadable(e.to_string())))?;
+    if let Ok((octets, _, fault)) = make(capture, false) {
+        return Ok((octets, fault.map(|f| error(f.offset, f.fault))));
+    }
+    let mut source = FileSource::open(&[path.to_path_buf()]);
+    let (mut batch, mut builder, mut packets) = (Batch::default(), Builder::new(), 0u64);
+    builder.sequential();
+    while source.fill(&mut batch) {
+        for packet in &batch.packets {
+            let octets = batch.octets_of(packet);
+            let decoded = trunkline_wire::decode(packet.link, octets);
+            builder.packet(packet.at_ns, packet.offset, packet.captured, packet.link, octets, &decoded);
+        }
+        packets += batch.packets.len() as u64;
+    }
+    match source.files().first().and_then(|f| f.error.clone()) {
+        Some(error) if packets == 0 => Err(error),
+        fault => Ok((builder.seal(&mark), fault)),
+    }
 }
 
 /// Writes an index to its place: whole or not at all.

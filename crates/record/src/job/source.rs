@@ -40,8 +40,11 @@ pub enum Wanted {
     /// Those that the query matches.
     Matching,
     /// Those that this says: link type and octets. The query says only what is read.
-    Chosen(Box<dyn Fn(u16, &[u8]) -> bool + Send + Sync>),
+    Chosen(Box<Chosen>),
 }
+
+/// Says of a packet, by its link type and octets, whether it is taken.
+pub type Chosen = dyn Fn(u16, &[u8]) -> bool + Send + Sync;
 
 /// What is looked for.
 pub struct Selection {
@@ -204,7 +207,7 @@ impl Source {
             }
             Ok(segment) => Ok(Reading::Regions { segment: Box::new(segment), next: 0, region: None, advised: 0 }),
             Err(_) if whole && planned.file.class.is_none() => {
-                let source = FileSource::open(&[planned.file.path.clone()]);
+                let source = FileSource::open(std::slice::from_ref(&planned.file.path));
                 Ok(Reading::Stream(Box::new(source), Box::default()))
             }
             Err(fault) => Err(fault),

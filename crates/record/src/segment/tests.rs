@@ -24,7 +24,10 @@ fn capture(pcapng: bool, packets: usize) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-fn all(file: &[u8], growing: bool) -> (Vec<(i64, u64, u16, Vec<u8>)>, Option<SegmentFault>) {
+/// Time, offset, link type, octets.
+type Packet = (i64, u64, u16, Vec<u8>);
+
+fn all(file: &[u8], growing: bool) -> (Vec<Packet>, Option<SegmentFault>) {
     let mut found = Vec::new();
     let mut segment = match Segment::open(file, growing) {
         Ok(segment) => segment,

@@ -36,8 +36,8 @@ impl Uring {
         let entry = write.offset(offset).build().user_data(request.id);
         let id = request.id;
         self.sent.insert(id, (request, written));
-        // SAFETY: the block and the file of the request are kept in `sent`, unmoved in memory (the block is a map of its
-        // own), until its completion is reaped; `drop` waits for that too.
+        // SAFETY: the block and the file of the request are kept in `sent`, unmoved in memory (the block is a map of
+        // its own), until its completion is reaped; `drop` waits for that too.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         let submitted = match pushed {
             Ok(()) => self.ring.submit().map(|_| ()),

@@ -38,8 +38,13 @@ pub struct Pins {
 impl Pin {
     /// Whether a segment of this class and time is pinned by it.
     pub fn holds(&self, class: &str, span_ns: (i64, i64)) -> bool {
-        let in_class = self.class.as_ref().is_none_or(|c| c == class);
-        in_class && span_ns.0 <= self.span_ns.1 && self.span_ns.0 <= span_ns.1
+        self.is_of(class) && span_ns.0 <= self.span_ns.1 && self.span_ns.0 <= span_ns.1
+    }
+}
+
+impl Pin {
+    fn is_of(&self, class: &str) -> bool {
+        self.class.as_ref().is_none_or(|c| c == class)
     }
 }
 
@@ -120,6 +125,32 @@ impl Pins {
     }
 }
 
+/// Ranges of time of one class that are pinned: sorted, and none touches another.
+#[derive(Debug, Default)]
+pub(super) struct Pinned(Vec<(i64, i64)>);
+
+impl Pinned {
+    /// What these pins hold of a class.
+    pub(super) fn of(pins: &[Pin], class: &str) -> Pinned {
+        let mut spans: Vec<(i64, i64)> = pins.iter().filter(|p| p.is_of(class)).map(|p| p.span_ns).collect();
+        spans.sort_unstable();
+        let mut joined: Vec<(i64, i64)> = Vec::new();
+        for span in spans {
+            match joined.last_mut() {
+                Some(last) if span.0 <= last.1 => last.1 = last.1.max(span.1),
+                _ => joined.push(span),
+            }
+        }
+        Pinned(joined)
+    }
+
+    /// Whether any of this range is pinned.
+    pub(super) fn holds(&self, span_ns: (i64, i64)) -> bool {
+        let next = self.0.partition_point(|pinned| pinned.1 < span_ns.0);
+        self.0.get(next).is_some_and(|pinned| pinned.0 <= span_ns.1)
+    }
+}
+
 fn parse(line: &str) -> Option<Pin> {
     let mut fields = line.splitn(5, ' ');
     let id = fields.next()?.parse().ok()?;
@@ -148,6 +179,31 @@ mod tests {
         assert_eq!(pins.unpin(1).unwrap(), None);
         assert_eq!(pins.list().unwrap(), [second]);
         assert!(pins.pin(Some("a b"), (0, 0), "").is_err());
+    }
+
+    #[test]
+    fn ranges_joined_hold_what_each_pin_holds() {
+        let pin = |id, class: Option<&str>, span_ns| Pin {
+            id,
+            class: class.map(str::to_owned),
+            span_ns,
+            note: String::new(),
+        };
+        let pins = [
+            pin(1, None, (10, 20)),
+            pin(2, Some("sip"), (15, 30)),
+            pin(3, Some("sip"), (40, 40)),
+            pin(4, None, (0, 3)),
+        ];
+        for class in ["sip", "rtp"] {
+            let pinned = Pinned::of(&pins, class);
+            for from in -1..45 {
+                for to in from..46 {
+                    let any = pins.iter().any(|p| p.holds(class, (from, to)));
+                    assert_eq!(pinned.holds((from, to)), any, "{class} {from} {to}");
+                }
+            }
+        }
     }
 
     #[test]

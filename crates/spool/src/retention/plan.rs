@@ -98,8 +98,8 @@ impl Reason {
     }
 }
 
-/// What has to leave, oldest first within each class. `now_ns` is the time against which ages count; without it (the clock
-/// is in doubt) nothing leaves because of its age.
+/// What has to leave, oldest first within each class. `now_ns` is the time against which ages count; without it (the
+/// clock is in doubt) nothing leaves because of its age.
 ///
 /// When a volume has too little room, classes give up the same share of the age that each may have: with 90 days of
 /// signalling and 7 of media, media of 7 days goes before signalling of 80. Without ages the oldest of all goes first.
@@ -113,7 +113,11 @@ pub fn plan(stored: &[Stored], rules: &Rules, now_ns: Option<i64>) -> Vec<Step> 
     for (class, rule) in rules.classes.iter().enumerate() {
         plan.by_class_octets(class, rule);
     }
-    plan.order_by_share_of_age();
+    // Sorting a million segments is worth a look whether it is needed.
+    let may_lack = |v: &VolumeRule| v.octets.is_some() || v.free.is_some_and(|free| free < v.keep_free);
+    if rules.slow.is_some() || rules.volumes.iter().any(may_lack) {
+        plan.order_by_share_of_age();
+    }
     let is_slow = |volume: &usize| rules.slow == Some(*volume);
     for volume in (0..rules.volumes.len()).filter(|v| !is_slow(v)) {
         plan.by_volume(volume);

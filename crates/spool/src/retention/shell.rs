@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::clock::ClockWatch;
-use super::pins::{Pin, Pins};
+use super::pins::{Pin, Pinned, Pins};
 use super::plan::{Action, ClassRule, Reason, Rules, Step, Stored, VolumeRule, plan};
 use crate::error::SpoolError;
 use crate::name::Kinds;
@@ -32,8 +32,8 @@ pub struct RetentionOptions {
     pub slow: Option<Volume>,
     /// Extensions of segments and what stands beside them.
     pub kinds: Kinds,
-    /// Octets that stay free on each file system; more than [`crate::Options::keep_free`], so that segments leave before
-    /// writing stops.
+    /// Octets that stay free on each file system; more than [`crate::Options::keep_free`], so that segments leave
+    /// before writing stops.
     pub keep_free: u64,
     /// The file of pins.
     pub pins: PathBuf,
@@ -222,16 +222,14 @@ impl Retention {
     }
 
     fn stored(&self, pins: &[Pin], in_use: &HashSet<Box<Path>>, monotonic: Duration) -> Vec<Stored> {
-        let stored = |s: &Listed| {
-            let class = self.options.classes.get(s.class).map_or("", |(name, _)| name);
-            Stored {
-                class: s.class,
-                volume: s.volume,
-                last_ns: s.span_ns.1,
-                octets: s.octets,
-                held: in_use.contains(&s.relative) || pins.iter().any(|p| p.holds(class, s.span_ns)),
-                age_max: s.committed.map(|at| monotonic.saturating_sub(at)),
-            }
+        let pinned: Vec<Pinned> = self.options.classes.iter().map(|(name, _)| Pinned::of(pins, name)).collect();
+        let stored = |s: &Listed| Stored {
+            class: s.class,
+            volume: s.volume,
+            last_ns: s.span_ns.1,
+            octets: s.octets,
+            held: in_use.contains(&s.relative) || pinned.get(s.class).is_some_and(|p| p.holds(s.span_ns)),
+            age_max: s.committed.map(|at| monotonic.saturating_sub(at)),
         };
         self.segments.iter().map(stored).collect()
     }

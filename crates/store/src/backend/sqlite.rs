@@ -1,16 +1,20 @@
 //! SQLite, embedded: a file a UTC day, in WAL mode, one writer and any number of readers.
 
+mod bind;
+mod calls;
 mod ddl;
 mod functions;
 mod open;
 mod read;
+mod runs;
 mod sql;
 mod write;
 
 use super::Backend;
 use crate::columns;
+use crate::entry::Lookup;
 use crate::error::{Skipped, StoreError};
-use crate::filter::{Field, Filter, Test, sql as filter_sql};
+use crate::filter::{Filter, sql as filter_sql};
 use crate::key;
 use crate::rollup::{Minute, minute_of};
 use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
@@ -310,13 +314,13 @@ impl Backend for Sqlite {
         let bounds = query.filter.as_ref().map_or((i64::MIN, i64::MAX), Filter::start_bounds);
         let start = (query.from_ns.max(bounds.0), query.to_ns.min(bounds.1.saturating_add(1)));
         let condition = query.filter.as_ref().map(filter_sql::condition).unwrap_or_default();
-        let index = query.filter.as_ref().map(index_for).unwrap_or_default();
+        let lookups = query.filter.as_ref().map(Lookup::of_filter).unwrap_or_default();
         let mut rows: Vec<(Day, (i64, Call))> = vec![];
         let (from_ns, to_ns) = cut_by_cursor(query, start.0, start.1);
         let skipped = self.each_day(query.order, from_ns, to_ns, |day, reader| {
             let mut wanted = Wanted {
                 condition: &condition,
-                index: &index,
+                lookups: &lookups,
                 from: key::at(start.0.saturating_sub(day.start_ns())),
                 to: key::at(start.1.saturating_sub(day.start_ns())).saturating_add(key::PROBES_MAX),
                 from_ns: start.0,
@@ -422,35 +426,6 @@ fn by_day(rows: &Rows) -> BTreeMap<Day, Batch<'_>> {
     rows.events.iter().for_each(|e| days.entry(key::day_of(e.id)).or_default().events.push(e));
     rows.losses.iter().for_each(|l| days.entry(Day::of(l.since_ns)).or_default().losses.push(l));
     days
-}
-
-/// The index that leads to what a filter requires: an exact Call-ID, else a number with a known beginning, else any.
-fn index_for(filter: &Filter) -> Vec<(&'static str, filter_sql::Condition)> {
-    let mut best: (usize, Vec<_>) = (0, vec![]);
-    for test in filter.required() {
-        let Test::Text { field, pattern } = test else { continue };
-        let by = |column: &str| filter_sql::by_text(column, pattern);
-        let known = pattern.prefix().len();
-        let candidate = match field {
-            Field::CallId => match pattern.as_exact() {
-                // Case does not matter in a filter, but it does in the hash.
-                Some(text) if !text.contains(|c: char| c.is_ascii_alphabetic()) => {
-                    let parameters = vec![filter_sql::Parameter::Whole(key::call_hash(text))];
-                    let condition = filter_sql::Condition { sql: "call_hash = ?".into(), parameters };
-                    (1000, vec![("calls_call_hash", condition)])
-                }
-                _ => continue,
-            },
-            Field::Caller => (1 + known, vec![("calls_caller", by("caller"))]),
-            Field::Callee => (1 + known, vec![("calls_callee", by("callee"))]),
-            Field::Number => (1 + known, vec![("calls_caller", by("caller")), ("calls_callee", by("callee"))]),
-            _ => continue,
-        };
-        if candidate.0 > best.0 {
-            best = candidate;
-        }
-    }
-    best.1
 }
 
 /// First and last identifier that begin with these digits; none if it is not the beginning of an identifier.

@@ -56,7 +56,11 @@ impl Pattern {
 
     /// Whether a text matches from its first to its last character.
     pub fn matches(&self, text: &str) -> bool {
-        let text = text.as_bytes();
+        self.matches_octets(text.as_bytes())
+    }
+
+    /// Whether a text matches of which there are the octets.
+    pub fn matches_octets(&self, text: &[u8]) -> bool {
         let Some((first, rest)) = self.parts.split_first() else { return false };
         let Some((last, middle)) = rest.split_last() else {
             return text.eq_ignore_ascii_case(first.as_bytes());

@@ -41,31 +41,6 @@ pub fn condition(filter: &Filter) -> Condition {
     c
 }
 
-/// How to find calls by a text in an index: a condition on one column that is at least as wide as the pattern.
-pub fn by_text(column: &str, pattern: &Pattern) -> Condition {
-    let mut c = Condition::default();
-    // SQLite's NOCASE stops at a NUL.
-    let prefix = pattern.prefix().split('\0').next().unwrap_or_default().to_ascii_lowercase();
-    if let Some(end) = successor(&prefix) {
-        c.add(&format!("{column} >= ? AND {column} < ? AND "), [Parameter::Text(prefix), Parameter::Text(end)]);
-    }
-    c.like(column, pattern);
-    c
-}
-
-/// The first text behind all those that begin with this one; none for the empty text.
-fn successor(prefix: &str) -> Option<String> {
-    let mut text = prefix.to_owned();
-    while let Some(c) = text.pop() {
-        let next = (u32::from(c) + 1..=0x0010_ffff).find_map(char::from_u32);
-        if let Some(next) = next {
-            text.push(next);
-            return Some(text);
-        }
-    }
-    None
-}
-
 impl Condition {
     fn node(&mut self, node: &Node) {
         match node {
@@ -235,13 +210,5 @@ mod tests {
             sql("not (caller:a* or code:5xx)"),
             "NOT ((like_pattern(?, caller) OR (code >= ? AND code < ?) IS TRUE))"
         );
-    }
-
-    #[test]
-    fn a_prefix_ends_before_its_successor() {
-        assert_eq!(successor("+4420").as_deref(), Some("+4421"));
-        assert_eq!(successor("a\u{10ffff}").as_deref(), Some("b"));
-        assert_eq!(successor("\u{d7ff}").as_deref(), Some("\u{e000}"));
-        assert_eq!(successor(""), None);
     }
 }

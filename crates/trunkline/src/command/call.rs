@@ -1,6 +1,8 @@
 //! `trunkline call`: everything about one call.
 
 use crate::cli::DataFolder;
+use crate::command::extract::Out;
+use crate::command::packet_log::has_log;
 use crate::cut;
 use crate::failure::Failure;
 use crate::output::{cannot_write, create};
@@ -26,7 +28,7 @@ use trunkline_store::row::Call;
     trunkline call 018f332b-12e0-7c7f --pcap call.pcapng\n  \
     trunkline call 018f332b-12e0-7c7f --pcap - | wireshark -k -i -\n  \
     trunkline call 018f332b-12e0-7c7f --messages | less\n\n\
-    --pcap and --messages read the capture files again: they have to be where they were."
+    --pcap and --messages read the capture files again: they have to be where they were, or in the packet log."
 )]
 pub struct Show {
     /// The ID of a call, the beginning of one, or a Call-ID
@@ -53,7 +55,7 @@ impl Show {
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let call = search::call(&search::open(&self.data)?, &self.call, &self.data, &terminal.zone)?;
         if let Some(path) = &self.pcap {
-            return write_pcap(&call, path);
+            return write_pcap(&call, path, &self.data);
         }
         let mut out = Paged::new(terminal);
         if self.json {
@@ -61,7 +63,7 @@ impl Show {
             json::call_with_ladder(&mut line, &call);
             writeln!(out, "{line}")?;
         } else if self.messages {
-            print_messages(&call, terminal, &mut out)?;
+            print_messages(&call, &self.data, terminal, &mut out)?;
         } else if self.ladder {
             table::write(&ladder::ladder(&call, terminal, usize::MAX), terminal, &mut out)?;
         } else {
@@ -85,9 +87,11 @@ fn page(call: &Call, terminal: &Terminal) -> Vec<Line> {
 }
 
 /// Writes the packets of the call; standard error says how many.
-fn write_pcap(call: &Call, path: &Path) -> Result<Exit, Failure> {
+fn write_pcap(call: &Call, path: &Path, data: &DataFolder) -> Result<Exit, Failure> {
     // What cannot be cut out is said before a file is made or emptied.
-    cut::check(call).map_err(Failure::Failed)?;
+    if let Err(why) = cut::check(call) {
+        return write_from_log(call, path, data, why);
+    }
     if call.files.iter().any(|file| is_same(Path::new(file), path)) {
         return Err(Failure::Usage(format!("{} holds the call itself: write to another file", path.display())));
     }
@@ -114,6 +118,33 @@ fn write_pcap(call: &Call, path: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Writes the packets of a call whose files are gone, if they are in the packet log.
+fn write_from_log(call: &Call, path: &Path, data: &DataFolder, why: String) -> Result<Exit, Failure> {
+    if !has_log(&data.path) {
+        return Err(Failure::Failed(why));
+    }
+    let mut out = None;
+    let done = cut::log::packets(call, std::slice::from_ref(&data.path), &mut |found| {
+        let out = match &mut out {
+            Some(out) => out,
+            None => out.insert(Out::create(path, &[])?),
+        };
+        out.write(found.at_ns, found.link, found.wire, &found.octets).map(|()| true)
+    })?;
+    let Some(out) = out else {
+        let folder = data.path.display();
+        return Err(Failure::Failed(format!("{why}; nor is the call in the packet log in {folder}")));
+    };
+    let packets = figure::of(out.finish()?, "packet", "packets");
+    for fault in &done.faults {
+        let _ = writeln!(io::stderr(), "trunkline: {fault}");
+    }
+    if path.as_os_str() != "-" {
+        let _ = writeln!(io::stderr(), "{packets} of the call written to {} from the packet log", path.display());
+    }
+    Ok(if done.faults.is_empty() { Exit::Done } else { Exit::Degraded })
+}
+
 fn is_same(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
@@ -123,8 +154,15 @@ fn is_same(a: &Path, b: &Path) -> bool {
 
 /// Prints each message below a line that says when, from where, to where. The text is escaped line by line: a message
 /// must not drive the terminal.
-fn print_messages(call: &Call, terminal: &Terminal, out: &mut dyn Write) -> Result<(), Failure> {
-    let texts = cut::messages(call).map_err(Failure::Failed)?;
+fn print_messages(call: &Call, data: &DataFolder, terminal: &Terminal, out: &mut dyn Write) -> Result<(), Failure> {
+    let texts = match cut::messages(call) {
+        Ok(texts) => texts,
+        Err(why) if !has_log(&data.path) => return Err(Failure::Failed(why)),
+        Err(why) => match cut::log::messages(call, std::slice::from_ref(&data.path))? {
+            (packets, ..) if packets.is_empty() => return Err(Failure::Failed(why)),
+            (_, texts, _) => texts,
+        },
+    };
     let arrow = terminal.glyph("→", "->");
     for (message, text) in call.ladder.messages.iter().zip(texts) {
         let host = |i: u8| call.ladder.hosts.get(usize::from(i)).copied().unwrap_or_default();

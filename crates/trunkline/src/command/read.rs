@@ -4,6 +4,8 @@ use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::pager::Paged;
+use crate::run::lane;
+use crate::run::service::LiveNames;
 use crate::search;
 use crate::selection::Selection;
 use crate::show::report::{Report, report};
@@ -17,7 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trunkline_calls::job::{self, Progress, ReadOptions, Sink, Summary};
+use trunkline_calls::pipeline::Tap;
 use trunkline_kit::exit::Exit;
+use trunkline_record::{Recorder, Rules};
 use trunkline_store::row::Rows;
 use trunkline_store::{Access, Store, json};
 
@@ -25,6 +29,10 @@ use trunkline_store::{Access, Store, json};
 pub const THREADS_MAX: u16 = 64;
 /// Rows that are written to the store before they are made durable.
 pub const COMMIT_ROWS: usize = 20_000;
+/// Packets between two looks whether the disk keeps up, where packets are recorded.
+const BRAKE_PACKETS: u64 = 1024;
+/// How long the packet log may take to write what is in memory at the end.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(300);
 /// How often the progress bar is drawn and Ctrl-C looked for.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -50,6 +58,9 @@ pub struct Read {
     /// Threads that share the work [default: one a processor]; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(THREADS_MAX)))]
     threads: Option<u16>,
+    /// Write every packet into the packet log of the data folder, too, with an index
+    #[arg(long)]
+    record: bool,
     /// Store nothing
     #[arg(long)]
     no_store: bool,
@@ -66,14 +77,53 @@ impl Read {
         let progress = Arc::new(Progress::default());
         let watcher = Watcher::start(Arc::clone(&progress));
         let options = ReadOptions { files: self.files.clone(), threads: self.threads() };
-        let read = job::read(&options, &mut sink, &progress);
+        let (read, not_recorded) = match self.record {
+            true => self.record(&options, &mut sink, &progress)?,
+            false => (job::read(&options, &mut sink, &progress), 0),
+        };
         let stopped = watcher.end();
         // What was read before a failure is kept, too: also when nobody reads the output any more.
         sink.commit()?;
         let summary = read.map_err(|text| sink.failed.take().unwrap_or(Failure::Failed(text)))?;
         let refused = sink.tell_refused();
         self.tell(&summary, &mut sink, stopped, refused, terminal)?;
-        Ok(if stopped || refused || summary.degraded() { Exit::Degraded } else { Exit::Done })
+        Ok(if stopped || refused || not_recorded > 0 || summary.degraded() { Exit::Degraded } else { Exit::Done })
+    }
+
+    /// Reads with every packet written into the packet log; how many could not be written.
+    fn record(
+        &self,
+        options: &ReadOptions,
+        sink: &mut Output,
+        progress: &Progress,
+    ) -> Result<(Result<Summary, String>, u64), Failure> {
+        let failed = |e: &dyn core::fmt::Display| Failure::Failed(format!("packet log: {e}"));
+        let volume = trunkline_spool::Volume::new(&self.data.path);
+        let (recorder, opened) =
+            Recorder::open(trunkline_spool::Options::new(vec![volume]), Rules::default()).map_err(|e| failed(&e))?;
+        for note in opened.notes {
+            let _ = writeln!(std::io::stderr(), "trunkline: packet log: {note}");
+        }
+        let mut log = recorder.lane(0, "");
+        let names = Arc::new(LiveNames::of_segments(&recorder));
+        let tap: Tap<'_> = Box::new(|packet, octets, decoded, look| {
+            if packet.number % BRAKE_PACKETS == 0 {
+                log.tick(packet.at_ns);
+                wait_for_disk(&recorder);
+            }
+            lane::record(Some(&mut log), packet, octets, decoded, lane::class_of(look, decoded));
+        });
+        let read = job::read_tapped(options, sink, progress, tap, names);
+        log.finish();
+        drop(log);
+        let stats = recorder.close(CLOSE_PATIENCE);
+        let lost: u64 = stats.stats.drops.iter().map(|d| d.buffer.records + d.disk.records + d.lost.records).sum();
+        if lost > 0 {
+            let what = figure::of(lost, "packet was", "packets were");
+            let why = stats.stats.volumes.iter().find_map(|v| v.last_error.clone()).unwrap_or_default();
+            let _ = writeln!(std::io::stderr(), "trunkline: {what} not recorded: {why}");
+        }
+        Ok((read, lost))
     }
 
     /// Something of what was named can be read; else it is said without making a store.
@@ -121,6 +171,18 @@ impl Read {
             out.flush()?;
         }
         Ok(sink.out.flush()?)
+    }
+}
+
+/// A file can wait: nothing is dropped because the disk is slower than reading.
+fn wait_for_disk(recorder: &Recorder) {
+    loop {
+        let stats = recorder.stats();
+        let is_writable = stats.volumes.iter().any(|v| v.state.is_usable());
+        if stats.memory.used * 2 < stats.memory.limit || !is_writable {
+            return;
+        }
+        std::thread::park_timeout(Duration::from_millis(1));
     }
 }
 

@@ -45,6 +45,7 @@ impl Run {
         let level = log::start(&loaded.settings.log).map_err(Failure::Failed)?;
         let signals = Signals::take();
         let service = Service::start(&loaded.settings)?;
+        tracing::info!("running: data in {}", loaded.settings.data.folder.display());
         let begun = Instant::now();
         let mut settings = loaded.settings;
         let mut before = service.view().snapshot();
@@ -53,7 +54,7 @@ impl Run {
             if self.seconds.is_some_and(|s| begun.elapsed().as_secs() >= s) {
                 break;
             }
-            std::thread::sleep(TICK);
+            std::thread::park_timeout(TICK);
             service.look_after();
             if signals.again.swap(false, Ordering::Relaxed) {
                 self.read_again(&mut settings, &level, &service);

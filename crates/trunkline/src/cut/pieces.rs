@@ -38,8 +38,10 @@ struct Piece {
 pub struct Pieces<'a> {
     call: &'a Call,
     media: HashSet<(Endpoint, Endpoint)>,
-    /// Messages by the offset of the record that completed them.
-    messages: BTreeMap<u64, Vec<usize>>,
+    /// Messages by the offset of the record that completed them, or by its time.
+    messages: BTreeMap<i64, Vec<usize>>,
+    /// Whether packets are known by their time and ends, not by their place: those of the log.
+    by_time: bool,
     flows: HashSet<(Address, Address)>,
     history: VecDeque<Piece>,
     history_octets: usize,
@@ -48,14 +50,26 @@ pub struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     /// The search for that call in the file of that number in its list.
     pub fn of(call: &'a Call, file: usize) -> Self {
-        let mut messages: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        for (i, m) in call.ladder.messages.iter().enumerate().filter(|(_, m)| usize::from(m.file) == file) {
-            messages.entry(m.offset).or_default().push(i);
+        let of_file = |m: &Message| (usize::from(m.file) == file).then_some(m.offset as i64);
+        Pieces { media: media(call), ..Pieces::new(call, false, of_file) }
+    }
+
+    /// The search for that call's messages in the packet log, where they have their times and other places.
+    pub fn by_time(call: &'a Call) -> Self {
+        Pieces::new(call, true, |m| Some(m.at_ns))
+    }
+
+    fn new(call: &'a Call, by_time: bool, key: impl Fn(&Message) -> Option<i64>) -> Self {
+        let mut messages: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+        for (i, m) in call.ladder.messages.iter().enumerate() {
+            if let Some(key) = key(m) {
+                messages.entry(key).or_default().push(i);
+            }
         }
         let host = |i: u8| call.ladder.hosts.get(usize::from(i)).map(|h| h.address);
         let flows = call.ladder.messages.iter().filter_map(|m| Some((host(m.src)?, host(m.dst)?))).collect();
-        let media = media(call);
-        Pieces { call, media, messages, flows, history: VecDeque::new(), history_octets: 0 }
+        let (media, history) = Default::default();
+        Pieces { call, media, messages, by_time, flows, history, history_octets: 0 }
     }
 
     /// Whether a message is likely to have come in IP fragments: it is larger than any packet of Ethernet.
@@ -70,8 +84,8 @@ impl<'a> Pieces<'a> {
         octets: &[u8],
         each: &mut impl FnMut(Hit<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let completes = self.messages.get(&packet.offset).cloned().unwrap_or_default();
         let decoded = link::decode(packet.link, octets);
+        let completes = self.completed_by(packet, &decoded);
         let piece = self.piece(packet, octets, &decoded);
         if completes.is_empty() {
             if let Decoded::Udp(d) = decoded {
@@ -85,13 +99,16 @@ impl<'a> Pieces<'a> {
             return ControlFlow::Continue(());
         }
         let (mut whole, earlier) = self.gather(piece.as_ref(), &completes);
+        if whole.is_empty() {
+            whole = payload(&decoded).and_then(|range| octets.get(range)).unwrap_or(octets).to_vec();
+        }
+        if !self.is_ours(&whole, packet) {
+            return ControlFlow::Continue(());
+        }
         for piece in &earlier {
             each(Hit::Packet(&piece.packet, &piece.octets))?;
         }
         each(Hit::Packet(packet, octets))?;
-        if whole.is_empty() {
-            whole = payload(&decoded).and_then(|range| octets.get(range)).unwrap_or(octets).to_vec();
-        }
         let mut from = 0;
         for at in completes {
             let Some(found) = self.call.ladder.messages.get(at).and_then(|m| find(&whole, from, m)) else { continue };
@@ -100,6 +117,27 @@ impl<'a> Pieces<'a> {
             from += 1;
         }
         ControlFlow::Continue(())
+    }
+
+    /// The messages that a packet completes.
+    fn completed_by(&self, packet: &Packet, decoded: &Decoded) -> Vec<usize> {
+        let key = if self.by_time { packet.at_ns } else { packet.offset as i64 };
+        let mut found = self.messages.get(&key).cloned().unwrap_or_default();
+        if self.by_time {
+            let hosts = |m: &Message| {
+                let host = |i: u8| self.call.ladder.hosts.get(usize::from(i)).map(|h| h.address);
+                Some((host(m.src)?, host(m.dst)?))
+            };
+            found.retain(|at| self.call.ladder.messages.get(*at).and_then(hosts) == ends(decoded));
+        }
+        found
+    }
+
+    /// Whether what was put together is of this call: its Call-ID is in it, or it was not captured whole.
+    fn is_ours(&self, whole: &[u8], packet: &Packet) -> bool {
+        let id = self.call.sip_call_id.as_bytes();
+        let whole_packet = packet.captured >= packet.wire;
+        !self.by_time || !whole_packet || id.is_empty() || whole.windows(id.len()).any(|w| w == id)
     }
 
     /// A packet that may be the beginning of a message, if it is one of a hop of the call.
@@ -171,10 +209,19 @@ fn join(earlier: &[Piece], last: &Piece) -> Vec<u8> {
 }
 
 /// Source and destination of all that may be media of the call: RTP, and RTCP beside it or on its port, both ways.
-fn media(call: &Call) -> HashSet<(Endpoint, Endpoint)> {
+pub fn media(call: &Call) -> HashSet<(Endpoint, Endpoint)> {
     let beside = |e: Endpoint| Endpoint::new(e.address, e.port.wrapping_add(1));
     let pairs = |(a, b): (Endpoint, Endpoint)| [(a, b), (b, a), (beside(a), beside(b)), (beside(b), beside(a))];
     call.streams.iter().flat_map(|s| pairs((s.src, s.dst))).collect()
+}
+
+/// Source and destination addresses of the innermost network layer.
+fn ends(decoded: &Decoded) -> Option<(Address, Address)> {
+    match decoded {
+        Decoded::Udp(d) | Decoded::Tcp(d, _) | Decoded::Sctp(d) => Some((d.src, d.dst)),
+        Decoded::Fragment(f) => Some((f.src, f.dst)),
+        _ => None,
+    }
 }
 
 /// Where the payload lies in the packet's octets.

@@ -49,7 +49,7 @@ trunkline_kit::section! {
         lanes: u16 = 0 => Restart, 0 => 64;
         /// The ring of each lane, between kernel and program: it bridges the moments in which a lane is busy. It is
         /// locked memory.
-        ring: Octets = Octets::mib(128) => Restart, Octets::mib(1) => Octets::gib(8);
+        ring: Octets = Octets::mib(128) => Restart, Octets::mib(1) => Octets::gib(4);
         /// How long the kernel waits for a block of the ring to fill before it hands it over.
         block_timeout: Duration = Duration::from_millis(50) => Restart,
             Duration::from_millis(1) => Duration::from_secs(1);

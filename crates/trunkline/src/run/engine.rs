@@ -63,8 +63,6 @@ pub struct OwnerReport {
     pub counters: Vec<Counted>,
     /// Calls that are up or not yet closed.
     pub calls: u64,
-    /// Distinct Call-IDs so far.
-    pub call_ids: u64,
 }
 
 /// What the gatherer shows.
@@ -286,8 +284,7 @@ fn give_out(
 }
 
 fn publish_owner(owner: &Owner, shared: &Shared) {
-    *lock(&shared.owner) =
-        OwnerReport { counters: owner.counters(), calls: owner.calls(), call_ids: owner.signalling().call_ids() };
+    *lock(&shared.owner) = OwnerReport { counters: owner.counters(), calls: owner.calls() };
 }
 
 /// The gatherer: joins what belongs together and hands rows to the store's thread.

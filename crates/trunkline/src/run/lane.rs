@@ -3,14 +3,13 @@
 use super::bursts::Meter;
 use super::engine::{Answer, Shared};
 use super::now_ns;
-use super::source::{Came, LaneSource};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trunkline_calls::classify::Class as Look;
 use trunkline_calls::live::{Epoch, Front, Told};
-use trunkline_capture::live::RingStatistics;
-use trunkline_capture::{CaptureLoss, LossPlace, Packet};
+use trunkline_capture::live::{Live, Next, RingStatistics};
+use trunkline_capture::{CaptureLoss, Packet};
 use trunkline_kit::counters::Counted;
 use trunkline_record::{Class, LaneLog, NotRecorded};
 use trunkline_wire::Decoded;
@@ -21,11 +20,13 @@ const WAIT: Duration = Duration::from_millis(10);
 const HEARTBEAT: Duration = Duration::from_millis(20);
 /// How often a lane publishes what it counts.
 const PUBLISH: Duration = Duration::from_millis(250);
-/// A packet is in the hands of its lane this long after it was captured at the latest, if nothing but idleness keeps it:
-/// the time after which the kernel gives out a block that is not full, twice, and what the scheduler may add.
+/// A packet is in the hands of its lane this long after it was captured at the latest, if nothing but idleness keeps
+/// it: the time after which the kernel gives out a block that is not full, twice, and what the scheduler may add.
 const ARRIVAL_NS: i64 = 250_000_000;
-/// Batches of a file that wait for the signalling; then reading waits.
-const HELD_OF_FILES_MAX: usize = 64;
+/// Batches that may wait for the signalling before it is looked at how much of the ring they hold.
+const HELD_BEFORE_HURRY: usize = 4;
+/// How long packets are still taken after the end was wished for, while they do not stop coming.
+const LAST_PACKETS: Duration = Duration::from_secs(3);
 /// The number that stands for "not recorded" where the number of a segment should be.
 pub const NOWHERE: u32 = u32::MAX;
 /// Lanes as sources of losses are numbered down from here.
@@ -34,13 +35,15 @@ pub const LANES_FROM: u32 = u32::MAX - 1;
 /// What a lane is made of.
 pub struct LanePlan {
     /// Where its packets come from.
-    pub source: LaneSource,
+    pub source: Box<dyn Live>,
     /// Its part of the packet log; none if nothing is recorded.
     pub log: Option<LaneLog>,
     /// Its part of the analysis.
     pub front: Front,
     /// Counts octets by the millisecond, if microbursts are looked for.
     pub meter: Option<Meter>,
+    /// How long after the last packet nothing more can come: longer than the kernel keeps a block that is not full.
+    pub patience: Duration,
     /// The processor it runs on; none leaves that to the system.
     pub processor: Option<usize>,
 }
@@ -83,8 +86,8 @@ struct Lane<'a> {
     plan: LanePlan,
     rings: Rings,
     shared: &'a Shared,
-    /// Reading can wait, and nothing is told by the clock.
-    is_file: bool,
+    /// When it was first seen that the end is wished for.
+    stopping: Option<Instant>,
     ended: bool,
     told_last: bool,
     done: bool,
@@ -99,14 +102,13 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
     let lanes = shared.lanes.len() as u64;
     let now = Instant::now();
     let report = LaneReport::default();
-    let is_file = plan.source.is_file();
     let mut lane = Lane {
         me,
         lanes,
         plan,
         rings,
         shared,
-        is_file,
+        stopping: None,
         ended: false,
         told_last: false,
         done: false,
@@ -126,21 +128,23 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
 
 impl Lane<'_> {
     fn turn(&mut self) {
-        let may_read = !self.ended && (!self.is_file || self.plan.front.held() < HELD_OF_FILES_MAX);
-        let idle = if may_read { self.read() } else { true };
-        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.is_file && !self.told_last) {
+        let idle = self.ended || self.read();
+        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.ended) {
             log.tick(now_ns());
         }
         self.tell(idle);
         self.answer();
-        if !self.is_file && self.report.ring.room > 0 && self.plan.front.held() * 2 > self.report.ring.room as usize {
-            self.plan.front.hurry();
+        if self.plan.front.held() > HELD_BEFORE_HURRY {
+            let ring = self.plan.source.statistics();
+            if ring.held.saturating_mul(2) > ring.room {
+                self.plan.front.hurry();
+            }
         }
         if self.published_at.elapsed() >= PUBLISH {
             self.losses_of_log();
             self.publish();
         }
-        if idle && !may_read {
+        if self.ended {
             std::thread::park_timeout(Duration::from_millis(1));
         }
     }
@@ -148,9 +152,13 @@ impl Lane<'_> {
     /// Takes what the source has; whether it had nothing.
     fn read(&mut self) -> bool {
         let stopping = self.shared.stop.load(Ordering::Relaxed);
+        if stopping && self.stopping.get_or_insert_with(Instant::now).elapsed() > LAST_PACKETS {
+            self.ended = true;
+            return true;
+        }
         let mut batch = self.plan.front.spare();
-        match self.plan.source.next(&mut batch, if stopping { Duration::ZERO } else { WAIT }) {
-            Came::Packets => {
+        match self.plan.source.next(&mut batch, if stopping { self.plan.patience } else { WAIT }) {
+            Ok(Next::Packets) => {
                 let LanePlan { front, log, meter, .. } = &mut self.plan;
                 let (me, lanes, seen) = (u64::from(self.me), self.lanes, &mut self.seen);
                 for loss in &mut batch.losses {
@@ -159,10 +167,8 @@ impl Lane<'_> {
                         log.lost(loss);
                     }
                 }
-                let mut last_ns = i64::MIN;
                 front.take(batch, |packet, octets, decoded, look| {
                     packet.number = (packet.number - 1) * lanes + me + 1;
-                    last_ns = packet.at_ns;
                     let class = class_of(look, decoded);
                     seen.see(class);
                     if let Some(meter) = meter {
@@ -170,21 +176,18 @@ impl Lane<'_> {
                     }
                     record(log.as_mut(), packet, octets, decoded, class);
                 });
-                if let Some(log) = log.as_mut().filter(|_| self.is_file) {
-                    log.tick(last_ns);
-                }
                 return false;
             }
-            Came::Nothing => {
+            Ok(Next::Nothing) => {
                 self.ended = stopping;
                 self.plan.front.keep(batch);
             }
-            Came::Passing(error) => {
+            Err(error) if error.passes() => {
                 tracing::warn!(lane = self.me, "{error}");
                 self.ended = stopping;
             }
-            Came::End(why) => {
-                self.report.failed = why;
+            Err(error) => {
+                self.report.failed = Some(error.to_string());
                 self.ended = true;
             }
         }
@@ -205,10 +208,10 @@ impl Lane<'_> {
             }
             self.losses_of_log();
             self.plan.front.end()
-        } else if idle && (self.is_file || self.told_at.elapsed() < HEARTBEAT) {
+        } else if idle && self.told_at.elapsed() < HEARTBEAT {
             return;
         } else {
-            let until_ns = (idle && !self.is_file).then(|| now_ns() - ARRIVAL_NS);
+            let until_ns = idle.then(|| now_ns() - ARRIVAL_NS);
             self.plan.front.tell(until_ns)
         };
         self.told_at = Instant::now();
@@ -265,15 +268,16 @@ impl Lane<'_> {
 
 /// Records a packet, if it is to be, and notes in it where.
 #[inline]
-fn record(log: Option<&mut LaneLog>, packet: &mut Packet, octets: &[u8], decoded: &Decoded, class: Class) {
+pub fn record(log: Option<&mut LaneLog>, packet: &mut Packet, octets: &[u8], decoded: &Decoded, class: Class) {
     match log.and_then(|log| log.packet(packet, octets, decoded, class)) {
         Some(recorded) => (packet.file, packet.offset) = (recorded.segment, recorded.offset),
         None => (packet.file, packet.offset) = (NOWHERE, 0),
     }
 }
 
+/// The packet log's class of a packet.
 #[inline]
-fn class_of(look: Look, decoded: &Decoded) -> Class {
+pub fn class_of(look: Look, decoded: &Decoded) -> Class {
     match look {
         Look::Rtp | Look::Rtcp => Class::Rtp,
         Look::Signalling => class_of_signalling(decoded),
@@ -309,9 +313,4 @@ impl Seen {
 fn loss(not: &NotRecorded, file: u32) -> CaptureLoss {
     let (since_ns, at_ns) = not.span_ns;
     CaptureLoss { since_ns, at_ns, packets: not.packets, file, place: not.place }
-}
-
-/// Whether a loss is of the recorder alone: the packets were analysed.
-pub fn is_of_recorder(place: LossPlace) -> bool {
-    matches!(place, LossPlace::Buffer | LossPlace::Disk | LossPlace::Rule)
 }

@@ -20,10 +20,12 @@ use trunkline_kit::metrics::{Sample, exposition};
 
 /// Connections at a time; with one more the oldest is closed: who asks honestly is done in milliseconds.
 pub const CONNECTIONS_MAX: usize = 8;
-/// Threads that serve: connections that were closed may take a moment to end. Beyond, new ones are closed at once.
+/// Threads that serve: connections that were closed may take a moment to end. Beyond, new ones wait, then are closed.
 pub const THREADS_MAX: usize = 2 * CONNECTIONS_MAX;
 /// How long a request and its answer may take together.
 pub const REQUEST_TIME: Duration = Duration::from_secs(5);
+/// How long a new connection waits for the threads of closed ones to end.
+const ENDING_PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait when the system refuses a connection, such as for want of file descriptors.
 const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 
@@ -101,7 +103,8 @@ pub struct Server {
 
 impl Server {
     /// What it has counted.
-    pub fn served(&self) -> Served {
+    #[cfg(test)]
+    fn served(&self) -> Served {
         *lock(&self.shared.served)
     }
 }
@@ -142,7 +145,11 @@ impl Shared {
                 std::thread::park_timeout(REFUSED_PAUSE);
                 continue;
             };
-            // Each thread holds one of these.
+            // Each thread holds one of these. Those whose connection was closed end in a moment.
+            let patience = std::time::Instant::now() + ENDING_PATIENCE;
+            while Arc::strong_count(&threads) > THREADS_MAX && std::time::Instant::now() < patience {
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
             if Arc::strong_count(&threads) > THREADS_MAX {
                 lock(&self.served).crowded += 1;
                 continue;

@@ -9,7 +9,6 @@ pub mod metrics;
 pub mod packet_log;
 pub mod rows;
 pub mod service;
-pub mod source;
 pub mod status;
 pub mod view;
 

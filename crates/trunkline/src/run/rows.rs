@@ -64,7 +64,6 @@ impl Writing {
 /// The end of the way where rows are put in. Dropping it lets the store's thread end when all is written.
 pub struct RowsOut {
     writing: Arc<Writing>,
-    also: Option<Box<dyn FnMut(&Rows) + Send>>,
 }
 
 impl RowsOut {
@@ -76,9 +75,6 @@ impl RowsOut {
 
 impl Sink for RowsOut {
     fn rows(&mut self, rows: Rows) -> Result<(), String> {
-        if let Some(also) = &mut self.also {
-            also(&rows);
-        }
         let count = count(&rows);
         if count == 0 {
             return Ok(());
@@ -112,16 +108,13 @@ fn count(rows: &Rows) -> usize {
         + rows.losses.len()
 }
 
-/// Starts the store's thread. Without a store rows are only shown to `also`.
+/// Starts the store's thread. Without a store rows are forgotten.
 ///
 /// # Errors
 /// The thread could not be started.
-pub fn start(
-    store: Option<Store>,
-    also: Option<Box<dyn FnMut(&Rows) + Send>>,
-) -> std::io::Result<(RowsOut, JoinHandle<()>)> {
+pub fn start(store: Option<Store>) -> std::io::Result<(RowsOut, JoinHandle<()>)> {
     let writing = Arc::new(Writing::default());
-    let out = RowsOut { writing: Arc::clone(&writing), also };
+    let out = RowsOut { writing: Arc::clone(&writing) };
     let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || match store {
         Some(store) => write(store, &writing),
         None => discard(&writing),
@@ -129,7 +122,7 @@ pub fn start(
     Ok((out, thread))
 }
 
-/// Nothing is kept: the rows were shown already.
+/// Nothing is kept.
 fn discard(writing: &Writing) {
     loop {
         let state = writing.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,7 +200,7 @@ fn again(writing: &Writing, mut work: impl FnMut() -> Result<(), String>) {
         if last_tries >= LAST_TRIES {
             return;
         }
-        std::thread::sleep(RETRY);
+        std::thread::park_timeout(RETRY);
     }
     writing.with(|state| state.error = None);
 }

@@ -9,7 +9,6 @@ use super::lane::{LANES_FROM, LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
 use super::packet_log;
 use super::rows;
-use super::source::LaneSource;
 use super::view::View;
 use crate::failure::Failure;
 use std::path::Path;
@@ -18,6 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use trunkline_calls::join::Names;
 use trunkline_calls::live::Front;
+use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
 use trunkline_record::{Recorder, Segments};
 use trunkline_spool::Loss;
@@ -58,19 +58,22 @@ impl Service {
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
         let names = LiveNames::new(recorder.as_ref(), &rings);
-        let (processors, lanes) = (processors(settings, rings.len()), lanes(settings));
+        let processors = processors(settings, rings.len());
         let bursts = watch_bursts(settings, &rings);
+        let of_interface = |ring: &dyn Live| rings.iter().filter(|r| r.interface() == ring.interface()).count() as u16;
+        let lanes: Vec<u16> = rings.iter().map(|ring| of_interface(ring.as_ref())).collect();
         let plans: Vec<LanePlan> = rings
             .into_iter()
             .enumerate()
             .map(|(lane, ring)| {
                 let meter = bursts.has(lane).then(Meter::default);
                 let processor = processors.get(lane).copied();
-                LanePlan { meter, processor, ..plan(lane as u16, lanes, ring, recorder.as_ref()) }
+                let plan = plan(settings, (lane as u16, lanes[lane]), ring, recorder.as_ref());
+                LanePlan { meter, processor, ..plan }
             })
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
-        let (out, store) = rows::start(store, None).map_err(failed)?;
+        let (out, store) = rows::start(store).map_err(failed)?;
         let engine = Engine::start(plans, Arc::new(names), out).map_err(failed)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
         let bursts = Arc::new(Mutex::new(bursts));
@@ -163,9 +166,13 @@ fn open_rings(settings: &Settings) -> Result<Vec<Box<dyn Live>>, Failure> {
         let known = interface::names().join(", ");
         return Err(Failure::Usage(format!("no interface to listen on: name one with -i (there are {known})")));
     }
-    let lanes = lanes(settings);
     let mut rings: Vec<Box<dyn Live>> = Vec::new();
     for interface in &capture.interfaces {
+        if capture.source == config::Source::AfXdp {
+            rings.extend(open_xdp(settings, interface)?);
+            continue;
+        }
+        let lanes = lanes(settings);
         let options = PacketOptions {
             rings: lanes,
             ring_octets: usize::try_from(capture.ring.0).unwrap_or(usize::MAX),
@@ -184,6 +191,28 @@ fn open_rings(settings: &Settings) -> Result<Vec<Box<dyn Live>>, Failure> {
         rings.extend(opened.into_iter().map(|ring| Box::new(ring) as Box<dyn Live>));
     }
     Ok(rings)
+}
+
+/// The rings of an interface whose packets AF_XDP takes: one for each receive queue.
+fn open_xdp(settings: &Settings, interface: &str) -> Result<Vec<Box<dyn Live>>, Failure> {
+    let capture = &settings.capture;
+    let default = XdpOptions::new(interface);
+    // A power of two of frames that the ring's size has room for.
+    let frames = (capture.ring.0 / u64::from(default.frame_octets)).clamp(64, xdp::FRAMES_MAX.into());
+    let options = XdpOptions {
+        frames: 1 << frames.ilog2(),
+        promiscuous: capture.promiscuous,
+        filter: capture.filter.clone(),
+        ..default
+    };
+    let rings = xdp::open(&options).map_err(|e| Failure::Failed(format!("{interface}: {e}")))?;
+    if let Some(first) = rings.first() {
+        tracing::info!(lanes = rings.len(), "listening on {interface} by AF_XDP, {}", first.mode());
+        tracing::warn!(
+            "packets that AF_XDP takes do not reach this machine's own programs: {interface} must be a mirror"
+        );
+    }
+    Ok(rings.into_iter().map(|ring| Box::new(ring) as Box<dyn Live>).collect())
 }
 
 /// Lanes of each interface: as they are set, or as many as there are processors but one, divided by the interfaces.
@@ -205,12 +234,13 @@ fn processors(settings: &Settings, lanes: usize) -> Vec<usize> {
     (processors - lanes..processors).collect()
 }
 
-fn plan(lane: u16, rings: u16, ring: Box<dyn Live>, recorder: Option<&Recorder>) -> LanePlan {
+fn plan(settings: &Settings, (lane, rings): (u16, u16), ring: Box<dyn Live>, recorder: Option<&Recorder>) -> LanePlan {
     let number = ring.ring();
     let log = recorder.map(|r| r.lane(lane, ring.interface()));
     let is_mine = move |d: &trunkline_wire::Datagram| fanout::lane_of_flow(d.from(), d.to(), rings) == number;
-    let (front, source) = (Front::new(lane, Box::new(is_mine)), LaneSource::Ring(ring));
-    LanePlan { log, front, source, meter: None, processor: None }
+    let patience = 2 * settings.capture.block_timeout + Duration::from_millis(50);
+    let front = Front::new(lane, Box::new(is_mine));
+    LanePlan { patience, log, front, source: ring, meter: None, processor: None }
 }
 
 /// The interfaces that are watched for microbursts.
@@ -218,9 +248,9 @@ fn watch_bursts(settings: &Settings, rings: &[Box<dyn Live>]) -> BurstLog {
     let mut bursts = BurstLog::new(&settings.data.folder);
     let Some(limit) = settings.capture.microburst else { return bursts };
     for interface in &settings.capture.interfaces {
-        let is_of = |ring: &Box<dyn Live>| ring.interface() == interface;
-        let Some(first) = rings.iter().position(is_of) else { continue };
-        let lanes = rings.iter().filter(|ring| is_of(ring)).count();
+        let of: Vec<bool> = rings.iter().map(|ring| ring.interface() == interface).collect();
+        let Some(first) = of.iter().position(|is| *is) else { continue };
+        let lanes = of.iter().filter(|is| **is).count();
         match limit.of(bursts::log::link_speed(interface)) {
             Some(bits_per_second) => bursts.watch(interface, first, lanes, bits_per_second),
             None => tracing::warn!(
@@ -236,12 +266,18 @@ fn open_store(folder: &Path) -> Result<Store, Failure> {
 }
 
 /// What packets and losses name as their file: a segment of the packet log, or a lane's interface.
-struct LiveNames {
+#[derive(Default)]
+pub struct LiveNames {
     segments: Option<Arc<Segments>>,
     lanes: Vec<String>,
 }
 
 impl LiveNames {
+    /// Of segments alone.
+    pub fn of_segments(recorder: &Recorder) -> Self {
+        LiveNames { segments: Some(recorder.segments()), lanes: Vec::new() }
+    }
+
     fn new(recorder: Option<&Recorder>, rings: &[Box<dyn Live>]) -> Self {
         LiveNames {
             segments: recorder.map(Recorder::segments),

@@ -50,7 +50,7 @@ impl View {
     fn house(&self) -> Option<Report> {
         let closed =
             || self.closed.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|c| c.report.clone());
-        self.recorder(Recorder::report).map_or_else(closed, |report| report)
+        self.recorder(Recorder::report).unwrap_or_else(closed)
     }
 
     /// What the packet log says while it is open.
@@ -158,6 +158,7 @@ impl View {
                 lines.push(format!("{}: {}", volume.path.display(), volume.state));
             }
         }
+        lines.extend(self.shared.gather_report().failed);
         if let Some(error) = self.writing.report().2 {
             lines.push(format!("store: {error}"));
         }

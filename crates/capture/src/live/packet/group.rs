@@ -10,6 +10,7 @@ use crate::bpf::{Instruction, RET};
 use crate::filter::Expression;
 use crate::live::block::Ring;
 use crate::live::interface::{self, Facts};
+use crate::live::presence::Together;
 use crate::live::sys::{self, Mapping};
 use crate::live::{fanout, frames};
 
@@ -22,19 +23,18 @@ const ETHERNET: u16 = 1;
 
 /// The rings of one interface.
 pub(super) struct Group {
+    sockets: Sockets,
+    rings: Together<Open>,
+}
+
+/// What they are opened by.
+struct Sockets {
     options: PacketOptions,
     link: u16,
     /// What the kernel filters by; nothing if everything is taken.
     filter: Vec<Instruction>,
-    state: Mutex<Rings>,
-}
-
-struct Rings {
-    generation: u64,
-    /// Rings that were opened and not yet taken by their lanes.
-    open: Vec<Option<Open>>,
     /// Sockets that are not bound to anything.
-    spares: Vec<OwnedFd>,
+    spares: Mutex<Vec<OwnedFd>>,
 }
 
 impl Group {
@@ -53,81 +53,68 @@ impl Group {
             .map(|_| sys::socket(libc::AF_PACKET, libc::SOCK_RAW))
             .collect::<io::Result<Vec<_>>>()
             .map_err(|e| LiveError::of(&what, CAPABILITY, e))?;
-        let state = Mutex::new(Rings { generation: 0, open: Vec::new(), spares });
-        let group = Group { options, link: facts.link, filter, state };
-        {
-            let mut rings = group.rings();
-            rings.open = group.open_all(&facts, &mut rings.spares, 0)?;
-        }
-        Ok(group)
+        let sockets = Sockets { options, link: facts.link, filter, spares: Mutex::new(spares) };
+        let rings = Together::new(sockets.open(&facts)?);
+        Ok(Group { sockets, rings })
     }
 
     pub(super) fn interface(&self) -> &str {
-        &self.options.interface
+        &self.sockets.options.interface
     }
 
     pub(super) fn link(&self) -> u16 {
-        self.link
+        self.sockets.link
     }
 
     /// The ring of a lane, once.
     pub(super) fn take(&self, number: u16) -> Option<Open> {
-        self.rings().open.get_mut(usize::from(number))?.take()
+        self.rings.take(number)
     }
 
-    /// The ring of a lane after the interface was removed and came back, if it can be opened. `generation` is that of
-    /// the ring it had: the first lane to come opens the rings of all.
-    pub(super) fn reopened(&self, number: u16, generation: u64) -> Result<Option<Open>, LiveError> {
-        let mut rings = self.rings();
-        let Rings { generation: newest, open, spares } = &mut *rings;
-        if *newest == generation {
-            let Ok(facts) = up(self.interface()) else { return Ok(None) };
-            if facts.link != self.link {
+    /// The ring of a lane after the interface was removed and came back, if it can be opened, and its generation.
+    pub(super) fn again(&self, number: u16, generation: u64) -> Result<Option<(Open, u64)>, LiveError> {
+        self.rings.again(number, generation, || {
+            let facts = up(self.interface())?;
+            if facts.link != self.sockets.link {
                 return Err(LiveError::Unsupported(format!("{} is of another link type now", facts.name)));
             }
-            match self.open_all(&facts, spares, generation + 1) {
-                Ok(all) => (*newest, *open) = (generation + 1, all),
-                Err(error @ LiveError::NotPermitted { .. }) => return Err(error),
-                // It may have gone again; another look comes soon.
-                Err(_) => return Ok(None),
-            }
-        }
-        Ok(open.get_mut(usize::from(number)).and_then(Option::take))
+            self.sockets.open(&facts)
+        })
     }
+}
 
-    fn rings(&self) -> std::sync::MutexGuard<'_, Rings> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl Sockets {
     /// Opens all rings. Their order in the group is the order in which they join it; after the interface was down and
     /// came up the kernel lets them join in the order in which they were opened: the same.
-    fn open_all(
-        &self,
-        facts: &Facts,
-        spares: &mut Vec<OwnedFd>,
-        generation: u64,
-    ) -> Result<Vec<Option<Open>>, LiveError> {
+    fn open(&self, facts: &Facts) -> Result<Vec<Open>, LiveError> {
         let what = format!("capturing on {}", facts.name);
         let error = |e| LiveError::of(&what, CAPABILITY, e);
         let mut all: Vec<Open> = Vec::new();
         let mut sockets = Vec::new();
+        let mut spares = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..self.options.rings {
             // Without the capability, one that was opened while it was there; the oldest, to keep the order.
             let spare = |e| if spares.is_empty() { Err(e) } else { Ok(spares.remove(0)) };
             sockets.push(sys::socket(libc::AF_PACKET, libc::SOCK_RAW).or_else(spare).map_err(error)?);
         }
         for socket in sockets {
-            let ring = self.ring(&socket).map_err(error)?;
+            let ring = self.ring(&socket).map_err(|e| LiveError::of(&self.size(), CAPABILITY, e))?;
             self.start(socket.as_fd(), facts).map_err(error)?;
             if self.options.rings > 1 {
                 self.join(socket.as_fd(), all.first()).map_err(error)?;
             }
-            all.push(Open { socket, ring, interface: facts.index, generation });
+            all.push(Open { socket, ring, interface: facts.index });
         }
         for open in &all {
             self.filter(open.socket.as_fd()).map_err(error)?;
         }
-        Ok(all.into_iter().map(Some).collect())
+        Ok(all)
+    }
+
+    /// What is asked of the kernel's memory.
+    fn size(&self) -> String {
+        let octets = self.options.blocks() * self.options.block_octets;
+        format!("a ring of {} MiB for {}", octets >> 20, self.options.interface)
     }
 
     /// Gives a socket its ring.

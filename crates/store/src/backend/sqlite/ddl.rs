@@ -1,5 +1,6 @@
 //! The tables of a day as SQLite's DDL, made from [`crate::schema`].
 
+use super::runs;
 use crate::schema::{Column, Kind, TABLES, Table};
 use core::fmt::Write;
 
@@ -12,6 +13,7 @@ pub fn statements() -> String {
         "CREATE TABLE words (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);\n\
          CREATE TABLE streams_elsewhere (id BLOB PRIMARY KEY, day INTEGER NOT NULL) WITHOUT ROWID;\n",
     );
+    sql.push_str(runs::TABLE);
     for table in TABLES {
         create(&mut sql, table);
     }
@@ -34,14 +36,13 @@ fn create(sql: &mut String, table: &Table) {
     }
 }
 
+/// The type of a column, where SQLite needs one. What is bound has the right type already: with declared types SQLite
+/// looks at each value of each row again. The views of `trunkline sql` declare them (`sql.rs`).
 fn column_type(column: &Column) -> &'static str {
     match column.kind {
         Kind::Key => "INTEGER NOT NULL UNIQUE",
-        Kind::Whole | Kind::Time | Kind::Name(_) | Kind::Flag | Kind::Word => "INTEGER",
-        Kind::Real => "REAL",
-        Kind::Text => "TEXT",
-        Kind::Number => "TEXT COLLATE NOCASE",
-        Kind::Id | Kind::Endpoint | Kind::Packed(_) => "BLOB",
+        Kind::Number => "COLLATE NOCASE",
+        _ => "",
     }
 }
 
@@ -56,8 +57,14 @@ pub fn select_list(table: &Table) -> String {
 
 /// `INSERT` with a parameter for each column, and what to do about a row that is there.
 pub fn insert(verb: &str, table: &Table, conflict: &str) -> String {
-    let marks = vec!["?"; table.columns.len()].join(", ");
-    format!("{verb} INTO {} ({}) VALUES ({marks}) {conflict}", table.name, table.names())
+    insert_rows(verb, table, 1, conflict)
+}
+
+/// `INSERT` of several rows at once.
+pub fn insert_rows(verb: &str, table: &Table, rows: usize, conflict: &str) -> String {
+    let row = format!("({})", vec!["?"; table.columns.len()].join(", "));
+    let rows = vec![row; rows].join(", ");
+    format!("{verb} INTO {} ({}) VALUES {rows} {conflict}", table.name, table.names())
 }
 
 /// `ON CONFLICT` that replaces the row if what it saw is more: `more` compares `excluded` with the row.
@@ -79,7 +86,7 @@ mod tests {
             .fold(0xcbf2_9ce4_8422_2325u64, |h, o| (h ^ u64::from(o)).wrapping_mul(0x0000_0100_0000_01b3));
         assert_eq!(
             (schema::VERSION, ladder::VERSION, detail::VERSION, hash),
-            (1, 1, 1, 4169271887116072466),
+            (2, 2, 1, 2184880553450733051),
             "tables or packed columns changed: raise schema::VERSION, then put the new numbers here"
         );
     }

@@ -1,7 +1,9 @@
 //! Reading one day.
 
+use super::runs::Index;
 use super::{ddl, functions, open};
 use crate::columns::{self, Cells, Value};
+use crate::entry::Lookup;
 use crate::error::StoreError;
 use crate::filter::sql::{Condition, Parameter};
 use crate::key;
@@ -11,7 +13,7 @@ use crate::row::{Call, Loss, Stream, StreamInterval};
 use crate::schema::{self, Table};
 use crate::store::Order;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{CachedStatement, Connection, Row, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
 
@@ -27,8 +29,8 @@ pub struct DayReader {
 pub struct Wanted<'a> {
     /// The filter as SQL; empty for all.
     pub condition: &'a Condition,
-    /// An index to go by and what is looked up in it: column and condition.
-    pub index: &'a [(&'static str, Condition)],
+    /// What is looked up in the index; a call is found by any of them. Empty: the index does not help.
+    pub lookups: &'a [Lookup],
     /// First key.
     pub from: i64,
     /// First key that is too late.
@@ -68,18 +70,12 @@ impl DayReader {
     /// Calls with their streams and keys.
     pub fn calls(&self, wanted: &Wanted<'_>) -> Result<Vec<(i64, Call)>, StoreError> {
         self.tell(|| {
+            let _snapshot = self.conn.unchecked_transaction()?;
             let mut found = vec![];
-            if wanted.index.is_empty() {
-                self.scan(wanted, None, &mut found)?;
+            if wanted.lookups.is_empty() {
+                self.scan(wanted, (wanted.from, wanted.to), &mut found)?;
             } else {
-                let Some((first, last)) = self.slices(wanted)? else { return Ok(found) };
-                for n in 0..=last.saturating_sub(first) {
-                    let slice = if wanted.order == Order::Newest { last - n } else { first + n };
-                    self.scan(wanted, Some(slice), &mut found)?;
-                    if found.len() >= wanted.limit {
-                        break;
-                    }
-                }
+                self.by_index(wanted, &mut found)?;
             }
             for (key, call) in &mut found {
                 call.streams = self.streams_of(*key, call.id)?;
@@ -88,44 +84,59 @@ impl DayReader {
         })
     }
 
-    /// First and last slice that can hold what is wanted.
-    fn slices(&self, wanted: &Wanted<'_>) -> Result<Option<(i64, i64)>, Trouble> {
-        let mut ends = self.conn.prepare_cached("SELECT (SELECT min(key) FROM calls), (SELECT max(key) FROM calls)")?;
-        let ends = ends.query_row([], |r| Ok(r.get::<_, Option<i64>>(0)?.zip(r.get::<_, Option<i64>>(1)?)))?;
-        let Some((first, last)) = ends else { return Ok(None) };
-        let (first, last) = (first.max(wanted.from), last.min(wanted.to.saturating_sub(1)));
-        Ok((first <= last).then(|| (key::slice(first), key::slice(last))))
+    /// Looks the calls up, a slice of the day after the other.
+    fn by_index(&self, w: &Wanted<'_>, found: &mut Vec<(i64, Call)>) -> Result<(), Trouble> {
+        let mut index = Index::open(&self.conn)?;
+        let (first, last) = (key::slice(w.from.max(0)), key::slice(w.to.saturating_sub(1).max(0)));
+        let mut from = if w.order == Order::Newest { last } else { first };
+        while let Some(slice) = index.next_slice(from, w.order)?.filter(|s| (first..=last).contains(s)) {
+            let (mut keys, among) = index.keys(slice, w.lookups)?;
+            let (begin, end) = key::of_slice(slice);
+            let (begin, end) = (begin.max(w.from), end.min(w.to));
+            if keys.len() > among / 2 {
+                self.scan(w, (begin, end), found)?;
+            } else {
+                keys.retain(|key| (begin..end).contains(key));
+                if w.order == Order::Newest {
+                    keys.reverse();
+                }
+                self.pick(w, &keys, found)?;
+            }
+            if found.len() >= w.limit {
+                break;
+            }
+            from = if w.order == Order::Newest { slice - 1 } else { slice + 1 };
+        }
+        Ok(())
     }
 
-    fn scan(&self, w: &Wanted<'_>, slice: Option<i64>, found: &mut Vec<(i64, Call)>) -> Result<(), Trouble> {
-        let mut sql = format!("SELECT {} FROM calls WHERE ", ddl::select_list(&schema::CALLS));
-        let mut parameters: Vec<Parameter> = vec![];
-        if let Some(slice) = slice {
-            // The sign keeps the range of keys from being taken for the way to the rows.
-            sql.push_str("key IN (");
-            for (i, (index, condition)) in w.index.iter().enumerate() {
-                let union = if i > 0 { " UNION ALL " } else { "" };
-                sql.push_str(&format!(
-                    "{union}SELECT key FROM calls INDEXED BY {index} WHERE slice = ? AND {}",
-                    condition.sql
-                ));
-                parameters.push(Parameter::Whole(slice));
-                parameters.extend(condition.parameters.iter().cloned());
+    /// Adds the calls under these keys that are wanted.
+    fn pick(&self, w: &Wanted<'_>, keys: &[i64], found: &mut Vec<(i64, Call)>) -> Result<(), Trouble> {
+        let (sql, parameters) = select_calls("key = ?", w);
+        let mut stmt = self.conn.prepare_cached(&sql)?;
+        for (i, parameter) in parameters.iter().enumerate() {
+            stmt.raw_bind_parameter(i + 2, parameter)?;
+        }
+        for key in keys {
+            stmt.raw_bind_parameter(1, key)?;
+            if let Some(row) = stmt.raw_query().next()? {
+                found.push(columns::call_of(&SqliteRow(row))?);
             }
-            sql.push_str(") AND +key >= ? AND +key < ?");
-        } else {
-            sql.push_str("key >= ? AND key < ?");
+            if found.len() >= w.limit {
+                break;
+            }
         }
-        sql.push_str(" AND start_ns >= ? AND start_ns < ?");
-        parameters.extend([w.from, w.to, w.from_ns, w.to_ns].map(Parameter::Whole));
-        if !w.condition.sql.is_empty() {
-            sql.push_str(&format!(" AND ({})", w.condition.sql));
-            parameters.extend(w.condition.parameters.iter().cloned());
-        }
+        Ok(())
+    }
+
+    /// Adds the calls between two keys that are wanted, in order.
+    fn scan(&self, w: &Wanted<'_>, keys: (i64, i64), found: &mut Vec<(i64, Call)>) -> Result<(), Trouble> {
+        let (mut sql, mut parameters) = select_calls("key >= ? AND key < ?", w);
         sql.push_str(&format!(" ORDER BY key {} LIMIT ?", direction(w.order)));
         parameters.push(Parameter::Whole(w.limit.saturating_sub(found.len()) as i64));
         let mut stmt = self.conn.prepare_cached(&sql)?;
-        let mut rows = stmt.query(rusqlite::params_from_iter(parameters.iter()))?;
+        let keys = [Parameter::Whole(keys.0), Parameter::Whole(keys.1)];
+        let mut rows = stmt.query(rusqlite::params_from_iter(keys.iter().chain(&parameters)))?;
         while let Some(row) = rows.next()? {
             found.push(columns::call_of(&SqliteRow(row))?);
         }
@@ -161,14 +172,24 @@ impl DayReader {
     /// Key, identifier and start of the calls with this Call-ID, newest first, at most `limit`.
     pub fn with_call_id(&self, sip_call_id: &str, limit: usize) -> Result<Vec<(i64, Id, i64)>, StoreError> {
         self.tell(|| {
-            let mut stmt = self.conn.prepare_cached(
-                "WITH RECURSIVE s (n) AS (VALUES ((SELECT min(slice) FROM calls)) \
-                 UNION ALL SELECT n + 1 FROM s WHERE n < (SELECT max(slice) FROM calls)) \
-                 SELECT key, id, start_ns FROM s CROSS JOIN calls INDEXED BY calls_call_hash \
-                 ON slice = n AND call_hash = ? WHERE sip_call_id = ? ORDER BY key DESC LIMIT ?",
-            )?;
-            let found = params![key::call_hash(sip_call_id), sip_call_id, limit as i64];
-            Ok(stmt.query_map(found, named)?.collect::<rusqlite::Result<_>>()?)
+            let _snapshot = self.conn.unchecked_transaction()?;
+            let mut index = Index::open(&self.conn)?;
+            let mut select =
+                self.conn.prepare_cached("SELECT key, id, start_ns FROM calls WHERE key = ? AND sip_call_id = ?")?;
+            let mut found = vec![];
+            let mut from = key::SLICES;
+            while let Some(slice) = index.next_slice(from, Order::Newest)? {
+                let (keys, _) = index.keys(slice, &[Lookup::call_id(sip_call_id)])?;
+                for key in keys.into_iter().rev() {
+                    found.extend(select.query_row(params![key, sip_call_id], named).optional()?);
+                }
+                if found.len() >= limit {
+                    break;
+                }
+                from = slice - 1;
+            }
+            found.truncate(limit);
+            Ok(found)
         })
     }
 
@@ -177,7 +198,7 @@ impl DayReader {
         let all = Condition::default();
         let (from_ns, to_ns, order) = (i64::MIN, i64::MAX, Order::Newest);
         let to = key.saturating_add(1);
-        let wanted = Wanted { condition: &all, index: &[], from: key, to, from_ns, to_ns, order, limit: 1 };
+        let wanted = Wanted { condition: &all, lookups: &[], from: key, to, from_ns, to_ns, order, limit: 1 };
         Ok(self.calls(&wanted)?.pop().map(|(_, call)| call))
     }
 
@@ -249,6 +270,18 @@ impl DayReader {
             Trouble::Packed(e) => StoreError::Day { path: self.path.clone(), cause: e.to_string() },
         })
     }
+}
+
+/// `SELECT` of the wanted calls under some keys, and its parameters behind those of the keys.
+fn select_calls(keys: &str, w: &Wanted<'_>) -> (String, Vec<Parameter>) {
+    let list = ddl::select_list(&schema::CALLS);
+    let mut sql = format!("SELECT {list} FROM calls WHERE {keys} AND start_ns >= ? AND start_ns < ?");
+    let mut parameters = vec![Parameter::Whole(w.from_ns), Parameter::Whole(w.to_ns)];
+    if !w.condition.sql.is_empty() {
+        sql.push_str(&format!(" AND ({})", w.condition.sql));
+        parameters.extend(w.condition.parameters.iter().cloned());
+    }
+    (sql, parameters)
 }
 
 /// Either SQLite or a packed column.

@@ -111,11 +111,13 @@ fn shown(table: &Table, day: &str) -> Vec<(String, String)> {
 fn column(table: &Table, c: &Column, day: &str) -> Vec<(String, String)> {
     let name = c.name.to_owned();
     let own = format!("t.{}", c.name);
+    // The tables declare no types (`ddl.rs`); with them, `code = '404'` finds what `code = 404` does.
+    let typed = |kind: &str| format!("CAST({own} AS {kind})");
     match c.kind {
         Kind::Key => vec![],
-        Kind::Whole if matches!(c.name, "slice" | "call_hash" | "call_key" | "seen") => vec![],
+        Kind::Whole if matches!(c.name, "call_key" | "seen") => vec![],
         Kind::Id => vec![(name, format!("uuid({own})"))],
-        Kind::Time => vec![(name.trim_end_matches("_ns").to_owned(), format!("utc({own})")), (name, own)],
+        Kind::Time => vec![(name.trim_end_matches("_ns").to_owned(), format!("utc({own})")), (name, typed("INTEGER"))],
         Kind::Endpoint => vec![(name, format!("endpoint({own})"))],
         Kind::Word => vec![(name, format!("(SELECT text FROM {day}.words WHERE id = {own})"))],
         Kind::Name(names) => {
@@ -128,7 +130,10 @@ fn column(table: &Table, c: &Column, day: &str) -> Vec<(String, String)> {
             let part = |p: &&str| (p.to_string(), format!("part_of_{}('{p}', {own}{more})", table.name));
             parts.iter().map(part).collect()
         }
-        Kind::Whole | Kind::Real | Kind::Text | Kind::Number | Kind::Flag => vec![(name, own)],
+        Kind::Whole | Kind::Flag => vec![(name, typed("INTEGER"))],
+        Kind::Real => vec![(name, typed("REAL"))],
+        Kind::Text => vec![(name, typed("TEXT"))],
+        Kind::Number => vec![(name, typed("TEXT") + " COLLATE NOCASE")],
     }
 }
 

@@ -176,7 +176,7 @@ mod tests {
         log.watch("eth1", 2, 2, 8_000_000);
         let midnight = 1_795_219_200_000;
         let bucket = |at_ms| Bucket { at_ms, octets: 1500, packets: 3 };
-        let mut taken = vec![vec![bucket(midnight - 2), bucket(midnight - 1)], vec![bucket(midnight + 5)]];
+        let mut taken = [vec![bucket(midnight - 2), bucket(midnight - 1)], vec![bucket(midnight + 5)]];
         log.look(|lane| (core::mem::take(&mut taken[lane - 2]), 0), true);
         let read = |day: &str| std::fs::read_to_string(folder.path().join(FOLDER).join(day)).unwrap();
         assert_eq!(

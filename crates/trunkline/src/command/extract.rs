@@ -1,0 +1,242 @@
+//! `trunkline extract`: packets out of the packet log, and out of captures.
+
+use crate::command::packet_log::{Bar, Part, has_log, named};
+use crate::cut;
+use crate::failure::Failure;
+use crate::output::{cannot_write, create};
+use crate::search;
+use crate::show::figure;
+use crate::terminal::Terminal;
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use trunkline_capture::PcapWriter;
+use trunkline_kit::exit::Exit;
+use trunkline_record::index::Span;
+use trunkline_record::job::libpcap::Libpcap;
+use trunkline_record::job::{Extraction, SegmentFile, Selection, Summary, Wanted};
+use trunkline_record::query::{Compile, Query, parse};
+use trunkline_store::row::Call;
+use trunkline_store::time::rfc3339;
+
+/// Packets between two looks at the progress bar.
+const TICK_PACKETS: u64 = 256;
+/// Ethernet, which an expression has to apply to.
+const ETHERNET: u16 = 1;
+
+/// Extract packets from the packet log by time and expression
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trunkline extract host 192.0.2.7 --from 2026-11-20T10:00 --to 2026-11-20T10:05 -w host.pcapng\n  \
+    trunkline extract 'udp port 5060 and net 10.1.0.0/16' --from 2026-11-20 -w - | wireshark -k -i -\n  \
+    trunkline extract 'inner host 10.45.0.3 and not inner port 53' -w subscriber.pcapng\n  \
+    trunkline extract --call 018f332b-12e0-7c7f -w call.pcapng\n  \
+    trunkline extract vlan 7 -r old.pcap -r older.pcap -w vlan7.pcap\n\n\
+    Expressions are those of pcap-filter(7); 'inner' before a word asks the innermost headers of a tunnel.\n\
+    Packets come in the order of time; of those of one time, as folders and files were named, then class and lane.\n\
+    Times are of your zone unless they have an offset.\n\
+    Exit code 3: a segment was broken or unreadable; the rest was extracted.")]
+pub struct Extract {
+    /// An expression; several words are one; none is every packet
+    #[arg(value_name = "EXPRESSION", conflicts_with = "call")]
+    expression: Vec<String>,
+    /// Where to: pcap if the name ends in .pcap or .cap, else pcapng; - is standard output
+    #[arg(short = 'w', long = "write", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    write: PathBuf,
+    /// The packets of a call: its ID, the beginning of one, or its Call-ID
+    #[arg(long, value_name = "ID", conflicts_with_all = ["from", "to", "classes"])]
+    call: Option<String>,
+    /// A capture file in place of the log; may be given several times
+    #[arg(short = 'r', long = "read", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    read: Vec<PathBuf>,
+    /// Stop after so many packets
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Print what was done as one JSON object: at standard output, or at standard error with -w -
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    part: Part,
+}
+
+impl Extract {
+    /// Extracts.
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        // Recording goes first.
+        trunkline_spool::idle();
+        if let Some(id) = &self.call {
+            return self.call(id, terminal);
+        }
+        let selection = Selection { query: self.query()?, span: self.part.span(terminal)?, wanted: Wanted::Matching };
+        let files = self.files(selection.span)?;
+        let mut out = Out::create(&self.write, &files)?;
+        let mut extraction = Extraction::new(&files, &selection, &Libpcap, &|_| {});
+        let mut bar = Bar::new();
+        while self.limit.is_none_or(|limit| out.packets < limit) {
+            let Some(found) = extraction.next() else { break };
+            out.write(found.at_ns, found.link, found.wire, &found.octets)?;
+            if out.packets % TICK_PACKETS == 0 {
+                let (done, total) = extraction.progress();
+                bar.draw(done, total, || figure::of(out.packets, "packet", "packets"));
+            }
+        }
+        bar.end();
+        let packets = out.finish()?;
+        self.tell(&extraction.finish(), packets)
+    }
+
+    /// The expression, understood by us and, where it needs it, by libpcap.
+    fn query(&self) -> Result<Query, Failure> {
+        let query = parse(&self.expression.join(" ")).map_err(|e| Failure::Usage(e.to_string()))?;
+        if query.opaque && !query.inner {
+            Libpcap.compile(&query.text, ETHERNET).map_err(|why| {
+                Failure::Usage(format!("libpcap does not understand the expression: {why}\n  {}", query.text))
+            })?;
+        }
+        Ok(query)
+    }
+
+    fn files(&self, span: Span) -> Result<Vec<SegmentFile>, Failure> {
+        if self.read.is_empty() {
+            return self.part.segments(span);
+        }
+        let data = self.part.data.first().map(PathBuf::as_path);
+        Ok(self.read.iter().enumerate().map(|(source, path)| named(path, source, data)).collect())
+    }
+
+    fn call(&self, id: &str, terminal: &Terminal) -> Result<Exit, Failure> {
+        if !self.read.is_empty() {
+            return Err(Failure::Usage("--call looks into the packet log: it does not go with -r".to_owned()));
+        }
+        let call = self.find(id, terminal)?;
+        let mut out = Out::create(&self.write, &[])?;
+        let limit = self.limit.unwrap_or(u64::MAX);
+        let done = cut::log::packets(&call, &self.part.data, &mut |found| {
+            let go_on = out.packets < limit;
+            if go_on { out.write(found.at_ns, found.link, found.wire, &found.octets).map(|()| true) } else { Ok(false) }
+        })?;
+        let packets = out.finish()?;
+        self.tell(&done, packets)
+    }
+
+    /// The call, from the first of the folders that knows it.
+    fn find(&self, id: &str, terminal: &Terminal) -> Result<Call, Failure> {
+        let mut first = None;
+        for path in &self.part.data {
+            let data = crate::cli::DataFolder { path: path.clone() };
+            match search::open(&data).and_then(|store| search::call(&store, id, &data, &terminal.zone)) {
+                Ok(call) if has_log(path) || self.part.data.iter().any(|d| has_log(d)) => return Ok(call),
+                Ok(_) => first = Some(Failure::Failed(format!("there is no packet log in {}", path.display()))),
+                Err(why) => _ = first.get_or_insert(why),
+            }
+        }
+        Err(first.unwrap_or(Failure::Failed(format!("no call '{id}'"))))
+    }
+
+    /// Says what was done; the exit code.
+    fn tell(&self, summary: &Summary, packets: u64) -> Result<Exit, Failure> {
+        for fault in &summary.faults {
+            let _ = writeln!(io::stderr(), "trunkline: {fault}");
+        }
+        for (link, why) in &summary.refused {
+            let _ = writeln!(io::stderr(), "trunkline: packets of link type {link} were left out: {why}");
+        }
+        if self.json {
+            let line = object(summary, packets).to_string();
+            if self.write.as_os_str() == "-" {
+                writeln!(io::stderr(), "{line}")?
+            } else {
+                writeln!(io::stdout(), "{line}")?
+            }
+        } else {
+            let _ = write_text(summary, packets, &self.write);
+        }
+        let whole = summary.faults.is_empty() && summary.refused.is_empty();
+        Ok(if whole { Exit::Done } else { Exit::Degraded })
+    }
+}
+
+fn write_text(summary: &Summary, packets: u64, path: &Path) -> io::Result<()> {
+    let mut error = io::stderr();
+    for (path, why) in &summary.remade {
+        writeln!(error, "trunkline: {}: {why}", path.display())?;
+    }
+    if path.as_os_str() == "-" {
+        return Ok(());
+    }
+    let (found, files) = (figure::of(packets, "packet", "packets"), figure::of(summary.files, "file", "files"));
+    let read = figure::octets(summary.octets_read + summary.index_octets);
+    let total = figure::octets(summary.octets_total);
+    writeln!(error, "{found} written to {}; {read} read of {total} in {files}", path.display())
+}
+
+fn object(s: &Summary, packets: u64) -> serde_json::Value {
+    let remade: Vec<_> =
+        s.remade.iter().map(|(path, why)| json!({"path": path.to_string_lossy(), "why": why})).collect();
+    let broken: Vec<String> = s.faults.iter().map(ToString::to_string).collect();
+    let refused: Vec<_> = s.refused.iter().map(|(link, why)| json!({"link": link, "why": why})).collect();
+    json!({
+        "packets": packets, "files": s.files, "files_read": s.files_read, "pages": s.pages,
+        "octets_read": s.octets_read, "index_octets": s.index_octets, "octets_total": s.octets_total,
+        "packets_tested": s.packets_tested, "indexes_remade": remade, "broken": broken, "left_out": refused,
+    })
+}
+
+/// The file that is written.
+pub struct Out {
+    path: PathBuf,
+    writer: PcapWriter<io::BufWriter<Box<dyn Write + Send>>>,
+    /// Packets written.
+    pub packets: u64,
+    last_ns: i64,
+}
+
+impl Out {
+    /// Makes or empties the file, unless it is one of those that are read.
+    ///
+    /// # Errors
+    /// It is one of those, or cannot be made.
+    pub fn create(path: &Path, read: &[SegmentFile]) -> Result<Out, Failure> {
+        let same = |file: &SegmentFile| match (file.path.canonicalize(), path.canonicalize()) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => false,
+        };
+        if path.as_os_str() != "-" && read.iter().any(same) {
+            return Err(Failure::Usage(format!("{} is read itself: write to another file", path.display())));
+        }
+        let out = create(path)?;
+        let pcap = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pcap") || e.eq_ignore_ascii_case("cap"));
+        let writer = if pcap { PcapWriter::pcap(out) } else { PcapWriter::pcapng(out) };
+        Ok(Out { path: path.to_path_buf(), writer, packets: 0, last_ns: i64::MIN })
+    }
+
+    /// Writes a packet.
+    ///
+    /// # Errors
+    /// It cannot be written, or is of another link type than pcap can hold beside the others.
+    pub fn write(&mut self, at_ns: i64, link: u16, wire: u32, octets: &[u8]) -> Result<(), Failure> {
+        self.writer.write(at_ns, link, wire, octets).map_err(|e| match e.kind() {
+            io::ErrorKind::InvalidInput => Failure::Failed(
+                "the packets are of several link types, which pcap cannot hold: name a file that ends in .pcapng"
+                    .to_owned(),
+            ),
+            _ => cannot_write(&self.path, &e),
+        })?;
+        (self.packets, self.last_ns) = (self.packets + 1, at_ns);
+        Ok(())
+    }
+
+    /// Ends the file; how many packets are in it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(self) -> Result<u64, Failure> {
+        self.writer.finish().map_err(|e| cannot_write(&self.path, &e))?;
+        Ok(self.packets)
+    }
+}
+
+/// A time of JSON, or null.
+pub fn time(at_ns: i64) -> serde_json::Value {
+    if at_ns == i64::MIN || at_ns == i64::MAX { serde_json::Value::Null } else { rfc3339(at_ns).into() }
+}

@@ -1,0 +1,161 @@
+//! What the commands on the packet log have in common: which folders, which classes, which time.
+
+use crate::cli::DATA_DEFAULT;
+use crate::failure::Failure;
+use crate::moment;
+use crate::terminal::Terminal;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use trunkline_record::Class;
+use trunkline_record::index::Span;
+use trunkline_record::job::{SegmentFile, Wish, index_file, list};
+
+/// How often a progress bar is drawn.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The part of the packet log that is meant.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Part {
+    /// From then on
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// Until then, to the end of the day or minute that is named
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<String>,
+    /// Of these classes alone: sip, rtp, other
+    #[arg(long = "class", value_name = "CLASS", value_delimiter = ',', value_parser = class)]
+    pub classes: Vec<Class>,
+    /// A data folder or a volume of one; may be given several times
+    #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
+    pub data: Vec<PathBuf>,
+}
+
+/// A class by its name.
+///
+/// # Errors
+/// There is none of that name.
+pub fn class(name: &str) -> Result<Class, String> {
+    Class::of_name(name).ok_or_else(|| "the classes are sip, rtp and other".to_owned())
+}
+
+impl Part {
+    /// All of these folders.
+    pub fn of(data: &[PathBuf]) -> Part {
+        Part { from: None, to: None, classes: Vec::new(), data: data.to_vec() }
+    }
+
+    /// The time that is meant.
+    ///
+    /// # Errors
+    /// A time that is none, or an end before the beginning.
+    pub fn span(&self, terminal: &Terminal) -> Result<Span, Failure> {
+        let time = |option: &str, text: &Option<String>| match text {
+            None => Ok(None),
+            Some(text) => {
+                moment::span(text, &terminal.zone).map(Some).map_err(|why| Failure::Usage(format!("{option}: {why}")))
+            }
+        };
+        let (from, to) = (time("--from", &self.from)?, time("--to", &self.to)?);
+        let first_ns = from.map_or(i64::MIN, |f| f.0);
+        let last_ns = to.map_or(i64::MAX, |t| t.1.saturating_sub(1));
+        if last_ns < first_ns {
+            return Err(Failure::Usage("--from is not before --to: no packet can be between them".to_owned()));
+        }
+        Ok(Span { first_ns, last_ns })
+    }
+
+    /// The classes that are meant.
+    pub fn classes(&self) -> Vec<Class> {
+        if self.classes.is_empty() { Class::ALL.to_vec() } else { self.classes.clone() }
+    }
+
+    /// The segments that may hold packets of that time.
+    ///
+    /// # Errors
+    /// A folder cannot be listed, or there is no packet log in any.
+    pub fn segments(&self, span: Span) -> Result<Vec<SegmentFile>, Failure> {
+        if !self.data.iter().any(|data| has_log(data)) {
+            return Err(Failure::Failed(no_log(&self.data)));
+        }
+        segments(&self.data, span, &self.classes())
+    }
+}
+
+/// Whether there is a packet log in a folder.
+pub fn has_log(data: &Path) -> bool {
+    data.join(trunkline_record::job::FOLDER).is_dir()
+}
+
+fn no_log(data: &[PathBuf]) -> String {
+    let names: Vec<String> = data.iter().map(|d| d.display().to_string()).collect();
+    format!(
+        "there is no packet log in {}: `trunkline run` records one, --data DIR names another",
+        names.join(" nor in ")
+    )
+}
+
+/// The segments of these folders.
+///
+/// # Errors
+/// A folder cannot be listed.
+pub fn segments(data: &[PathBuf], span: Span, classes: &[Class]) -> Result<Vec<SegmentFile>, Failure> {
+    let wish = Wish { span, classes: classes.to_vec() };
+    let mut found = Vec::new();
+    for (source, folder) in data.iter().enumerate() {
+        found.extend(list(folder, source, &wish).map_err(|e| Failure::Failed(e.to_string()))?);
+    }
+    Ok(found)
+}
+
+/// A capture file that was named, as if it were a segment.
+pub fn named(path: &Path, source: usize, data: Option<&Path>) -> SegmentFile {
+    SegmentFile {
+        path: path.to_path_buf(),
+        indexes: index_file::places(path, data),
+        source,
+        class: None,
+        lane: 0,
+        again: 0,
+        begins_ns: 0,
+        growing: false,
+    }
+}
+
+/// A progress bar at standard error, if that is a terminal.
+pub struct Bar {
+    bar: Option<ProgressBar>,
+    drawn: Instant,
+}
+
+impl Bar {
+    /// With nothing done.
+    pub fn new() -> Self {
+        let bar = || {
+            let bar = ProgressBar::new(0);
+            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        };
+        Bar { bar: std::io::stderr().is_terminal().then(bar), drawn: Instant::now() }
+    }
+
+    /// Draws it now and then; `message` is made only when it is.
+    pub fn draw(&mut self, done: u64, total: u64, message: impl FnOnce() -> String) {
+        let Some(bar) = &self.bar else { return };
+        if self.drawn.elapsed() >= TICK {
+            self.drawn = Instant::now();
+            bar.set_length(total.max(done));
+            bar.set_position(done);
+            bar.set_message(message());
+        }
+    }
+
+    /// Takes it away.
+    pub fn end(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

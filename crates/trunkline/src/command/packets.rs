@@ -1,0 +1,147 @@
+//! `trunkline packets`: what the packet log holds, and whether it is whole.
+
+mod index;
+mod ls;
+mod pins;
+mod prune;
+mod repair;
+mod verify;
+
+use crate::cli::DATA_DEFAULT;
+use crate::command::packet_log::{Part, class};
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use std::path::PathBuf;
+use std::time::Duration;
+use trunkline_kit::exit::Exit;
+use trunkline_record::Class;
+
+/// Look after the packet log: list, verify, index, repair, prune, pin
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trunkline packets ls --from 2026-11-20T10:00 --to 2026-11-20T10:05\n  \
+    trunkline packets verify --class sip              every segment readable, every index right\n  \
+    trunkline packets verify old.pcap                 one file and its index\n  \
+    trunkline packets index old.pcap                  then `trunkline extract -r old.pcap` reads what it needs\n  \
+    trunkline packets repair                          commit what a crash left behind, make missing indexes\n  \
+    trunkline packets prune --keep-age '30 days' --class rtp\n  \
+    trunkline packets pin --from 2026-11-20T10:00 --to 2026-11-20T10:05 --note 'ticket 4711'\n\n\
+    Exit code 3: something is damaged; a line says what.")]
+pub struct Packets {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// List segments with their times, packets, octets, drops and indexes
+    Ls {
+        #[command(flatten)]
+        part: Part,
+        /// How many to list at most, the newest [default: 50 in a table, else all]
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// Print one JSON object a segment
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read every segment and compare its index with what is in it
+    Verify {
+        /// Capture files in place of the log
+        #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        part: Part,
+        /// Print one JSON object a segment
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make the index of capture files, beside them or in the data folder
+    Index {
+        /// Capture files, pcap or pcapng
+        #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+        /// Where indexes go whose file's folder cannot be written
+        #[command(flatten)]
+        data: crate::cli::DataFolder,
+        /// Print one JSON object a file
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove segments beyond the limits that are given, the oldest first; never what is pinned or being read
+    Prune {
+        /// What is younger stays: 30 days, 12 h
+        #[arg(long, value_name = "TIME", value_parser = trunkline_kit::config::time)]
+        keep_age: Option<Duration>,
+        /// So much of each class stays: 500 GB
+        #[arg(long, value_name = "SIZE", value_parser = trunkline_kit::config::octets)]
+        keep_size: Option<u64>,
+        /// Of these classes alone: sip, rtp, other
+        #[arg(long = "class", value_name = "CLASS", value_delimiter = ',', value_parser = class)]
+        classes: Vec<Class>,
+        /// A data folder; may be given several times
+        #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
+        data: Vec<PathBuf>,
+        /// Print one JSON object a segment
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep a range of time, whatever the limits say
+    Pin {
+        #[command(flatten)]
+        part: Part,
+        /// Why, in a line
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        note: String,
+        /// Print one JSON object a pin
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take pins out
+    Unpin {
+        /// Their numbers
+        #[arg(required = true, value_name = "NUMBER")]
+        numbers: Vec<u32>,
+        /// A data folder; may be given several times
+        #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
+        data: Vec<PathBuf>,
+    },
+    /// List pins
+    Pins {
+        /// A data folder; may be given several times
+        #[arg(long = "data", value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
+        data: Vec<PathBuf>,
+        /// Print one JSON object a pin
+        #[arg(long)]
+        json: bool,
+    },
+    /// Commit the segments that a crash left behind, and make indexes that are missing or damaged
+    Repair {
+        #[command(flatten)]
+        part: Part,
+        /// Print one JSON object a file
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Packets {
+    /// Does it.
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        // Recording goes first.
+        trunkline_spool::idle();
+        match &self.what {
+            What::Ls { part, limit, json } => ls::run(part, *limit, *json, terminal),
+            What::Verify { files, part, json } => verify::run(files, part, *json, terminal),
+            What::Index { files, data, json } => index::run(files, data, *json),
+            What::Prune { keep_age, keep_size, classes, data, json } => {
+                let part = Part { classes: classes.clone(), ..Part::of(data) };
+                prune::run(&part, *keep_age, *keep_size, *json)
+            }
+            What::Pin { part, note, json } => pins::pin(part, note, *json, terminal),
+            What::Unpin { numbers, data } => pins::unpin(&Part::of(data), numbers),
+            What::Pins { data, json } => pins::list(&Part::of(data), *json, terminal),
+            What::Repair { part, json } => repair::run(part, *json, terminal),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `trunkline packets repair`: what a crash left behind, and indexes that are missing.
+
+use crate::command::packet_log::{Part, has_log};
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::show::figure;
+use crate::terminal::Terminal;
+use serde_json::json;
+use std::io::Write;
+use std::path::Path;
+use trunkline_kit::exit::Exit;
+use trunkline_record::job::{FOLDER, FileAt, KINDS, SegmentFile, Volumes, index_file, repair_log};
+
+/// Repairs.
+pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure> {
+    let mut out = stdout();
+    let mut left = false;
+    let mut say = |path: &Path, what: &str| -> std::io::Result<()> {
+        if json {
+            writeln!(out, "{}", json!({"path": path.to_string_lossy(), "what": what}))
+        } else {
+            writeln!(out, "{}: {what}", path.display())
+        }
+    };
+    let mut done = 0u64;
+    for data in part.data.iter().filter(|data| has_log(data)) {
+        for volume in Volumes::of(data)?.all() {
+            let repaired = repair_log(&volume.join(FOLDER), KINDS).map_err(|e| Failure::Failed(e.to_string()))?;
+            for (path, octets) in &repaired.kept {
+                say(path, &format!("committed with {}", figure::octets(*octets)))?;
+            }
+            repaired.discarded.iter().try_for_each(|path| say(path, "removed: no whole packet was in it"))?;
+            repaired.orphans.iter().try_for_each(|path| say(path, "removed: its segment is gone"))?;
+            repaired.left.iter().try_for_each(|(path, why)| say(path, &format!("left as it is: {why}")))?;
+            left |= !repaired.left.is_empty();
+            done += (repaired.kept.len() + repaired.discarded.len() + repaired.orphans.len()) as u64;
+        }
+    }
+    for file in part.segments(part.span(terminal)?)?.iter().filter(|f| !f.growing) {
+        match index(file) {
+            Ok(None) => {}
+            Ok(Some(what)) => {
+                done += 1;
+                say(&file.path, &what)?;
+            }
+            Err(why) => {
+                left = true;
+                say(&file.path, &why)?;
+            }
+        }
+    }
+    if !json {
+        let text = if done == 0 { "nothing to repair".to_owned() } else { figure::of(done, "repair", "repairs") };
+        writeln!(out, "{text}")?;
+    }
+    out.flush()?;
+    Ok(if left { Exit::Degraded } else { Exit::Done })
+}
+
+/// Makes the index anew if it cannot be used.
+fn index(file: &SegmentFile) -> Result<Option<String>, String> {
+    let capture = FileAt::open(&file.path).map_err(|e| e.to_string())?;
+    let Some(path) = file.indexes.first() else { return Ok(None) };
+    let why = match index_file::open(path, &capture).and_then(|view| view.check()) {
+        Ok(()) => return Ok(None),
+        Err(_) if !path.exists() => "its index was missing".to_owned(),
+        Err(why) => why.to_string(),
+    };
+    let (octets, _, fault) = index_file::make(capture, false).map_err(|e| e.fault.to_string())?;
+    if let Some(fault) = fault {
+        return Err(format!("at octet {}: {}; {why}", fault.offset, fault.fault));
+    }
+    index_file::write(path, &octets).map_err(|e| format!("its index cannot be written: {e}"))?;
+    Ok(Some(format!("{why}: made anew")))
+}
