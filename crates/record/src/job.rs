@@ -156,8 +156,8 @@ impl Recorder {
         self.spool.losses()
     }
 
-    /// Writes and commits all that was recorded; what is not written after `patience` is lost and counted. Programs that
-    /// wait for their turn are run within what is left of it. Lanes have to be finished and dropped before.
+    /// Writes and commits all that was recorded; what is not written after `patience` is lost and counted. Programs
+    /// that wait for their turn are run within what is left of it. Lanes have to be finished and dropped before.
     pub fn close(mut self, patience: Duration) -> Closed {
         let begun = Instant::now();
         self.spool.settle(patience);

@@ -60,7 +60,7 @@ impl Volume {
 pub enum Limit {
     /// Octets of all segments of the volume.
     Octets(u64),
-    /// Percent of the file system, whoever uses it.
+    /// Percent of the file system, whoever uses it; where others use more, segments still have a twentieth of it.
     Percent(u8),
 }
 

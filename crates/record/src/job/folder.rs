@@ -40,8 +40,8 @@ pub struct Wish {
 
 const HOUR_NS: i64 = 3_600_000_000_000;
 
-/// The segments of a data folder, on all its volumes, that may hold what is wished for, ordered by class, time, lane and
-/// number; `source` is what they are to bear. A folder without a log has none.
+/// The segments of a data folder, on all its volumes, that may hold what is wished for, ordered by class, time, lane
+/// and number; `source` is what they are to bear. A folder without a log has none.
 ///
 /// # Errors
 /// A folder cannot be listed, or what the data folder notes of its volumes is damaged.

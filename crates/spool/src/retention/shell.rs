@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::clock::ClockWatch;
 use super::pins::{Pin, Pinned, Pins};
 use super::plan::{Action, ClassRule, Reason, Rules, Step, Stored, VolumeRule, plan};
+use crate::disk::Space;
 use crate::error::SpoolError;
 use crate::name::Kinds;
 use crate::options::{Limit, Volume};
@@ -17,6 +18,8 @@ use crate::{folder, leave};
 const PLANS_MAX: usize = 8;
 /// Nanoseconds of the minute that a segment's name tells.
 const MINUTE_NS: i64 = 60_000_000_000;
+/// Percent of its file system that segments may have though others have filled it beyond a limit in percent.
+pub const SHARE_PERCENT_MIN: u64 = 5;
 
 /// What is kept where.
 #[derive(Clone, Debug)]
@@ -235,18 +238,23 @@ impl Retention {
     }
 
     fn rules(&self) -> Rules {
-        let rule = |volume: &Volume| {
+        let mut own = vec![0u64; self.volumes().count()];
+        for listed in &self.segments {
+            own.iter_mut().skip(listed.volume).take(1).for_each(|sum| *sum += listed.octets);
+        }
+        let rule = |(volume, own): (&Volume, u64)| {
             let space = crate::disk::space(&volume.path, volume.faults.as_deref()).ok();
             let (octets, share) = match volume.limit {
                 Limit::Octets(octets) => (Some(octets), 0),
                 Limit::Percent(percent) => (None, 100 - u64::from(percent.min(100))),
             };
-            let keep_free = space.map_or(0, |s| (s.size / 100 * share).max(self.options.keep_free));
+            let of = |s: Space| keep_free(s, own, s.size / 100 * share).max(self.options.keep_free);
+            let keep_free = space.map_or(0, of);
             VolumeRule { octets, free: space.map(|s| s.free), keep_free }
         };
         Rules {
             classes: self.options.classes.iter().map(|(_, rule)| *rule).collect(),
-            volumes: self.volumes().map(rule).collect(),
+            volumes: self.volumes().zip(own).map(rule).collect(),
             slow: self.options.slow.as_ref().map(|_| self.options.volumes.len()),
         }
     }
@@ -323,6 +331,13 @@ impl Retention {
     }
 }
 
+/// Octets to keep free for a limit in percent: `wanted`, but if others have filled the file system, the segments, `own`
+/// octets of it, still have their share of it, and what was just recorded is not deleted for their sake.
+fn keep_free(space: Space, own: u64, wanted: u64) -> u64 {
+    let within_reach = space.free.saturating_add(own);
+    wanted.min(within_reach.saturating_sub(space.size / 100 * SHARE_PERCENT_MIN))
+}
+
 /// The minute that the name of a segment tells: `.../2026/11/20/13/46-3.pcapng`.
 fn span_of(relative: &Path) -> Option<(i64, i64)> {
     let parts: Vec<&str> = relative.iter().rev().take(5).map(|p| p.to_str()).collect::<Option<_>>()?;
@@ -352,6 +367,16 @@ fn modified_ns(metadata: &std::fs::Metadata) -> (i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_shares_a_full_disk_keeps_a_part_of_it() {
+        let free_of = |free, own| keep_free(Space { size: 1000, free }, own, 200);
+        assert_eq!(free_of(900, 0), 200);
+        assert_eq!(free_of(100, 500), 200, "our own segments leave");
+        assert_eq!(free_of(150, 80), 180, "they have no more than 50");
+        assert_eq!(free_of(40, 50), 40, "others have 910");
+        assert_eq!(free_of(10, 20), 0);
+    }
 
     #[test]
     fn names_tell_the_time() {

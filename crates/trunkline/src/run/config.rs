@@ -95,8 +95,9 @@ trunkline_kit::section! {
         direct: Direct = Direct::Auto => Restart;
         /// Further folders, best one a disk, that segments are spread over; the data folder comes first.
         volumes: Vec<PathBuf> = Vec::new() => Restart;
-        /// How full each volume and the slow tier may get: as a share of the whole file system, whoever uses it, or as
-        /// the size of the log there. Beyond, the oldest segments are deleted, or moved to the slow tier.
+        /// How full each volume and the slow tier may get: as a share of the whole file system, whoever uses it (where
+        /// others use more, the log still has a twentieth of it), or as the size of the log there. Beyond, the oldest
+        /// segments are deleted, or moved to the slow tier.
         limit: Share = Share::Percent(80.0) => Running;
         /// A folder that segments are moved to when a volume is full, instead of being deleted; they are deleted
         /// when this one is full.

@@ -37,8 +37,8 @@ impl core::fmt::Display for Ending {
     }
 }
 
-/// Runs a program with the path as its only argument, in a process group of its own, without input and output, and waits
-/// for it.
+/// Runs a program with the path as its only argument, in a process group of its own, without input and output, and
+/// waits for it.
 pub fn run(program: &Path, argument: &Path, patience: Duration) -> Ending {
     let mut command = Command::new(program);
     command.arg(argument).process_group(0);
