@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trunkline_calls::classify::Class as Look;
+use trunkline_calls::ledger::file_of_lane;
 use trunkline_calls::live::{Epoch, Front, Told};
 use trunkline_capture::live::RingStatistics;
-use trunkline_capture::{CaptureLoss, LossPlace, Packet};
+use trunkline_capture::{CaptureLoss, Packet};
 use trunkline_kit::counters::Counted;
 use trunkline_record::{Class, LaneLog, NotRecorded};
 use trunkline_wire::Decoded;
@@ -27,8 +28,6 @@ const ARRIVAL_NS: i64 = 250_000_000;
 const HELD_OF_FILES_MAX: usize = 64;
 /// The number that stands for "not recorded" where the number of a segment should be.
 pub const NOWHERE: u32 = u32::MAX;
-/// Lanes as sources of losses are numbered down from here.
-pub const LANES_FROM: u32 = u32::MAX - 1;
 
 /// What a lane is made of.
 pub struct LanePlan {
@@ -152,7 +151,7 @@ impl Lane<'_> {
                 let LanePlan { front, log, .. } = &mut self.plan;
                 let (me, lanes, seen) = (u64::from(self.me), self.lanes, &mut self.seen);
                 for loss in &mut batch.losses {
-                    loss.file = LANES_FROM - u32::from(self.me);
+                    loss.file = file_of_lane(self.me);
                     if let Some(log) = log {
                         log.lost(loss);
                     }
@@ -223,7 +222,7 @@ impl Lane<'_> {
     /// Packets that were not recorded become rows as losses of the capture do.
     fn losses_of_log(&mut self) {
         let Some(log) = &mut self.plan.log else { return };
-        let file = LANES_FROM - u32::from(self.me);
+        let file = file_of_lane(self.me);
         let lost = log.not_recorded().into_iter().map(|n| loss(&n, file)).collect();
         self.plan.front.lost(lost);
     }
@@ -295,9 +294,4 @@ impl Seen {
 fn loss(not: &NotRecorded, file: u32) -> CaptureLoss {
     let (since_ns, at_ns) = not.span_ns;
     CaptureLoss { since_ns, at_ns, packets: not.packets, file, place: not.place }
-}
-
-/// Whether a loss is of the recorder alone: the packets were analysed.
-pub fn is_of_recorder(place: LossPlace) -> bool {
-    matches!(place, LossPlace::Buffer | LossPlace::Disk | LossPlace::Rule)
 }

@@ -3,7 +3,8 @@
 
 use super::config::{self, Classes, Settings};
 use super::engine::Engine;
-use super::lane::{LANES_FROM, LanePlan, NOWHERE};
+use super::lane::{LanePlan, NOWHERE};
+use trunkline_calls::ledger::LANES_FROM;
 use super::metrics::{self, Page, Server};
 use super::rows;
 use super::source::LaneSource;
