@@ -8,11 +8,11 @@ mod candidate;
 mod directory;
 mod reports;
 
+use crate::ledger::Evidence;
 use crate::limits::{ADOPT_NS, STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Serial};
-use crate::ledger::Evidence;
 use crate::payload::PayloadMap;
-use crate::stream::{Analyzer, News};
+use crate::stream::Analyzer;
 use crate::tap::{Heard, Hit, WINDOW_NS, window_of};
 use candidate::{Candidates, Held};
 use core::hash::{BuildHasher, Hasher};
@@ -179,6 +179,7 @@ impl Lane {
         }
     }
 
+    #[inline]
     fn follow(&mut self, at: u32, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>) {
         if packet.at_ns.wrapping_sub(self.window_ns) as u64 >= WINDOW_NS as u64 {
             self.end_window(packet.at_ns);
@@ -191,15 +192,15 @@ impl Lane {
         self.analyze(at, packet.at_ns, &media.header, media.payload, media.payload_wire);
     }
 
-    #[inline]
     fn analyze(&mut self, at: u32, at_ns: i64, header: &rtp::Header, payload: &[u8], wire: u32) {
         let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::as_deref_mut) else { return };
         tracked.last_ns = tracked.last_ns.max(at_ns);
         self.counters.rtp += 1;
         self.counters.rtp_octets += u64::from(wire);
-        if let Some(news) = tracked.analyzer.packet(at_ns, header, payload, wire) {
-            self.output.news(tracked, at_ns, news);
+        if tracked.analyzer.is_due(at_ns) {
+            self.output.check(tracked, at_ns);
         }
+        tracked.analyzer.take(at_ns, header, payload, wire);
     }
 
     /// Packets are heard in another window from now on.
@@ -477,7 +478,8 @@ impl Lane {
 
 impl LaneOutput {
     #[cold]
-    fn news(&mut self, tracked: &Tracked, at_ns: i64, news: News) {
+    fn check(&mut self, tracked: &mut Tracked, at_ns: i64) {
+        let Some(news) = tracked.analyzer.check(at_ns) else { return };
         self.intervals.extend(news.interval.map(|i| StreamInterval { stream: tracked.id(), ..i }));
         let (src, dst) = (tracked.key.from.address, tracked.key.to.address);
         let hit = |gap| Hit { known_ns: at_ns, src, dst, gap, source: tracked.file };

@@ -92,7 +92,7 @@ pub fn ledger(call: &mut Call, case: &Case<'_>, losses: &Losses) -> Tap {
     }
     let tap = match talk(call) {
         Some(talk) => Tap {
-            blind_ns: blind.overlap_ns(&talk),
+            blind_ns: blind.overlap_ns(&talk).max(losses.watch.silent_ns(*talk.start(), *talk.end(), case.deadline_ns)),
             dropped_in_talk: drops.iter().map(|d| d.within(&talk)).sum(),
             unseen: unseen(call, case),
         },
@@ -171,7 +171,8 @@ fn of_stream(loss: &CaptureLoss, evidence: &Evidence) -> bool {
 }
 
 fn span(files: impl Iterator<Item = u32>) -> Option<RangeInclusive<u32>> {
-    files.fold(None, |span: Option<(u32, u32)>, f| Some(span.map_or((f, f), |(a, b)| (a.min(f), b.max(f)))))
+    files
+        .fold(None, |span: Option<(u32, u32)>, f| Some(span.map_or((f, f), |(a, b)| (a.min(f), b.max(f)))))
         .map(|(a, b)| a..=b)
 }
 

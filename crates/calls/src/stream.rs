@@ -179,24 +179,34 @@ impl Analyzer {
     ///
     /// Gives the interval that this packet ended, which does not hold the packet, and the gaps that it settled.
     /// Intervals without packets are not told: their numbers are left out.
-    #[inline]
     pub fn packet(&mut self, at_ns: i64, header: &Header, payload: &[u8], payload_wire: u32) -> Option<News> {
-        let ended = if at_ns >= self.check_ns { self.check(at_ns) } else { None };
+        let news = if self.is_due(at_ns) { self.check(at_ns) } else { None };
+        self.take(at_ns, header, payload, payload_wire);
+        news
+    }
+
+    /// Whether there is something to look at before a packet is taken: [`Analyzer::check`].
+    #[inline]
+    pub fn is_due(&self, at_ns: i64) -> bool {
+        at_ns >= self.check_ns
+    }
+
+    /// Takes a packet as [`Analyzer::packet`] does, after what was due was looked at.
+    #[inline(always)]
+    pub fn take(&mut self, at_ns: i64, header: &Header, payload: &[u8], payload_wire: u32) {
         self.packets += 1;
         self.octets += u64::from(payload_wire);
-        let before_ns = self.last_ns;
-        self.last_ns = before_ns.max(at_ns);
         if header.payload_type != self.payload_type {
             self.change_payload(header.payload_type);
         }
-        let (timing, highest) = (&self.timing, self.sequences.highest());
+        let timing = &self.timing;
         let arrival = self
             .sequences
             .arrive(header.sequence, || timing.tick_ms() == 0.0 || timing.age_ms(header.timestamp).abs() > OLD_MS);
-        if arrival == Arrival::Next || self.irregular((before_ns, highest), at_ns, header.sequence, arrival) {
+        if arrival == Arrival::Next || self.irregular(at_ns, header.sequence, arrival) {
             self.distinct(at_ns, header, payload, payload_wire, arrival);
         }
-        ended
+        self.last_ns = self.last_ns.max(at_ns);
     }
 
     /// SDP became known, or changed, after packets came. Jitter starts again where it changes the clock.
@@ -307,8 +317,11 @@ impl Analyzer {
         self.reports.as_ref().and_then(|r| r.reported_ns)
     }
 
-    /// What its G.107 score would be with fewer losses.
+    /// What its G.107 score would be with fewer losses; none if nothing is missing.
     pub fn scoring(&self) -> Scoring {
+        if self.sequences.missing() == 0 {
+            return Scoring::default();
+        }
         let judged = self.sequences.judged();
         Scoring {
             codec: self.speech,
@@ -332,16 +345,15 @@ impl Analyzer {
         self.sequences.missing().saturating_sub(unknown).saturating_sub(self.sequences.copies)
     }
 
-    /// Takes note of what is not next in sequence; whether it is a packet that is no copy. `before` is when the last
-    /// packet came, and the highest number by then.
+    /// Takes note of what is not next in sequence; whether it is a packet that is no copy.
     #[cold]
-    fn irregular(&mut self, before: (i64, u64), at_ns: i64, sequence: u16, arrival: Arrival) -> bool {
+    fn irregular(&mut self, at_ns: i64, sequence: u16, arrival: Arrival) -> bool {
         let highest = self.sequences.highest();
         match arrival {
             Arrival::Copy | Arrival::Stray => return false,
-            Arrival::Ahead => {
+            Arrival::Ahead(by) => {
                 let rare = self.rare.get_or_insert_default();
-                rare.gaps.open(before.0, at_ns, before.1, highest);
+                rare.gaps.open(self.last_ns, at_ns, highest.saturating_sub(by.into()), highest);
                 self.check_ns = self.check_ns.min(at_ns.saturating_add(SETTLED_NS));
             }
             Arrival::Reordered => {
@@ -358,7 +370,7 @@ impl Analyzer {
 
     /// Ends the interval and settles gaps, each if its time has come.
     #[cold]
-    fn check(&mut self, at_ns: i64) -> Option<News> {
+    pub fn check(&mut self, at_ns: i64) -> Option<News> {
         let interval = if at_ns >= self.interval_end_ns() { self.end_interval(at_ns) } else { None };
         let (gaps, next_ns) = self.rare.as_mut().map_or((Vec::new(), i64::MAX), |r| r.gaps.settle(at_ns));
         self.check_ns = self.interval_end_ns().min(next_ns);

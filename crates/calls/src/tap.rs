@@ -17,6 +17,9 @@
 //! **Hole.** No stream at all was heard for [`HOLE_WINDOWS`] windows, and then [`HOLE_STREAMS_MIN`] streams go on with
 //! numbers missing, among them both directions between two addresses: no fault of a network takes both, unless it sits
 //! where we listen. Senders that were silent by themselves (hold, silence suppression) lack no numbers.
+//!
+//! A silence that begins in the midst of steady traffic is remembered, too, though no stream of before goes on after it:
+//! a call that nothing was heard of meanwhile cannot be said to be without audio.
 
 use crate::stream::Gap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -43,6 +46,15 @@ pub const STRUCK_MAX: usize = 8192;
 pub const LONG_GAPS_MAX: usize = 1 << 16;
 /// Times at which the tap was blind that are kept to lay against calls; the oldest are forgotten.
 pub const BLIND_KEPT_MAX: usize = 1 << 14;
+
+/// Packets in each of [`STEADY_WINDOWS`] windows that make a traffic whose end is no chance: four streams.
+pub const STEADY_PACKETS: u64 = 8;
+/// A second.
+pub const STEADY_WINDOWS: i64 = 25;
+/// A silence of all that goes on for longer is taken for a time without calls from then on.
+pub const SILENCE_NS_MAX: i64 = 60_000_000_000;
+/// Silences kept to lay against calls; the oldest are forgotten.
+pub const SILENCES_MAX: usize = 1024;
 
 /// Missing packets are placed in time where their neighbours are not farther from each other than this.
 const STEP_NS_MAX: i64 = 100_000_000;
@@ -148,6 +160,28 @@ struct Struck {
     source: u32,
 }
 
+/// What was heard last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heeded {
+    last: Option<i64>,
+    /// Windows in a row, up to the last, with steady traffic.
+    steady: i64,
+}
+
+impl Heeded {
+    /// Something was heard in a window; the silence before it, if traffic was steady until then: its first window and
+    /// the one behind it.
+    fn hear(&mut self, at: i64, packets: u64) -> Option<(i64, i64)> {
+        let last = self.last.unwrap_or(at - 1);
+        let quiet = at.saturating_sub(last);
+        let silence = (self.steady >= STEADY_WINDOWS && quiet > HOLE_WINDOWS).then_some((last + 1, at));
+        let goes_on = if quiet == 1 { self.steady } else { 0 };
+        self.steady = if packets >= STEADY_PACKETS { goes_on + 1 } else { 0 };
+        self.last = Some(at);
+        silence
+    }
+}
+
 /// Watches over the tap.
 #[derive(Debug, Default)]
 pub struct Watch {
@@ -156,7 +190,8 @@ pub struct Watch {
     judged: Option<i64>,
     /// Windows that nothing was heard in, until it is known whether they are a hole.
     silent: Vec<(i64, Window)>,
-    heard_last: Option<i64>,
+    heard: Heeded,
+    silences: VecDeque<(i64, i64)>,
     long: Vec<Hit>,
     usual: Usual,
     /// Blind because the window before was, with this one.
@@ -202,6 +237,21 @@ impl Watch {
         near.filter(move |b| b.decided_ns <= decided_ns)
     }
 
+    /// How long nothing at all was heard within these times, and before `decided_ns`, although traffic was steady before.
+    pub fn silent_ns(&self, since_ns: i64, until_ns: i64, decided_ns: i64) -> i64 {
+        let mut heard = self.heard;
+        let windows = self.windows.iter().filter(|(_, w)| w.heard > 0);
+        let mut all: Vec<_> = windows.filter_map(|(at, w)| heard.hear(*at, w.heard)).collect();
+        all.extend(heard.hear(i64::MAX, 0));
+        let near = self.silences.iter().rev().take_while(|s| start_of(s.1) > since_ns);
+        let until_ns = until_ns.min(decided_ns);
+        let within = |(first, behind): &(i64, i64)| {
+            let end_ns = start_of(*behind).min(start_of(*first).saturating_add(SILENCE_NS_MAX)).min(until_ns);
+            end_ns.saturating_sub(start_of(*first).max(since_ns))
+        };
+        all.iter().chain(near).map(|s| within(s).max(0)).sum()
+    }
+
     fn strike(&mut self, hit: Hit) {
         let gap = hit.gap;
         if gap.step_ns() > STEP_NS_MAX {
@@ -240,7 +290,12 @@ impl Watch {
             }
             self.end_silence(at);
             self.judge(at, &window, decided_ns(at));
-            self.heard_last = Some(at);
+            if let Some(silence) = self.heard.hear(at, window.heard) {
+                if self.silences.len() >= SILENCES_MAX {
+                    self.silences.pop_front();
+                }
+                self.silences.push_back(silence);
+            }
         }
         if now_ns < i64::MAX {
             self.judged = self.judged.max(Some(last));
@@ -250,8 +305,8 @@ impl Watch {
     /// Something is heard again in a window: whether the silence before it was a hole.
     fn end_silence(&mut self, at: i64) {
         let silent = core::mem::take(&mut self.silent);
-        let before = self.heard_last.unwrap_or(at);
-        if at - before > HOLE_WINDOWS && self.hole(before, at) {
+        let before = self.heard.last.unwrap_or(at);
+        if at.saturating_sub(before) > HOLE_WINDOWS && self.hole(before, at) {
             return;
         }
         for (window, what) in silent {

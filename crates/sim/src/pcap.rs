@@ -127,9 +127,7 @@ fn statistics((from_ns, to_ns): (i64, i64), received: u64, dropped: u64) -> Vec<
     let halves = |n: u64| [n as u32, (n >> 32) as u32];
     let mut words = vec![0];
     words.extend(time(to_ns));
-    for (code, value) in
-        [(2, time(from_ns)), (3, time(to_ns)), (4, halves(received + dropped)), (7, halves(dropped))]
-    {
+    for (code, value) in [(2, time(from_ns)), (3, time(to_ns)), (4, halves(received + dropped)), (7, halves(dropped))] {
         words.push(code | 8 << 16);
         words.extend(value);
     }

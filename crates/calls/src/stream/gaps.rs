@@ -103,7 +103,12 @@ impl Gaps {
 
     /// Packets missing above an extended number.
     pub(super) fn missing_above(&self, number: u64) -> u64 {
-        self.list.iter().rev().take_while(|g| g.first > number as u32 && g.last != 0).map(|g| u64::from(g.missing)).sum()
+        self.list
+            .iter()
+            .rev()
+            .take_while(|g| g.first > number as u32 && g.last != 0)
+            .map(|g| u64::from(g.missing))
+            .sum()
     }
 
     /// The sender began to number anew: nothing of what is missing comes late.

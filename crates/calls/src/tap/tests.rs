@@ -35,7 +35,8 @@ fn unrelated_streams_that_lose_at_once_are_an_overflow() {
     assert_eq!((lost[0].packets, lost[0].kind, lost[0].source), (5, Kind::Mirror, Some(0)));
     assert!(lost[0].since_ns <= at && at < lost[0].at_ns);
     // Spread over seconds it is chance.
-    let spread: Vec<_> = hits.iter().zip(0..).map(|(h, n)| Hit { gap: hit(at + n * 900 * MS, 0, 0).gap, ..*h }).collect();
+    let spread: Vec<_> =
+        hits.iter().zip(0..).map(|(h, n)| Hit { gap: hit(at + n * 900 * MS, 0, 0).gap, ..*h }).collect();
     assert_eq!(found(&mut after_quiet(100, 1000), spread, 1000..1200), []);
 }
 
@@ -61,7 +62,11 @@ fn where_much_is_lost_always_it_takes_more() {
     let before = watch.counters.mirror;
     watch.take(&[], each(810).collect(), start_of(900));
     assert_eq!(watch.counters.mirror, before);
-    watch.take(&[Heard { window: 1000, packets: 200 }], (0..40).map(|n| hit(start_of(1000), n, n + 100)).collect(), i64::MAX);
+    watch.take(
+        &[Heard { window: 1000, packets: 200 }],
+        (0..40).map(|n| hit(start_of(1000), n, n + 100)).collect(),
+        i64::MAX,
+    );
     assert!(watch.counters.mirror > before);
 }
 

@@ -4,7 +4,6 @@
 use super::config::{self, Classes, Settings};
 use super::engine::Engine;
 use super::lane::{LanePlan, NOWHERE};
-use trunkline_calls::ledger::LANES_FROM;
 use super::metrics::{self, Page, Server};
 use super::rows;
 use super::source::LaneSource;
@@ -15,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use trunkline_calls::join::Names;
+use trunkline_calls::ledger::LANES_FROM;
 use trunkline_calls::live::Front;
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
 use trunkline_record::{ClassRules, Recorder, Rules, Segments, Snap};
