@@ -103,7 +103,14 @@ fn call(n: i64) -> Call {
         dst: hosts[1],
         user_agent: "Phone 1.0".into(),
         mos: Some(4.2),
-        capture: CaptureLedger { complete: false, lost_at_tap: 1, lost_before_tap: 2, note: "cut".into() },
+        capture: CaptureLedger {
+            lost_at_tap: 2,
+            lost_at_tap_least: 1,
+            lost_before_tap: 2,
+            note: "cut".into(),
+            mos_range: Some(MosRange { low: 2.5, high: 3.5 }),
+            ..CaptureLedger::default()
+        },
         verdict: Some(Verdict { kind: "loss".into(), text: "6 packets lost.".into(), packets: vec![5, 3, 900] }),
         ladder: Ladder { hosts, messages: vec![message(0, 0), message(1, 200)], texts: "OK".into(), not_kept: 0 },
         streams: vec![stream(0, Direction::Caller), stream(1, Direction::Callee)],

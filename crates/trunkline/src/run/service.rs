@@ -3,7 +3,7 @@
 
 use super::config::{self, Classes, Settings};
 use super::engine::Engine;
-use super::lane::{LANES_FROM, LanePlan, NOWHERE};
+use super::lane::{LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
 use super::rows;
 use super::view::View;
@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use trunkline_calls::join::Names;
+use trunkline_calls::ledger::LANES_FROM;
 use trunkline_calls::live::Front;
 use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
