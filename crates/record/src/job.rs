@@ -2,40 +2,47 @@
 
 pub mod extract;
 pub mod folder;
+pub mod housekeeping;
 pub mod index_file;
 pub mod libpcap;
 mod source;
 pub mod verify;
+pub mod volumes;
 
 pub use extract::{Extraction, Found, Selection, Summary, Wanted};
 pub use folder::{SegmentFile, Wish, list};
+pub use housekeeping::{Keep, News, Report};
 pub use index_file::FileAt;
+pub use volumes::Volumes;
 
 use crate::lane::LaneLog;
 use crate::mend::{INDEX, SEGMENT, mend};
 use crate::names::Segments;
-use crate::rules::Rules;
+use crate::rules::{Rules, RulesInForce};
+use housekeeping::{Finished, Housekeeping};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use trunkline_spool::{Event, Kinds, Loss, Options, Priority, Repaired, Spool, SpoolError, Stats, repair};
+use std::time::{Duration, Instant};
+use trunkline_spool::{Event, Kinds, Loss, Options, Priority, Repaired, Spool, SpoolError, Stats, What, repair};
 
 /// The files of the packet log.
 pub const KINDS: Kinds = Kinds { segment: SEGMENT, beside: &[INDEX] };
 /// How long to wait for files that a process which was killed still keeps locked.
 const REPAIR_PATIENCE: Duration = Duration::from_secs(2);
-/// The file of pins below a data folder.
-pub const PINS: &str = "packets/pins";
 /// The folder of the packet log below each volume.
 pub const FOLDER: &str = "packets";
+/// The file of pins below a data folder.
+pub const PINS: &str = "packets/pins";
 
 /// Records the packets of all lanes of a process.
 #[derive(Debug)]
 pub struct Recorder {
     spool: Spool,
     segments: Arc<Segments>,
-    rules: Rules,
+    rules: Arc<RulesInForce>,
+    options: Options,
+    housekeeping: Option<Housekeeping>,
 }
 
 /// What opening found.
@@ -47,31 +54,79 @@ pub struct Opened {
     pub repaired: Vec<Repaired>,
 }
 
+/// What there was to tell when a recorder closed.
+#[derive(Clone, Debug, Default)]
+pub struct Closed {
+    /// The last statistics.
+    pub stats: Stats,
+    /// Events since they were asked for last.
+    pub events: Vec<Event>,
+    /// Losses since they were asked for last.
+    pub losses: Vec<Loss>,
+    /// How housekeeping went.
+    pub report: Option<Report>,
+    /// Its last news.
+    pub news: Vec<News>,
+}
+
 impl Recorder {
-    /// Repairs what earlier runs left behind and opens the volumes.
+    /// Repairs what earlier runs left behind, opens the volumes, and notes in the first, the data folder, which they
+    /// are. Nothing leaves the log before [`Recorder::keep`].
     ///
     /// # Errors
     /// A volume's folder cannot be made or listed, or the options have no sense.
     pub fn open(options: Options, rules: Rules) -> Result<(Recorder, Opened), SpoolError> {
         let mut opened = Opened::default();
         let mut taken = HashSet::new();
-        for volume in &options.volumes {
-            let folder = volume.path.join(FOLDER);
+        for volume in options.volumes.iter().map(|v| &v.path).chain(&options.slow) {
+            let folder = volume.join(FOLDER);
             if std::fs::create_dir_all(&folder).is_ok() {
                 opened.repaired.push(repair(&folder, KINDS, REPAIR_PATIENCE, &mut |part| Ok(mend(part)))?);
             }
-            names(&volume.path, &folder, &mut taken);
+            names(volume, &folder, &mut taken);
         }
-        let (spool, found) = Spool::open(options)?;
+        let noted = note(&options);
+        let (spool, found) = Spool::open(options.clone())?;
         opened.notes = found.notes;
-        Ok((Recorder { spool, segments: Arc::new(Segments::with_taken(taken)), rules }, opened))
+        opened.notes.extend(noted.err().map(|e| format!("its volumes cannot be noted in the data folder: {e}")));
+        let segments = Arc::new(Segments::with_taken(taken));
+        let rules = Arc::new(RulesInForce::new(rules));
+        Ok((Recorder { spool, segments, rules, options, housekeeping: None }, opened))
     }
 
     /// The log of a lane that captures at `interface`.
     pub fn lane(&self, lane: u16, interface: &str) -> LaneLog {
         let tag = u32::from(lane);
         let writers = Priority::ALL.map(|priority| self.spool.writer(priority, tag));
-        LaneLog::new(lane, interface, self.rules, Arc::clone(&self.segments), writers)
+        LaneLog::new(lane, interface, Arc::clone(&self.rules), Arc::clone(&self.segments), writers)
+    }
+
+    /// From now on these rules: lanes follow them at their next tick.
+    pub fn follow(&self, rules: Rules) {
+        self.rules.set(rules);
+    }
+
+    /// From now on this is kept. The first time starts the threads that see to it; from then on finished segments are
+    /// known to them by way of [`Recorder::events`].
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn keep(&mut self, keep: Keep) -> Result<(), SpoolError> {
+        match &self.housekeeping {
+            Some(housekeeping) => housekeeping.keep(keep),
+            None => self.housekeeping = Some(Housekeeping::start(&self.options, keep)?),
+        }
+        Ok(())
+    }
+
+    /// How housekeeping goes; none before [`Recorder::keep`].
+    pub fn report(&self) -> Option<Report> {
+        self.housekeeping.as_ref().map(Housekeeping::report)
+    }
+
+    /// What housekeeping has to tell, since the last call.
+    pub fn news(&self) -> Vec<News> {
+        self.housekeeping.as_ref().map(Housekeeping::news).unwrap_or_default()
     }
 
     /// The names of this run's segments.
@@ -86,7 +141,14 @@ impl Recorder {
 
     /// What happened since the last call.
     pub fn events(&self) -> Vec<Event> {
-        self.spool.events()
+        let events = self.spool.events();
+        let Some(housekeeping) = &self.housekeeping else { return events };
+        for event in &events {
+            if let What::Sealed { path, octets, span_ns } = &event.what {
+                housekeeping.finished(Finished { path: path.clone(), octets: *octets, span_ns: *span_ns });
+            }
+        }
+        events
     }
 
     /// What was lost, since the last call, after it had been recorded.
@@ -94,10 +156,28 @@ impl Recorder {
         self.spool.losses()
     }
 
-    /// Writes and commits all that was recorded; what is not written after `patience` is lost and counted.
-    pub fn close(self, patience: Duration) -> Stats {
-        self.spool.close(patience)
+    /// Writes and commits all that was recorded; what is not written after `patience` is lost and counted. Programs
+    /// that wait for their turn are run within what is left of it. Lanes have to be finished and dropped before.
+    pub fn close(mut self, patience: Duration) -> Closed {
+        let begun = Instant::now();
+        self.spool.settle(patience);
+        let events = self.events();
+        if let Some(housekeeping) = &mut self.housekeeping {
+            housekeeping.close(patience.saturating_sub(begun.elapsed()));
+        }
+        let (report, news) = (self.report(), self.news());
+        let Recorder { spool, .. } = self;
+        let losses = spool.losses();
+        let stats = spool.close(patience.saturating_sub(begun.elapsed()));
+        Closed { stats, events, losses, report, news }
     }
+}
+
+/// The note of which volumes there are.
+fn note(options: &Options) -> std::io::Result<()> {
+    let folders: Vec<PathBuf> = options.volumes.iter().map(|v| v.path.clone()).collect();
+    let Some(data) = folders.first().cloned() else { return Ok(()) };
+    Volumes { folders, slow: options.slow.clone(), former: Vec::new() }.note(&data)
 }
 
 /// Repairs a packet log that no living process writes to, or leaves alone what one does.

@@ -3,7 +3,7 @@
 use crate::class::Class;
 use crate::index::{Builder, BuilderCounters, FileMark};
 use crate::names::{Segments, segment_name};
-use crate::rules::Rules;
+use crate::rules::{Rules, RulesInForce};
 use std::path::Path;
 use std::sync::Arc;
 use trunkline_capture::{CaptureLoss, LossPlace, Packet};
@@ -38,6 +38,8 @@ trunkline_kit::counters! {
 
 /// Interfaces (link types) of one segment. Packets of further ones are counted as dropped at the buffer.
 const INTERFACES_MAX: usize = 256;
+/// How long after a segment could not be begun it is tried again.
+const BEGIN_AGAIN_NS: u64 = 10_000_000;
 /// Name of the program, as section headers bear it.
 const APPLICATION: &str = concat!("trunkline ", env!("CARGO_PKG_VERSION"));
 
@@ -81,13 +83,18 @@ struct ClassLog {
     refused: [Option<NotRecorded>; 2],
     refused_here: u64,
     ring_drops: u64,
+    /// When no segment could be begun.
+    failed_ns: Option<i64>,
 }
 
 /// The packet log of one lane.
 pub struct LaneLog {
     lane: u16,
     interface: String,
+    in_force: Arc<RulesInForce>,
+    /// The rules of `version`.
     rules: Rules,
+    version: u64,
     segments: Arc<Segments>,
     classes: [ClassLog; 3],
     flushed_ns: i64,
@@ -100,13 +107,22 @@ pub struct LaneLog {
 
 impl LaneLog {
     /// The log of a lane that captures at `interface`; `writers` are those of the classes, most precious first.
-    pub fn new(lane: u16, interface: &str, rules: Rules, segments: Arc<Segments>, writers: [Writer; 3]) -> Self {
+    pub fn new(
+        lane: u16,
+        interface: &str,
+        in_force: Arc<RulesInForce>,
+        segments: Arc<Segments>,
+        writers: [Writer; 3],
+    ) -> Self {
         let [sip, rtp, other] = writers;
         let of = |class, writer| ClassLog::new(class, writer);
+        let mut version = 0;
         LaneLog {
             lane,
             interface: interface.to_owned(),
-            rules,
+            rules: in_force.changed(&mut version).unwrap_or_default(),
+            version,
+            in_force,
             segments,
             classes: [of(Class::Sip, sip), of(Class::Rtp, rtp), of(Class::Other, other)],
             flushed_ns: i64::MIN,
@@ -133,16 +149,15 @@ impl LaneLog {
         let log = &self.classes[class as usize];
         let length = u64::from(emit::packet_octets(keep as u32));
         // A packet that is a little late stays with its neighbours; a clock that was set back does not.
-        let is_over = interval > log.interval
-            || interval < log.interval - 1
-            || log.writer.position() + length > self.rules.segment_octets;
-        if !log.writer.is_open() || (is_over && log.received > 0) {
+        let is_over = interval > log.interval || interval < log.interval.saturating_sub(1);
+        let is_full = log.writer.position() + length > self.rules.segment_octets && log.received > 0;
+        if if log.writer.is_open() { is_over || is_full } else { log.may_begin(packet.at_ns) } {
             self.turn(class, interval, packet.at_ns);
         }
         let log = &mut self.classes[class as usize];
         let recorded = match log.interfaces.iter().position(|l| *l == packet.link) {
-            Some(interface) => log.append(packet, interface as u32, kept),
-            None => log.describe(packet, &self.interface).and_then(|interface| log.append(packet, interface, kept)),
+            Some(interface) => log.append(packet, interface as u32, &[], kept),
+            None => log.append_first(packet, kept, &self.interface, &mut self.header),
         };
         match recorded {
             Ok(offset) => {
@@ -161,7 +176,9 @@ impl LaneLog {
     fn turn(&mut self, class: Class, interval: i64, at_ns: i64) {
         self.seal(class);
         let log = &mut self.classes[class as usize];
-        log.again = if interval == log.interval { log.again + 1 } else { 0 };
+        if interval != log.interval {
+            log.again = 0;
+        }
         log.interval = interval;
         let mut name = segment_name(class, interval * self.rules.segment_ns, self.lane, log.again);
         while self.segments.is_taken(&name) {
@@ -169,9 +186,10 @@ impl LaneLog {
             name = segment_name(class, interval * self.rules.segment_ns, self.lane, log.again);
         }
         if log.writer.begin(Path::new(&name)).is_err() {
+            log.failed_ns = Some(at_ns);
             return;
         }
-        log.begin(at_ns, &mut self.header);
+        log.begin(at_ns);
         log.ring_drops = core::mem::take(&mut self.ring_drops);
         log.segment = self.segments.add(name);
         self.counters.segments += 1;
@@ -179,7 +197,7 @@ impl LaneLog {
 
     fn seal(&mut self, class: Class) {
         let log = &mut self.classes[class as usize];
-        log.seal(&mut self.header);
+        self.ring_drops += log.seal(&mut self.header);
     }
 
     /// Says that the lane's source lost packets. They are written into the statistics of one segment that is open, or
@@ -192,9 +210,13 @@ impl LaneLog {
     }
 
     /// Goes on with time though no packet comes: what was recorded is sent to the disk, and segments whose interval is
-    /// over are ended.
+    /// over are ended. Rules that have changed are followed from here on.
     pub fn tick(&mut self, now_ns: i64) {
-        if now_ns.saturating_sub(self.flushed_ns) < self.rules.flush_ns {
+        if let Some(rules) = self.in_force.changed(&mut self.version) {
+            self.follow(rules);
+        }
+        // A clock that was set back is no reason to wait.
+        if (0..self.rules.flush_ns).contains(&now_ns.saturating_sub(self.flushed_ns)) {
             return;
         }
         self.flushed_ns = now_ns;
@@ -202,7 +224,7 @@ impl LaneLog {
         let over = now_ns.saturating_sub(2 * self.rules.flush_ns).div_euclid(self.rules.segment_ns);
         for class in Class::ALL {
             let log = &mut self.classes[class as usize];
-            if log.writer.is_open() && over > log.interval && log.received > 0 {
+            if log.writer.is_open() && over > log.interval {
                 self.seal(class);
             } else {
                 log.writer.flush();
@@ -210,6 +232,20 @@ impl LaneLog {
             let log = &mut self.classes[class as usize];
             self.not_recorded.extend(log.refused.iter_mut().filter_map(Option::take));
         }
+    }
+
+    /// Goes on by other rules: what they make another segment of is ended.
+    fn follow(&mut self, rules: Rules) {
+        let others = rules.segment_ns != self.rules.segment_ns;
+        for class in Class::ALL {
+            if others || !rules.of(class).record {
+                self.seal(class);
+            }
+            if others {
+                self.classes[class as usize].interval = i64::MIN;
+            }
+        }
+        self.rules = rules;
     }
 
     /// Ends all segments: the capture has ended.
@@ -252,45 +288,61 @@ impl ClassLog {
             refused: [None; 2],
             refused_here: 0,
             ring_drops: 0,
+            failed_ns: None,
         }
     }
 
-    /// The segment's first octets.
-    fn begin(&mut self, at_ns: i64, header: &mut Vec<u8>) {
-        header.clear();
-        emit::section(header, APPLICATION);
+    /// Whether to try to begin a segment: not at each packet while no disk can be written.
+    #[cold]
+    fn may_begin(&self, at_ns: i64) -> bool {
+        self.failed_ns.is_none_or(|failed_ns| at_ns.abs_diff(failed_ns) >= BEGIN_AGAIN_NS)
+    }
+
+    /// A segment begins; its header is written with the description of the first interface.
+    fn begin(&mut self, at_ns: i64) {
+        self.failed_ns = None;
         self.interfaces.clear();
         self.index.clear();
         (self.received, self.refused_here, self.ring_drops) = (0, 0, 0);
         (self.begun_ns, self.last_ns) = (at_ns, at_ns);
-        let _ = self.writer.append(at_ns, &[header]);
     }
 
-    /// Describes an interface of the packet's link type; its number.
-    fn describe(&mut self, packet: &Packet, name: &str) -> Result<u32, Dropped> {
+    /// The first packet of a link type comes with the description of its interface, the first of all with the segment's
+    /// header: both are there or none.
+    #[cold]
+    fn append_first(&mut self, packet: &Packet, kept: &[u8], name: &str, block: &mut Vec<u8>) -> Result<u64, Dropped> {
         if self.interfaces.len() == INTERFACES_MAX {
             return Err(Dropped { place: Place::Buffer });
         }
-        let mut block = Vec::new();
-        emit::interface(&mut block, packet.link, 0, (!name.is_empty()).then_some(name));
-        let offset = self.writer.append(packet.at_ns, &[&block])?;
-        if self.received > 0 {
-            self.index.description(offset, block.len() as u32);
+        block.clear();
+        if self.interfaces.is_empty() {
+            emit::section(block, APPLICATION);
+        }
+        emit::interface(block, packet.link, 0, (!name.is_empty()).then_some(name));
+        let is_description = self.received > 0;
+        let offset = self.append(packet, self.interfaces.len() as u32, block, kept)?;
+        if is_description {
+            self.index.description(offset - block.len() as u64, block.len() as u32);
         }
         self.interfaces.push(packet.link);
-        Ok(self.interfaces.len() as u32 - 1)
+        Ok(offset)
     }
 
-    /// One copy: block header, octets, padding and trailer go from where they are into the segment's block.
+    /// One copy: what comes before, block header, octets, padding and trailer go from where they are into the segment's
+    /// block. Where the record begins.
     #[inline]
-    fn append(&mut self, packet: &Packet, interface: u32, kept: &[u8]) -> Result<u64, Dropped> {
+    fn append(&mut self, packet: &Packet, interface: u32, before: &[u8], kept: &[u8]) -> Result<u64, Dropped> {
         let captured = kept.len() as u32;
         let begin = emit::packet_begin(interface, packet.at_ns, packet.wire, captured);
         let padding = &[0; 4][..(captured.next_multiple_of(4) - captured) as usize];
-        let offset = self.writer.append(packet.at_ns, &[&begin, kept, padding, &emit::packet_end(captured)])?;
+        let end = emit::packet_end(captured);
+        let offset = match before {
+            [] => self.writer.append(packet.at_ns, &[&begin, kept, padding, &end])?,
+            before => self.writer.append(packet.at_ns, &[before, &begin, kept, padding, &end])?,
+        };
         self.received += 1;
         self.last_ns = self.last_ns.max(packet.at_ns);
-        Ok(offset)
+        Ok(offset + before.len() as u64)
     }
 
     fn refuse(&mut self, dropped: Dropped, at_ns: i64, octets: u64) {
@@ -307,16 +359,19 @@ impl ClassLog {
         self.refused_here += 1;
     }
 
-    /// Ends the segment with its statistics and index.
-    fn seal(&mut self, block: &mut Vec<u8>) {
-        if !self.writer.is_open() {
-            return;
+    /// Ends the segment with its statistics and index; how many losses these could not tell, because the segment had
+    /// failed or there was no memory for them.
+    fn seal(&mut self, block: &mut Vec<u8>) -> u64 {
+        let lost = core::mem::take(&mut self.ring_drops) + core::mem::take(&mut self.refused_here);
+        let received = core::mem::take(&mut self.received);
+        if !self.writer.is_open() || self.interfaces.is_empty() {
+            self.writer.seal(Vec::new());
+            return lost;
         }
         block.clear();
         for interface in 0..self.interfaces.len() as u32 {
             // Which interface a drop belongs to is not known where a lane has several link types: the first bears it.
-            let lost = if interface == 0 { self.ring_drops + self.refused_here } else { 0 };
-            let received = if interface == 0 { self.received + lost } else { 0 };
+            let (lost, received) = if interface == 0 { (lost, received + lost) } else { (0, 0) };
             emit::statistics(
                 block,
                 &emit::Statistics {
@@ -329,11 +384,11 @@ impl ClassLog {
                 },
             );
         }
-        let _ = self.writer.append(self.last_ns, &[block]);
+        let told = self.writer.append_beside(self.last_ns, &[block]);
         let mark = FileMark { octets: self.writer.position(), modified_ns: 0, head_check: 0 };
         let index = self.index.seal(&mark);
         self.writer.seal(vec![Extra { extension: "idx".to_owned(), octets: index }]);
-        self.received = 0;
+        if told.is_err() { lost } else { 0 }
     }
 }
 

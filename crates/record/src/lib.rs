@@ -18,4 +18,4 @@ pub use class::Class;
 pub use job::Recorder;
 pub use lane::{LaneLog, NotRecorded, Recorded};
 pub use names::Segments;
-pub use rules::{ClassRules, Rules, Snap};
+pub use rules::{ClassRules, Rules, RulesInForce, Snap};

@@ -2,7 +2,7 @@
 
 use crate::class::Class;
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Segments whose names are remembered, so that rows of calls can name them. A call that lasted longer than so many
 /// segments of all lanes names its oldest no more.
@@ -44,7 +44,9 @@ pub struct Segments {
 #[derive(Debug, Default)]
 struct Named {
     first: u32,
-    names: VecDeque<String>,
+    names: VecDeque<Arc<str>>,
+    /// The same, to be found by name.
+    used: HashSet<Arc<str>>,
 }
 
 impl Segments {
@@ -53,18 +55,21 @@ impl Segments {
         Segments { named: Mutex::default(), taken }
     }
 
-    /// Whether an earlier run has used a name.
+    /// Whether an earlier run or this one has used a name.
     pub fn is_taken(&self, name: &str) -> bool {
-        self.taken.contains(name)
+        self.taken.contains(name) || self.named.lock().unwrap_or_else(PoisonError::into_inner).used.contains(name)
     }
 
     /// A number for a segment that begins, from 0.
     pub fn add(&self, name: String) -> u32 {
+        let name: Arc<str> = name.into();
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         if named.names.len() == SEGMENTS_NAMED_MAX {
-            named.names.pop_front();
+            let forgotten = named.names.pop_front();
+            forgotten.iter().for_each(|name| _ = named.used.remove(name));
             named.first += 1;
         }
+        named.used.insert(Arc::clone(&name));
         named.names.push_back(name);
         named.first + named.names.len() as u32 - 1
     }
@@ -72,7 +77,7 @@ impl Segments {
     /// The name of a segment; none of one that was forgotten.
     pub fn name(&self, number: u32) -> Option<String> {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
-        named.names.get(number.checked_sub(named.first)? as usize).cloned()
+        named.names.get(number.checked_sub(named.first)? as usize).map(ToString::to_string)
     }
 }
 
@@ -109,5 +114,6 @@ mod tests {
         assert_eq!((segments.add("a".to_owned()), segments.add("b".to_owned())), (0, 1));
         assert_eq!(segments.name(1).as_deref(), Some("b"));
         assert_eq!(segments.name(2), None);
+        assert!(segments.is_taken("a") && !segments.is_taken("c"));
     }
 }

@@ -1,6 +1,8 @@
 //! What is recorded, how much of each packet, and when a segment ends.
 
 use crate::class::Class;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use trunkline_wire::Decoded;
 
 /// How much of a packet is kept.
@@ -45,6 +47,34 @@ impl Default for Rules {
             segment_octets: 1 << 30,
             flush_ns: 1_000_000_000,
         }
+    }
+}
+
+/// The rules that lanes follow, and that may be others while they record. A lane that looks whether they changed reads
+/// one number.
+#[derive(Debug, Default)]
+pub struct RulesInForce {
+    version: AtomicU64,
+    rules: Mutex<Rules>,
+}
+
+impl RulesInForce {
+    /// Begins with these.
+    pub fn new(rules: Rules) -> Self {
+        RulesInForce { version: AtomicU64::new(1), rules: Mutex::new(rules) }
+    }
+
+    /// From now on these.
+    pub fn set(&self, rules: Rules) {
+        *self.rules.lock().unwrap_or_else(PoisonError::into_inner) = rules;
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// The rules, if they are others than at this version, which becomes the new one. Versions begin with 1.
+    #[inline]
+    pub fn changed(&self, version: &mut u64) -> Option<Rules> {
+        let now = self.version.load(Ordering::Acquire);
+        (now != core::mem::replace(version, now)).then(|| *self.rules.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -55,10 +55,6 @@ impl Tally {
             (a, b) => a.or(b),
         };
     }
-
-    pub(crate) fn record(&mut self, at_ns: i64) {
-        self.add(Tally { records: 1, span_ns: Some((at_ns, at_ns)) });
-    }
 }
 
 /// The octets of a block.

@@ -129,6 +129,20 @@ impl Writer {
     /// dropped there.
     #[inline]
     pub fn append(&mut self, at_ns: i64, parts: &[&[u8]]) -> Result<u64, Dropped> {
+        self.append_as(1, at_ns, parts)
+    }
+
+    /// Appends what belongs to the segment and is no record: a header, a description, statistics. Its octets are
+    /// counted as those of records are, and it is whole or not there like them.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn append_beside(&mut self, at_ns: i64, parts: &[&[u8]]) -> Result<u64, Dropped> {
+        self.append_as(0, at_ns, parts)
+    }
+
+    #[inline]
+    fn append_as(&mut self, records: u64, at_ns: i64, parts: &[&[u8]]) -> Result<u64, Dropped> {
         let octets: usize = parts.iter().map(|p| p.len()).sum();
         let offset = match &mut self.open {
             Some(open) if !open.segment.has_failed() => {
@@ -136,17 +150,17 @@ impl Writer {
                 if open.room() >= octets {
                     open.copy(parts);
                 } else if !self.append_over_blocks(octets, parts) {
-                    return Err(self.refuse(Place::Buffer, octets));
+                    return Err(self.refuse(Place::Buffer, records, octets));
                 }
                 offset
             }
-            _ => return Err(self.refuse(Place::Disk, octets)),
+            _ => return Err(self.refuse(Place::Disk, records, octets)),
         };
         if let Some(open) = &mut self.open {
             open.boundary = open.position();
-            open.tally.record(at_ns);
+            open.tally.add(Tally { records, span_ns: Some((at_ns, at_ns)) });
         }
-        self.counts.appended.records += 1;
+        self.counts.appended.records += records;
         self.counts.appended.octets += octets as u64;
         Ok(offset)
     }
@@ -252,13 +266,13 @@ impl Writer {
     }
 
     #[cold]
-    fn refuse(&mut self, place: Place, octets: usize) -> Dropped {
+    fn refuse(&mut self, place: Place, records: u64, octets: usize) -> Dropped {
         self.leave_if_failed();
         let amount = match place {
             Place::Buffer => &mut self.counts.buffer,
             Place::Disk => &mut self.counts.disk,
         };
-        amount.records += 1;
+        amount.records += records;
         amount.octets += octets as u64;
         self.cells.publish(&self.counts);
         Dropped { place }

@@ -1,8 +1,10 @@
 //! The segments of a data folder, by class, time and lane.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::{FOLDER, Volumes};
 use crate::Class;
 use crate::index::Span;
 
@@ -38,36 +40,44 @@ pub struct Wish {
 
 const HOUR_NS: i64 = 3_600_000_000_000;
 
-/// The segments of a data folder that may hold what is wished for, ordered by class, time, lane and number; `source`
-/// is what they are to bear. A folder without a log has none.
+/// The segments of a data folder, on all its volumes, that may hold what is wished for, ordered by class, time, lane
+/// and number; `source` is what they are to bear. A folder without a log has none.
 ///
 /// # Errors
-/// A folder cannot be listed.
+/// A folder cannot be listed, or what the data folder notes of its volumes is damaged.
 pub fn list(data: &Path, source: usize, wish: &Wish) -> io::Result<Vec<SegmentFile>> {
+    let volumes = Volumes::of(data)?;
     let mut found = Vec::new();
     for class in &wish.classes {
-        let folder = data.join("packets").join(class.name());
         let mut of_class = Vec::new();
-        for (year, path) in numbered(&folder)? {
-            for (month, path) in numbered(&path)? {
-                for (day, path) in numbered(&path)? {
-                    for (hour, path) in numbered(&path)? {
-                        let at_ns = ns_of(year, month, day).saturating_add(i64::from(hour) * HOUR_NS);
-                        let near = Span {
-                            first_ns: at_ns.saturating_sub(HOUR_NS),
-                            last_ns: at_ns.saturating_add(2 * HOUR_NS),
-                        };
-                        if near.meets(&wish.span) {
-                            segments(&path, at_ns, *class, source, &mut of_class)?;
-                        }
-                    }
-                }
-            }
+        for volume in volumes.all() {
+            hours(&volume.join(FOLDER).join(class.name()), *class, source, &wish.span, &mut of_class)?;
         }
+        // What is being moved to the slow tier is there twice for a moment.
+        let mut seen = HashSet::new();
+        of_class.retain(|f: &SegmentFile| seen.insert((f.begins_ns, f.lane, f.again, f.growing)));
         found.extend(near(of_class, &wish.span));
     }
     found.sort_by(|a, b| order(a).cmp(&order(b)));
     Ok(found)
+}
+
+/// The segments of a class on one volume, from all hours near the span.
+fn hours(folder: &Path, class: Class, source: usize, span: &Span, out: &mut Vec<SegmentFile>) -> io::Result<()> {
+    for (year, path) in numbered(folder)? {
+        for (month, path) in numbered(&path)? {
+            for (day, path) in numbered(&path)? {
+                for (hour, path) in numbered(&path)? {
+                    let at_ns = ns_of(year, month, day).saturating_add(i64::from(hour) * HOUR_NS);
+                    let (first_ns, last_ns) = (at_ns.saturating_sub(HOUR_NS), at_ns.saturating_add(2 * HOUR_NS));
+                    if (Span { first_ns, last_ns }).meets(span) {
+                        segments(&path, at_ns, class, source, out)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What segments are ordered by.

@@ -111,20 +111,36 @@ impl Retention {
         Ok(retention)
     }
 
+    /// From now on these limits: of the classes in their order, and of every volume.
+    pub fn limit(&mut self, classes: &[ClassRule], volumes: Limit) {
+        for ((_, rule), limits) in self.options.classes.iter_mut().zip(classes) {
+            *rule = *limits;
+        }
+        let all = self.options.volumes.iter_mut().chain(&mut self.options.slow);
+        all.for_each(|volume| volume.limit = volumes);
+    }
+
     /// Takes in a segment that was just committed: what [`crate::What::Sealed`] told.
     pub fn committed(&mut self, path: &Path, octets: u64, span_ns: (i64, i64), monotonic: Duration) {
         let found =
             self.volumes().enumerate().find_map(|(i, v)| Some((i, path.strip_prefix(&v.path).ok()?.to_path_buf())));
         let Some((volume, relative)) = found else { return };
         let beside: u64 = self.options.kinds.all_beside(path).filter_map(|p| Some(p.metadata().ok()?.len())).sum();
-        self.segments.push(Listed {
+        // It may have been listed already, if it was committed while that went on.
+        let name = relative.as_os_str();
+        let listed = self.segments.iter().rposition(|s| s.volume == volume && s.relative.as_os_str() == name);
+        let segment = Listed {
             class: self.class_of(&relative),
             volume,
             relative: relative.into(),
             span_ns,
             octets: octets + beside,
             committed: Some(monotonic),
-        });
+        };
+        match listed.and_then(|at| self.segments.get_mut(at)) {
+            Some(listed) => *listed = segment,
+            None => self.segments.push(segment),
+        }
     }
 
     /// Removes and moves what has to leave now.

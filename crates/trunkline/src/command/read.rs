@@ -117,10 +117,10 @@ impl Read {
         log.finish();
         drop(log);
         let stats = recorder.close(CLOSE_PATIENCE);
-        let lost: u64 = stats.drops.iter().map(|d| d.buffer.records + d.disk.records + d.lost.records).sum();
+        let lost: u64 = stats.stats.drops.iter().map(|d| d.buffer.records + d.disk.records + d.lost.records).sum();
         if lost > 0 {
             let what = figure::of(lost, "packet was", "packets were");
-            let why = stats.volumes.iter().find_map(|v| v.last_error.clone()).unwrap_or_default();
+            let why = stats.stats.volumes.iter().find_map(|v| v.last_error.clone()).unwrap_or_default();
             let _ = writeln!(std::io::stderr(), "trunkline: {what} not recorded: {why}");
         }
         Ok((read, lost))

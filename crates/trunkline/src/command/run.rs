@@ -57,7 +57,7 @@ impl Run {
             std::thread::park_timeout(TICK);
             service.look_after();
             if signals.again.swap(false, Ordering::Relaxed) {
-                self.read_again(&mut settings, &level);
+                self.read_again(&mut settings, &level, &service);
             }
             if told.elapsed() >= settings.log.status_every {
                 told = Instant::now();
@@ -86,7 +86,7 @@ impl Run {
     }
 
     /// Applies what can be applied while running.
-    fn read_again(&self, settings: &mut config::Settings, level: &log::Level) {
+    fn read_again(&self, settings: &mut config::Settings, level: &log::Level, service: &Service) {
         let loaded = match config::load(&self.given()) {
             Ok(loaded) => loaded,
             Err(Failure::Usage(why) | Failure::Failed(why)) => {
@@ -103,6 +103,7 @@ impl Run {
         }
         trunkline_kit::config::apply(settings, &loaded.settings);
         level.set(settings.log.level);
+        service.apply(settings);
     }
 }
 

@@ -7,7 +7,7 @@ mod load;
 mod types;
 
 pub use load::{Given, load, mistakes};
-pub use types::{Classes, Direct, Listen, LogFormat, LogLevel, Snap, Source, Timestamps};
+pub use types::{Classes, Direct, Listen, LogFormat, LogLevel, Microburst, Snap, Source, Timestamps};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,6 +61,9 @@ trunkline_kit::section! {
         /// Who says when a packet came: `software` the kernel when it takes the packet over, `hardware` the network
         /// card if it can.
         timestamps: Timestamps = Timestamps::Software => Restart;
+        /// Milliseconds in which an interface carries more than this are written to `packets/bursts/`: a share of the
+        /// interface's speed, such as `70 %`, or a rate.
+        microburst: Option<Microburst> = None => Restart;
         /// Whether packets that this machine sends on the interface are left out.
         ignore_outgoing: bool = false => Restart;
         /// The user to become once rings and sockets are open; `none` stays who started it.
@@ -92,14 +95,18 @@ trunkline_kit::section! {
         direct: Direct = Direct::Auto => Restart;
         /// Further folders, best one a disk, that segments are spread over; the data folder comes first.
         volumes: Vec<PathBuf> = Vec::new() => Restart;
-        /// How full a volume may get, as a share of it or as the size of the log: beyond, the oldest segments are
-        /// deleted, or moved to the slow tier.
+        /// How full each volume and the slow tier may get: as a share of the whole file system, whoever uses it, or as
+        /// the size of the log there. Beyond, the oldest segments are deleted, or moved to the slow tier.
         limit: Share = Share::Percent(80.0) => Running;
         /// A folder that segments are moved to when a volume is full, instead of being deleted; they are deleted
         /// when this one is full.
         slow_tier: Option<PathBuf> = None => Restart;
-        /// A program that is run for each finished segment, its path the only argument.
+        /// A program that is run for each finished segment, its path the only argument, one at a time, as the user that
+        /// the recorder has become.
         exec: Option<PathBuf> = None => Running;
+        /// How long it may take; then it is killed, with what it started.
+        exec_timeout: Duration = Duration::from_secs(60) => Running,
+            Duration::from_secs(1) => Duration::from_secs(3600);
     }
 }
 
@@ -110,8 +117,6 @@ trunkline_kit::section! {
         /// How much of each packet is written: `whole`, `headers` (up to and with the header of UDP, TCP, SCTP or
         /// RTP), or so many octets.
         snap: Snap = Snap::Whole => Running;
-        /// Whether its finished segments are compressed (zstd, in frames that can be read one by one).
-        compress: bool = false => Running;
         /// For how long its segments are kept; `none` until there is no room.
         keep_age: Option<Duration> = None => Running;
         /// How much of it is kept; `none` until there is no room.

@@ -1,5 +1,6 @@
 //! The threads of a capture that is being analysed: lanes, the owner of the signalling, the gatherer, the store.
 
+use super::bursts::{Bucket, Meter};
 use super::lane::{self, LanePlan, LaneReport, Rings};
 use super::rows::{RowsOut, Writing};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,9 +9,12 @@ use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use trunkline_calls::join::{Joiner, Names};
 use trunkline_calls::lane::LaneOutput;
+use trunkline_calls::ledger::file_of_lane;
 use trunkline_calls::live::{Gatherer, Owned, Owner, Totals};
 use trunkline_calls::pipeline::DecodeCounters;
+use trunkline_capture::{CaptureLoss, LossPlace};
 use trunkline_kit::counters::Counted;
+use trunkline_spool::Loss;
 
 /// What lanes have told and the owner has not taken, by lane.
 const TOLD_RING: usize = 256;
@@ -43,6 +47,10 @@ pub struct Shared {
     pub stop: AtomicBool,
     /// Reports by lane.
     pub lanes: Vec<Mutex<LaneReport>>,
+    /// Packets of each lane that were recorded and then lost with their disk, for the lane to tell.
+    lost_later: Vec<Mutex<Vec<CaptureLoss>>>,
+    /// Milliseconds that each lane has counted, and how many it left out.
+    buckets: Vec<Mutex<(Vec<Bucket>, u64)>>,
     owner: Mutex<OwnerReport>,
     gathered: Mutex<GatherReport>,
     owner_thread: OnceLock<Thread>,
@@ -74,6 +82,8 @@ impl Shared {
         Shared {
             stop: AtomicBool::new(false),
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
+            lost_later: (0..lanes).map(|_| Mutex::default()).collect(),
+            buckets: (0..lanes).map(|_| Mutex::default()).collect(),
             owner: Mutex::default(),
             gathered: Mutex::default(),
             owner_thread: OnceLock::new(),
@@ -101,6 +111,33 @@ impl Shared {
     /// What each lane reported last.
     pub fn lane_reports(&self) -> Vec<LaneReport> {
         self.lanes.iter().map(|l| lock(l).clone()).collect()
+    }
+
+    /// Takes over what a lane's meter has counted.
+    pub fn give_buckets(&self, lane: u16, meter: &mut Meter) {
+        if let Some(given) = self.buckets.get(usize::from(lane)) {
+            let (buckets, left_out) = &mut *lock(given);
+            *left_out += meter.take(buckets);
+        }
+    }
+
+    /// What [`Shared::give_buckets`] took over of a lane.
+    pub fn take_buckets(&self, lane: usize) -> (Vec<Bucket>, u64) {
+        self.buckets.get(lane).map(|given| core::mem::take(&mut *lock(given))).unwrap_or_default()
+    }
+
+    /// Packets of a lane that were recorded and then lost.
+    pub fn lost_later(&self, loss: &Loss) {
+        let (since_ns, at_ns) = loss.span_ns;
+        let Some(lost) = self.lost_later.get(loss.tag as usize) else { return };
+        let file = file_of_lane(loss.tag as u16);
+        let loss = CaptureLoss { since_ns, at_ns, packets: loss.records, file, place: LossPlace::Disk };
+        lock(lost).push(loss);
+    }
+
+    /// Takes what [`Shared::lost_later`] was told of a lane.
+    pub fn take_lost_later(&self, lane: u16) -> Vec<CaptureLoss> {
+        self.lost_later.get(usize::from(lane)).map(|lost| core::mem::take(&mut *lock(lost))).unwrap_or_default()
     }
 
     /// What the owner reported last.

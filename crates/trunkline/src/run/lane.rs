@@ -1,5 +1,6 @@
 //! A lane's thread: packets from its ring to the packet log and to the analysis.
 
+use super::bursts::Meter;
 use super::engine::{Answer, Shared};
 use super::now_ns;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub struct LanePlan {
     pub log: Option<LaneLog>,
     /// Its part of the analysis.
     pub front: Front,
+    /// Counts octets by the millisecond, if microbursts are looked for.
+    pub meter: Option<Meter>,
     /// How long after the last packet nothing more can come: longer than the kernel keeps a block that is not full.
     pub patience: Duration,
     /// The processor it runs on; none leaves that to the system.
@@ -116,6 +119,9 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
     while !lane.done {
         lane.turn();
     }
+    if let Some(meter) = &mut lane.plan.meter {
+        meter.finish();
+    }
     lane.publish();
 }
 
@@ -152,7 +158,7 @@ impl Lane<'_> {
         let mut batch = self.plan.front.spare();
         match self.plan.source.next(&mut batch, if stopping { self.plan.patience } else { WAIT }) {
             Ok(Next::Packets) => {
-                let LanePlan { front, log, .. } = &mut self.plan;
+                let LanePlan { front, log, meter, .. } = &mut self.plan;
                 let (me, lanes, seen) = (u64::from(self.me), self.lanes, &mut self.seen);
                 for loss in &mut batch.losses {
                     loss.file = file_of_lane(self.me);
@@ -164,6 +170,9 @@ impl Lane<'_> {
                     packet.number = (packet.number - 1) * lanes + me + 1;
                     let class = class_of(look, decoded);
                     seen.see(class);
+                    if let Some(meter) = meter {
+                        meter.see(packet.at_ns, packet.wire);
+                    }
                     record(log.as_mut(), packet, octets, decoded, class);
                 });
                 return false;
@@ -192,6 +201,7 @@ impl Lane<'_> {
         }
         let told = if self.ended {
             self.told_last = true;
+            // What was not recorded is told with the last of the rest.
             if let Some(log) = &mut self.plan.log {
                 log.finish();
             }
@@ -226,7 +236,8 @@ impl Lane<'_> {
     fn losses_of_log(&mut self) {
         let Some(log) = &mut self.plan.log else { return };
         let file = file_of_lane(self.me);
-        let lost = log.not_recorded().into_iter().map(|n| loss(&n, file)).collect();
+        let mut lost: Vec<CaptureLoss> = log.not_recorded().into_iter().map(|n| loss(&n, file)).collect();
+        lost.extend(self.shared.take_lost_later(self.me));
         self.plan.front.lost(lost);
     }
 
@@ -240,6 +251,9 @@ impl Lane<'_> {
                 packets = self.report.ring.drops - before,
                 "the ring was full: packets lost"
             );
+        }
+        if let Some(meter) = &mut self.plan.meter {
+            self.shared.give_buckets(self.me, meter);
         }
         self.report.held = self.plan.front.held();
         self.report.counters = self.seen.list();

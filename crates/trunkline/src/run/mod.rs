@@ -1,10 +1,12 @@
 //! `trunkline run`: capture, packet log and analysis as one running program.
 
+pub mod bursts;
 pub mod config;
 pub mod engine;
 pub mod lane;
 pub mod log;
 pub mod metrics;
+pub mod packet_log;
 pub mod rows;
 pub mod service;
 pub mod status;

@@ -1,10 +1,13 @@
 //! A running capture from configuration to the last commit: opens everything while privileges last, gives them up,
 //! starts the threads, and looks after them.
 
-use super::config::{self, Classes, Settings};
-use super::engine::Engine;
+use super::bursts::log::BurstLog;
+use super::bursts::{self, Meter};
+use super::config::{self, Settings};
+use super::engine::{Engine, Shared};
 use super::lane::{LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
+use super::packet_log;
 use super::rows;
 use super::view::View;
 use crate::failure::Failure;
@@ -17,8 +20,8 @@ use trunkline_calls::ledger::LANES_FROM;
 use trunkline_calls::live::Front;
 use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
-use trunkline_record::{ClassRules, Recorder, Rules, Segments, Snap};
-use trunkline_spool::{Direct, Limit, Options, Volume, What};
+use trunkline_record::{Recorder, Segments};
+use trunkline_spool::Loss;
 use trunkline_store::{Access, Store};
 
 /// How long the packet log may take to write what is in memory when the program ends.
@@ -28,6 +31,7 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(30);
 pub struct Service {
     engine: Engine,
     recorder: Option<Arc<Mutex<Option<Recorder>>>>,
+    bursts: Arc<Mutex<BurstLog>>,
     store: JoinHandle<()>,
     view: Arc<View>,
     metrics: Option<Server>,
@@ -52,24 +56,29 @@ impl Service {
         let metrics = settings.metrics.listen.as_ref().map(metrics::bind).transpose();
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let recorder = if settings.record.enabled { Some(open_recorder(settings)?) } else { None };
+        let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
         let names = LiveNames::new(recorder.as_ref(), &rings);
         let processors = processors(settings, rings.len());
+        let bursts = watch_bursts(settings, &rings);
         let of_interface = |ring: &dyn Live| rings.iter().filter(|r| r.interface() == ring.interface()).count() as u16;
         let lanes: Vec<u16> = rings.iter().map(|ring| of_interface(ring.as_ref())).collect();
         let plans: Vec<LanePlan> = rings
             .into_iter()
             .enumerate()
             .map(|(lane, ring)| {
-                plan(settings, (lane as u16, lanes[lane]), ring, recorder.as_ref(), processors.get(lane).copied())
+                let meter = bursts.has(lane).then(Meter::default);
+                let processor = processors.get(lane).copied();
+                let plan = plan(settings, (lane as u16, lanes[lane]), ring, recorder.as_ref());
+                LanePlan { meter, processor, ..plan }
             })
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
         let (out, store) = rows::start(store).map_err(failed)?;
         let engine = Engine::start(plans, Arc::new(names), out).map_err(failed)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
-        let view = Arc::new(View::new(&engine, recorder.clone()));
+        let bursts = Arc::new(Mutex::new(bursts));
+        let view = Arc::new(View::new(&engine, recorder.clone(), Arc::clone(&bursts)));
         let metrics = match metrics {
             Some(bound) => {
                 tracing::info!("metrics at {}", bound.address());
@@ -82,7 +91,7 @@ impl Service {
             }
             None => None,
         };
-        Ok(Service { engine, recorder, store, view, metrics })
+        Ok(Service { engine, recorder, bursts, store, view, metrics })
     }
 
     /// What there is to see of it.
@@ -90,24 +99,26 @@ impl Service {
         &self.view
     }
 
-    /// Says in the log what happened on the disks since the last call.
+    /// Says in the log what happened to the packet log since the last call, and lets rows tell what it lost.
     pub fn look_after(&self) {
+        look_for_bursts(&self.bursts, &self.engine.shared, false);
         let Some(recorder) = &self.recorder else { return };
         let recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(recorder) = recorder.as_ref() else { return };
-        for event in recorder.events() {
-            match event.what {
-                What::State(state) if state.is_usable() => tracing::info!(volume = event.volume, "disk: {state}"),
-                What::State(state) => tracing::error!(volume = event.volume, "disk: {state}"),
-                What::Sealed { path, octets, .. } => tracing::debug!(octets, "segment {}", path.display()),
-                What::Cut { path, octets } => {
-                    tracing::error!(octets, "segment {} ended early: its disk failed", path.display());
-                }
-            }
+        packet_log::tell_events(&recorder.events());
+        packet_log::tell_news(&recorder.news());
+        // What has no packets is the frame of a segment.
+        for loss in recorder.losses().into_iter().filter(|loss| loss.records > 0) {
+            tell_loss(&loss);
+            self.engine.shared.lost_later(&loss);
         }
-        for loss in recorder.losses() {
-            tracing::error!(packets = loss.records, "packets were recorded and lost: {}", loss.place.name());
-        }
+    }
+
+    /// Goes on as these settings say, as far as it can while running.
+    pub fn apply(&self, settings: &Settings) {
+        let Some(recorder) = &self.recorder else { return };
+        let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        recorder.iter_mut().for_each(|recorder| packet_log::apply(recorder, settings));
     }
 
     /// Whether the lanes have ended by themselves.
@@ -119,19 +130,34 @@ impl Service {
     pub fn stop(self) -> Ended {
         self.engine.stop();
         let mut troubles = Vec::new();
+        let shared = Arc::clone(&self.engine.shared);
         if self.engine.join() {
             troubles.push("a thread failed; this is a defect of Trunkline".to_owned());
         }
         if self.store.join().is_err() {
             troubles.push("the store's thread failed; this is a defect of Trunkline".to_owned());
         }
+        look_for_bursts(&self.bursts, &shared, true);
         drop(self.metrics);
         if let Some(recorder) = self.recorder.and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()) {
-            self.view.closed(recorder.close(CLOSE_PATIENCE));
+            let closed = recorder.close(CLOSE_PATIENCE);
+            packet_log::tell_events(&closed.events);
+            packet_log::tell_news(&closed.news);
+            closed.losses.iter().filter(|loss| loss.records > 0).for_each(tell_loss);
+            self.view.closed(closed);
         }
         troubles.extend(self.view.losses());
         Ended { troubles }
     }
+}
+
+fn look_for_bursts(bursts: &Mutex<BurstLog>, shared: &Shared, is_end: bool) {
+    let mut bursts = bursts.lock().unwrap_or_else(PoisonError::into_inner);
+    bursts.look(|lane| shared.take_buckets(lane), is_end);
+}
+
+fn tell_loss(loss: &Loss) {
+    tracing::error!(packets = loss.records, "packets were recorded and lost: {}", loss.place.name());
 }
 
 /// The rings of all interfaces.
@@ -209,81 +235,31 @@ fn processors(settings: &Settings, lanes: usize) -> Vec<usize> {
     (processors - lanes..processors).collect()
 }
 
-fn plan(
-    settings: &Settings,
-    (lane, rings): (u16, u16),
-    ring: Box<dyn Live>,
-    recorder: Option<&Recorder>,
-    processor: Option<usize>,
-) -> LanePlan {
+fn plan(settings: &Settings, (lane, rings): (u16, u16), ring: Box<dyn Live>, recorder: Option<&Recorder>) -> LanePlan {
     let number = ring.ring();
     let log = recorder.map(|r| r.lane(lane, ring.interface()));
     let is_mine = move |d: &trunkline_wire::Datagram| fanout::lane_of_flow(d.from(), d.to(), rings) == number;
     let patience = 2 * settings.capture.block_timeout + Duration::from_millis(50);
-    LanePlan { patience, log, front: Front::new(lane, Box::new(is_mine)), source: ring, processor }
+    let front = Front::new(lane, Box::new(is_mine));
+    LanePlan { patience, log, front, source: ring, meter: None, processor: None }
 }
 
-/// The packet log as the settings describe it.
-fn open_recorder(settings: &Settings) -> Result<Recorder, Failure> {
-    let record = &settings.record;
-    let limit = match record.limit {
-        trunkline_kit::config::Share::Percent(percent) => Limit::Percent(percent.clamp(1.0, 100.0) as u8),
-        trunkline_kit::config::Share::Octets(octets) => Limit::Octets(octets.0),
-    };
-    let folders = std::iter::once(&settings.data.folder).chain(&record.volumes);
-    let volumes = folders.map(|path| Volume { limit, ..Volume::new(path) }).collect();
-    let mut options = Options::new(volumes).memory(usize::try_from(record.memory.0).unwrap_or(usize::MAX));
-    options.direct = match record.direct {
-        config::Direct::Auto => Direct::Auto,
-        config::Direct::Always => Direct::On,
-        config::Direct::Never => Direct::Off,
-    };
-    let (recorder, opened) =
-        Recorder::open(options, rules(settings)).map_err(|e| Failure::Failed(format!("packet log: {e}")))?;
-    for note in &opened.notes {
-        tracing::warn!("packet log: {note}");
+/// The interfaces that are watched for microbursts.
+fn watch_bursts(settings: &Settings, rings: &[Box<dyn Live>]) -> BurstLog {
+    let mut bursts = BurstLog::new(&settings.data.folder);
+    let Some(limit) = settings.capture.microburst else { return bursts };
+    for interface in &settings.capture.interfaces {
+        let of: Vec<bool> = rings.iter().map(|ring| ring.interface() == interface).collect();
+        let Some(first) = of.iter().position(|is| *is) else { continue };
+        let lanes = of.iter().filter(|is| **is).count();
+        match limit.of(bursts::log::link_speed(interface)) {
+            Some(bits_per_second) => bursts.watch(interface, first, lanes, bits_per_second),
+            None => tracing::warn!(
+                "{interface} does not tell its speed: no microbursts are looked for; set capture.microburst to a rate"
+            ),
+        }
     }
-    for repaired in &opened.repaired {
-        tell_repaired(repaired);
-    }
-    Ok(recorder)
-}
-
-fn tell_repaired(repaired: &trunkline_spool::Repaired) {
-    for (path, octets) in &repaired.kept {
-        tracing::warn!(octets, "repaired after a crash: {}", path.display());
-    }
-    for path in &repaired.discarded {
-        tracing::warn!("left by a crash without one whole packet, removed: {}", path.display());
-    }
-    for (path, why) in &repaired.left {
-        tracing::error!("left by a crash and not repaired: {}: {why}", path.display());
-    }
-    if repaired.cut_octets > 0 {
-        tracing::warn!(octets = repaired.cut_octets, "packets that were being written when it crashed are lost");
-    }
-}
-
-fn rules(settings: &Settings) -> Rules {
-    let of = |class: Classes, how: &config::RecordedClass| ClassRules {
-        record: settings.record.classes.contains(&class),
-        snap: match how.snap {
-            config::Snap::Whole => Snap::Whole,
-            config::Snap::Headers => Snap::Headers,
-            config::Snap::Octets(octets) => Snap::Octets(octets),
-        },
-    };
-    let ns = |d: Duration| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX);
-    Rules {
-        classes: [
-            of(Classes::Sip, &settings.record_sip),
-            of(Classes::Rtp, &settings.record_rtp),
-            of(Classes::Other, &settings.record_other),
-        ],
-        segment_ns: ns(settings.record.segment_time),
-        segment_octets: settings.record.segment_size.0,
-        flush_ns: ns(settings.record.flush),
-    }
+    bursts
 }
 
 fn open_store(folder: &Path) -> Result<Store, Failure> {

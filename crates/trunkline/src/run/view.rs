@@ -1,5 +1,6 @@
 //! What there is to see of a running capture: the status line's snapshot, metrics, and whether it is healthy.
 
+use super::bursts::log::BurstLog;
 use super::engine::{Engine, Shared};
 use super::rows::Writing;
 use super::status::{Snapshot, process};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use trunkline_capture::LossPlace;
 use trunkline_kit::counters::Counted;
 use trunkline_kit::metrics::{Sample, labelled};
+use trunkline_record::job::{Closed, Report};
 use trunkline_record::{Class, Recorder};
 use trunkline_spool::Stats;
 
@@ -16,34 +18,44 @@ pub struct View {
     shared: Arc<Shared>,
     writing: Arc<Writing>,
     recorder: Option<Arc<Mutex<Option<Recorder>>>>,
+    bursts: Arc<Mutex<BurstLog>>,
     /// The packet log's last statistics, when it is closed.
-    closed: Mutex<Option<Stats>>,
+    closed: Mutex<Option<Closed>>,
     begun: Instant,
 }
 
 impl View {
     /// Of this engine.
-    pub fn new(engine: &Engine, recorder: Option<Arc<Mutex<Option<Recorder>>>>) -> Self {
+    pub fn new(engine: &Engine, recorder: Option<Arc<Mutex<Option<Recorder>>>>, bursts: Arc<Mutex<BurstLog>>) -> Self {
         View {
             shared: Arc::clone(&engine.shared),
             writing: Arc::clone(&engine.writing),
             recorder,
+            bursts,
             closed: Mutex::default(),
             begun: Instant::now(),
         }
     }
 
-    /// The packet log is closed with these statistics.
-    pub fn closed(&self, stats: Stats) {
-        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(stats);
+    /// The packet log is closed, and this was the last of it.
+    pub fn closed(&self, closed: Closed) {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(closed);
     }
 
     fn stats(&self) -> Option<Stats> {
-        let open = self
-            .recorder
-            .as_ref()
-            .and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Recorder::stats));
-        open.or_else(|| self.closed.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        let closed = || self.closed.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|c| c.stats.clone());
+        self.recorder(Recorder::stats).or_else(closed)
+    }
+
+    fn house(&self) -> Option<Report> {
+        let closed =
+            || self.closed.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|c| c.report.clone());
+        self.recorder(Recorder::report).unwrap_or_else(closed)
+    }
+
+    /// What the packet log says while it is open.
+    fn recorder<T>(&self, ask: impl FnOnce(&Recorder) -> T) -> Option<T> {
+        self.recorder.as_ref().and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask))
     }
 
     /// The status line's totals and levels.
@@ -118,6 +130,10 @@ impl View {
         }
         if let Some(stats) = self.stats() {
             samples.extend(of_spool(&stats));
+        }
+        samples.extend(self.bursts.lock().unwrap_or_else(PoisonError::into_inner).samples());
+        if let Some(report) = self.house() {
+            samples.extend(of_house(&report));
         }
         samples.push(Sample::gauge(
             "trunkline_process_resident_octets",
@@ -195,6 +211,31 @@ fn drops(ring: &u64, stats: Option<&Stats>) -> Vec<(LossPlace, u64)> {
         (LossPlace::Buffer, of(|d| d.buffer.records)),
         (LossPlace::Disk, of(|d| d.disk.records + d.lost.records)),
     ]
+}
+
+fn of_house(report: &Report) -> Vec<Sample> {
+    let mut samples: Vec<Sample> = report.list().into_iter().map(Sample::from).collect();
+    let gauge = |name, help, value: f64| Sample::gauge(name, help, value);
+    for class in Class::ALL {
+        let octets = report.octets[class as usize] as f64;
+        let of = |sample: Sample| sample.label("class", class.name());
+        samples.push(of(gauge("trunkline_record_kept_octets", "octets of all finished segments", octets)));
+        if let Some(oldest_ns) = report.oldest_ns[class as usize] {
+            let seconds = oldest_ns as f64 / 1e9;
+            let help = "when the oldest finished segment begins, since 1970";
+            samples.push(of(gauge("trunkline_record_oldest_seconds", help, seconds)));
+        }
+    }
+    samples.extend([
+        gauge("trunkline_record_exec_waiting_segments", "finished segments that wait for exec", report.waiting as f64),
+        gauge("trunkline_record_in_use_segments", "segments that would leave but are read", report.in_use as f64),
+        gauge(
+            "trunkline_record_ages_suspended",
+            "whether nothing leaves because of its age: the clock jumped",
+            f64::from(u8::from(report.ages_suspended)),
+        ),
+    ]);
+    samples
 }
 
 fn of_spool(stats: &Stats) -> Vec<Sample> {

@@ -6,11 +6,11 @@ use crate::output::stdout;
 use crate::show::figure;
 use serde_json::json;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use trunkline_kit::exit::Exit;
 use trunkline_record::Class;
-use trunkline_record::job::{FOLDER, KINDS, PINS};
+use trunkline_record::job::{FOLDER, KINDS, PINS, Volumes};
 use trunkline_spool::retention::{Action, ClassRule, Retention, RetentionOptions, Swept};
 use trunkline_spool::{Limit, Volume};
 
@@ -28,10 +28,12 @@ pub fn run(part: &Part, age: Option<Duration>, octets: Option<u64>, json: bool) 
     let mut out = stdout();
     // A data folder has its pins beside its segments.
     for data in &part.data {
+        let volumes = Volumes::of(data)?;
+        let unlimited = |path: &Path| Volume { limit: Limit::Octets(u64::MAX), ..Volume::new(path) };
         let options = RetentionOptions {
             folder: PathBuf::from(FOLDER),
             classes: Class::ALL.map(|class| (class.name().to_owned(), of(class))).to_vec(),
-            volumes: vec![Volume { limit: Limit::Octets(u64::MAX), ..Volume::new(data) }],
+            volumes: volumes.all().map(unlimited).collect(),
             slow: None,
             kinds: KINDS,
             keep_free: 0,

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use trunkline_kit::exit::Exit;
-use trunkline_record::job::{FOLDER, FileAt, KINDS, SegmentFile, index_file, repair_log};
+use trunkline_record::job::{FOLDER, FileAt, KINDS, SegmentFile, Volumes, index_file, repair_log};
 
 /// Repairs.
 pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure> {
@@ -24,15 +24,17 @@ pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure
     };
     let mut done = 0u64;
     for data in part.data.iter().filter(|data| has_log(data)) {
-        let repaired = repair_log(&data.join(FOLDER), KINDS).map_err(|e| Failure::Failed(e.to_string()))?;
-        for (path, octets) in &repaired.kept {
-            say(path, &format!("committed with {}", figure::octets(*octets)))?;
+        for volume in Volumes::of(data)?.all() {
+            let repaired = repair_log(&volume.join(FOLDER), KINDS).map_err(|e| Failure::Failed(e.to_string()))?;
+            for (path, octets) in &repaired.kept {
+                say(path, &format!("committed with {}", figure::octets(*octets)))?;
+            }
+            repaired.discarded.iter().try_for_each(|path| say(path, "removed: no whole packet was in it"))?;
+            repaired.orphans.iter().try_for_each(|path| say(path, "removed: its segment is gone"))?;
+            repaired.left.iter().try_for_each(|(path, why)| say(path, &format!("left as it is: {why}")))?;
+            left |= !repaired.left.is_empty();
+            done += (repaired.kept.len() + repaired.discarded.len() + repaired.orphans.len()) as u64;
         }
-        repaired.discarded.iter().try_for_each(|path| say(path, "removed: no whole packet was in it"))?;
-        repaired.orphans.iter().try_for_each(|path| say(path, "removed: its segment is gone"))?;
-        repaired.left.iter().try_for_each(|(path, why)| say(path, &format!("left as it is: {why}")))?;
-        left |= !repaired.left.is_empty();
-        done += (repaired.kept.len() + repaired.discarded.len() + repaired.orphans.len()) as u64;
     }
     for file in part.segments(part.span(terminal)?)?.iter().filter(|f| !f.growing) {
         match index(file) {

@@ -1,9 +1,9 @@
 //! The sections: their defaults, their limits, and the files that are made from them.
 
 use super::check::check;
-use super::{Classes, Listen, Settings, Snap, commented};
+use super::{Classes, Listen, Microburst, Settings, Snap, commented};
 use std::path::{Path, PathBuf};
-use trunkline_kit::config::{Configuration, Loaded, Mistake, Sources, markdown, read};
+use trunkline_kit::config::{Configuration, Loaded, Mistake, Sources, Value, markdown, read};
 
 fn load(text: &str) -> Result<Loaded<Settings>, Vec<String>> {
     let sources = Sources { file: Some(("t.toml", text)), ..Sources::default() };
@@ -62,6 +62,19 @@ fn types_of_its_own_are_read() {
     assert_eq!(snaps, [Snap::Whole, Snap::Headers, Snap::Octets(128)]);
     assert_eq!(settings.metrics.listen, Some(Listen::Unix(PathBuf::from("/run/trunkline/metrics"))));
     assert_eq!(settings.record.classes, [Classes::Sip]);
+    for (text, rate) in [
+        ("70 %", Microburst::Percent(70.0)),
+        ("1.5 Gbit/s", Microburst::BitsPerSecond(1_500_000_000)),
+        ("800 kbit/s", Microburst::BitsPerSecond(800_000)),
+    ] {
+        let settings = load(&format!("capture.microburst = \"{text}\"")).unwrap().settings;
+        assert_eq!(settings.capture.microburst, Some(rate));
+        let again = load(&format!("capture.microburst = {}", rate.text())).unwrap().settings;
+        assert_eq!(again.capture.microburst, Some(rate));
+    }
+    for text in ["0 %", "101 %", "fast", "7", "1 MB", "99999999 Gbit/s"] {
+        assert!(load(&format!("capture.microburst = \"{text}\"")).is_err(), "{text}");
+    }
     let settings = load("metrics.listen = \"[::1]:9\"").unwrap().settings;
     assert_eq!(settings.metrics.listen, Some(Listen::Tcp("[::1]:9".parse().unwrap())));
 }

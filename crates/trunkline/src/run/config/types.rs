@@ -120,6 +120,58 @@ impl Value for Snap {
     }
 }
 
+/// How much an interface carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Microburst {
+    /// Percent of its speed, more than 0, at most 100.
+    Percent(f64),
+    /// Bits a second, at least one.
+    BitsPerSecond(u64),
+}
+
+/// Units of rates, bit/s.
+const RATES: [(&str, u64); 4] = [("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
+
+impl Microburst {
+    /// The rate, bit/s, of an interface of this speed; none where that would have to be known.
+    pub fn of(self, speed: Option<u64>) -> Option<u64> {
+        match self {
+            Microburst::Percent(percent) => speed.map(|speed| (speed as f64 * percent / 100.0) as u64),
+            Microburst::BitsPerSecond(rate) => Some(rate),
+        }
+    }
+}
+
+impl Value for Microburst {
+    fn kind() -> String {
+        "a share such as \"70 %\" or a rate such as \"700 Mbit/s\"".to_owned()
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let wrong = || format!("expected {}, not {}", Self::kind(), raw.describe());
+        let text = raw.as_text().ok_or_else(wrong)?.trim();
+        let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let number: f64 = number.parse().ok().filter(|n| *n > 0.0).ok_or_else(wrong)?;
+        if unit.trim() == "%" {
+            return if number <= 100.0 { Ok(Microburst::Percent(number)) } else { Err(wrong()) };
+        }
+        let factor = RATES.iter().find(|(name, _)| *name == unit.trim()).ok_or_else(wrong)?.1;
+        let rate = number * factor as f64;
+        if (1.0..1e15).contains(&rate) { Ok(Microburst::BitsPerSecond(rate as u64)) } else { Err(wrong()) }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Microburst::Percent(percent) => quoted(&format!("{percent} %")),
+            Microburst::BitsPerSecond(rate) => {
+                let whole = RATES.iter().rev().find(|(_, factor)| rate % factor == 0).unwrap_or(&RATES[0]);
+                quoted(&format!("{} {}", rate / whole.1, whole.0))
+            }
+        }
+    }
+}
+
 /// Where something is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {

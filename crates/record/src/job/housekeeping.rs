@@ -1,0 +1,399 @@
+//! What goes on beside recording, in threads of their own and with the lowest priority at the disk: old segments leave,
+//! and a program is run for each new one.
+
+pub mod errand;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use trunkline_kit::counters::Counted;
+use trunkline_spool::retention::{Action, ClassRule, Retention, RetentionOptions, Swept};
+use trunkline_spool::{Limit, Options, SpoolError, Volume, idle};
+
+use super::{FOLDER, KINDS, PINS};
+use crate::class::Class;
+use errand::Ending;
+
+/// How often it is looked what has to leave.
+const ROUND: Duration = Duration::from_secs(2);
+/// With very many segments a look takes longer: then so many times its length lie between two.
+const ROUND_SHARE: u32 = 20;
+/// Segments that were finished and not yet noticed by retention. Beyond, all are listed anew, and that is counted.
+pub const FINISHED_MAX: usize = 4096;
+/// Segments that wait for the program. For more it is not run, and that is counted.
+pub const ERRANDS_MAX: usize = 1024;
+/// News that nobody has asked for. Beyond, the oldest are forgotten, and that is counted.
+pub const NEWS_MAX: usize = 256;
+
+trunkline_kit::counters! {
+    /// What housekeeping counts.
+    pub struct HousekeepingCounters {
+        /// segments deleted by retention
+        deleted: "trunkline_record_deleted_segments_total",
+        /// octets of them
+        deleted_octets: "trunkline_record_deleted_octets_total",
+        /// segments moved to the slow tier
+        moved: "trunkline_record_moved_segments_total",
+        /// octets of them
+        moved_octets: "trunkline_record_moved_octets_total",
+        /// segments that could not be deleted or moved
+        stuck: "trunkline_record_stuck_segments_total",
+        /// rounds of retention that failed
+        failed_rounds: "trunkline_record_retention_failures_total",
+        /// listings made again because too many segments were finished at once
+        relisted: "trunkline_record_retention_listings_total",
+        /// programs run for finished segments that ended with exit code 0
+        errands: "trunkline_record_exec_done_total",
+        /// such programs that ended otherwise or could not be started
+        errands_failed: "trunkline_record_exec_failed_total",
+        /// such programs that took too long and were killed
+        errands_killed: "trunkline_record_exec_killed_total",
+        /// finished segments for which no program was run, because too many waited or the recorder ended
+        errands_left_out: "trunkline_record_exec_overflow_total",
+        /// news forgotten because nobody asked for them
+        news_forgotten: "trunkline_record_news_overflow_total",
+    }
+}
+
+/// What is kept, and what is done with what is new; may change while the recorder runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Limits of the classes, in the order of [`Class::ALL`].
+    pub classes: [ClassRule; 3],
+    /// How much of each volume may be used, and of the slow tier.
+    pub limit: Limit,
+    /// The program that is run for each finished segment, its path the only argument.
+    pub exec: Option<PathBuf>,
+    /// How long it may take.
+    pub exec_patience: Duration,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Keep {
+            classes: [ClassRule::default(); 3],
+            limit: Limit::Percent(80),
+            exec: None,
+            exec_patience: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What is worth a line in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Segments left.
+    Left(Swept),
+    /// Retention does not work: nothing leaves. Told once, until it works again.
+    Suspended(String),
+    /// Retention works again.
+    Resumed,
+    /// The program failed for a segment.
+    Errand(PathBuf, Ending),
+}
+
+/// How things are.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Counts.
+    pub counters: HousekeepingCounters,
+    /// Octets of the segments that are there, by class.
+    pub octets: [u64; 3],
+    /// Time of the oldest of them, nanoseconds since 1970, by class.
+    pub oldest_ns: [Option<i64>; 3],
+    /// Segments that would have left but are being read.
+    pub in_use: usize,
+    /// The clock jumped: nothing leaves because of its age.
+    pub ages_suspended: bool,
+    /// Segments that wait for the program.
+    pub waiting: usize,
+}
+
+impl Report {
+    /// All counters.
+    pub fn list(&self) -> Vec<Counted> {
+        self.counters.list()
+    }
+}
+
+/// A segment that was finished.
+#[derive(Clone, Debug)]
+pub(super) struct Finished {
+    pub(super) path: PathBuf,
+    pub(super) octets: u64,
+    pub(super) span_ns: (i64, i64),
+}
+
+/// The threads.
+#[derive(Debug)]
+pub(super) struct Housekeeping {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+    begun: Instant,
+}
+
+#[derive(Debug)]
+struct State {
+    keep: Keep,
+    /// `keep` is other than it was.
+    changed: bool,
+    finished: VecDeque<Finished>,
+    relist: bool,
+    errands: VecDeque<PathBuf>,
+    /// No more segments will be finished.
+    closing: bool,
+    /// After this time no program is begun any more.
+    until: Option<Instant>,
+    news: VecDeque<News>,
+    report: Report,
+}
+
+impl Housekeeping {
+    /// Starts the threads.
+    pub(super) fn start(options: &Options, keep: Keep) -> Result<Housekeeping, SpoolError> {
+        let state = State {
+            keep,
+            changed: false,
+            finished: VecDeque::new(),
+            relist: false,
+            errands: VecDeque::new(),
+            closing: false,
+            until: None,
+            news: VecDeque::new(),
+            report: Report::default(),
+        };
+        let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), begun: Instant::now() });
+        let mut house = Housekeeping { shared, threads: Vec::new() };
+        let (shared, options) = (Arc::clone(&house.shared), options.clone());
+        house.spawn("retention", move || Keeper { shared, options, retention: None, trouble: None }.run())?;
+        let shared = Arc::clone(&house.shared);
+        house.spawn("exec", move || run_errands(&shared))?;
+        Ok(house)
+    }
+
+    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), SpoolError> {
+        let work = move || {
+            // Recording goes first; where there is no such priority, it goes without.
+            idle();
+            work();
+        };
+        self.threads.push(std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(SpoolError::Thread)?);
+        Ok(())
+    }
+
+    /// From now on this is kept.
+    pub(super) fn keep(&self, keep: Keep) {
+        let mut state = self.shared.lock();
+        state.changed |= state.keep != keep;
+        state.keep = keep;
+        self.shared.wake.notify_all();
+    }
+
+    /// A segment was finished.
+    pub(super) fn finished(&self, segment: Finished) {
+        let mut state = self.shared.lock();
+        if state.keep.exec.is_some() {
+            if state.errands.len() < ERRANDS_MAX {
+                state.errands.push_back(segment.path.clone());
+            } else {
+                state.report.counters.errands_left_out += 1;
+            }
+        }
+        if state.finished.len() < FINISHED_MAX {
+            state.finished.push_back(segment);
+        } else if !core::mem::replace(&mut state.relist, true) {
+            state.report.counters.relisted += 1;
+        }
+        self.shared.wake.notify_all();
+    }
+
+    /// How things are.
+    pub(super) fn report(&self) -> Report {
+        let state = self.shared.lock();
+        Report { waiting: state.errands.len(), ..state.report.clone() }
+    }
+
+    /// What is worth telling, since the last call.
+    pub(super) fn news(&self) -> Vec<News> {
+        self.shared.lock().news.drain(..).collect()
+    }
+
+    /// Ends. Programs that wait are run for as long as `patience`.
+    pub(super) fn close(&mut self, patience: Duration) {
+        let mut state = self.shared.lock();
+        state.closing = true;
+        state.until = Some(Instant::now() + patience);
+        drop(state);
+        self.shared.wake.notify_all();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has nothing to hand over.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Housekeeping {
+    fn drop(&mut self) {
+        self.close(Duration::ZERO);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, news: News) {
+        let mut state = self.lock();
+        if state.news.len() == NEWS_MAX {
+            state.news.pop_front();
+            state.report.counters.news_forgotten += 1;
+        }
+        state.news.push_back(news);
+    }
+}
+
+/// The thread of retention.
+struct Keeper {
+    shared: Arc<Shared>,
+    options: Options,
+    retention: Option<Retention>,
+    trouble: Option<String>,
+}
+
+impl Keeper {
+    fn run(mut self) {
+        loop {
+            let begun = Instant::now();
+            let round = self.round();
+            self.tell(round);
+            let pause = ROUND.max(begun.elapsed() * ROUND_SHARE);
+            let shared = Arc::clone(&self.shared);
+            let (state, _) = shared
+                .wake
+                .wait_timeout_while(shared.lock(), pause, |s| !s.closing && !s.changed)
+                .unwrap_or_else(PoisonError::into_inner);
+            if state.closing {
+                return;
+            }
+        }
+    }
+
+    /// Takes in what is new and lets go what is old.
+    fn round(&mut self) -> Result<Swept, SpoolError> {
+        let mut state = self.shared.lock();
+        let keep = state.keep.clone();
+        state.changed = false;
+        if core::mem::take(&mut state.relist) {
+            self.retention = None;
+        }
+        let finished = core::mem::take(&mut state.finished);
+        drop(state);
+        let now = self.shared.begun.elapsed();
+        let retention = match &mut self.retention {
+            Some(retention) => retention,
+            None => self.retention.insert(Retention::open(retention_options(&self.options, &keep), now)?),
+        };
+        for segment in finished {
+            retention.committed(&segment.path, segment.octets, segment.span_ns, now);
+        }
+        retention.limit(&keep.classes, keep.limit);
+        retention.run(SystemTime::now(), now)
+    }
+
+    fn tell(&mut self, round: Result<Swept, SpoolError>) {
+        match round {
+            Ok(swept) => {
+                self.shared.lock().report.take(&swept);
+                if self.trouble.take().is_some() {
+                    self.shared.tell(News::Resumed);
+                }
+                if !swept.removed.is_empty() || !swept.failed.is_empty() {
+                    self.shared.tell(News::Left(swept));
+                }
+            }
+            Err(error) => {
+                self.shared.lock().report.counters.failed_rounds += 1;
+                let why = error.to_string();
+                if self.trouble.as_ref() != Some(&why) {
+                    self.trouble = Some(why.clone());
+                    self.shared.tell(News::Suspended(why));
+                }
+            }
+        }
+    }
+}
+
+fn retention_options(options: &Options, keep: &Keep) -> RetentionOptions {
+    let slow = options.slow.as_ref().map(|path| Volume { limit: keep.limit, ..Volume::new(path) });
+    let first = options.volumes.first().map(|v| v.path.clone()).unwrap_or_default();
+    RetentionOptions {
+        folder: FOLDER.into(),
+        classes: Class::ALL.iter().zip(keep.classes).map(|(class, rule)| (class.name().to_owned(), rule)).collect(),
+        volumes: options.volumes.clone(),
+        slow,
+        kinds: KINDS,
+        // Segments leave before writing stops.
+        keep_free: options.keep_free.saturating_add(options.keep_free / 4),
+        pins: first.join(PINS),
+    }
+}
+
+impl HousekeepingCounters {
+    fn ended(&mut self, ending: &Ending) {
+        *(match ending {
+            Ending::Done => &mut self.errands,
+            Ending::TimedOut => &mut self.errands_killed,
+            _ => &mut self.errands_failed,
+        }) += 1;
+    }
+}
+
+impl Report {
+    fn take(&mut self, swept: &Swept) {
+        for removed in &swept.removed {
+            let (segments, octets) = match removed.action {
+                Action::Delete => (&mut self.counters.deleted, &mut self.counters.deleted_octets),
+                Action::Move => (&mut self.counters.moved, &mut self.counters.moved_octets),
+            };
+            *segments += 1;
+            *octets += removed.octets;
+        }
+        self.counters.stuck += swept.failed.len() as u64;
+        self.in_use = swept.in_use;
+        self.ages_suspended = swept.ages_suspended;
+        self.octets = core::array::from_fn(|i| swept.octets.get(i).copied().unwrap_or_default());
+        self.oldest_ns = core::array::from_fn(|i| swept.oldest_ns.get(i).copied().flatten());
+    }
+}
+
+/// The thread of the program: one segment after the other.
+fn run_errands(shared: &Shared) {
+    loop {
+        let waiting = shared.wake.wait_while(shared.lock(), |s| s.errands.is_empty() && !s.closing);
+        let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
+        let left = state.until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            let left_out = state.errands.drain(..).count();
+            state.report.counters.errands_left_out += left_out as u64;
+        }
+        let Some(path) = state.errands.pop_front() else { return };
+        let Some(program) = state.keep.exec.clone() else { continue };
+        let patience = state.keep.exec_patience.min(left.unwrap_or(Duration::MAX));
+        drop(state);
+        let ending = errand::run(&program, &path, patience);
+        shared.lock().report.counters.ended(&ending);
+        if ending != Ending::Done {
+            shared.tell(News::Errand(path, ending));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Which folders a packet log lies in: noted in its data folder, so that every process finds them.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::FOLDER;
+
+/// The note below a data folder.
+pub const FILE: &str = "packets/volumes";
+/// Folders that a note names at most; of more, those longest out of use are left out.
+pub const VOLUMES_MAX: usize = 256;
+/// First line of the note.
+const HEAD: &[u8] = b"trunkline volumes 1";
+/// The data folder itself, which may be found elsewhere tomorrow.
+const HERE: &[u8] = b".";
+
+/// The folders of a packet log. Below each lies `packets/`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Volumes {
+    /// Those that are written, the data folder first.
+    pub folders: Vec<PathBuf>,
+    /// The one that segments are moved to.
+    pub slow: Option<PathBuf>,
+    /// Those that are not used any more but may hold segments.
+    pub former: Vec<PathBuf>,
+}
+
+impl Volumes {
+    /// The folders of the log in a data folder, as whoever records there noted them; the data folder alone where nobody
+    /// did.
+    ///
+    /// # Errors
+    /// There is a note and it cannot be read, or it is none.
+    pub fn of(data: &Path) -> io::Result<Volumes> {
+        let octets = match std::fs::read(data.join(FILE)) {
+            Ok(octets) => octets,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                return Ok(Volumes { folders: vec![data.to_path_buf()], ..Volumes::default() });
+            }
+            Err(e) => return Err(e),
+        };
+        Volumes::parse(data, &octets).ok_or_else(|| {
+            let what = format!("{}: this is no note of volumes", data.join(FILE).display());
+            io::Error::new(io::ErrorKind::InvalidData, what)
+        })
+    }
+
+    /// All folders that may hold segments, the data folder first.
+    pub fn all(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().chain(&self.slow).chain(&self.former).map(PathBuf::as_path)
+    }
+
+    /// Notes these folders in the data folder, whole or not at all. Earlier ones that still hold a log stay noted as
+    /// former ones.
+    ///
+    /// # Errors
+    /// What the system says, or a path has a line break in it.
+    pub fn note(&self, data: &Path) -> io::Result<()> {
+        let absolute = |path: &PathBuf| std::path::absolute(path);
+        let folders: Vec<PathBuf> = self.folders.iter().map(absolute).collect::<io::Result<_>>()?;
+        let slow = self.slow.as_ref().map(absolute).transpose()?;
+        let data_itself = std::path::absolute(data)?;
+        let is_used = |p: &Path| p == data_itself || folders.iter().chain(&slow).any(|f| f == p);
+        let earlier = Volumes::of(data).unwrap_or_default();
+        let mut former: Vec<PathBuf> = Vec::new();
+        for path in self.former.iter().map(PathBuf::as_path).chain(earlier.all()) {
+            let path = std::path::absolute(path)?;
+            if !is_used(&path) && !former.contains(&path) && path.join(FOLDER).is_dir() {
+                former.push(path);
+            }
+        }
+        former.truncate(VOLUMES_MAX.saturating_sub(folders.len() + 1));
+        let volumes = Volumes { folders, slow, former };
+        let path = data.join(FILE);
+        std::fs::create_dir_all(data.join(FOLDER))?;
+        let part = path.with_extension("part");
+        let mut file = File::create(&part)?;
+        file.write_all(&volumes.text(&data_itself)?)?;
+        file.sync_data()?;
+        std::fs::rename(&part, &path)?;
+        File::open(data.join(FOLDER))?.sync_all()
+    }
+
+    fn text(&self, data: &Path) -> io::Result<Vec<u8>> {
+        let mut text = [HEAD, b"\n"].concat();
+        let mut line = |word: &str, path: &Path| {
+            let octets = path.as_os_str().as_bytes();
+            if octets.contains(&b'\n') {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path with a line break"));
+            }
+            let octets = if path == data { HERE } else { octets };
+            text.extend([word.as_bytes(), b" ", octets, b"\n"].concat());
+            Ok(())
+        };
+        self.folders.iter().try_for_each(|f| line("volume", f))?;
+        self.slow.iter().try_for_each(|f| line("slow", f))?;
+        self.former.iter().try_for_each(|f| line("former", f))?;
+        Ok(text)
+    }
+
+    fn parse(data: &Path, octets: &[u8]) -> Option<Volumes> {
+        let mut lines = octets.split(|o| *o == b'\n');
+        let mut volumes = Volumes::default();
+        lines.next().filter(|head| *head == HEAD)?;
+        for line in lines.filter(|line| !line.is_empty()).take(VOLUMES_MAX) {
+            let at = line.iter().position(|o| *o == b' ')?;
+            let (word, path) = (line.get(..at)?, line.get(at + 1..)?);
+            let path = if path == HERE { data.to_path_buf() } else { PathBuf::from(OsStr::from_bytes(path)) };
+            match word {
+                b"volume" => volumes.folders.push(path),
+                b"slow" => volumes.slow = Some(path),
+                b"former" => volumes.former.push(path),
+                _ => return None,
+            }
+        }
+        (!volumes.folders.is_empty()).then_some(volumes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let data = at("data");
+        let alone = Volumes { folders: vec![data.clone()], ..Volumes::default() };
+        assert_eq!(Volumes::of(&data).unwrap(), alone);
+        let first =
+            Volumes { folders: vec![data.clone(), at("b"), at("c")], slow: Some(at("slow")), ..Volumes::default() };
+        first.note(&data).unwrap();
+        assert_eq!(Volumes::of(&data).unwrap(), first);
+        std::fs::create_dir_all(at("b/packets")).unwrap();
+        alone.note(&data).unwrap();
+        let now = Volumes::of(&data).unwrap();
+        assert_eq!(now, Volumes { former: vec![at("b")], ..alone.clone() });
+        assert_eq!(now.all().collect::<Vec<_>>(), [data.as_path(), at("b").as_path()]);
+        // The data folder is found where it was moved to.
+        std::fs::rename(&data, at("moved")).unwrap();
+        assert_eq!(Volumes::of(&at("moved")).unwrap().folders, [at("moved")]);
+    }
+
+    #[test]
+    fn a_damaged_note_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join(FOLDER)).unwrap();
+        for text in
+            ["", "other\n", "trunkline volumes 1\n", "trunkline volumes 1\nvolume\n", "trunkline volumes 1\nx y\n"]
+        {
+            std::fs::write(folder.path().join(FILE), text).unwrap();
+            assert!(Volumes::of(folder.path()).is_err(), "{text:?}");
+        }
+    }
+}
