@@ -8,8 +8,8 @@
 //!
 //! **Mirror.** In two windows that follow each other, K pairs of addresses lost something. Were their losses
 //! independent, K would be a sum of independent trials with the mean λ, and Chernoff's bound holds:
-//! P(K >= k) <= exp(k - λ) (λ / k)^k for k > λ. λ comes from what the streams themselves lose: the share of packets that
-//! begin the loss of a pair, over the last half minute that was not suspect, with three standard deviations added,
+//! P(K >= k) <= exp(k - λ) (λ / k)^k for k > λ. λ comes from what the streams themselves lose: the share of packets
+//! that begin the loss of a pair, over the last half minute that was not suspect, with three standard deviations added,
 //! times the packets of these windows. Below [`CHANCE_MAX`] it is no chance. Then at least two networks (/24, /48) must
 //! have sent and two must have received what is missing: what one network sends or receives is lost on its way, too.
 //! An overflow that goes on for [`OVERFLOW_NS_MAX`] is taken for what is usual here.
@@ -18,8 +18,8 @@
 //! numbers missing, among them both directions between two addresses: no fault of a network takes both, unless it sits
 //! where we listen. Senders that were silent by themselves (hold, silence suppression) lack no numbers.
 //!
-//! A silence that begins in the midst of steady traffic is remembered, too, though no stream of before goes on after it:
-//! a call that nothing was heard of meanwhile cannot be said to be without audio.
+//! A silence that begins in the midst of steady traffic is remembered, too, though no stream of before goes on after
+//! it: a call that nothing was heard of meanwhile cannot be said to be without audio.
 
 use crate::stream::Gap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -237,8 +237,12 @@ impl Watch {
         near.filter(move |b| b.decided_ns <= decided_ns)
     }
 
-    /// How long nothing at all was heard within these times, and before `decided_ns`, although traffic was steady before.
+    /// How long nothing at all was heard within these times, and before `decided_ns`, although traffic was steady
+    /// before.
     pub fn silent_ns(&self, since_ns: i64, until_ns: i64, decided_ns: i64) -> i64 {
+        if self.silences.is_empty() && self.heard.last.is_none() && self.windows.is_empty() {
+            return 0;
+        }
         let mut heard = self.heard;
         let windows = self.windows.iter().filter(|(_, w)| w.heard > 0);
         let mut all: Vec<_> = windows.filter_map(|(at, w)| heard.hear(*at, w.heard)).collect();

@@ -1,5 +1,5 @@
-//! The tap: what of the packets that pass it gets into the capture. It loses packets of media alone; signalling is always
-//! seen, so that the truth about calls stays what it is.
+//! The tap: what of the packets that pass it gets into the capture. It loses packets of media alone; signalling is
+//! always seen, so that the truth about calls stays what it is.
 
 use crate::random::Random;
 use crate::truth::Who;

@@ -1,8 +1,8 @@
 //! Where packets of a stream are missing, and when they would have come.
 //!
-//! A gap is noted when a packet jumps ahead, and made smaller by what comes late. It is settled when nothing is expected
-//! to come late any more; then it can be laid against gaps of other streams ([`crate::tap`]). What is kept for the
-//! ledger of the call is bounded: beyond [`GAPS_MAX`] the two nearest become one, which keeps counts exact and
+//! A gap is noted when a packet jumps ahead, and made smaller by what comes late. It is settled when nothing is
+//! expected to come late any more; then it can be laid against gaps of other streams ([`crate::tap`]). What is kept for
+//! the ledger of the call is bounded: beyond [`GAPS_MAX`] the two nearest become one, which keeps counts exact and
 //! makes only their times coarser.
 
 /// Gaps kept of one stream. Beyond it the two that lie nearest to each other are joined.
