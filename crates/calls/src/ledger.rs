@@ -362,3 +362,6 @@ fn received_elsewhere(stream: &Stream) -> u64 {
     let Some((lost, missing)) = stream.rtcp.lost.zip(stream.rtcp.missing_here) else { return 0 };
     missing.saturating_sub(u64::try_from(lost).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests;
