@@ -240,6 +240,9 @@ impl Watch {
     /// How long nothing at all was heard within these times, and before `decided_ns`, although traffic was steady
     /// before.
     pub fn silent_ns(&self, since_ns: i64, until_ns: i64, decided_ns: i64) -> i64 {
+        if self.silences.is_empty() && self.heard.last.is_none() && self.windows.is_empty() {
+            return 0;
+        }
         let mut heard = self.heard;
         let windows = self.windows.iter().filter(|(_, w)| w.heard > 0);
         let mut all: Vec<_> = windows.filter_map(|(at, w)| heard.hear(*at, w.heard)).collect();
