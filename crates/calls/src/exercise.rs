@@ -108,12 +108,13 @@ pub fn stream(octets: &[u8]) {
             analyzer.set_payloads(Arc::clone(&map));
         }
         let ended = analyzer.packet(at_ns, &header, &octets[..octets.len().min(usize::from(o[7]))], u32::from(o[7]));
-        intervals += ended.map_or(0, |i| i.packets);
+        intervals += ended.and_then(|news| news.interval).map_or(0, |i| i.packets);
     }
     let Some(analyzer) = analyzer else { return };
     let report = analyzer.report();
     intervals += analyzer.interval().map_or(0, |i| i.packets);
     assert_eq!(u64::from(intervals), report.packets);
+    assert!(analyzer.gaps().iter().map(|g| u64::from(g.missing)).sum::<u64>() <= report.missing);
     assert_eq!(report.packets, report.expected - report.missing + report.duplicates + analyzer.strays());
     assert_eq!(report.lost, report.expected as i64 - report.packets as i64);
     assert!(report.missing <= report.expected && report.reordered <= report.packets);

@@ -2,10 +2,12 @@
 
 use crate::job::Sink;
 use crate::lane::{Finished, LaneOutput};
+use crate::ledger::{Evidence, Losses, file_of_lane};
 use crate::limits::ROWS_PER_HANDOVER;
 use crate::media::Serial;
 use crate::pipeline::DecodeCounters;
 use crate::signalling::{Closed, Output};
+use crate::tap::{Heard, Hit, TapCounters};
 use crate::{ledger, verdict};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -47,7 +49,7 @@ pub struct Joiner<'a> {
     gathered: usize,
     names: Arc<dyn Names>,
     sink: &'a mut dyn Sink,
-    losses: Vec<CaptureLoss>,
+    losses: Losses,
     /// What decoding counted in the batches joined so far.
     pub counters: DecodeCounters,
     /// Calls so far.
@@ -71,7 +73,7 @@ impl<'a> Joiner<'a> {
             gathered: 0,
             names,
             sink,
-            losses: Vec::new(),
+            losses: Losses::default(),
             counters: DecodeCounters::default(),
             calls: 0,
             registrations: 0,
@@ -92,7 +94,8 @@ impl<'a> Joiner<'a> {
     /// What the sink said when it refused rows.
     pub fn join(&mut self, joined: Joined<'_>) -> Result<(), String> {
         self.losses(joined.losses);
-        self.take_lanes(joined.lanes);
+        let now_ns = if joined.last { i64::MAX } else { joined.now_ns };
+        self.take_lanes(joined.lanes, now_ns);
         if self.rows.calls.capacity() == 0 && !joined.output.closed.is_empty() {
             self.rows.calls.reserve_exact(joined.output.closed.len() + ROWS_PER_HANDOVER);
         }
@@ -125,7 +128,7 @@ impl<'a> Joiner<'a> {
     fn losses(&mut self, losses: &[CaptureLoss]) {
         for loss in losses {
             self.capture_lost += loss.packets;
-            self.losses.push(*loss);
+            self.losses.keep(*loss);
             self.rows.losses.push(Loss {
                 since_ns: loss.since_ns,
                 at_ns: loss.at_ns,
@@ -134,15 +137,18 @@ impl<'a> Joiner<'a> {
                 count: loss.packets,
             });
         }
-        let extra = self.losses.len().saturating_sub(ledger::LOSSES_KEPT_MAX);
-        self.losses.drain(..extra);
     }
 
-    fn take_lanes(&mut self, lanes: Vec<LaneOutput>) {
+    fn take_lanes(&mut self, lanes: Vec<LaneOutput>, now_ns: i64) {
         let (intervals, streams) = (self.rows.intervals.len(), self.rows.streams.len());
+        let (mut heard, mut hits): (Vec<Heard>, Vec<Hit>) = (Vec::new(), Vec::new());
         for lane in lanes {
             self.rows.intervals.extend(lane.intervals);
-            for finished in lane.streams {
+            heard.extend(lane.heard);
+            let source = lane.lane.map(file_of_lane);
+            hits.extend(lane.hits.into_iter().map(|h| Hit { source: source.unwrap_or(h.source), ..h }));
+            for mut finished in lane.streams {
+                finished.evidence.lane = lane.lane;
                 self.streams += 1;
                 match finished.serial {
                     Some(serial) => self.pending.entry(serial).or_default().push(finished),
@@ -154,21 +160,40 @@ impl<'a> Joiner<'a> {
         self.rows.intervals[intervals..].sort_unstable_by_key(|i| (i.start_ns, i.stream, i.index));
         self.rows.streams[streams..].sort_unstable_by_key(|s| (s.first_ns, s.id));
         self.gathered += self.rows.intervals.len() - intervals + self.rows.streams.len() - streams;
+        self.losses.watch.take(&heard, hits, now_ns);
+        for lost in self.losses.watch.poll() {
+            self.rows.losses.push(Loss {
+                since_ns: lost.since_ns,
+                at_ns: lost.at_ns,
+                place: lost.kind.name().to_owned(),
+                source: lost.source.map(|file| self.names.name(file)).unwrap_or_default(),
+                count: lost.packets,
+            });
+        }
+    }
+
+    /// What the watch over the tap counted.
+    pub fn tap(&self) -> TapCounters {
+        self.losses.watch.counters
     }
 
     fn assemble(&mut self, closed: &mut Closed, at_end: bool) {
-        let Closed { serial, call, facts, files, .. } = closed;
+        let Closed { serial, deadline_ns, call, facts, files } = closed;
+        let mut evidence: Vec<Evidence> = Vec::new();
         if let Some(mut finished) = self.pending.remove(serial) {
             finished.sort_unstable_by_key(|f| (f.stream.first_ns, f.stream.id));
-            call.streams = finished.into_iter().map(|f| place(f, files)).collect();
+            for mut finished in finished {
+                evidence.push(core::mem::take(&mut finished.evidence));
+                call.streams.push(place(finished, files));
+            }
         }
         for stream in &call.streams {
             call.last_ns = call.last_ns.max(stream.last_ns);
         }
-        call.mos = call.streams.iter().filter_map(|s| s.mos.g107).min_by(f32::total_cmp);
         call.files = files.iter().map(|f| self.names.name(*f)).collect();
-        call.capture = ledger::ledger(call, facts, &self.losses, at_end);
-        call.verdict = verdict::judge(&verdict::Case { call, facts, media_seen: self.streams > 0 });
+        let case = ledger::Case { facts, evidence: &evidence, files, deadline_ns: *deadline_ns, at_end };
+        let tap = ledger::ledger(call, &case, &self.losses);
+        call.verdict = verdict::judge(&verdict::Case { call, facts, media_seen: self.streams > 0, tap: &tap });
     }
 }
 

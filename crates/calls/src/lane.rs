@@ -8,14 +8,18 @@ mod candidate;
 mod directory;
 mod reports;
 
+use crate::ledger::Evidence;
 use crate::limits::{ADOPT_NS, STREAM_SILENCE_NS, STREAMS_MAX};
 use crate::media::{Announcement, Notice, Serial};
 use crate::payload::PayloadMap;
 use crate::stream::Analyzer;
+use crate::tap::{Heard, Hit, WINDOW_NS, window_of};
 use candidate::{Candidates, Held};
 use core::hash::{BuildHasher, Hasher};
 use directory::{Directory, Owner, opposite};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use reports::Received;
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -69,6 +73,8 @@ pub struct Finished {
     pub file: u32,
     /// The row; its `file` is still to be set.
     pub stream: Stream,
+    /// What tells where its missing packets were lost.
+    pub evidence: Evidence,
 }
 
 /// What a lane gave since the last time it was asked.
@@ -78,6 +84,12 @@ pub struct LaneOutput {
     pub streams: Vec<Finished>,
     /// Ten-second intervals that are finished, of any stream.
     pub intervals: Vec<StreamInterval>,
+    /// What was heard in windows that are over.
+    pub heard: Vec<Heard>,
+    /// Gaps of streams that are settled.
+    pub hits: Vec<Hit>,
+    /// The lane of a live capture; none of files.
+    pub lane: Option<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +118,9 @@ struct Tracked {
     packet_first: u64,
     offset_first: u64,
     file: u32,
+    file_last: u32,
+    /// Streams that its sender says it receives.
+    received: SmallVec<[Received; 1]>,
 }
 
 /// The streams of one lane.
@@ -123,6 +138,9 @@ pub struct Lane {
     plain: Arc<PayloadMap>,
     hasher: DefaultHashBuilder,
     output: LaneOutput,
+    /// When the window began that packets are heard in, and what was counted before it.
+    window_ns: i64,
+    heard_before: u64,
     /// What was counted so far.
     pub counters: LaneCounters,
 }
@@ -142,6 +160,8 @@ impl Default for Lane {
             plain: PayloadMap::standard(),
             hasher: DefaultHashBuilder::default(),
             output: LaneOutput::default(),
+            window_ns: 0,
+            heard_before: 0,
             counters: LaneCounters::default(),
         }
     }
@@ -159,23 +179,39 @@ impl Lane {
         }
     }
 
+    #[inline]
     fn follow(&mut self, at: u32, packet: &MediaPacket<'_>, media: &rtp::Packet<'_>) {
+        if packet.at_ns.wrapping_sub(self.window_ns) as u64 >= WINDOW_NS as u64 {
+            self.end_window(packet.at_ns);
+        }
         let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::as_deref_mut) else { return };
         tracked.packet_last = packet.number;
         tracked.offset_last = packet.offset;
+        tracked.file_last = packet.file;
         tracked.dscp = tracked.dscp.max(packet.datagram.dscp);
         self.analyze(at, packet.at_ns, &media.header, media.payload, media.payload_wire);
     }
 
-    #[inline]
     fn analyze(&mut self, at: u32, at_ns: i64, header: &rtp::Header, payload: &[u8], wire: u32) {
         let Some(tracked) = self.streams.get_mut(at as usize).and_then(Option::as_deref_mut) else { return };
         tracked.last_ns = tracked.last_ns.max(at_ns);
         self.counters.rtp += 1;
         self.counters.rtp_octets += u64::from(wire);
-        if let Some(interval) = tracked.analyzer.packet(at_ns, header, payload, wire) {
-            self.output.intervals.push(StreamInterval { stream: tracked.id(), ..interval });
+        if tracked.analyzer.is_due(at_ns) {
+            self.output.check(tracked, at_ns);
         }
+        tracked.analyzer.take(at_ns, header, payload, wire);
+    }
+
+    /// Packets are heard in another window from now on.
+    #[cold]
+    fn end_window(&mut self, at_ns: i64) {
+        let packets = self.counters.rtp - self.heard_before;
+        if packets > 0 {
+            self.output.heard.push(Heard { window: window_of(self.window_ns), packets });
+        }
+        self.heard_before = self.counters.rtp;
+        self.window_ns = window_of(at_ns).saturating_mul(WINDOW_NS);
     }
 
     /// The stream of this key, unless its call was over before `at_ns`: then it is finished and a new one may begin.
@@ -248,6 +284,8 @@ impl Lane {
             packet_first: first.number,
             offset_first: first.offset,
             file: first.file,
+            file_last: first.file,
+            received: SmallVec::new(),
         });
         let at = match self.free.pop() {
             Some(at) => {
@@ -358,6 +396,9 @@ impl Lane {
 
     /// Finishes streams without signalling that are silent since long before `now_ns`.
     pub fn tick(&mut self, now_ns: i64) {
+        if now_ns.saturating_sub(self.window_ns) >= WINDOW_NS {
+            self.end_window(now_ns);
+        }
         while let Some(&Reverse((deadline, begin, at))) = self.silence.peek() {
             if deadline >= now_ns {
                 break;
@@ -378,6 +419,7 @@ impl Lane {
             self.finish_stream(at);
         }
         self.silence.clear();
+        self.end_window(self.window_ns);
     }
 
     /// What is finished since the last call.
@@ -434,6 +476,17 @@ impl Lane {
     }
 }
 
+impl LaneOutput {
+    #[cold]
+    fn check(&mut self, tracked: &mut Tracked, at_ns: i64) {
+        let Some(news) = tracked.analyzer.check(at_ns) else { return };
+        self.intervals.extend(news.interval.map(|i| StreamInterval { stream: tracked.id(), ..i }));
+        let (src, dst) = (tracked.key.from.address, tracked.key.to.address);
+        let hit = |gap| Hit { known_ns: at_ns, src, dst, gap, source: tracked.file };
+        self.hits.extend(news.gaps.into_iter().map(hit));
+    }
+}
+
 impl Tracked {
     fn id(&self) -> Id {
         stream_id(&self.key, self.first_ns)
@@ -456,7 +509,15 @@ impl Tracked {
             offset_last: self.offset_last,
             ..self.analyzer.report()
         };
-        Finished { serial: self.owner.map(|(serial, _)| serial), file: self.file, stream }
+        let evidence = Evidence {
+            gaps: self.analyzer.gaps().to_vec(),
+            reported_ns: self.analyzer.reported_ns(),
+            scoring: self.analyzer.scoring(),
+            received: self.received.into_vec(),
+            files: (self.file, self.file_last),
+            lane: None,
+        };
+        Finished { serial: self.owner.map(|(serial, _)| serial), file: self.file, stream, evidence }
     }
 }
 

@@ -334,6 +334,7 @@ impl<'a> Pipeline<'a> {
         let last = files.iter().filter_map(|f| f.last_ns).max();
         let mut counters = reader.source.counters().list();
         counters.extend(joiner.counters.list());
+        counters.extend(joiner.tap().list());
         counters.extend(transport.counters());
         counters.extend(signalling.counters.list());
         counters.extend(lanes.list());

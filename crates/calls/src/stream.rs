@@ -19,6 +19,7 @@
 
 use crate::payload::PayloadMap;
 use events::Events;
+use gaps::Gaps;
 use pace::{Pace, Speech};
 use reports::Reports;
 use score::IntervalMean;
@@ -34,6 +35,7 @@ use trunkline_wire::rtcp::{ReportBlock, SenderInfo, VoipMetrics};
 use trunkline_wire::rtp::{Event, Header};
 
 mod events;
+mod gaps;
 mod pace;
 mod reports;
 mod score;
@@ -41,7 +43,8 @@ mod sequences;
 mod timing;
 
 pub use events::EVENTS_MAX;
-pub use score::SCORED_PACKETS_MIN;
+pub use gaps::{GAPS_MAX, Gap, SETTLED_NS};
+pub use score::{SCORED_PACKETS_MIN, Scoring};
 pub use sequences::{DROPOUT_MAX, MISORDER_MAX, WINDOW};
 pub use timing::STEP_MAX_MS;
 
@@ -63,7 +66,8 @@ const NO_TYPE: u8 = u8::MAX;
 #[repr(C, align(64))]
 pub struct Analyzer {
     // What each packet touches comes first, in the order of use.
-    interval_end_ns: i64,
+    /// When there is something to look at: the interval ends, or a gap settles.
+    check_ns: i64,
     packets: u64,
     octets: u64,
     last_ns: i64,
@@ -85,12 +89,21 @@ pub struct Analyzer {
     scores: IntervalMean,
     /// Kept apart: most streams have neither.
     reports: Option<Box<Reports>>,
-    events: Option<Box<Events>>,
+    rare: Option<Box<Rare>>,
     comfort_noise: u32,
     clock_rate: u32,
     types: [u8; PAYLOAD_TYPES_MAX],
     types_seen: u8,
     speech: Option<&'static Codec>,
+}
+
+/// What a packet brought to an end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct News {
+    /// The interval before it.
+    pub interval: Option<StreamInterval>,
+    /// Gaps that are settled: nothing comes late any more.
+    pub gaps: Vec<Gap>,
 }
 
 /// What a packet is analysed as.
@@ -104,6 +117,13 @@ enum Kind {
     Events,
     /// Comfort noise.
     Noise,
+}
+
+/// What few streams have.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    events: Events,
+    gaps: Gaps,
 }
 
 /// Counts at the start of the interval.
@@ -125,7 +145,7 @@ impl Analyzer {
         let pace = Pace::new(payloads.packet_ms());
         let sequences = Sequences::new(first.sequence);
         Analyzer {
-            interval_end_ns: at_ns.saturating_add(INTERVAL_NS),
+            check_ns: at_ns.saturating_add(INTERVAL_NS),
             packets: 0,
             octets: 0,
             last_ns: at_ns,
@@ -145,7 +165,7 @@ impl Analyzer {
             payloads,
             scores: IntervalMean::default(),
             reports: None,
-            events: None,
+            rare: None,
             comfort_noise: 0,
             clock_rate: 0,
             types: [NO_TYPE; PAYLOAD_TYPES_MAX],
@@ -157,14 +177,25 @@ impl Analyzer {
     /// Takes a packet, in order of capture. `payload` is what was captured of it, `payload_wire` its length on the
     /// wire, both without padding.
     ///
-    /// Gives the interval that this packet ended, which does not hold the packet. Intervals without packets are not
-    /// told: their numbers are left out.
+    /// Gives the interval that this packet ended, which does not hold the packet, and the gaps that it settled.
+    /// Intervals without packets are not told: their numbers are left out.
+    pub fn packet(&mut self, at_ns: i64, header: &Header, payload: &[u8], payload_wire: u32) -> Option<News> {
+        let news = if self.is_due(at_ns) { self.check(at_ns) } else { None };
+        self.take(at_ns, header, payload, payload_wire);
+        news
+    }
+
+    /// Whether there is something to look at before a packet is taken: [`Analyzer::check`].
     #[inline]
-    pub fn packet(&mut self, at_ns: i64, header: &Header, payload: &[u8], payload_wire: u32) -> Option<StreamInterval> {
-        let ended = if at_ns >= self.interval_end_ns { self.end_interval(at_ns) } else { None };
+    pub fn is_due(&self, at_ns: i64) -> bool {
+        at_ns >= self.check_ns
+    }
+
+    /// Takes a packet as [`Analyzer::packet`] does, after what was due was looked at.
+    #[inline(always)]
+    pub fn take(&mut self, at_ns: i64, header: &Header, payload: &[u8], payload_wire: u32) {
         self.packets += 1;
         self.octets += u64::from(payload_wire);
-        self.last_ns = self.last_ns.max(at_ns);
         if header.payload_type != self.payload_type {
             self.change_payload(header.payload_type);
         }
@@ -172,10 +203,10 @@ impl Analyzer {
         let arrival = self
             .sequences
             .arrive(header.sequence, || timing.tick_ms() == 0.0 || timing.age_ms(header.timestamp).abs() > OLD_MS);
-        if !matches!(arrival, Arrival::Copy | Arrival::Stray) {
+        if arrival == Arrival::Next || self.irregular(at_ns, header.sequence, arrival) {
             self.distinct(at_ns, header, payload, payload_wire, arrival);
         }
-        ended
+        self.last_ns = self.last_ns.max(at_ns);
     }
 
     /// SDP became known, or changed, after packets came. Jitter starts again where it changes the clock.
@@ -195,7 +226,7 @@ impl Analyzer {
 
     /// A report block about the stream.
     pub fn rtcp_report(&mut self, at_ns: i64, block: &ReportBlock) {
-        let missing = self.sequences.missing();
+        let missing = self.missing_to_receiver(block.highest_sequence as u16);
         self.reports.get_or_insert_default().receiver(at_ns, block, missing);
     }
 
@@ -233,7 +264,7 @@ impl Analyzer {
             delay_histogram: self.timing.histogram,
             talkspurts: self.pace.talkspurts,
             comfort_noise: self.comfort_noise,
-            dtmf: self.events.as_ref().map(|e| e.text()).unwrap_or_default(),
+            dtmf: self.rare.as_ref().map(|r| r.events.text()).unwrap_or_default(),
             rtcp: self.reports.as_ref().map(|r| r.summary(self.clock_rate)).unwrap_or_default(),
             skew_ppm: self.timing.skew_ppm(),
             ..Stream::default()
@@ -253,7 +284,7 @@ impl Analyzer {
         let mos = score::listening(self.speech, self.pace.speech_octets, loss, self.modelled - start.modelled);
         Some(StreamInterval {
             index: start.index,
-            start_ns: self.interval_end_ns.saturating_sub(INTERVAL_NS),
+            start_ns: self.interval_end_ns().saturating_sub(INTERVAL_NS),
             packets: narrow(packets),
             missing: narrow(self.sequences.missing().saturating_sub(start.missing)),
             duplicates: narrow(self.sequences.copies - start.copies),
@@ -274,6 +305,76 @@ impl Analyzer {
     /// Packets with a sequence number far from all others.
     pub fn strays(&self) -> u64 {
         self.sequences.strays
+    }
+
+    /// Gaps that were seen, by time.
+    pub fn gaps(&self) -> &[Gap] {
+        self.rare.as_ref().map_or(&[], |r| r.gaps.list())
+    }
+
+    /// When a receiver last reported about the stream, nanoseconds since 1970.
+    pub fn reported_ns(&self) -> Option<i64> {
+        self.reports.as_ref().and_then(|r| r.reported_ns)
+    }
+
+    /// What its G.107 score would be with fewer losses; none if nothing is missing.
+    pub fn scoring(&self) -> Scoring {
+        if self.sequences.missing() == 0 {
+            return Scoring::default();
+        }
+        let judged = self.sequences.judged();
+        Scoring {
+            codec: self.speech,
+            octets: self.pace.speech_octets,
+            packets: self.modelled,
+            lost: judged.lost.into(),
+            bursts: judged.bursts.into(),
+            expected: self.sequences.expected(),
+        }
+    }
+
+    /// Packets missing here as a receiver counts them who has seen the stream up to this number: copies hide losses
+    /// (RFC 3550 A.3), and what is younger than its report it does not know.
+    fn missing_to_receiver(&self, highest: u16) -> u64 {
+        let ours = self.sequences.highest();
+        let behind = (ours as u16).wrapping_sub(highest);
+        let unknown = match self.rare.as_deref() {
+            Some(rare) if behind < DROPOUT_MAX => rare.gaps.missing_above(ours.wrapping_sub(behind.into())),
+            _ => 0,
+        };
+        self.sequences.missing().saturating_sub(unknown).saturating_sub(self.sequences.copies)
+    }
+
+    /// Takes note of what is not next in sequence; whether it is a packet that is no copy.
+    #[cold]
+    fn irregular(&mut self, at_ns: i64, sequence: u16, arrival: Arrival) -> bool {
+        let highest = self.sequences.highest();
+        match arrival {
+            Arrival::Copy | Arrival::Stray => return false,
+            Arrival::Ahead(by) => {
+                let rare = self.rare.get_or_insert_default();
+                rare.gaps.open(self.last_ns, at_ns, highest.saturating_sub(by.into()), highest);
+                self.check_ns = self.check_ns.min(at_ns.saturating_add(SETTLED_NS));
+            }
+            Arrival::Reordered => {
+                if let Some(rare) = &mut self.rare {
+                    rare.gaps.fill(highest.wrapping_sub((highest as u16).wrapping_sub(sequence).into()));
+                }
+            }
+            // Numbers begin anew.
+            Arrival::Restart => self.rare.iter_mut().for_each(|r| r.gaps.forget_numbers()),
+            Arrival::Next => {}
+        }
+        true
+    }
+
+    /// Ends the interval and settles gaps, each if its time has come.
+    #[cold]
+    pub fn check(&mut self, at_ns: i64) -> Option<News> {
+        let interval = if at_ns >= self.interval_end_ns() { self.end_interval(at_ns) } else { None };
+        let (gaps, next_ns) = self.rare.as_mut().map_or((Vec::new(), i64::MAX), |r| r.gaps.settle(at_ns));
+        self.check_ns = self.interval_end_ns().min(next_ns);
+        (interval.is_some() || !gaps.is_empty()).then_some(News { interval, gaps })
     }
 
     /// Takes a packet that is no copy.
@@ -342,7 +443,7 @@ impl Analyzer {
         let fits = octets == 4 || signalled && octets % 4 == 0;
         match Event::new(payload) {
             Some(event) if fits => {
-                self.events.get_or_insert_default().packet(header.timestamp, event);
+                self.rare.get_or_insert_default().events.packet(header.timestamp, event);
                 self.timing.event(at_ns, header.timestamp);
                 // The models start again with the speech after it.
                 self.buffers.reset();
@@ -385,10 +486,9 @@ impl Analyzer {
     fn end_interval(&mut self, at_ns: i64) -> Option<StreamInterval> {
         let ended = self.interval();
         self.scores.add(self.interval_scores(), INTERVAL_NS as f64 * 1e-9);
-        self.timing.end_interval(self.interval_end_ns.wrapping_sub(self.first_ns) as f64 * 1e-9);
+        self.timing.end_interval(self.interval_end_ns().wrapping_sub(self.first_ns) as f64 * 1e-9);
         self.buffers.take(0);
         let index = at_ns.saturating_sub(self.first_ns) / INTERVAL_NS;
-        self.interval_end_ns = self.first_ns.saturating_add((index + 1).saturating_mul(INTERVAL_NS));
         self.interval = IntervalStart {
             index: u32::try_from(index).unwrap_or(u32::MAX),
             packets: self.packets,
@@ -402,6 +502,10 @@ impl Analyzer {
         ended
     }
 
+    fn interval_end_ns(&self) -> i64 {
+        self.first_ns.saturating_add((i64::from(self.interval.index) + 1).saturating_mul(INTERVAL_NS))
+    }
+
     fn interval_scores(&self) -> [Option<f32>; 3] {
         let received = self.packets - self.interval.packets;
         let modelled = self.modelled - self.interval.modelled;
@@ -411,7 +515,7 @@ impl Analyzer {
     fn scores(&self, loss: Loss) -> Mos {
         let g107 = score::listening(self.speech, self.pace.speech_octets, loss, self.modelled);
         let mut mean = self.scores;
-        let start_ns = self.interval_end_ns.saturating_sub(INTERVAL_NS);
+        let start_ns = self.interval_end_ns().saturating_sub(INTERVAL_NS);
         mean.add(self.interval_scores(), (self.last_ns.saturating_sub(start_ns) as f64 * 1e-9).max(0.001));
         let [vm_f1, vm_f2, vm_adapt] = mean.scores();
         let wideband = g107.is_some_and(|(_, wideband)| wideband);

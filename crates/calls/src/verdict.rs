@@ -7,6 +7,7 @@
 mod audio;
 mod setup;
 
+use crate::ledger::Tap;
 use crate::signalling::Facts;
 use crate::signalling::Registering;
 use trunkline_store::row::{Call, Message, Verdict};
@@ -19,6 +20,8 @@ pub struct Case<'a> {
     pub facts: &'a Facts,
     /// Media was seen in this input: where there is none at all, its absence says nothing.
     pub media_seen: bool,
+    /// What the tap did to it.
+    pub tap: &'a Tap,
 }
 
 type Rule = fn(&Case<'_>) -> Option<Verdict>;
@@ -28,10 +31,12 @@ pub const RULES: &[(&str, Rule)] = &[
     ("no-response", setup::no_response),
     ("failure-6xx", setup::failure),
     ("missing-ack", setup::missing_ack),
+    ("not-captured", audio::not_captured),
     ("no-audio", audio::no_audio),
     ("one-way-audio", audio::one_way_audio),
     ("codec-mismatch", audio::codec_mismatch),
     ("loss", audio::loss),
+    ("not-captured", audio::lost_by_capture),
     ("jitter", audio::jitter),
     ("retransmission-storm", setup::retransmission_storm),
     ("early-hangup", setup::early_hangup),

@@ -156,6 +156,20 @@ fn the_demo_world_is_the_same_live() {
     compare(&file);
 }
 
+/// What the tap lost is found by many streams at once, in whichever lanes they are.
+#[test]
+fn a_tap_that_loses_is_found_live() {
+    let blind = |at_s, for_s, share| trunkline_sim::tap::Blind { at_s, for_s, share };
+    let tap = trunkline_sim::Tap { blind: vec![blind(8.0, 0.3, 0.6), blind(12.0, 3.0, 1.0)], ..Default::default() };
+    let settings = Settings { calls: 60, calls_per_second: 6.0, tap, ..Settings::preset(Preset::Clean) };
+    let (_folder, file) = world(&settings);
+    compare(&file);
+    let places = |rows: &Rows| rows.losses.iter().map(|l| (l.place.clone(), l.since_ns, l.count)).collect::<Vec<_>>();
+    let expected = places(&from_file(&file));
+    assert!(expected.iter().any(|l| l.0 == "mirror") && expected.iter().any(|l| l.0 == "hole"), "{expected:?}");
+    assert_eq!(places(&live(&file, 4, 5)), expected);
+}
+
 #[test]
 fn impaired_calls_are_the_same_live() {
     let (_folder, file) = world(&Settings { calls: 80, ..Settings::preset(Preset::Impaired) });

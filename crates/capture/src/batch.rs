@@ -58,6 +58,11 @@ pub enum LossPlace {
 }
 
 impl LossPlace {
+    /// Whether it is of the recorder alone: the packets were there, and were looked at.
+    pub fn is_of_recorder(self) -> bool {
+        matches!(self, LossPlace::Buffer | LossPlace::Disk | LossPlace::Rule)
+    }
+
     /// Its name in rows and metrics.
     pub fn name(self) -> &'static str {
         match self {

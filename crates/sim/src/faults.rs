@@ -222,5 +222,5 @@ pub(crate) fn expected(planted: Option<Planted>, call: &CallTruth) -> Vec<Kind> 
 }
 
 fn is_lossy(stream: &StreamTruth) -> bool {
-    stream.missing as f64 >= LOSS_RATIO * stream.expected as f64
+    (stream.missing - stream.lost_at_tap) as f64 >= LOSS_RATIO * stream.expected as f64
 }

@@ -2,6 +2,7 @@
 
 use crate::codec::Codec;
 use crate::settings::{Duration, Impairments, START_NS, Settings, Tunnel, Weighted};
+use crate::tap::Tap;
 use serde::{Deserialize, Serialize};
 
 /// A world that is ready made.
@@ -99,6 +100,7 @@ fn demo() -> Settings {
         faults: 0.2,
         near_misses: 0.15,
         tunnel: Tunnel::None,
+        tap: Tap::default(),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::script;
 use crate::settings::Settings;
 use crate::stream::Stream;
 use crate::transport::{HANDSHAKE_NS, Scratch, Signalling};
-use crate::truth::{CallTruth, Moment, Totals};
+use crate::truth::{CallTruth, Moment, Totals, Who};
 
 /// A call, or an errand outside calls.
 pub(crate) struct Session {
@@ -36,7 +36,7 @@ impl Session {
         let start_ns = at_ns + if scene.tcp { HANDSHAKE_NS } else { 0 };
         let (steps, media) = script::call(&scene, &plot, random, start_ns);
         let specs = if s.media { media::streams(&scene, &plot, &media, s.rtcp, random) } else { Vec::new() };
-        let streams = specs.into_iter().map(|spec| Stream::new(spec, s.tunnel, random)).collect();
+        let streams = specs.into_iter().map(|spec| Stream::new(spec, s.tunnel, s.tap.is_sound(), random)).collect();
         let signalling = Signalling::new(steps, &scene, s.tunnel, at_ns, random);
         Session { scene, signalling, streams, ledger: Ledger::default(), planted, errand: None, live: 0 }
     }
@@ -68,22 +68,34 @@ impl Session {
         self.signalling.next_ns()
     }
 
-    /// The next packet of a stream; when the one after it passes.
+    /// Who sends a stream.
+    pub fn sender(&self, n: usize) -> Who {
+        self.streams[n].spec.who
+    }
+
+    /// The next packet of a stream, which the tap sees or not; when the one after it passes.
     #[inline]
-    pub fn play(&mut self, n: usize, at_ns: i64, out: &mut Vec<u8>, bank: &Bank, totals: &mut Totals) -> Option<i64> {
+    pub fn play(
+        &mut self,
+        n: usize,
+        at_ns: i64,
+        out: &mut Vec<u8>,
+        bank: &Bank,
+        (totals, seen): (&mut Totals, bool),
+    ) -> Option<i64> {
         if self.streams[n].is_rtcp_next() {
-            totals.rtcp_packets += 1;
-            let about = self.report(n, at_ns);
-            self.streams[n].emit_rtcp(out, about);
+            totals.rtcp_packets += u64::from(seen);
+            let about = self.report(n, at_ns, seen);
+            self.streams[n].emit_rtcp(out, about, seen);
         } else {
-            totals.rtp_packets += 1;
-            self.streams[n].emit(out, bank);
+            totals.rtp_packets += u64::from(seen);
+            self.streams[n].emit(out, bank, seen);
         }
         self.streams[n].next_ns(bank)
     }
 
     /// What the sender of a stream reports about the one that it receives (RFC 3550 section 6.4.1).
-    fn report(&mut self, n: usize, at_ns: i64) -> Option<Report> {
+    fn report(&mut self, n: usize, at_ns: i64, seen: bool) -> Option<Report> {
         let (who, delay_ns) = (self.streams[n].spec.who, self.streams[n].spec.path_ns[0]);
         let heard = self.streams.iter_mut().rev().find(|s| s.spec.who != who && s.tally.packets > 0)?;
         let (tally, before) = (&heard.tally, heard.reported);
@@ -102,7 +114,9 @@ impl Session {
             delay: heard.last_report.map_or(0, |sr| (since(sr) * 65_536 / 1_000_000_000) as u32),
         };
         heard.reported = (expected, received);
-        heard.reports_about = (heard.reports_about.0 + 1, Some(report.lost));
+        if seen {
+            heard.reports_about = (heard.reports_about.0 + 1, Some(report.lost));
+        }
         Some(report)
     }
 

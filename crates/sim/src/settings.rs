@@ -2,6 +2,7 @@
 
 use crate::codec::Codec;
 use crate::preset::Preset;
+use crate::tap::Tap;
 use serde::{Deserialize, Serialize};
 
 /// 2026-01-01T00:00:00Z in nanoseconds since 1970: where worlds begin, so that files of a seed are byte-identical.
@@ -75,6 +76,8 @@ pub struct Settings {
     pub near_misses: f64,
     /// What is around the packets.
     pub tunnel: Tunnel,
+    /// What is wrong with the tap: by default nothing.
+    pub tap: Tap,
 }
 
 /// How long answered calls last: exponential with a floor and a ceiling.
@@ -213,6 +216,7 @@ impl Settings {
         if self.ptimes_ms.is_empty() || self.ptimes_ms.iter().any(|p| ![10, 20, 30, 40].contains(p)) {
             wrong.push(format!("ptimes_ms is {:?}: some of 10, 20, 30, 40 are needed", self.ptimes_ms));
         }
+        self.tap.check(&mut wrong);
         if wrong.is_empty() { Ok(()) } else { Err(wrong) }
     }
 

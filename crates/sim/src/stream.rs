@@ -7,6 +7,7 @@ use crate::random::Random;
 use crate::rtcp::{self, Report};
 use crate::settings::Tunnel;
 use crate::tally::Tally;
+use crate::tap::Passed;
 use crate::truth::{Moment, StreamTruth, Who};
 use trunkline_wire::Endpoint;
 
@@ -86,7 +87,10 @@ pub(crate) struct Stream {
     /// By time, the next one last.
     pending: Vec<Arrival>,
     rtcp_ns: i64,
+    /// All that passes the tap.
     pub tally: Tally,
+    /// What the tap sees, if that is not all.
+    captured: Option<Box<(Tally, Passed)>>,
     sent: u64,
     sent_octets: u64,
     octets: u64,
@@ -103,7 +107,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub fn new(spec: Spec, tunnel: Tunnel, random: &mut Random) -> Self {
+    pub fn new(spec: Spec, tunnel: Tunnel, sound_tap: bool, random: &mut Random) -> Self {
         let head = Head::new(tunnel, spec.from, spec.to, UDP, 46);
         let control = |e: Endpoint| Endpoint::new(e.address, e.port + u16::from(!spec.mux));
         let rtcp_head = Head::new(tunnel, control(spec.from), control(spec.to), UDP, 46);
@@ -118,6 +122,7 @@ impl Stream {
             sequence: 65_536 + random.below(65_536),
             rtcp_ns: if spec.rtcp { spec.start_ns + RTCP_INTERVAL_NS / 2 } else { i64::MAX },
             tally: Tally::new(spec.codec.clock_rate()),
+            captured: (!sound_tap).then(|| Box::new((Tally::new(spec.codec.clock_rate()), Passed::default()))),
             speech: (true, 50),
             marker: true,
             tick: 0,
@@ -159,9 +164,9 @@ impl Stream {
         self.rtcp_ns < self.spec.stop_ns && self.pending.last().is_none_or(|a| a.at_ns >= self.rtcp_ns)
     }
 
-    /// The next RTP packet, as it arrives.
+    /// The next RTP packet, as it arrives; whether the tap sees it is `seen`.
     #[inline]
-    pub fn emit(&mut self, out: &mut Vec<u8>, bank: &Bank) {
+    pub fn emit(&mut self, out: &mut Vec<u8>, bank: &Bank, seen: bool) {
         let Some(a) = self.pending.pop() else { return };
         let mut header = [0x80, a.kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         header[2..4].copy_from_slice(&(a.sequence as u16).to_be_bytes());
@@ -182,15 +187,19 @@ impl Stream {
         self.head.udp(out, a.sequence as u16, 12 + payload.len(), payload_sum + sum(&header));
         out.extend_from_slice(&header);
         out.extend_from_slice(payload);
-        self.octets += payload.len() as u64;
-        let fresh = self.tally.arrived(a.at_ns, a.sequence, a.timestamp);
+        let mut fresh = self.tally.arrived(a.at_ns, a.sequence, a.timestamp);
+        if let Some(captured) = &mut self.captured {
+            captured.1.note(a.sequence, seen);
+            fresh = seen && captured.0.arrived(a.at_ns, a.sequence, a.timestamp);
+        }
+        self.octets += if seen { payload.len() as u64 } else { 0 };
         if fresh {
             self.note(&a);
         }
     }
 
     /// The next RTCP packet, with what its sender says about the stream that it receives.
-    pub fn emit_rtcp(&mut self, out: &mut Vec<u8>, about: Option<Report>) {
+    pub fn emit_rtcp(&mut self, out: &mut Vec<u8>, about: Option<Report>, seen: bool) {
         let at_ns = self.rtcp_ns;
         self.rtcp_ns += RTCP_INTERVAL_NS;
         let ntp = rtcp::ntp(at_ns - self.spec.path_ns[0]);
@@ -203,13 +212,14 @@ impl Stream {
         let payload = rtcp::compound(&sender, about);
         self.rtcp_head.udp(out, self.sender_reports as u16, payload.len(), sum(&payload));
         out.extend_from_slice(&payload);
-        self.sender_reports += 1;
+        self.sender_reports += u32::from(seen);
         self.last_report = Some(((ntp >> 16) as u32, at_ns));
     }
 
     /// What is known of it when it is over; none if nothing of it arrived.
     pub fn truth(&self) -> Option<StreamTruth> {
-        let (t, s) = (&self.tally, &self.spec);
+        let s = &self.spec;
+        let t = self.captured.as_ref().map_or(&self.tally, |captured| &captured.0);
         (t.packets > 0).then(|| StreamTruth {
             ssrc: format!("0x{:08x}", s.ssrc),
             src: s.from.to_string(),
@@ -224,6 +234,7 @@ impl Stream {
             expected: t.expected(),
             lost: t.expected() as i64 - t.packets as i64,
             missing: t.expected() - t.distinct(),
+            lost_at_tap: self.captured.as_ref().map_or(0, |captured| captured.1.lost()),
             duplicates: t.duplicates,
             reordered: t.reordered,
             jitter_mean_ms: t.jitter_mean_ms(),

@@ -148,6 +148,9 @@ pub struct StreamTruth {
     pub lost: i64,
     /// expected - distinct packets.
     pub missing: u64,
+    /// Of these, packets that passed the tap, which did not see them.
+    #[serde(default)]
+    pub lost_at_tap: u64,
     /// Copies.
     pub duplicates: u64,
     /// Packets after a higher sequence number, copies left out.
@@ -244,6 +247,9 @@ pub struct Totals {
     pub registrations: u64,
     /// Other transactions.
     pub events: u64,
+    /// Packets of media that passed the tap and are not in the capture.
+    #[serde(default)]
+    pub not_captured: u64,
     /// The most calls that were going on at a time.
     pub concurrent_max: u64,
 }

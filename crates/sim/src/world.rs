@@ -6,6 +6,7 @@ use crate::planting::Planting;
 use crate::random::Random;
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::tap::Watching;
 use crate::transport::Scratch;
 use crate::truth::{Moment, Totals, Truth, WorldTruth};
 use std::cmp::Reverse;
@@ -48,6 +49,7 @@ pub struct World {
     sessions: Vec<Option<Box<Session>>>,
     free: Vec<u32>,
     scratch: Scratch,
+    tap: Watching,
     planting: Planting,
     calls_begun: u64,
     errands_begun: u64,
@@ -75,6 +77,7 @@ impl World {
             sessions: Vec::new(),
             free: Vec::new(),
             scratch: Scratch::default(),
+            tap: Watching::new(&settings.tap, settings.start_ns, settings.seed),
             planting: Planting::new(settings),
             calls_begun: 0,
             errands_begun: 0,
@@ -110,9 +113,14 @@ impl World {
                 PeekMut::pop(top);
                 continue;
             };
+            let mut seen = true;
             let next = match part {
                 0 => session.signal(at_ns, &mut packet.0, &mut self.scratch, &mut self.totals),
-                _ => session.play(part as usize - 1, at_ns, &mut packet.0, &self.bank, &mut self.totals),
+                _ => {
+                    let n = part as usize - 1;
+                    seen = self.tap.sees(at_ns, session.sender(n));
+                    session.play(n, at_ns, &mut packet.0, &self.bank, (&mut self.totals, seen))
+                }
             };
             match next {
                 Some(at_ns) => top.0.at_ns = at_ns,
@@ -120,6 +128,10 @@ impl World {
                     PeekMut::pop(top);
                     self.part_is_over(index, at_ns);
                 }
+            }
+            if !seen {
+                self.totals.not_captured += 1;
+                continue;
             }
             self.totals.packets += 1;
             self.totals.octets += packet.0.len() as u64;
@@ -137,6 +149,11 @@ impl World {
     /// What it has come to so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// Packets that the ring dropped so far.
+    pub fn ring_drops(&self) -> u64 {
+        self.tap.dropped
     }
 
     fn enter(&mut self, at_ns: i64, session: u32, part: u32) {

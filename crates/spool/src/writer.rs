@@ -132,8 +132,8 @@ impl Writer {
         self.append_as(1, at_ns, parts)
     }
 
-    /// Appends what belongs to the segment and is no record, such as statistics. Its octets are counted as those of
-    /// records are, and it is whole or not there like them.
+    /// Appends what belongs to the segment and is no record: a header, a description, statistics. Its octets are
+    /// counted as those of records are, and it is whole or not there like them.
     ///
     /// # Errors
     /// As [`Writer::append`].

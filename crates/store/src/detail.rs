@@ -2,7 +2,7 @@
 
 use crate::ladder;
 use crate::packed::{Damaged, Pack, Unpack};
-use crate::row::{Call, CaptureLedger, RtcpSummary, Stream, Verdict};
+use crate::row::{Call, CaptureLedger, MosRange, RtcpSummary, Stream, Verdict};
 
 /// The version that is written in front of each packed column.
 pub const VERSION: u64 = 1;
@@ -19,6 +19,8 @@ pub fn encode_call(out: &mut Vec<u8>, c: &Call) {
     out.uint(c.capture.lost_before_tap);
     out.text(&c.capture.note);
     encode_verdict(out, c.verdict.as_ref());
+    out.uint(c.capture.lost_at_tap_least);
+    encode_range(out, c.capture.mos_range);
 }
 
 /// Fills the fields of a call that its packed column holds; `from` and `to` must be there already.
@@ -36,8 +38,14 @@ pub fn decode_call(octets: &[u8], c: &mut Call) -> Result<(), Damaged> {
         lost_at_tap: from.uint()?,
         lost_before_tap: from.uint()?,
         note: from.text()?.to_owned(),
+        ..CaptureLedger::default()
     };
     c.verdict = decode_verdict(&mut from)?;
+    // What follows was not always written.
+    if !from.is_empty() {
+        c.capture.lost_at_tap_least = from.uint()?;
+        c.capture.mos_range = decode_range(&mut from)?;
+    }
     Ok(())
 }
 
@@ -68,6 +76,9 @@ pub fn encode_stream(out: &mut Vec<u8>, s: &Stream) {
     out.some_f32(s.burst_ratio);
     out.some_f32(s.skew_ppm);
     encode_rtcp(out, &s.rtcp);
+    out.uint(s.lost_at_tap);
+    out.uint(s.lost_at_tap_least);
+    encode_range(out, s.mos_range);
 }
 
 /// Fills the fields of a stream that its packed column holds.
@@ -100,7 +111,23 @@ pub fn decode_stream(octets: &[u8], s: &mut Stream) -> Result<(), Damaged> {
     s.burst_ratio = from.some_f32()?;
     s.skew_ppm = from.some_f32()?;
     s.rtcp = decode_rtcp(&mut from)?;
+    // What follows was not always written.
+    if !from.is_empty() {
+        s.lost_at_tap = from.uint()?;
+        s.lost_at_tap_least = from.uint()?;
+        s.mos_range = decode_range(&mut from)?;
+    }
     Ok(())
+}
+
+fn encode_range(out: &mut Vec<u8>, range: Option<MosRange>) {
+    out.some_f32(range.map(|r| r.low));
+    out.some_f32(range.map(|r| r.high));
+}
+
+fn decode_range(from: &mut Unpack<'_>) -> Result<Option<MosRange>, Damaged> {
+    let (low, high) = (from.some_f32()?, from.some_f32()?);
+    Ok(low.zip(high).map(|(low, high)| MosRange { low, high }))
 }
 
 fn encode_rtcp(out: &mut Vec<u8>, r: &RtcpSummary) {

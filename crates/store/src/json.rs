@@ -9,7 +9,7 @@
 mod text;
 
 use crate::row::{Call, CallState, Direction, Hangup, Ladder, Loss, Registration, SipEvent, Stream, StreamInterval};
-use crate::row::{Mos, RtcpSummary, Verdict};
+use crate::row::{Mos, MosRange, RtcpSummary, Verdict};
 pub use text::Object;
 use trunkline_kit::Id;
 
@@ -72,8 +72,10 @@ fn call_fields(o: &mut Object<'_>, c: &Call) {
     o.ms("duration_ms", duration_ns(c)).int("code", some(c.code)).some_text("reason", &c.reason);
     o.text("hangup", hangup_name(c.hangup)).endpoint("src", c.src).endpoint("dst", c.dst);
     o.some_text("user_agent", &c.user_agent).real("mos", c.mos.map(f64::from));
+    mos_range(o, c.capture.mos_range);
     let mut capture = o.object("capture");
     capture.bool("complete", c.capture.complete).int("lost_at_tap", Some(c.capture.lost_at_tap));
+    capture.int("lost_at_tap_least", Some(c.capture.lost_at_tap_least));
     capture.int("lost_before_tap", Some(c.capture.lost_before_tap)).some_text("note", &c.capture.note);
     capture.end();
     verdict(o, c.verdict.as_ref());
@@ -98,6 +100,8 @@ pub fn stream(out: &mut String, s: &Stream) {
     o.int("reordered", Some(s.reordered)).real("jitter_mean_ms", Some(s.jitter_mean_ms));
     o.real("jitter_max_ms", Some(s.jitter_max_ms)).time("first", Some(s.first_ns)).time("last", Some(s.last_ns));
     mos(&mut o, &s.mos);
+    mos_range(&mut o, s.mos_range);
+    o.int("lost_at_tap", Some(s.lost_at_tap)).int("lost_at_tap_least", Some(s.lost_at_tap_least));
     o.numbers("loss_runs", &s.loss_runs).numbers("delay_histogram", &s.delay_histogram);
     o.display("id", s.id).maybe_display("call", s.call).numbers("payload_types", &s.payload_types);
     o.real("ptime_ms", (s.ptime_ms > 0.0).then_some(f64::from(s.ptime_ms))).int("octets", Some(s.octets));
@@ -116,6 +120,16 @@ fn mos(o: &mut Object<'_>, m: &Mos) {
     o.real("g107", m.g107.map(f64::from)).maybe_text("scale", m.g107.map(|_| scale));
     o.real("vm_f1", m.vm_f1.map(f64::from)).real("vm_f2", m.vm_f2.map(f64::from));
     o.real("vm_adapt", m.vm_adapt.map(f64::from));
+    o.end();
+}
+
+fn mos_range(o: &mut Object<'_>, range: Option<MosRange>) {
+    let Some(range) = range else {
+        o.maybe_text("mos_range", None);
+        return;
+    };
+    let mut o = o.object("mos_range");
+    o.real("low", Some(f64::from(range.low))).real("high", Some(f64::from(range.high)));
     o.end();
 }
 

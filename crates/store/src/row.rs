@@ -62,12 +62,26 @@ pub enum Direction {
 pub struct CaptureLedger {
     /// Whether everything that belongs to the call was seen, as far as it can be told.
     pub complete: bool,
-    /// Packets that existed where we listened and that the capture lost.
+    /// Packets that existed where we listened and that the capture lost: at most, where it only says how many it
+    /// dropped in all.
     pub lost_at_tap: u64,
+    /// As many of these as are certain.
+    pub lost_at_tap_least: u64,
     /// Packets that were lost before they came to where we listened.
     pub lost_before_tap: u64,
     /// Why it is not complete; empty if there is nothing to say.
     pub note: String,
+    /// Between which scores the call's is, where packets were lost at the tap.
+    pub mos_range: Option<MosRange>,
+}
+
+/// A score that what was lost at the tap leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct MosRange {
+    /// If what is missing did not come.
+    pub low: f32,
+    /// If all came that was, or may have been, lost at the tap.
+    pub high: f32,
 }
 
 /// One call: a SIP session with its legs and streams.
@@ -304,6 +318,12 @@ pub struct Stream {
     pub encrypted: bool,
     /// What RTCP said about it.
     pub rtcp: RtcpSummary,
+    /// Of the missing packets, those that were lost at the tap: at most.
+    pub lost_at_tap: u64,
+    /// As many of these as are certain.
+    pub lost_at_tap_least: u64,
+    /// Between which scores its G.107 score is, where packets were lost at the tap.
+    pub mos_range: Option<MosRange>,
     /// Differences in milliseconds between the media clock and the capture clock, parts per million.
     pub skew_ppm: Option<f32>,
     /// Highest DSCP seen and whether it changed.
@@ -329,8 +349,8 @@ pub struct RtcpSummary {
     pub receiver_reports: u32,
     /// Last cumulative number of packets lost that a receiver reported.
     pub lost: Option<i32>,
-    /// Packets of the stream that were missing here when that report was captured. More than the receiver lost: the
-    /// difference got there and was lost at the tap.
+    /// Packets of the stream that were missing here when that report was captured, counted as the receiver counts. More
+    /// than the receiver lost: the difference got there and was lost at the tap. Not stored.
     pub missing_here: Option<u64>,
     /// Highest fraction lost that a receiver reported, 0..=255 of 256.
     pub fraction_max: u8,

@@ -1,6 +1,9 @@
 //! RTCP: sender and receiver reports laid against the streams they speak of (RFC 3550 section 6.4).
 
 use super::{Lane, MediaPacket};
+use crate::ledger::RECEIVED_MAX;
+pub use crate::ledger::Received;
+use smallvec::SmallVec;
 use trunkline_wire::Address;
 use trunkline_wire::rtcp::{Body, Packets, ReportBlock};
 
@@ -13,6 +16,7 @@ pub fn take(lane: &mut Lane, packet: &MediaPacket<'_>) {
                 for at in lane.streams_of(ssrc, |src, _| src == from) {
                     if let Some(tracked) = lane.streams[at as usize].as_deref_mut() {
                         tracked.analyzer.rtcp_sender(packet.at_ns, &sender);
+                        reports.for_each(|report| note(&mut tracked.received, &report));
                     }
                 }
                 reports.for_each(|report| receiver(lane, packet.at_ns, &report, from, to));
@@ -33,6 +37,18 @@ fn receiver(lane: &mut Lane, at_ns: i64, report: &ReportBlock, from: Address, to
         if let Some(tracked) = lane.streams[*at as usize].as_deref_mut() {
             tracked.analyzer.rtcp_report(at_ns, report);
         }
+    }
+}
+
+/// Notes what a sender says it receives: there may be no such stream here.
+fn note(received: &mut SmallVec<[Received; 1]>, report: &ReportBlock) {
+    if let Some(known) = received.iter_mut().find(|r| r.ssrc == report.ssrc) {
+        known.packets = u64::from(report.highest_sequence.wrapping_sub(known.first));
+        return;
+    }
+    // RFC 3550 section 6.4.1: a block is there only if something was received since the last report.
+    if received.len() < RECEIVED_MAX && report.ssrc != 0 && report.highest_sequence != 0 {
+        received.push(Received { ssrc: report.ssrc, first: report.highest_sequence, packets: 0 });
     }
 }
 

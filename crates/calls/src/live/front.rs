@@ -171,7 +171,7 @@ impl Front {
         } else {
             self.lane.tick(epoch.until_ns);
         }
-        self.lane.poll()
+        LaneOutput { lane: Some(self.transport.taker().told.lane), ..self.lane.poll() }
     }
 
     /// Batches that wait for the signalling.

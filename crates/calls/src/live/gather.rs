@@ -129,6 +129,11 @@ impl<'a> Gatherer<'a> {
         }
     }
 
+    /// What the watch over the tap counted so far.
+    pub fn tap(&self) -> crate::tap::TapCounters {
+        self.joiner.tap()
+    }
+
     /// What decoding counted so far.
     pub fn decoded(&self) -> DecodeCounters {
         self.joiner.counters

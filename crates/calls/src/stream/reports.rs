@@ -12,6 +12,8 @@ pub(super) struct Reports {
     /// Middle of the NTP time and capture time of the last sender reports.
     sent: [(u32, i64); SENDER_REPORTS_KEPT],
     next: u8,
+    /// When a receiver last reported.
+    pub(super) reported_ns: Option<i64>,
     jitter_max: u32,
 }
 
@@ -31,6 +33,7 @@ impl Reports {
         summary.receiver_reports = summary.receiver_reports.saturating_add(1);
         summary.lost = Some(block.lost);
         summary.missing_here = Some(missing);
+        self.reported_ns = Some(at_ns);
         summary.fraction_max = summary.fraction_max.max(block.fraction_lost);
         self.jitter_max = self.jitter_max.max(block.jitter);
         if block.last_sender_report == 0 {

@@ -8,6 +8,27 @@ use trunkline_audio::voipmonitor::Interval;
 /// Packets that a score needs.
 pub const SCORED_PACKETS_MIN: u64 = 20;
 
+/// What a stream's G.107 score is made of, so that it can be computed for fewer losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scoring {
+    pub(super) codec: Option<&'static Codec>,
+    pub(super) octets: u32,
+    pub(super) packets: u64,
+    pub(super) lost: u64,
+    pub(super) bursts: u64,
+    pub(super) expected: u64,
+}
+
+impl Scoring {
+    /// The score if `packets` of those that never came, in `runs` runs of their own, had come in time.
+    pub fn without(&self, packets: u64, runs: u64) -> Option<f32> {
+        let lost = self.lost.saturating_sub(packets);
+        let bursts = self.bursts.saturating_sub(runs).clamp(u64::from(lost > 0), lost);
+        let loss = Loss::counted(lost, bursts, self.expected);
+        listening(self.codec, self.octets, loss, self.packets).map(|(mos, _)| mos)
+    }
+}
+
 /// Mean of the intervals' VoIPmonitor-compatible scores, each with the weight of its duration.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct IntervalMean {

@@ -18,8 +18,8 @@ pub const MISORDER_MAX: u16 = 100;
 pub(super) enum Arrival {
     /// Next in sequence.
     Next,
-    /// After a gap.
-    Ahead,
+    /// After a gap, by so many numbers.
+    Ahead(u16),
     /// After a higher number, for the first time.
     Reordered,
     /// A number that arrived before: a copy, whatever the packet carries.
@@ -200,7 +200,7 @@ impl Sequences {
             self.skip(u64::from(ahead));
             self.distinct += 1;
             self.suspect = None;
-            return Arrival::Ahead;
+            return Arrival::Ahead(ahead);
         }
         let near = u32::from(behind) < WINDOW && u64::from(behind) < self.highest;
         if near && (behind <= MISORDER_MAX || !old()) {

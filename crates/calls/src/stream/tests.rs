@@ -23,7 +23,8 @@ fn analyse(payload_type: u8, octets: u32, packets: &[Sent]) -> (Analyzer, Vec<St
     let payload = vec![0u8; octets as usize];
     let mut intervals = Vec::new();
     for p in packets {
-        intervals.extend(a.packet(START_NS + p.at_us * 1000, &header(p, payload_type), &payload, octets));
+        let news = a.packet(START_NS + p.at_us * 1000, &header(p, payload_type), &payload, octets);
+        intervals.extend(news.and_then(|n| n.interval));
     }
     (a, intervals)
 }

@@ -16,6 +16,8 @@ const HEARD_MIN: u64 = 25;
 const SPARSE_MIN: u64 = 5;
 /// A stream shorter than this is too short to speak of its loss or jitter in per cent.
 const JUDGED_MIN: u64 = 100;
+/// A packet of usual speech, nanoseconds.
+const PACKET_NS: i64 = 20_000_000;
 /// Share of packets that never came from which on people complain.
 const LOSS_MIN: f64 = 0.03;
 /// Mean jitter (RFC 3550) from which on common jitter buffers discard.
@@ -23,15 +25,46 @@ const JITTER_MIN_MS: f64 = 30.0;
 /// Share of packets that came too late for a jitter buffer of 200 ms.
 const DISCARDED_MIN: f64 = 0.03;
 
+/// Audio is missing, and the tap may be why: nothing is said about the call.
+pub fn not_captured(case: &Case<'_>) -> Option<Verdict> {
+    // Where there is no media at all nothing is missing.
+    let talk = talk_ns(case).filter(|_| case.media_seen)?;
+    let why = why_not_captured(case, talk)?;
+    let seen = match (is_silent(case, talk), silent_side(case, talk)) {
+        (true, _) => "Nothing of the audio was captured".to_owned(),
+        (_, Some(silent)) => format!("Only the {} was captured", role(PARTIES[1 - silent])),
+        _ => return None,
+    };
+    let text = format!("{seen}: {why}. Nothing is known to be wrong with the call.");
+    verdict("not-captured", text, sdp_packets(case))
+}
+
+/// Why audio that was there need not have been captured.
+fn why_not_captured(case: &Case<'_>, talk_ns: i64) -> Option<String> {
+    let tap = case.tap;
+    if let Some((sender, packets)) = tap.unseen {
+        let receiver = if sender == Direction::Caller { Direction::Callee } else { Direction::Caller };
+        let least = if packets > 0 { format!(" at least {} of it", counted(packets, "packet")) } else { String::new() };
+        let text =
+            format!("the {} reports that it received{least}, so one direction does not pass the tap", role(receiver));
+        return Some(text);
+    }
+    if tap.blind_ns.saturating_mul(2) >= talk_ns {
+        return Some(format!("in {} of the {} of talk the tap was blind", seconds(tap.blind_ns), seconds(talk_ns)));
+    }
+    let dropped_ns = i64::try_from(tap.dropped_in_talk).unwrap_or(i64::MAX).saturating_mul(2 * PACKET_NS);
+    (dropped_ns >= talk_ns).then(|| {
+        let dropped = counted(tap.dropped_in_talk, "packet");
+        format!("in the {} of talk the capturing side dropped about {dropped}", seconds(talk_ns))
+    })
+}
+
 pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
     let talk = talk_ns(case)?;
-    if !case.media_seen || !audio_expected(case, 0) || !audio_expected(case, 1) {
+    if !is_silent(case, talk) || why_not_captured(case, talk).is_some() {
         return None;
     }
     let all = case.call.streams.iter().map(|s| s.packets).sum::<u64>();
-    if all >= HEARD_MIN || PARTIES.iter().any(|d| heard(case, *d, talk)) {
-        return None;
-    }
     let mut why: Vec<String> = [0, 1].iter().filter_map(|p| nat(case, *p)).collect();
     if why.is_empty() {
         why = [0, 1].map(|p| target(case, p)).to_vec();
@@ -46,12 +79,8 @@ pub fn no_audio(case: &Case<'_>) -> Option<Verdict> {
 
 pub fn one_way_audio(case: &Case<'_>) -> Option<Verdict> {
     let talk = talk_ns(case)?;
-    let silent = match PARTIES.map(|d| heard(case, d, talk)) {
-        [false, true] => 0,
-        [true, false] => 1,
-        _ => return None,
-    };
-    if !audio_expected(case, silent) || !sends(case, silent) || !receives(case, 1 - silent) {
+    let silent = silent_side(case, talk)?;
+    if why_not_captured(case, talk).is_some() {
         return None;
     }
     let why = nat(case, 1 - silent).or_else(|| nat(case, silent)).unwrap_or_else(|| target(case, 1 - silent));
@@ -96,31 +125,55 @@ pub fn codec_mismatch(case: &Case<'_>) -> Option<Verdict> {
 }
 
 pub fn loss(case: &Case<'_>) -> Option<Verdict> {
-    let share = |s: &Stream| s.missing as f64 / s.expected.max(1) as f64;
-    let worst = judged(case).max_by(|a, b| share(a).total_cmp(&share(b)))?;
-    if share(worst) < LOSS_MIN {
-        return None;
-    }
-    let longest = worst.loss_runs.iter().rposition(|n| *n > 0).map_or(0, |i| i + 1);
-    let runs = match longest {
+    // What the tap lost, or may have lost, is no fault of the network.
+    let lost = |s: &Stream| s.missing.saturating_sub(s.lost_at_tap);
+    let worst = worst(case, lost).filter(|s| share(lost(s), s) >= LOSS_MIN)?;
+    let at_tap = match worst.lost_at_tap {
+        0 => String::new(),
+        n => format!(" The capture itself lost up to {n} more."),
+    };
+    let text = format!(
+        "{:.1} % of the packets from {} ({}) never came: {} of {}, {}.{at_tap}",
+        share(lost(worst), worst) * 100.0,
+        the(worst.direction),
+        worst.src,
+        lost(worst),
+        worst.expected,
+        runs(worst)
+    );
+    verdict("loss", text, vec![worst.packet_first, worst.packet_last])
+}
+
+/// Packets are missing that the tap lost: nothing is said about the network.
+pub fn lost_by_capture(case: &Case<'_>) -> Option<Verdict> {
+    let worst = worst(case, |s| s.missing).filter(|s| share(s.missing, s) >= LOSS_MIN && s.lost_at_tap > 0)?;
+    let most = if worst.lost_at_tap > worst.lost_at_tap_least { "up to " } else { "" };
+    let text = format!(
+        "{:.1} % of the packets from {} ({}) are missing, but the capture itself lost {most}{} of these {}. Nothing is known to be wrong with the call.",
+        share(worst.missing, worst) * 100.0,
+        the(worst.direction),
+        worst.src,
+        worst.lost_at_tap,
+        worst.missing
+    );
+    verdict("not-captured", text, vec![worst.packet_first, worst.packet_last])
+}
+
+fn share(packets: u64, of: &Stream) -> f64 {
+    packets as f64 / of.expected.max(1) as f64
+}
+
+fn worst<'a>(case: &Case<'a>, lost: impl Fn(&Stream) -> u64) -> Option<&'a Stream> {
+    judged(case).max_by(|a, b| share(lost(a), a).total_cmp(&share(lost(b), b)))
+}
+
+/// How packets are missing.
+fn runs(stream: &Stream) -> String {
+    match stream.loss_runs.iter().rposition(|n| *n > 0).map_or(0, |i| i + 1) {
         0 | 1 => "one by one".to_owned(),
         10 => "in runs of ten and more".to_owned(),
         n => format!("in runs of up to {n}"),
-    };
-    let at = if case.call.capture.lost_at_tap > case.call.capture.lost_before_tap {
-        " Most were lost by the capture itself, not by the network."
-    } else {
-        ""
-    };
-    let text = format!(
-        "{:.1} % of the packets from {} ({}) never came: {} of {}, {runs}.{at}",
-        share(worst) * 100.0,
-        the(worst.direction),
-        worst.src,
-        worst.missing,
-        worst.expected
-    );
-    verdict("loss", text, vec![worst.packet_first, worst.packet_last])
+    }
 }
 
 pub fn jitter(case: &Case<'_>) -> Option<Verdict> {
@@ -159,6 +212,26 @@ fn talk_ns(case: &Case<'_>) -> Option<i64> {
 fn judged<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Stream> {
     let answered = case.call.answer_ns.is_some();
     case.call.streams.iter().filter(move |s| answered && s.expected >= JUDGED_MIN && s.packets > 0)
+}
+
+/// Both sides meant to be heard, and none was.
+fn is_silent(case: &Case<'_>, talk_ns: i64) -> bool {
+    let all = case.call.streams.iter().map(|s| s.packets).sum::<u64>();
+    case.media_seen
+        && audio_expected(case, 0)
+        && audio_expected(case, 1)
+        && all < HEARD_MIN
+        && !PARTIES.iter().any(|d| heard(case, *d, talk_ns))
+}
+
+/// The side that was not heard while the other one was, though it should have been.
+fn silent_side(case: &Case<'_>, talk_ns: i64) -> Option<usize> {
+    let silent = match PARTIES.map(|d| heard(case, d, talk_ns)) {
+        [false, true] => 0,
+        [true, false] => 1,
+        _ => return None,
+    };
+    (audio_expected(case, silent) && sends(case, silent) && receives(case, 1 - silent)).then_some(silent)
 }
 
 /// The other side could hear this one: it sent enough, or little all along the talk.
@@ -265,7 +338,7 @@ mod tests {
         let party = PartyMedia { endpoint, sends: true, receives: true, ..PartyMedia::default() };
         let mut facts = Facts::default();
         facts.parties.fill(party);
-        one_way_audio(&Case { call: &call, facts: &facts, media_seen: true })
+        one_way_audio(&Case { call: &call, facts: &facts, media_seen: true, tap: &Default::default() })
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The threads of a capture that is being analysed: lanes, the owner of the signalling, the gatherer, the store.
 
 use super::bursts::{Bucket, Meter};
-use super::lane::{self, LANES_FROM, LanePlan, LaneReport, Rings};
+use super::lane::{self, LanePlan, LaneReport, Rings};
 use super::rows::{RowsOut, Writing};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,6 +9,7 @@ use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use trunkline_calls::join::{Joiner, Names};
 use trunkline_calls::lane::LaneOutput;
+use trunkline_calls::ledger::file_of_lane;
 use trunkline_calls::live::{Gatherer, Owned, Owner, Totals};
 use trunkline_calls::pipeline::DecodeCounters;
 use trunkline_capture::{CaptureLoss, LossPlace};
@@ -129,7 +130,7 @@ impl Shared {
     pub fn lost_later(&self, loss: &Loss) {
         let (since_ns, at_ns) = loss.span_ns;
         let Some(lost) = self.lost_later.get(loss.tag as usize) else { return };
-        let file = LANES_FROM - loss.tag;
+        let file = file_of_lane(loss.tag as u16);
         let loss = CaptureLoss { since_ns, at_ns, packets: loss.records, file, place: LossPlace::Disk };
         lock(lost).push(loss);
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trunkline_calls::classify::Class as Look;
+use trunkline_calls::ledger::file_of_lane;
 use trunkline_calls::live::{Epoch, Front, Told};
 use trunkline_capture::live::{Live, Next, RingStatistics};
 use trunkline_capture::{CaptureLoss, Packet};
@@ -29,8 +30,6 @@ const HELD_BEFORE_HURRY: usize = 4;
 const LAST_PACKETS: Duration = Duration::from_secs(3);
 /// The number that stands for "not recorded" where the number of a segment should be.
 pub const NOWHERE: u32 = u32::MAX;
-/// Lanes as sources of losses are numbered down from here.
-pub const LANES_FROM: u32 = u32::MAX - 1;
 
 /// What a lane is made of.
 pub struct LanePlan {
@@ -162,7 +161,7 @@ impl Lane<'_> {
                 let LanePlan { front, log, meter, .. } = &mut self.plan;
                 let (me, lanes, seen) = (u64::from(self.me), self.lanes, &mut self.seen);
                 for loss in &mut batch.losses {
-                    loss.file = LANES_FROM - u32::from(self.me);
+                    loss.file = file_of_lane(self.me);
                     if let Some(log) = log {
                         log.lost(loss);
                     }
@@ -236,7 +235,7 @@ impl Lane<'_> {
     /// Packets that were not recorded become rows as losses of the capture do.
     fn losses_of_log(&mut self) {
         let Some(log) = &mut self.plan.log else { return };
-        let file = LANES_FROM - u32::from(self.me);
+        let file = file_of_lane(self.me);
         let mut lost: Vec<CaptureLoss> = log.not_recorded().into_iter().map(|n| loss(&n, file)).collect();
         lost.extend(self.shared.take_lost_later(self.me));
         self.plan.front.lost(lost);

@@ -74,7 +74,7 @@ fn cells(call: &Call, one_day: bool, terminal: &Terminal) -> Vec<Line> {
         cell(Style::Plain, &call_page::callee(call)),
         cell(state_style(call.state), &ended(call)),
         cell(Style::Plain, &duration(call)),
-        cell(mos_style(call.mos), &if call.streams.is_empty() { "-".to_owned() } else { figure::mos(call.mos) }),
+        cell(mos_style(call.mos), &mos(call)),
         cell(Style::Plain, &missing(call)),
         cell(Style::Plain, &worst.map_or_else(String::new, |s| figure::milliseconds(s.jitter_max_ms))),
         cell(Style::Plain, call.streams.first().map_or("", |s| s.codec.as_str())),
@@ -97,6 +97,15 @@ fn duration(call: &Call) -> String {
         (Some(answer), Some(end)) => figure::duration(end.saturating_sub(answer)),
         (Some(answer), None) => format!(">{}", figure::duration(call.last_ns.saturating_sub(answer))),
         _ => "-".to_owned(),
+    }
+}
+
+/// The score, or what the tap left open of it.
+fn mos(call: &Call) -> String {
+    match call.capture.mos_range {
+        _ if call.streams.is_empty() => "-".to_owned(),
+        Some(range) if call.mos.is_none() => figure::mos_range(range),
+        _ => figure::mos(call.mos),
     }
 }
 

@@ -136,6 +136,16 @@ fn times(call: &Call, terminal: &Terminal) -> String {
 }
 
 fn quality(call: &Call) -> String {
+    if let Some(range) = call.capture.mos_range {
+        let range = figure::mos_range(range);
+        let streams = figure::of(call.streams.len() as u64, "stream", "streams");
+        return match call.mos {
+            Some(mos) => {
+                format!("MOS {range} of 5 ({}), {streams}: {mos:.2} or more, the tap lost packets", scale(call, mos))
+            }
+            None => format!("MOS withheld: {range} of 5, {streams}; it depends on what the tap lost"),
+        };
+    }
     match (call.mos, call.streams.len()) {
         (_, 0) => "no RTP of this call was seen".to_owned(),
         (None, _) => "MOS n/a: no score is published for the codec, or too little was seen".to_owned(),
@@ -176,7 +186,9 @@ fn capture(call: &Call) -> (String, Style) {
     text.push_str(&match (ledger.lost_at_tap, ledger.lost_before_tap) {
         (0, 0) => "nothing lost at the tap or before it".to_owned(),
         (at, before) => {
-            format!("{} lost at the tap, {} lost before it", figure::of(at, "packet", "packets"), figure::count(before))
+            let most = if at > ledger.lost_at_tap_least { "up to " } else { "" };
+            let at = figure::of(at, "packet", "packets");
+            format!("{most}{at} lost at the tap, {} lost before it", figure::count(before))
         }
     });
     if !ledger.note.is_empty() {

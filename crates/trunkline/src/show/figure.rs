@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use trunkline_store::row::MosRange;
 
 /// Nanoseconds of a second.
 const SECOND: i64 = 1_000_000_000;
@@ -101,6 +102,11 @@ pub fn delta(ns: i64) -> String {
 /// A score, or `n/a` where none is published.
 pub fn mos(score: Option<f32>) -> String {
     score.map_or_else(|| "n/a".to_owned(), |score| format!("{score:.2}"))
+}
+
+/// The scores between which one is: `3.10-4.41`.
+pub fn mos_range(range: MosRange) -> String {
+    format!("{:.2}-{:.2}", range.low, range.high)
 }
 
 /// `2024-05-01`.

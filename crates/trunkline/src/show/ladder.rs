@@ -227,7 +227,7 @@ impl Page<'_> {
             figure::of(stream.packets, "packet", "packets"),
             figure::count(stream.missing),
             figure::percent(stream.missing, stream.expected),
-            figure::mos(stream.mos.g107),
+            stream.mos_range.map_or_else(|| figure::mos(stream.mos.g107), figure::mos_range),
             stream.ssrc,
         );
         self.media_row(stream, "ends", (if stream.missing > 0 { Style::Warn } else { Style::Dim }, note))

@@ -167,8 +167,10 @@ pub fn one_way() -> Call {
     call.capture = CaptureLedger {
         complete: false,
         lost_at_tap: 12,
+        lost_at_tap_least: 12,
         lost_before_tap: 31,
         note: "12 packets dropped by the interface".into(),
+        ..CaptureLedger::default()
     };
     call
 }

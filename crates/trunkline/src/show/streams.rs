@@ -21,7 +21,7 @@ struct Figure {
 }
 
 /// All figures, in the order in which they are drawn. A figure that no stream has is left out.
-const FIGURES: [Figure; 21] = [
+const FIGURES: [Figure; 22] = [
     Figure { name: "from", of: |s| s.src.to_string(), style: plain },
     Figure { name: "to", of: |s| s.dst.to_string(), style: plain },
     Figure { name: "SSRC", of: |s| format!("0x{:08x}", s.ssrc), style: plain },
@@ -29,6 +29,7 @@ const FIGURES: [Figure; 21] = [
     Figure { name: "time", of: |s| figure::duration(s.last_ns.saturating_sub(s.first_ns)), style: plain },
     Figure { name: "packets", of: |s| format!("{} of {}", count(s.packets), count(s.expected)), style: plain },
     Figure { name: "missing", of: missing, style: |s| if s.missing > 0 { Style::Warn } else { Style::Plain } },
+    Figure { name: "lost at the tap", of: lost_at_tap, style: |_| Style::Warn },
     Figure { name: "lost (RFC 3550)", of: |s| signed(s.lost), style: plain },
     Figure { name: "loss runs", of: loss_runs, style: plain },
     Figure { name: "duplicates", of: |s| count(s.duplicates), style: plain },
@@ -121,7 +122,19 @@ fn loss_runs(stream: &Stream) -> String {
 
 fn g107(stream: &Stream) -> String {
     let scale = if stream.mos.wideband { " wideband (G.107.1)" } else { "" };
-    format!("{}{scale}", figure::mos(stream.mos.g107))
+    match stream.mos_range {
+        Some(range) => format!("{}{scale}", figure::mos_range(range)),
+        None => format!("{}{scale}", figure::mos(stream.mos.g107)),
+    }
+}
+
+/// Of the missing packets, what the capture lost: `12`, or `up to 12`.
+fn lost_at_tap(stream: &Stream) -> String {
+    match (stream.lost_at_tap, stream.lost_at_tap_least) {
+        (0, _) => String::new(),
+        (most, least) if most > least => format!("up to {}", count(most)),
+        (most, _) => count(most),
+    }
 }
 
 /// The three jitter-buffer models: fixed 50 ms, fixed 200 ms, adaptive 500 ms.

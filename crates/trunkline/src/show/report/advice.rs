@@ -62,12 +62,16 @@ pub(super) fn oddities(report: &Report<'_>, terminal: &Terminal) -> Vec<String> 
     let mut lines = Vec::new();
     for loss in &report.selection.losses {
         let at = figure::second(loss.at_ns, &terminal.zone);
-        lines.push(format!(
-            "{}: {} lost at the {} until {at}",
-            name(&loss.source),
-            of(loss.count, "packet", "packets"),
-            loss.place
-        ));
+        let packets = of(loss.count, "packet", "packets");
+        let length = figure::exact(loss.at_ns.saturating_sub(loss.since_ns));
+        let what = match loss.place.as_str() {
+            "mirror" => {
+                format!("{packets} of unrelated calls missing within {length} until {at}: an overflow at the tap")
+            }
+            "hole" => format!("nothing was captured for {length} until {at}: at least {packets} missing"),
+            place => format!("{packets} lost at the {place} until {at}"),
+        };
+        lines.push(format!("{}: {what}", name(&loss.source)));
     }
     let odd = |name: &str| ODD.iter().any(|part| name.contains(part));
     for counter in report.summary.counters.iter().filter(|c| c.value > 0 && odd(c.name)) {
