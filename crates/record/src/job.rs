@@ -3,7 +3,6 @@
 pub mod extract;
 pub mod folder;
 pub mod index_file;
-pub mod libpcap;
 mod source;
 pub mod verify;
 

@@ -11,11 +11,11 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use trunkline_capture::PcapWriter;
+use trunkline_capture::filter::Expression;
 use trunkline_kit::exit::Exit;
 use trunkline_record::index::Span;
-use trunkline_record::job::libpcap::Libpcap;
 use trunkline_record::job::{Extraction, SegmentFile, Selection, Summary, Wanted};
-use trunkline_record::query::{Compile, Query, parse};
+use trunkline_record::query::{Query, parse};
 use trunkline_store::row::Call;
 use trunkline_store::time::rfc3339;
 
@@ -70,7 +70,7 @@ impl Extract {
         let selection = Selection { query: self.query()?, span: self.part.span(terminal)?, wanted: Wanted::Matching };
         let files = self.files(selection.span)?;
         let mut out = Out::create(&self.write, &files)?;
-        let mut extraction = Extraction::new(&files, &selection, &Libpcap, &|_| {});
+        let mut extraction = Extraction::new(&files, &selection, &Expression, &|_| {});
         let mut bar = Bar::new();
         while self.limit.is_none_or(|limit| out.packets < limit) {
             let Some(found) = extraction.next() else { break };
@@ -89,8 +89,8 @@ impl Extract {
     fn query(&self) -> Result<Query, Failure> {
         let query = parse(&self.expression.join(" ")).map_err(|e| Failure::Usage(e.to_string()))?;
         if query.opaque && !query.inner {
-            Libpcap.compile(&query.text, ETHERNET).map_err(|why| {
-                Failure::Usage(format!("libpcap does not understand the expression: {why}\n  {}", query.text))
+            Expression::compile(&query.text, ETHERNET).map_err(|why| {
+                Failure::Usage(format!("libpcap does not understand the expression: {}\n  {}", why.fault, query.text))
             })?;
         }
         Ok(query)
