@@ -2,12 +2,14 @@
 
 pub mod extract;
 pub mod folder;
+pub mod follow;
 pub mod index_file;
 mod source;
 pub mod verify;
 
 pub use extract::{Extraction, Found, Selection, Summary, Wanted};
 pub use folder::{SegmentFile, Wish, list};
+pub use follow::Follow;
 pub use index_file::FileAt;
 
 use crate::lane::LaneLog;
