@@ -394,8 +394,9 @@ fn read_until(from: &mut impl Read, mut octets: Vec<u8>, path: &Path, count: usi
 
 #[test]
 fn every_client_gets_all_and_a_slow_one_holds_up_nobody() {
-    let desk = Desk::new();
-    let all = desk.extract(&[]);
+    let desk = Desk::empty();
+    let all: Vec<Packet> = (0..20_000).map(|n| (1_795_181_100_000_000_000 + n, 1, vec![n as u8; 1400])).collect();
+    fs::write(desk.segment(Class::Rtp, all[0].0, 0), file(&all)).unwrap();
     let (mut running, address) = desk.listen(&[]);
     // Takes nothing: more than the socket's buffers hold waits for it.
     let mut slow = TcpStream::connect(&address).unwrap();
@@ -404,6 +405,8 @@ fn every_client_gets_all_and_a_slow_one_holds_up_nobody() {
         assert_eq!(client.join().unwrap(), all);
         assert!(running.wait_for("\"ended\"").contains("\"done\""));
     }
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(running.lines.try_recv().is_err(), "it was not slow");
     let mut octets = Vec::new();
     slow.read_to_end(&mut octets).unwrap();
     assert_eq!(octets, fs::read(desk.path("client-0.pcapng")).unwrap());
@@ -422,10 +425,15 @@ fn clients_are_bounded_and_an_open_address_is_warned_of() {
     for _ in 0..16 {
         running.wait_for("it has left");
     }
-    let again = client(&address, desk.path("again.pcapng"));
+    let mut again = TcpStream::connect(&address).unwrap();
+    let mut octets = vec![0; 28];
+    again.read_exact(&mut octets).unwrap();
     running.signal();
+    again.read_to_end(&mut octets).unwrap();
     assert_eq!(running.child.wait().unwrap().code(), Some(0));
-    assert_eq!(again.join().unwrap(), []);
+    let path = desk.path("again.pcapng");
+    fs::write(&path, octets).unwrap();
+    assert_eq!(packets(&path), []);
     let mut open = Running::start(desk.command(PROGRAM, &["extract", "--data", "data", "--listen", "0.0.0.0:0"]));
     assert!(open.wait_for("warning").contains("whoever can connect"));
     let says = |args: &[&str], part: &str| {

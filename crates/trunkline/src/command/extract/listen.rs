@@ -3,21 +3,25 @@
 //! Each client has a thread and an extraction of its own: the log is the buffer of a slow one, and nobody waits for it.
 
 use crate::failure::Failure;
-use crate::feed::Question;
 use crate::feed::stream::Stream;
+use crate::feed::{Question, Sink};
+use crate::show::figure;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trunkline_kit::exit::Exit;
+use trunkline_record::job::Found;
 
 /// Clients that are served at once; further ones are turned away.
 pub const CLIENTS_MAX: usize = 16;
 /// How long a client may take nothing before it is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long clients may take to get what was begun, once it is told to stop.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
 /// How often it is looked for clients and signals.
 const ROUND: Duration = Duration::from_millis(50);
 
@@ -49,60 +53,90 @@ pub fn serve(address: SocketAddr, question: Question, json: bool) -> Result<Exit
         say(&format!("warning: whoever can connect to {local} can read these packets"));
     }
     say(&format!("listening at {local}: wireshark -k -i TCP@{local}"));
-    let (question, clients) = (Arc::new(question), Arc::new(AtomicUsize::new(0)));
+    let served = Arc::new(Served { question, json, stop: Arc::clone(&stop), clients: AtomicUsize::new(0) });
     while !stop.load(Ordering::Relaxed) {
         match listener.accept() {
-            Ok((stream, client)) if clients.load(Ordering::Acquire) >= CLIENTS_MAX => {
+            Ok((stream, client)) if served.clients.load(Ordering::Acquire) >= CLIENTS_MAX => {
                 drop(stream);
                 say(&format!("{client} was turned away: {CLIENTS_MAX} clients are served"));
             }
-            Ok((stream, client)) => begin(stream, client, &question, &clients, json),
+            Ok((stream, client)) => begin(stream, client, &served),
             Err(_) => std::thread::sleep(ROUND),
         }
+    }
+    let stopped = Instant::now();
+    while served.clients.load(Ordering::Acquire) > 0 && stopped.elapsed() < STOP_PATIENCE {
+        std::thread::sleep(ROUND);
     }
     Ok(Exit::Done)
 }
 
+/// What the threads of all clients see.
+struct Served {
+    question: Question,
+    json: bool,
+    stop: Arc<AtomicBool>,
+    clients: AtomicUsize,
+}
+
 /// Serves a client in a thread of its own.
-fn begin(stream: TcpStream, client: SocketAddr, question: &Arc<Question>, clients: &Arc<AtomicUsize>, json: bool) {
-    let (question, served) = (Arc::clone(question), Arc::clone(clients));
-    clients.fetch_add(1, Ordering::AcqRel);
+fn begin(stream: TcpStream, client: SocketAddr, served: &Arc<Served>) {
+    let of_thread = Arc::clone(served);
+    served.clients.fetch_add(1, Ordering::AcqRel);
     let spawned = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
-        let (packets, ended) = answer(stream, &question);
-        if json {
+        let (packets, ended) = answer(stream, &of_thread);
+        if of_thread.json {
             let line = json!({"client": client.to_string(), "packets": packets, "ended": ended});
             let _ = writeln!(io::stdout(), "{line}");
         } else {
-            say(&format!("{client}: {packets} packets: {ended}"));
+            say(&format!("{client}: {}: {ended}", figure::of(packets, "packet", "packets")));
         }
-        served.fetch_sub(1, Ordering::AcqRel);
+        of_thread.clients.fetch_sub(1, Ordering::AcqRel);
     });
     if spawned.is_err() {
-        clients.fetch_sub(1, Ordering::AcqRel);
+        served.clients.fetch_sub(1, Ordering::AcqRel);
         say(&format!("{client} was turned away: a thread cannot be started"));
     }
 }
 
 /// Packets that were sent, and how it ended.
-fn answer(stream: TcpStream, question: &Question) -> (u64, String) {
+fn answer(stream: TcpStream, served: &Served) -> (u64, String) {
     let ready = stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-    let mut sink = match ready.and_then(|()| Stream::begin(stream)) {
-        Ok(sink) => sink,
+    let stream = match ready.and_then(|()| Stream::begin(stream)) {
+        Ok(stream) => stream,
         Err(e) => return (0, how(&e)),
     };
-    let answered = question.answer(&mut sink);
-    let (packets, broken) = sink.finish();
+    let mut sink = Stoppable { stream, stop: &served.stop };
+    let answered = served.question.answer(&mut sink);
+    let (packets, broken) = sink.stream.finish();
     let ended = match (answered, broken) {
         (Err(Failure::Usage(why) | Failure::Failed(why)), _) => why,
         (_, Some(why)) => how(&why),
         (Err(Failure::NobodyReads), None) => how(&io::ErrorKind::BrokenPipe.into()),
+        (Ok(_), None) if served.stop.load(Ordering::Relaxed) => "stopped".to_owned(),
         (Ok(summary), None) => {
-            question.tell_faults(&summary);
+            served.question.tell_faults(&summary);
             let whole = summary.faults.is_empty() && summary.refused.is_empty();
             if whole { "done".to_owned() } else { "done, but something was left out".to_owned() }
         }
     };
     (packets, ended)
+}
+
+/// A client's stream, which ends with a whole packet when it is told to stop.
+struct Stoppable<'s> {
+    stream: Stream<TcpStream>,
+    stop: &'s AtomicBool,
+}
+
+impl Sink for Stoppable<'_> {
+    fn take(&mut self, found: &Found) -> Result<bool, Failure> {
+        Ok(self.stream.take(found)? && !self.stop.load(Ordering::Relaxed))
+    }
+
+    fn rest(&mut self) -> Result<bool, Failure> {
+        Ok(self.stream.rest()? && !self.stop.load(Ordering::Relaxed))
+    }
 }
 
 fn how(error: &io::Error) -> String {
