@@ -96,6 +96,15 @@ impl<W: Write> PcapWriter<W> {
         self.write_out(BUFFER_OCTETS)
     }
 
+    /// Sends on what is gathered, for who reads along while the file is written.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.write_out(1)?;
+        self.to.flush()
+    }
+
     /// Writes what is left and gives the writer back. A pcap file without packets is one of Ethernet.
     ///
     /// # Errors

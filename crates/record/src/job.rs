@@ -2,15 +2,16 @@
 
 pub mod extract;
 pub mod folder;
+pub mod follow;
 pub mod housekeeping;
 pub mod index_file;
-pub mod libpcap;
 mod source;
 pub mod verify;
 pub mod volumes;
 
 pub use extract::{Extraction, Found, Selection, Summary, Wanted};
 pub use folder::{SegmentFile, Wish, list};
+pub use follow::Follow;
 pub use housekeeping::{Keep, News, Report};
 pub use index_file::FileAt;
 pub use volumes::Volumes;

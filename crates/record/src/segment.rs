@@ -119,6 +119,11 @@ impl<R: ReadAt> Segment<R> {
         &self.file
     }
 
+    /// The file, for who knows that it has grown.
+    pub fn file_mut(&mut self) -> &mut R {
+        &mut self.file
+    }
+
     /// Learns the clocks and link types of what is before `from`: the file's head, and the descriptions up to there.
     /// Whoever jumps to another place of the file calls it first.
     ///

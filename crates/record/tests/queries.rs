@@ -1,4 +1,5 @@
-//! What a query says of each packet, against libpcap and tcpdump; what an index leaves out, against all packets.
+//! What a query says of each packet, against libpcap's compiler and tcpdump; what an index leaves out, against all
+//! packets.
 
 mod support;
 
@@ -7,10 +8,11 @@ use std::path::Path;
 use std::process::Command;
 
 use support::{captures, expressions, inner_expressions, packets};
+use trunkline_capture::PcapWriter;
+use trunkline_capture::filter::Expression;
 use trunkline_record::extract::{Plan, plan};
 use trunkline_record::index::{Builder, FileMark, PAGE_OCTETS, Span, View};
-use trunkline_record::job::libpcap::Libpcap;
-use trunkline_record::query::{Compile, Matcher, parse};
+use trunkline_record::query::{Matcher, parse};
 use trunkline_record::segment::{Read, Segment};
 
 /// Every plain word means to every packet what libpcap makes of it.
@@ -24,8 +26,8 @@ fn plain_words_are_those_of_libpcap() {
             let query = parse(&text).unwrap_or_else(|e| panic!("{e}"));
             assert!(!query.opaque, "{text}");
             for link in links.iter().filter(|link| matches!(link, 1 | 113 | 276 | 12 | 14 | 101 | 228 | 229)) {
-                let theirs = Libpcap.compile(&text, *link);
-                let ours = Matcher::new(&query, *link, &Libpcap);
+                let theirs = Expression::compile(&text, *link);
+                let ours = Matcher::new(&query, *link, &Expression);
                 let (Ok(theirs), Ok(ours)) = (theirs, ours) else { continue };
                 for packet in packets.iter().filter(|p| p.link == *link) {
                     let found = ours.matches(*link, &packet.octets, packet.wire);
@@ -59,7 +61,7 @@ fn packet_numbers_are_those_of_tcpdump() {
         }
         for text in expressions(&packets).iter().step_by(4) {
             let query = parse(text).unwrap();
-            let Ok(ours) = Matcher::new(&query, first, &Libpcap) else { continue };
+            let Ok(ours) = Matcher::new(&query, first, &Expression) else { continue };
             let Some(theirs) = tcpdump(&path, text) else { continue };
             let matching = packets.iter().filter(|p| ours.matches(first, &p.octets, p.wire));
             let ours: Vec<Vec<u8>> = matching.map(|p| p.octets.clone()).collect();
@@ -68,9 +70,55 @@ fn packet_numbers_are_those_of_tcpdump() {
     }
 }
 
+/// `less`, `greater` and `len` ask how long a packet was on the wire, however little of it was captured.
+#[test]
+fn lengths_are_those_of_the_wire() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.pcap");
+    let mut writer = PcapWriter::pcap(std::fs::File::create(&path).unwrap());
+    for n in 0..200u16 {
+        let payload = usize::from(n) * 7;
+        let mut frame = vec![2; 12];
+        frame.extend([0x08, 0, 0x45, 0]);
+        frame.extend((28 + payload as u16).to_be_bytes());
+        frame.extend(n.to_be_bytes());
+        frame.extend([0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x13, 0xc4, 0x13, 0xc4]);
+        frame.extend((8 + payload as u16).to_be_bytes());
+        frame.extend([0, 0]);
+        frame.resize(frame.len() + payload, n as u8);
+        let kept = frame.len().min(if n % 3 == 0 { 60 } else { 2000 });
+        writer.write(i64::from(n), 1, frame.len() as u32, &frame[..kept]).unwrap();
+    }
+    writer.finish().unwrap();
+    let all = packets(&path).unwrap();
+    assert!(all.iter().any(|p| p.wire > 1000 && p.octets.len() == 60));
+    let ours = |text: &str| -> Vec<Vec<u8>> {
+        let matcher = Matcher::new(&parse(text).unwrap(), 1, &Expression).unwrap();
+        all.iter().filter(|p| matcher.matches(1, &p.octets, p.wire)).map(|p| p.octets.clone()).collect()
+    };
+    let texts = [
+        ("less 400", "inner udp and less 400"),
+        ("greater 60", "inner host 10.0.0.1 and greater 60"),
+        ("not less 200", "inner port 5060 and not less 200"),
+        ("udp and greater 300", "inner udp and greater 300"),
+        ("len > 100 and len <= 500", "inner udp and len > 100 and len <= 500"),
+        ("port 5060 and (less 99 or greater 1200)", "inner port 5060 and (less 99 or greater 1200)"),
+        ("greater 5000", "inner udp and greater 5000"),
+    ];
+    for (text, mixed) in texts {
+        assert_eq!(ours(text), ours(mixed), "{mixed}");
+        match tcpdump(&path, text) {
+            Some(theirs) => assert_eq!(ours(text), theirs, "{text}"),
+            None => println!("skipped: no tcpdump"),
+        }
+    }
+    let long = all.iter().filter(|p| p.wire >= 300).count();
+    assert_eq!(ours("udp and greater 300").len(), long);
+}
+
 /// The packets of a file that tcpdump takes; none if it refuses the expression.
 fn tcpdump(path: &Path, text: &str) -> Option<Vec<Vec<u8>>> {
-    let out = Command::new("tcpdump").arg("-r").arg(path).args(["-w", "-", text]).output().unwrap();
+    let out = Command::new("tcpdump").arg("-r").arg(path).args(["-w", "-", text]).output().ok()?;
     let folder = tempfile::tempdir().unwrap();
     let written = folder.path().join("out.pcap");
     std::fs::write(&written, out.stdout).unwrap();
@@ -97,7 +145,7 @@ fn nothing_is_missed_by_the_index() {
             let query = parse(text).unwrap();
             let mut matchers = BTreeMap::new();
             let mut matches = |link: u16, octets: &[u8], wire| {
-                let matcher = matchers.entry(link).or_insert_with(|| Matcher::new(&query, link, &Libpcap));
+                let matcher = matchers.entry(link).or_insert_with(|| Matcher::new(&query, link, &Expression));
                 matcher.as_ref().is_ok_and(|m| m.matches(link, octets, wire))
             };
             let expected: Vec<u64> =

@@ -36,6 +36,9 @@ pub enum Command {
     Sql(command::sql::Sql),
     Extract(command::extract::Extract),
     Packets(command::packets::Packets),
+    ExtcapInstall(command::extcap::install::Install),
+    #[command(hide = true)]
+    Extcap(command::extcap::Extcap),
     Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),

@@ -6,6 +6,7 @@ pub mod completions;
 pub mod config;
 pub mod doctor;
 pub mod events;
+pub mod extcap;
 pub mod extract;
 pub mod help;
 mod listing;
@@ -43,6 +44,8 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Streams(streams) => streams.run(&terminal),
         Command::Sql(sql) => sql.run(&terminal),
         Command::Extract(extract) => extract.run(&terminal),
+        Command::Extcap(extcap) => extcap.run(&terminal),
+        Command::ExtcapInstall(install) => install.run(),
         Command::Packets(packets) => packets.run(&terminal),
         Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),

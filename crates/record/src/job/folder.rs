@@ -38,7 +38,7 @@ pub struct Wish {
     pub classes: Vec<Class>,
 }
 
-const HOUR_NS: i64 = 3_600_000_000_000;
+pub(super) const HOUR_NS: i64 = 3_600_000_000_000;
 
 /// The segments of a data folder, on all its volumes, that may hold what is wished for, ordered by class, time, lane
 /// and number; `source` is what they are to bear. A folder without a log has none.
@@ -78,6 +78,28 @@ fn hours(folder: &Path, class: Class, source: usize, span: &Span, out: &mut Vec<
         }
     }
     Ok(())
+}
+
+/// When the hour begins that the newest folder of a data folder is named after, nanoseconds since 1970; none where
+/// there is no log.
+///
+/// # Errors
+/// As [`list`].
+pub fn newest_hour(data: &Path, classes: &[Class]) -> io::Result<Option<i64>> {
+    let volumes = Volumes::of(data)?;
+    let mut newest = None;
+    for (class, volume) in classes.iter().flat_map(|class| volumes.all().map(move |volume| (class, volume))) {
+        let (mut folder, mut parts) = (volume.join(FOLDER).join(class.name()), Vec::new());
+        while parts.len() < 4 {
+            let Some((number, path)) = numbered(&folder)?.pop() else { break };
+            parts.push(number);
+            folder = path;
+        }
+        if let [year, month, day, hour] = parts[..] {
+            newest = newest.max(Some(ns_of(year, month, day).saturating_add(i64::from(hour) * HOUR_NS)));
+        }
+    }
+    Ok(newest)
 }
 
 /// What segments are ordered by.

@@ -36,6 +36,15 @@ impl FileAt {
         &self.file
     }
 
+    /// Asks again how long the file is.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn refresh(&mut self) -> io::Result<()> {
+        self.octets = self.file.metadata()?.len();
+        Ok(())
+    }
+
     /// What the file is now.
     ///
     /// # Errors

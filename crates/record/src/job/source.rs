@@ -14,7 +14,7 @@ use crate::query::{Compile, Matcher, Query};
 use crate::segment::{Read, Region, Segment, SegmentFault};
 
 /// Octets of one file that are read before another's turn, so that reading stays small beside what is written.
-const STEP_OCTETS: usize = 128 << 10;
+pub(super) const STEP_OCTETS: usize = 128 << 10;
 /// Regions that the system is told of ahead of reading them.
 const AHEAD_REGIONS: usize = 32;
 
@@ -157,7 +157,7 @@ pub(super) struct Source {
     pub(super) number: usize,
     reading: Reading,
     pub(super) queue: VecDeque<Found>,
-    matchers: HashMap<u16, Result<Matcher, String>>,
+    matchers: Matchers,
     pub(super) octets_read: u64,
     pub(super) packets_read: u64,
 }
@@ -321,18 +321,21 @@ fn advise(segment: &Segment<FileAt>, regions: &[Region], next: usize, advised: &
     *advised = until.max(*advised);
 }
 
+/// What an expression is to packets of each link type.
+pub(super) type Matchers = HashMap<u16, Result<Matcher, String>>;
+
 /// Takes the packets that are wanted.
-struct Take<'a> {
-    selection: &'a Selection,
-    compiler: &'a dyn Compile,
-    matchers: &'a mut HashMap<u16, Result<Matcher, String>>,
-    queue: &'a mut VecDeque<Found>,
-    file: usize,
-    packets: u64,
+pub(super) struct Take<'a> {
+    pub(super) selection: &'a Selection,
+    pub(super) compiler: &'a dyn Compile,
+    pub(super) matchers: &'a mut Matchers,
+    pub(super) queue: &'a mut VecDeque<Found>,
+    pub(super) file: usize,
+    pub(super) packets: u64,
 }
 
 impl Take<'_> {
-    fn see(&mut self, read: &Read<'_>) {
+    pub(super) fn see(&mut self, read: &Read<'_>) {
         self.packets += 1;
         if self.selection.span.holds(read.at_ns) && self.wants(read) {
             let Read { at_ns, offset, link, wire, octets, .. } = *read;

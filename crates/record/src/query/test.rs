@@ -5,6 +5,7 @@
 //! Ethernet, Linux cooked captures and raw IP; for other link types, and for what is not plain, libpcap's compiler is
 //! asked.
 
+use trunkline_capture::filter::{self, Filter};
 use trunkline_wire::{Decoded, decode};
 
 use super::Query;
@@ -25,6 +26,21 @@ pub trait Compile: Send + Sync {
     /// # Errors
     /// What the compiler says.
     fn compile(&self, text: &str, link: u16) -> Result<Box<dyn Exact>, String>;
+}
+
+impl Exact for Filter {
+    fn matches(&self, octets: &[u8], wire: u32) -> bool {
+        Filter::matches(self, octets, wire)
+    }
+}
+
+impl Compile for filter::Expression {
+    fn compile(&self, text: &str, link: u16) -> Result<Box<dyn Exact>, String> {
+        match filter::Expression::compile(text, link) {
+            Ok(filter) => Ok(Box::new(filter)),
+            Err(why) => Err(why.fault),
+        }
+    }
 }
 
 /// A query for packets of one link type.

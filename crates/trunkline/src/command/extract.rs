@@ -1,28 +1,22 @@
 //! `trunkline extract`: packets out of the packet log, and out of captures.
 
-use crate::command::packet_log::{Bar, Part, has_log, named};
-use crate::cut;
+mod listen;
+
+use crate::command::packet_log::{Bar, Part};
 use crate::failure::Failure;
+use crate::feed::{Question, Sink, What, call, matching, query};
 use crate::output::{cannot_write, create};
-use crate::search;
 use crate::show::figure;
 use crate::terminal::Terminal;
 use serde_json::json;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use trunkline_capture::PcapWriter;
 use trunkline_kit::exit::Exit;
 use trunkline_record::index::Span;
-use trunkline_record::job::libpcap::Libpcap;
-use trunkline_record::job::{Extraction, SegmentFile, Selection, Summary, Wanted};
-use trunkline_record::query::{Compile, Query, parse};
-use trunkline_store::row::Call;
+use trunkline_record::job::{Found, SegmentFile, Summary};
 use trunkline_store::time::rfc3339;
-
-/// Packets between two looks at the progress bar.
-const TICK_PACKETS: u64 = 256;
-/// Ethernet, which an expression has to apply to.
-const ETHERNET: u16 = 1;
 
 /// Extract packets from the packet log by time and expression
 #[derive(Debug, clap::Args)]
@@ -31,7 +25,9 @@ const ETHERNET: u16 = 1;
     trunkline extract 'udp port 5060 and net 10.1.0.0/16' --from 2026-11-20 -w - | wireshark -k -i -\n  \
     trunkline extract 'inner host 10.45.0.3 and not inner port 53' -w subscriber.pcapng\n  \
     trunkline extract --call 018f332b-12e0-7c7f -w call.pcapng\n  \
-    trunkline extract vlan 7 -r old.pcap -r older.pcap -w vlan7.pcap\n\n\
+    trunkline extract vlan 7 -r old.pcap -r older.pcap -w vlan7.pcap\n  \
+    trunkline extract udp port 5060 --live -w - | tshark -r -\n  \
+    trunkline extract --listen 5555 --live udp port 5060      then: wireshark -k -i TCP@127.0.0.1:5555\n\n\
     Expressions are those of pcap-filter(7); 'inner' before a word asks the innermost headers of a tunnel.\n\
     Packets come in the order of time; of those of one time, as folders and files were named, then class and lane.\n\
     Times are of your zone unless they have an offset.\n\
@@ -42,7 +38,15 @@ pub struct Extract {
     expression: Vec<String>,
     /// Where to: pcap if the name ends in .pcap or .cap, else pcapng; - is standard output
     #[arg(short = 'w', long = "write", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    write: PathBuf,
+    #[arg(required_unless_present = "listen")]
+    write: Option<PathBuf>,
+    /// Serve it as pcapng to each client that connects (PCAP-over-IP); a port alone is one of 127.0.0.1. With another
+    /// address, whoever can connect to it can read the packets
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "write", value_parser = listen::address)]
+    listen: Option<SocketAddr>,
+    /// Follow the log: packets from now on, as they are recorded
+    #[arg(long, conflicts_with_all = ["from", "to", "call", "read"])]
+    live: bool,
     /// The packets of a call: its ID, the beginning of one, or its Call-ID
     #[arg(long, value_name = "ID", conflicts_with_all = ["from", "to", "classes"])]
     call: Option<String>,
@@ -62,94 +66,47 @@ pub struct Extract {
 impl Extract {
     /// Extracts.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
-        // Recording goes first.
-        trunkline_spool::idle();
-        if let Some(id) = &self.call {
-            return self.call(id, terminal);
+        let question = self.question(terminal)?;
+        // What cannot be answered is told now, also to who is going to serve it.
+        let files = question.files()?;
+        if let Some(address) = self.listen {
+            return listen::serve(address, question, self.json);
         }
-        let selection = Selection { query: self.query()?, span: self.part.span(terminal)?, wanted: Wanted::Matching };
-        let files = self.files(selection.span)?;
-        let mut out = Out::create(&self.write, &files)?;
-        let mut extraction = Extraction::new(&files, &selection, &Libpcap, &|_| {});
-        let mut bar = Bar::new();
-        while self.limit.is_none_or(|limit| out.packets < limit) {
-            let Some(found) = extraction.next() else { break };
-            out.write(found.at_ns, found.link, found.wire, &found.octets)?;
-            if out.packets % TICK_PACKETS == 0 {
-                let (done, total) = extraction.progress();
-                bar.draw(done, total, || figure::of(out.packets, "packet", "packets"));
+        let path = self.write.as_deref().unwrap_or(Path::new("-"));
+        let mut out = ToFile { out: Out::create(path, &files)?, bar: Bar::new() };
+        drop(files);
+        let done = question.answer(&mut out);
+        out.bar.end();
+        let packets = out.out.finish()?;
+        let done = done?;
+        question.tell_faults(&done);
+        self.tell(&done, packets, path)
+    }
+
+    fn question(&self, terminal: &Terminal) -> Result<Question, Failure> {
+        let what = match &self.call {
+            Some(_) if !self.read.is_empty() => {
+                return Err(Failure::Usage("--call looks into the packet log: it does not go with -r".to_owned()));
             }
-        }
-        bar.end();
-        let packets = out.finish()?;
-        self.tell(&extraction.finish(), packets)
-    }
-
-    /// The expression, understood by us and, where it needs it, by libpcap.
-    fn query(&self) -> Result<Query, Failure> {
-        let query = parse(&self.expression.join(" ")).map_err(|e| Failure::Usage(e.to_string()))?;
-        if query.opaque && !query.inner {
-            Libpcap.compile(&query.text, ETHERNET).map_err(|why| {
-                Failure::Usage(format!("libpcap does not understand the expression: {why}\n  {}", query.text))
-            })?;
-        }
-        Ok(query)
-    }
-
-    fn files(&self, span: Span) -> Result<Vec<SegmentFile>, Failure> {
-        if self.read.is_empty() {
-            return self.part.segments(span);
-        }
-        let data = self.part.data.first().map(PathBuf::as_path);
-        Ok(self.read.iter().enumerate().map(|(source, path)| named(path, source, data)).collect())
-    }
-
-    fn call(&self, id: &str, terminal: &Terminal) -> Result<Exit, Failure> {
-        if !self.read.is_empty() {
-            return Err(Failure::Usage("--call looks into the packet log: it does not go with -r".to_owned()));
-        }
-        let call = self.find(id, terminal)?;
-        let mut out = Out::create(&self.write, &[])?;
+            Some(id) => What::Call(call(id, &self.part.data, &terminal.zone)?),
+            None => {
+                let query = query(&self.expression.join(" "))?;
+                let span = if self.live { Span::ALL } else { self.part.span(terminal)? };
+                let selection = matching(query, span);
+                if self.live { What::Newest(selection) } else { What::Matching(selection) }
+            }
+        };
         let limit = self.limit.unwrap_or(u64::MAX);
-        let done = cut::log::packets(&call, &self.part.data, &mut |found| {
-            let go_on = out.packets < limit;
-            if go_on { out.write(found.at_ns, found.link, found.wire, &found.octets).map(|()| true) } else { Ok(false) }
-        })?;
-        let packets = out.finish()?;
-        self.tell(&done, packets)
-    }
-
-    /// The call, from the first of the folders that knows it.
-    fn find(&self, id: &str, terminal: &Terminal) -> Result<Call, Failure> {
-        let mut first = None;
-        for path in &self.part.data {
-            let data = crate::cli::DataFolder { path: path.clone() };
-            match search::open(&data).and_then(|store| search::call(&store, id, &data, &terminal.zone)) {
-                Ok(call) if has_log(path) || self.part.data.iter().any(|d| has_log(d)) => return Ok(call),
-                Ok(_) => first = Some(Failure::Failed(format!("there is no packet log in {}", path.display()))),
-                Err(why) => _ = first.get_or_insert(why),
-            }
-        }
-        Err(first.unwrap_or(Failure::Failed(format!("no call '{id}'"))))
+        Ok(Question { what, part: self.part.clone(), read: self.read.clone(), limit })
     }
 
     /// Says what was done; the exit code.
-    fn tell(&self, summary: &Summary, packets: u64) -> Result<Exit, Failure> {
-        for fault in &summary.faults {
-            let _ = writeln!(io::stderr(), "trunkline: {fault}");
-        }
-        for (link, why) in &summary.refused {
-            let _ = writeln!(io::stderr(), "trunkline: packets of link type {link} were left out: {why}");
-        }
+    fn tell(&self, summary: &Summary, packets: u64, path: &Path) -> Result<Exit, Failure> {
         if self.json {
             let line = object(summary, packets).to_string();
-            if self.write.as_os_str() == "-" {
-                writeln!(io::stderr(), "{line}")?
-            } else {
-                writeln!(io::stdout(), "{line}")?
-            }
+            if path.as_os_str() == "-" { writeln!(io::stderr(), "{line}")? } else { writeln!(io::stdout(), "{line}")? }
         } else {
-            let _ = write_text(summary, packets, &self.write);
+            let _ = write_text(summary, packets, path);
         }
         let whole = summary.faults.is_empty() && summary.refused.is_empty();
         Ok(if whole { Exit::Done } else { Exit::Degraded })
@@ -180,6 +137,26 @@ fn object(s: &Summary, packets: u64) -> serde_json::Value {
         "octets_read": s.octets_read, "index_octets": s.index_octets, "octets_total": s.octets_total,
         "packets_tested": s.packets_tested, "indexes_remade": remade, "broken": broken, "left_out": refused,
     })
+}
+
+/// A file that is written, with a bar.
+struct ToFile {
+    out: Out,
+    bar: Bar,
+}
+
+impl Sink for ToFile {
+    fn take(&mut self, found: &Found) -> Result<bool, Failure> {
+        self.out.write(found.at_ns, found.link, found.wire, &found.octets).map(|()| true)
+    }
+
+    fn rest(&mut self) -> Result<bool, Failure> {
+        self.out.flush().map(|()| true)
+    }
+
+    fn progress(&mut self, done: u64, total: u64) {
+        self.bar.draw(done, total, || figure::of(self.out.packets, "packet", "packets"));
+    }
 }
 
 /// The file that is written.
@@ -224,6 +201,14 @@ impl Out {
         })?;
         (self.packets, self.last_ns) = (self.packets + 1, at_ns);
         Ok(())
+    }
+
+    /// Sends on what is gathered.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.writer.flush().map_err(|e| cannot_write(&self.path, &e))
     }
 
     /// Ends the file; how many packets are in it.

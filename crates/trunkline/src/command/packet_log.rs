@@ -76,10 +76,17 @@ impl Part {
     /// # Errors
     /// A folder cannot be listed, or there is no packet log in any.
     pub fn segments(&self, span: Span) -> Result<Vec<SegmentFile>, Failure> {
-        if !self.data.iter().any(|data| has_log(data)) {
-            return Err(Failure::Failed(no_log(&self.data)));
-        }
+        self.must_have_log()?;
         segments(&self.data, span, &self.classes())
+    }
+
+    /// Whether there is anything to ask.
+    ///
+    /// # Errors
+    /// There is no packet log in any of the folders.
+    pub fn must_have_log(&self) -> Result<(), Failure> {
+        let has_one = self.data.iter().any(|data| has_log(data));
+        if has_one { Ok(()) } else { Err(Failure::Failed(no_log(&self.data))) }
     }
 }
 

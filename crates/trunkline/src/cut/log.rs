@@ -11,9 +11,9 @@ use core::ops::ControlFlow;
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use trunkline_capture::Packet;
+use trunkline_capture::filter::Expression;
 use trunkline_record::Class;
 use trunkline_record::index::Span;
-use trunkline_record::job::libpcap::Libpcap;
 use trunkline_record::job::{Extraction, Found, Selection, Summary, Wanted};
 use trunkline_record::query::{PRIMITIVES_MAX, Query, parse};
 use trunkline_store::row::Call;
@@ -39,7 +39,7 @@ pub fn packets(call: &Call, data: &[PathBuf], each: &mut Each<'_>) -> Result<Sum
     let pairs = media(call);
     let selection = selection(call, &pairs);
     let files = segments(data, selection.span, &[Class::Rtp, Class::Other])?;
-    let mut streams = Extraction::new(if pairs.is_empty() { &[] } else { &files }, &selection, &Libpcap, &|_| {});
+    let mut streams = Extraction::new(if pairs.is_empty() { &[] } else { &files }, &selection, &Expression, &|_| {});
     let mut next = streams.next();
     let mut failed = None;
     while failed.is_none() {
@@ -69,7 +69,7 @@ pub fn messages(call: &Call, data: &[PathBuf]) -> Result<Messages, Failure> {
     let pairs: Pairs = call.ladder.messages.iter().filter_map(|m| Some((host(m.src)?, host(m.dst)?))).collect();
     let selection = selection(call, &pairs);
     let files = segments(data, selection.span, &[Class::Sip, Class::Other])?;
-    let mut extraction = Extraction::new(if pairs.is_empty() { &[] } else { &files }, &selection, &Libpcap, &|_| {});
+    let mut extraction = Extraction::new(if pairs.is_empty() { &[] } else { &files }, &selection, &Expression, &|_| {});
     let mut texts = vec![None; call.ladder.messages.len()];
     let mut found = Vec::new();
     let mut pieces = Pieces::by_time(call);
