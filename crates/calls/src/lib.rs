@@ -2,8 +2,8 @@
 //!
 //! The way of a packet: [`classify`] looks at it; [`transport`] makes SIP messages of what is signalling;
 //! [`signalling`] makes calls, registrations and events of those and tells the lanes ([`media`]) what to expect;
-//! a [`lane`] follows RTP and RTCP; [`join`] brings both together, with the [`ledger`] of the capture, the watch over the
-//! [`tap`] and a [`verdict`]. None of these does I/O or reads a clock; [`pipeline`] and [`job`] drive them.
+//! a [`lane`] follows RTP and RTCP; [`join`] brings both together, with the [`ledger`] of the capture, the watch over
+//! the [`tap`] and a [`verdict`]. None of these does I/O or reads a clock; [`pipeline`] and [`job`] drive them.
 #![forbid(unsafe_code)]
 
 pub mod classify;
