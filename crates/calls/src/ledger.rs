@@ -83,6 +83,11 @@ pub struct Case<'a> {
 
 /// Draws up the ledger of a call that is otherwise complete: sets it, the streams' share and the scores' ranges.
 pub fn ledger(call: &mut Call, case: &Case<'_>, losses: &Losses) -> Tap {
+    if call.streams.is_empty() && losses.is_quiet() {
+        let note = signalling_notes(call, case).join("; ");
+        call.capture = CaptureLedger { complete: note.is_empty(), note, ..CaptureLedger::default() };
+        return Tap::default();
+    }
     let blind = Blinds::of(call, case, losses);
     let mut drops = drops(call, case, losses);
     let dropped = drops.iter().map(|d| d.packets).sum();

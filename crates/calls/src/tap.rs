@@ -237,12 +237,14 @@ impl Watch {
         near.filter(move |b| b.decided_ns <= decided_ns)
     }
 
+    /// Whether no media was seen so far.
+    pub fn is_quiet(&self) -> bool {
+        self.heard.last.is_none() && self.windows.is_empty()
+    }
+
     /// How long nothing at all was heard within these times, and before `decided_ns`, although traffic was steady
     /// before.
     pub fn silent_ns(&self, since_ns: i64, until_ns: i64, decided_ns: i64) -> i64 {
-        if self.silences.is_empty() && self.heard.last.is_none() && self.windows.is_empty() {
-            return 0;
-        }
         let mut heard = self.heard;
         let windows = self.windows.iter().filter(|(_, w)| w.heard > 0);
         let mut all: Vec<_> = windows.filter_map(|(at, w)| heard.hear(*at, w.heard)).collect();

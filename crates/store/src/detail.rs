@@ -19,8 +19,10 @@ pub fn encode_call(out: &mut Vec<u8>, c: &Call) {
     out.uint(c.capture.lost_before_tap);
     out.text(&c.capture.note);
     encode_verdict(out, c.verdict.as_ref());
-    out.uint(c.capture.lost_at_tap_least);
-    encode_range(out, c.capture.mos_range);
+    if c.capture.lost_at_tap_least > 0 || c.capture.mos_range.is_some() {
+        out.uint(c.capture.lost_at_tap_least);
+        encode_range(out, c.capture.mos_range);
+    }
 }
 
 /// Fills the fields of a call that its packed column holds; `from` and `to` must be there already.
@@ -41,7 +43,7 @@ pub fn decode_call(octets: &[u8], c: &mut Call) -> Result<(), Damaged> {
         ..CaptureLedger::default()
     };
     c.verdict = decode_verdict(&mut from)?;
-    // What follows was not always written.
+    // What follows is written only where there is something to say.
     if !from.is_empty() {
         c.capture.lost_at_tap_least = from.uint()?;
         c.capture.mos_range = decode_range(&mut from)?;
@@ -76,9 +78,11 @@ pub fn encode_stream(out: &mut Vec<u8>, s: &Stream) {
     out.some_f32(s.burst_ratio);
     out.some_f32(s.skew_ppm);
     encode_rtcp(out, &s.rtcp);
-    out.uint(s.lost_at_tap);
-    out.uint(s.lost_at_tap_least);
-    encode_range(out, s.mos_range);
+    if s.lost_at_tap > 0 || s.mos_range.is_some() {
+        out.uint(s.lost_at_tap);
+        out.uint(s.lost_at_tap_least);
+        encode_range(out, s.mos_range);
+    }
 }
 
 /// Fills the fields of a stream that its packed column holds.
@@ -111,7 +115,7 @@ pub fn decode_stream(octets: &[u8], s: &mut Stream) -> Result<(), Damaged> {
     s.burst_ratio = from.some_f32()?;
     s.skew_ppm = from.some_f32()?;
     s.rtcp = decode_rtcp(&mut from)?;
-    // What follows was not always written.
+    // What follows is written only where there is something to say.
     if !from.is_empty() {
         s.lost_at_tap = from.uint()?;
         s.lost_at_tap_least = from.uint()?;

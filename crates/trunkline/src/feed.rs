@@ -167,7 +167,7 @@ impl Question {
                 return Ok(summary);
             }
             if !more {
-                std::thread::sleep(ROUND);
+                std::thread::park_timeout(ROUND);
             }
         }
     }

@@ -35,6 +35,11 @@ impl Losses {
         kept.push_back(loss);
     }
 
+    /// Whether nothing was lost, and no media seen that could be missing.
+    pub fn is_quiet(&self) -> bool {
+        self.capture.is_empty() && self.recorder.is_empty() && self.watch.is_quiet()
+    }
+
     /// What was dropped before it could be looked at.
     pub fn of_capture(&self) -> impl Iterator<Item = &CaptureLoss> {
         self.capture.iter()

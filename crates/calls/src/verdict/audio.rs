@@ -28,7 +28,10 @@ const DISCARDED_MIN: f64 = 0.03;
 /// Audio is missing, and the tap may be why: nothing is said about the call.
 pub fn not_captured(case: &Case<'_>) -> Option<Verdict> {
     // Where there is no media at all nothing is missing.
-    let talk = talk_ns(case).filter(|_| case.media_seen)?;
+    if !case.media_seen {
+        return None;
+    }
+    let talk = talk_ns(case)?;
     let why = why_not_captured(case, talk)?;
     let seen = match (is_silent(case, talk), silent_side(case, talk)) {
         (true, _) => "Nothing of the audio was captured".to_owned(),

@@ -425,9 +425,9 @@ mod tests {
         let times: Vec<Vec<i64>> = (0..3).map(|lane| (0..900).map(|n| n * 30 + lane * 10).collect()).collect();
         let whole: Vec<Vec<u8>> = times.iter().map(|times| file(times, 80)).collect();
         for second in 1..=9 {
-            for lane in 0..3 {
+            for (lane, whole) in whole.iter().enumerate() {
                 now += Duration::from_millis(330);
-                grow(&path(lane as u16), &whole[lane], whole[lane].len() * second / 9);
+                grow(&path(lane as u16), whole, whole.len() * second / 9);
                 follow.round(now, &mut out);
             }
         }

@@ -61,12 +61,12 @@ pub fn serve(address: SocketAddr, question: Question, json: bool) -> Result<Exit
                 say(&format!("{client} was turned away: {CLIENTS_MAX} clients are served"));
             }
             Ok((stream, client)) => begin(stream, client, &served),
-            Err(_) => std::thread::sleep(ROUND),
+            Err(_) => std::thread::park_timeout(ROUND),
         }
     }
     let stopped = Instant::now();
     while served.clients.load(Ordering::Acquire) > 0 && stopped.elapsed() < STOP_PATIENCE {
-        std::thread::sleep(ROUND);
+        std::thread::park_timeout(ROUND);
     }
     Ok(Exit::Done)
 }
