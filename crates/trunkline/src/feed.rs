@@ -167,7 +167,8 @@ impl Question {
                 return Ok(summary);
             }
             if !more {
-                std::thread::sleep(ROUND);
+                // Nothing announces what a recorder has flushed.
+                std::thread::park_timeout(ROUND);
             }
         }
     }
