@@ -1,13 +1,15 @@
 //! What is recorded is there: every packet, once, in segments that other programs read, with an index that agrees.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use trunkline_capture::filter::Expression;
 use trunkline_capture::{Batch, CaptureLoss, FileSource, LossPlace, Packet};
-use trunkline_record::index::{FileMark, View};
-use trunkline_record::job::Recorder;
+use trunkline_record::index::{FileMark, Span, View};
+use trunkline_record::job::{Extraction, Follow, Recorder, Selection, Wanted, Wish, list};
+use trunkline_record::query::Query;
 use trunkline_record::{Class, ClassRules, LaneLog, Rules, Snap};
 use trunkline_sim::{Preset, Settings};
 use trunkline_spool::{Options, Volume};
@@ -145,6 +147,52 @@ fn others_read_them(data: &Path, expected: usize) {
         found += String::from_utf8_lossy(&out.stdout).lines().filter(|l| l.as_bytes()[0].is_ascii_digit()).count();
     }
     assert_eq!(found, expected);
+}
+
+#[test]
+fn what_is_recorded_is_followed_and_read_while_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = world(folder.path());
+    let data = [folder.path().join("data")];
+    let (recorder, _) = Recorder::open(options(&data[0]), Rules::default()).unwrap();
+    let mut lanes = [recorder.lane(0, "eth7"), recorder.lane(1, "eth7")];
+    let selection = Selection { query: Query::all(), span: Span::ALL, wanted: Wanted::Matching };
+    let mut follow = Follow::new(&data, &Class::ALL, &selection, &Expression);
+    let (mut now, mut out) = (Instant::now(), VecDeque::new());
+    follow.round(now, &mut out);
+    let (mut expected, mut read_early) = (Vec::new(), 0);
+    each(std::slice::from_ref(&file), |packet, octets| {
+        let decoded = trunkline_wire::decode(packet.link, octets);
+        let lane = &mut lanes[expected.len() % 2];
+        assert!(lane.packet(packet, octets, &decoded, class_of(&decoded, octets)).is_some());
+        lanes.iter_mut().for_each(|lane| lane.tick(packet.at_ns));
+        expected.push((packet.at_ns, packet.link, packet.wire, octets.to_vec()));
+        if expected.len() % 500 == 0 {
+            now += Duration::from_millis(100);
+            while follow.round(now, &mut out) {}
+        }
+        if expected.len() % 20_000 == 0 {
+            let files = list(&data[0], 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() }).unwrap();
+            assert!(files.iter().any(|f| f.growing));
+            let mut extraction = Extraction::new(&files, &selection, &Expression, &|_| {});
+            read_early += std::iter::from_fn(|| extraction.next()).count();
+            assert_eq!(extraction.finish().faults, []);
+        }
+    });
+    let seen_early = out.len();
+    lanes.iter_mut().for_each(LaneLog::finish);
+    drop(lanes);
+    recorder.close(Duration::from_secs(20));
+    for _ in 0..30 {
+        now += Duration::from_millis(100);
+        while follow.round(now, &mut out) {}
+    }
+    assert_eq!(follow.faults(), []);
+    assert!(seen_early > 0 && read_early > 0, "nothing came before the end");
+    let mut found: Vec<Seen> = out.into_iter().map(|f| (f.at_ns, f.link, f.wire, f.octets)).collect();
+    found.sort();
+    expected.sort();
+    assert!(found == expected, "{} of {}", found.len(), expected.len());
 }
 
 #[test]

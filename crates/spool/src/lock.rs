@@ -7,12 +7,19 @@ use std::path::Path;
 
 use rustix::fs::FlockOperation;
 
-/// Opens a segment for reading and keeps it from being deleted or moved by retention as long as the file is open.
+use crate::name::{PART, without};
+
+/// Opens a segment for reading and keeps it from being deleted or moved by retention as long as the file is open. One
+/// that is being written is its writer's, and no lock is asked for, which would wait until it is sealed: retention
+/// leaves it alone anyway, and whoever has it open then can read it to its end though its name may go.
 ///
 /// # Errors
 /// The segment cannot be opened; NotFound too when it was removed at this moment.
 pub fn read_lock(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
+    if without(path, PART).is_some() {
+        return Ok(file);
+    }
     match rustix::fs::flock(&file, FlockOperation::LockShared) {
         Ok(()) if !is_at(&file, path) => Err(io::ErrorKind::NotFound.into()),
         // A file system without locks: who deletes does not ask either.
@@ -40,6 +47,17 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_being_written_is_read_without_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pcapng.part");
+        std::fs::write(&path, b"x").unwrap();
+        let writer = lock_alone(&path).unwrap();
+        assert!(writer.is_some());
+        drop(read_lock(&path).unwrap());
+        assert!(lock_alone(&path).unwrap().is_none(), "the writer has lost its lock");
+    }
 
     #[test]
     fn readers_keep_the_owner_out() {

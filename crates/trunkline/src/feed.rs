@@ -167,6 +167,7 @@ impl Question {
                 return Ok(summary);
             }
             if !more {
+                // Nothing announces what a recorder has flushed.
                 std::thread::park_timeout(ROUND);
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FOLDER, Volumes};
+use super::{FOLDER, FileAt, Volumes};
 use crate::Class;
 use crate::index::Span;
 
@@ -27,6 +27,21 @@ pub struct SegmentFile {
     pub begins_ns: i64,
     /// Whether it is being written.
     pub growing: bool,
+}
+
+impl SegmentFile {
+    /// Opens it; a segment that was being written when it was listed may have been sealed since.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(&self) -> io::Result<FileAt> {
+        match FileAt::open(&self.path) {
+            Err(e) if self.growing && e.kind() == io::ErrorKind::NotFound => {
+                FileAt::open(&self.path.with_extension(""))
+            }
+            opened => opened,
+        }
+    }
 }
 
 /// Which segments are wished for.

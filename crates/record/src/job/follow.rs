@@ -36,14 +36,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Steps that one segment is read before another's turn.
 const STEPS_MAX: usize = 8;
 
+/// What a segment is known by: data folder, class, time, lane, which one. Its path changes when it is sealed or moved.
+type Name = (usize, Option<Class>, i64, u16, u32);
+
 /// Follows a packet log.
 pub struct Follow<'a> {
     data: &'a [PathBuf],
     classes: Vec<Class>,
     selection: &'a Selection,
     compiler: &'a dyn Compile,
-    /// By their paths once they are sealed; none when they were read to their end.
-    files: BTreeMap<PathBuf, Option<Tail>>,
+    /// None when they were read to their end.
+    files: BTreeMap<Name, Option<Tail>>,
     matchers: Matchers,
     held: BinaryHeap<Reverse<Held>>,
     held_octets: usize,
@@ -113,16 +116,15 @@ impl<'a> Follow<'a> {
         let mut listed = HashSet::new();
         for (source, data) in self.data.iter().enumerate() {
             for file in self.newest(data, source) {
-                let stem = file.path.with_extension("");
-                let stem = if file.growing { stem } else { file.path.clone() };
-                listed.insert(stem.clone());
-                if !self.files.contains_key(&stem) {
+                let name = (file.source, file.class, file.begins_ns, file.lane, file.again);
+                listed.insert(name);
+                if !self.files.contains_key(&name) {
                     let tail = if first && !file.growing { None } else { self.begin(&file, first) };
-                    self.files.insert(stem, tail);
+                    self.files.insert(name, tail);
                 }
             }
         }
-        self.files.retain(|stem, tail| tail.is_some() || listed.contains(stem));
+        self.files.retain(|name, tail| tail.is_some() || listed.contains(name));
     }
 
     /// The segments of the newest hours of a folder: those by its own names and, if a clock was wrong, those of today.
@@ -274,8 +276,7 @@ struct Tail {
 impl Tail {
     fn open(file: &SegmentFile, number: usize, passing: bool) -> Result<Tail, SegmentFault> {
         let unreadable = |e: std::io::Error| SegmentFault { offset: 0, fault: FileFault::Unreadable(e.to_string()) };
-        // Between listing and opening it may have been sealed.
-        let opened = FileAt::open(&file.path).or_else(|_| FileAt::open(&sealed(file))).map_err(unreadable)?;
+        let opened = file.open().map_err(unreadable)?;
         let segment = Segment::open(opened, true)?;
         let region = Region { from: segment.first(), until: u64::MAX };
         let (path, growing) = (file.path.clone(), file.growing);
@@ -316,11 +317,6 @@ impl Tail {
         }
         Ok(Progress::More)
     }
-}
-
-/// The path of a segment once it is sealed.
-fn sealed(file: &SegmentFile) -> PathBuf {
-    if file.growing { file.path.with_extension("") } else { file.path.clone() }
 }
 
 #[cfg(test)]

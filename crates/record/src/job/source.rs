@@ -84,7 +84,7 @@ pub(super) fn plan(file: &SegmentFile, selection: &Selection) -> Planned {
         remade: None,
         fault: None,
     };
-    let capture = match FileAt::open(&file.path) {
+    let capture = match file.open() {
         Ok(capture) => capture,
         Err(e) => {
             planned.fault = Some(planned.error(0, trunkline_capture::FileFault::Unreadable(e.to_string())));
@@ -196,7 +196,7 @@ impl Source {
             offset: 0,
             fault: trunkline_capture::FileFault::Unreadable(e.to_string()),
         };
-        let file = FileAt::open(&planned.file.path).map_err(unreadable)?;
+        let file = planned.file.open().map_err(unreadable)?;
         let whole = planned.plan == Plan::Whole;
         let advice = if whole { Advice::Sequential } else { Advice::Random };
         let _ = rustix::fs::fadvise(file.file().as_fd(), 0, None, advice);

@@ -6,13 +6,14 @@ use crate::failure::Failure;
 use crate::feed::stream::Stream;
 use crate::feed::{Question, Sink};
 use crate::show::figure;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 use trunkline_kit::exit::Exit;
 use trunkline_record::job::Found;
 
@@ -53,22 +54,26 @@ pub fn serve(address: SocketAddr, question: Question, json: bool) -> Result<Exit
         say(&format!("warning: whoever can connect to {local} can read these packets"));
     }
     say(&format!("listening at {local}: wireshark -k -i TCP@{local}"));
-    let served = Arc::new(Served { question, json, stop: Arc::clone(&stop), clients: AtomicUsize::new(0) });
+    let served =
+        Arc::new(Served { question, json, stop: Arc::clone(&stop), clients: Mutex::new(0), left: Condvar::new() });
     while !stop.load(Ordering::Relaxed) {
         match listener.accept() {
-            Ok((stream, client)) if served.clients.load(Ordering::Acquire) >= CLIENTS_MAX => {
-                drop(stream);
-                say(&format!("{client} was turned away: {CLIENTS_MAX} clients are served"));
-            }
-            Ok((stream, client)) => begin(stream, client, &served),
+            Ok((stream, client)) if served.enter() => begin(stream, client, &served),
+            Ok((_, client)) => say(&format!("{client} was turned away: {CLIENTS_MAX} clients are served")),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait(&listener),
+            // Too many files are open, or the client has left already.
             Err(_) => std::thread::park_timeout(ROUND),
         }
     }
-    let stopped = Instant::now();
-    while served.clients.load(Ordering::Acquire) > 0 && stopped.elapsed() < STOP_PATIENCE {
-        std::thread::park_timeout(ROUND);
-    }
+    let clients = served.clients.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = served.left.wait_timeout_while(clients, STOP_PATIENCE, |clients| *clients > 0);
     Ok(Exit::Done)
+}
+
+/// Waits for a client, for a signal, or a moment.
+fn wait(listener: &TcpListener) {
+    let moment = Timespec { tv_sec: 0, tv_nsec: ROUND.subsec_nanos().into() };
+    let _ = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&moment));
 }
 
 /// What the threads of all clients see.
@@ -76,13 +81,29 @@ struct Served {
     question: Question,
     json: bool,
     stop: Arc<AtomicBool>,
-    clients: AtomicUsize,
+    clients: Mutex<usize>,
+    /// A client has left.
+    left: Condvar,
+}
+
+impl Served {
+    /// Counts a client more, unless there are enough.
+    fn enter(&self) -> bool {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let enters = *clients < CLIENTS_MAX;
+        *clients += usize::from(enters);
+        enters
+    }
+
+    fn leave(&self) {
+        *self.clients.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.left.notify_all();
+    }
 }
 
 /// Serves a client in a thread of its own.
 fn begin(stream: TcpStream, client: SocketAddr, served: &Arc<Served>) {
     let of_thread = Arc::clone(served);
-    served.clients.fetch_add(1, Ordering::AcqRel);
     let spawned = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
         let (packets, ended) = answer(stream, &of_thread);
         if of_thread.json {
@@ -91,10 +112,10 @@ fn begin(stream: TcpStream, client: SocketAddr, served: &Arc<Served>) {
         } else {
             say(&format!("{client}: {}: {ended}", figure::of(packets, "packet", "packets")));
         }
-        of_thread.clients.fetch_sub(1, Ordering::AcqRel);
+        of_thread.leave();
     });
     if spawned.is_err() {
-        served.clients.fetch_sub(1, Ordering::AcqRel);
+        served.leave();
         say(&format!("{client} was turned away: a thread cannot be started"));
     }
 }
