@@ -42,7 +42,7 @@ pub(crate) fn scan(
         last_ns: nanoseconds(word(40), word(44)),
     };
     let (count, mut at) = (word(12), word(16) as usize);
-    for _ in 0..count {
+    for left in (0..count).rev() {
         let Some((packet, next)) = frame(octets, at, link, *number, statistics) else {
             statistics.malformed += 1;
             break;
@@ -51,6 +51,11 @@ pub(crate) fn scan(
         statistics.octets += u64::from(packet.captured);
         packets.push(packet);
         *number += 1;
+        if next == 0 {
+            // The last one says so. A block that counts more is not believed.
+            statistics.malformed += u64::from(left > 0);
+            break;
+        }
         at += next;
     }
     block
