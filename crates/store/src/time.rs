@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use trunkline_kit::date;
 
 /// Nanoseconds of a second.
 pub const SECOND_NS: i64 = 1_000_000_000;
@@ -39,7 +40,7 @@ impl Day {
 /// `2026-11-20`.
 impl fmt::Display for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (y, m, d) = civil(i64::from(self.0));
+        let (y, m, d) = date::of_days(i64::from(self.0));
         write!(f, "{y:04}-{m:02}-{d:02}")
     }
 }
@@ -59,7 +60,7 @@ impl FromStr for Day {
 
 /// Appends `at_ns` as RFC 3339 with microseconds (cut, not rounded) and `Z`: `2026-01-02T03:04:05.678901Z`.
 pub fn push_rfc3339(out: &mut String, at_ns: i64) {
-    let (year, month, day) = civil(at_ns.div_euclid(DAY_NS));
+    let (year, month, day) = date::of_days(at_ns.div_euclid(DAY_NS));
     let us = (at_ns.rem_euclid(DAY_NS) / 1000) as u64;
     let (s, us) = (us / 1_000_000, us % 1_000_000);
     let year = year.clamp(0, 9999) as u64;
@@ -90,27 +91,11 @@ fn push_digits(out: &mut String, value: u64, width: u32) {
     }
 }
 
-/// Year, month, day of a number of days since 1970-01-01 (Hinnant, "chrono-compatible low-level date algorithms").
-fn civil(days: i64) -> (i64, u32, u32) {
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let doe = z.rem_euclid(146_097);
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let day = (doy - (153 * mp + 2) / 5 + 1) as u32;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 } as u32;
-    (yoe + era * 400 + i64::from(month <= 2), month, day)
-}
-
 /// Days since 1970-01-01 of a date that exists.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let y = if month <= 2 { year - 1 } else { year };
-    let era = y.div_euclid(400);
-    let yoe = y.rem_euclid(400);
-    let doy = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    let number = era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468;
-    (civil(number) == (year, u32::try_from(month).ok()?, u32::try_from(day).ok()?)).then_some(number)
+    let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
+    let number = date::days_of(year, month, day);
+    (date::of_days(number) == (year, month, day)).then_some(number)
 }
 
 /// Reads `2026-11-20`, `2026-11-20T10:00`, `2026-11-20T10:00:05.25Z`, `...+01:00`: the first nanosecond of the span
