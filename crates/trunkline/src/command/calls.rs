@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn a_wrong_filter_is_shown_with_a_caret() {
-        let Err(Failure::Usage(text)) = parse("calee:1") else { panic!("accepted") };
+        let Err(Failure::Usage(text)) = parse("calee:1", &TimeZone::UTC) else { panic!("accepted") };
         assert!(text.contains("\n  calee:1\n  ^^^^^\n") && text.contains("did you mean 'callee'?"), "{text}");
-        assert!(parse("  ").unwrap().is_none());
+        assert!(parse("  ", &TimeZone::UTC).unwrap().is_none());
     }
 }
