@@ -12,6 +12,7 @@ use trunkline_calls::lane::LaneOutput;
 use trunkline_calls::ledger::file_of_lane;
 use trunkline_calls::live::{Gatherer, Owned, Owner, Totals};
 use trunkline_calls::pipeline::DecodeCounters;
+use trunkline_calls::tap::TapCounters;
 use trunkline_capture::{CaptureLoss, LossPlace};
 use trunkline_kit::counters::Counted;
 use trunkline_spool::Loss;
@@ -76,6 +77,8 @@ pub struct GatherReport {
     pub totals: Totals,
     /// What decoding counted.
     pub decoded: DecodeCounters,
+    /// What the watch over the tap counted.
+    pub tap: TapCounters,
     /// Why it ended early.
     pub failed: Option<String>,
 }
@@ -340,9 +343,12 @@ fn gather(
         }
         if published.elapsed() >= PUBLISH || gatherer.is_done() {
             published = Instant::now();
-            let report =
-                GatherReport { totals: gatherer.totals(), decoded: gatherer.decoded(), failed: failed.clone() };
-            *lock(&shared.gathered) = report;
+            *lock(&shared.gathered) = GatherReport {
+                totals: gatherer.totals(),
+                decoded: gatherer.decoded(),
+                tap: gatherer.tap(),
+                failed: failed.clone(),
+            };
         }
         if !any {
             std::thread::park_timeout(NAP);

@@ -121,6 +121,7 @@ impl View {
         let (waiting, writing, _) = self.writing.report();
         samples.extend(owner.counters.into_iter().map(Sample::from));
         samples.extend(gathered.decoded.list().into_iter().map(Sample::from));
+        samples.extend(gathered.tap.list().into_iter().map(Sample::from));
         samples.extend(writing.list().into_iter().map(Sample::from));
         samples.push(Sample::gauge(
             "trunkline_calls_open_calls",
@@ -144,11 +145,8 @@ impl View {
         if let Some(report) = self.house() {
             samples.extend(of_house(&report));
         }
-        samples.push(Sample::gauge(
-            "trunkline_process_resident_octets",
-            "memory of the process",
-            process::resident() as f64,
-        ));
+        samples.extend(process::samples());
+        samples.push(build());
         samples
     }
 
@@ -222,7 +220,9 @@ impl View {
 
     fn overflows(&self, of_lanes: &[Counted]) -> Vec<String> {
         let owner = self.shared.owner_report().counters;
-        let all = of_lanes.iter().chain(&owner).filter(|c| c.name.ends_with("_overflow_total") && c.value > 0);
+        let tap = self.shared.gather_report().tap.list();
+        let all =
+            of_lanes.iter().chain(&owner).chain(&tap).filter(|c| c.name.ends_with("_overflow_total") && c.value > 0);
         all.map(|c| format!("{}: {}", c.help, crate::show::figure::count(c.value))).collect()
     }
 }
@@ -230,6 +230,12 @@ impl View {
 /// The counters of packets seen, by class.
 const SEEN: [&str; 3] =
     ["trunkline_run_sip_packets_total", "trunkline_run_rtp_packets_total", "trunkline_run_other_packets_total"];
+
+/// What is running.
+fn build() -> Sample {
+    let sample = Sample::gauge("trunkline_build_info", "which program this is; always 1", 1.0);
+    sample.label("version", env!("CARGO_PKG_VERSION")).label("architecture", std::env::consts::ARCH)
+}
 
 fn of_house(report: &Report) -> Vec<Sample> {
     let mut samples: Vec<Sample> = report.list().into_iter().map(Sample::from).collect();
