@@ -9,7 +9,7 @@ use super::engine::{Engine, Shared};
 use super::lane::{LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
 use super::packet_log;
-use super::rows;
+use super::rows::{self, journal::Journal};
 use super::view::View;
 use crate::failure::Failure;
 use std::path::Path;
@@ -60,6 +60,7 @@ impl Service {
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
+        let journal = store.as_ref().and_then(|_| open_journal(folder));
         let names = LiveNames::new(recorder.as_ref(), &rings);
         let processors = processors(settings, rings.len());
         let bursts = watch_bursts(settings, &rings);
@@ -77,7 +78,7 @@ impl Service {
             })
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
-        let (out, store) = rows::start(store).map_err(failed)?;
+        let (out, store) = rows::start(store, journal).map_err(failed)?;
         let engine = Engine::start(plans, Arc::new(names), out).map_err(failed)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
         let bursts = Arc::new(Mutex::new(bursts));
@@ -281,6 +282,36 @@ fn watch_bursts(settings: &Settings, rings: &[Box<dyn Live>]) -> BurstLog {
 
 fn open_store(folder: &Path) -> Result<Store, Failure> {
     Store::open(&folder.join("store"), Access::Write).map_err(crate::search::failure)
+}
+
+/// The journal of rows; without one all rows that must wait do so in memory.
+fn open_journal(folder: &Path) -> Option<Journal> {
+    let folder = folder.join("spool");
+    let (journal, found) = match Journal::open(&folder) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let folder = folder.display();
+            tracing::error!("{folder}: no rows can wait on disk if the store fails, only in memory: {error}");
+            return None;
+        }
+    };
+    let path = journal.path().display();
+    if found.rows > 0 {
+        tracing::warn!(rows = found.rows, "{path}: rows that the run before left waiting go into the store now");
+    }
+    if found.torn_octets > 0 {
+        tracing::warn!(octets = found.torn_octets, "{path}: rows that were being written when it crashed are lost");
+    }
+    if found.damaged.0 > 0 {
+        tracing::error!(records = found.damaged.0, rows = found.damaged.1, "{path}: damaged, these rows are lost");
+    }
+    if let Some(aside) = &found.aside {
+        tracing::error!(
+            "{}: rows that another version left waiting; that version can still store them",
+            aside.display()
+        );
+    }
+    Some(journal)
 }
 
 /// What packets and losses name as their file: a segment of the packet log, or a lane's interface.

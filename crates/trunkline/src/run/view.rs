@@ -4,7 +4,7 @@ use super::bursts::log::BurstLog;
 use super::cards::Cards;
 use super::engine::{Engine, Shared};
 use super::lane::LaneReport;
-use super::rows::Writing;
+use super::rows::{self, Writing};
 use super::status::{Snapshot, process};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -118,17 +118,17 @@ impl View {
         }
         let owner = self.shared.owner_report();
         let gathered = self.shared.gather_report();
-        let (waiting, writing, _) = self.writing.report();
+        let writing = self.writing.report();
         samples.extend(owner.counters.into_iter().map(Sample::from));
         samples.extend(gathered.decoded.list().into_iter().map(Sample::from));
         samples.extend(gathered.tap.list().into_iter().map(Sample::from));
-        samples.extend(writing.list().into_iter().map(Sample::from));
+        samples.extend(writing.counters.list().into_iter().map(Sample::from));
         samples.push(Sample::gauge(
             "trunkline_calls_open_calls",
             "calls that are up or not yet closed",
             owner.calls as f64,
         ));
-        samples.push(Sample::gauge("trunkline_store_waiting_rows", "rows that wait for the store", waiting as f64));
+        samples.extend(of_rows(&writing));
         let t = gathered.totals;
         for (name, help, value) in [
             ("trunkline_calls_finished_calls_total", "calls that are over", t.calls),
@@ -166,9 +166,9 @@ impl View {
             }
         }
         lines.extend(self.shared.gather_report().failed);
-        if let Some(error) = self.writing.report().2 {
-            lines.push(format!("store: {error}"));
-        }
+        let writing = self.writing.report();
+        lines.extend(writing.error.map(|error| format!("store: {error}")));
+        lines.extend(writing.journal_error.map(|error| format!("journal of rows: {error}")));
         lines
     }
 
@@ -192,12 +192,19 @@ impl View {
                 });
             }
         }
-        let (_, writing, _) = self.writing.report();
+        let writing = self.writing.report();
         let overflow = self.overflows(&lanes.iter().flat_map(|l| l.counters.clone()).collect::<Vec<_>>());
         lines.extend(overflow);
-        if writing.lost + writing.refused > 0 {
-            let what = crate::show::figure::of(writing.lost + writing.refused, "row was", "rows were");
+        let counters = writing.counters;
+        if counters.lost + counters.refused + counters.damaged > 0 {
+            let not_stored = counters.lost + counters.refused + counters.damaged;
+            let what = crate::show::figure::of(not_stored, "row was", "rows were");
             lines.push(format!("{what} not stored"));
+        }
+        if writing.journal_rows > 0 {
+            let what = crate::show::figure::of(writing.journal_rows, "row waits", "rows wait");
+            let why = writing.error.unwrap_or_default();
+            lines.push(format!("{what} on disk for the next start, the store cannot be written: {why}"));
         }
         lines
     }
@@ -230,6 +237,17 @@ impl View {
 /// The counters of packets seen, by class.
 const SEEN: [&str; 3] =
     ["trunkline_run_sip_packets_total", "trunkline_run_rtp_packets_total", "trunkline_run_other_packets_total"];
+
+fn of_rows(report: &rows::Report) -> Vec<Sample> {
+    [
+        ("trunkline_store_waiting_rows", "rows that wait for the store in memory", report.waiting as f64),
+        ("trunkline_store_journal_waiting_rows", "rows that wait for the store on disk", report.journal_rows as f64),
+        ("trunkline_store_journal_octets", "octets of the journal that they wait in", report.journal_octets as f64),
+        ("trunkline_store_usable", "whether the store can be written", f64::from(u8::from(report.error.is_none()))),
+    ]
+    .map(|(name, help, value)| Sample::gauge(name, help, value))
+    .to_vec()
+}
 
 /// What is running.
 fn build() -> Sample {
