@@ -84,6 +84,11 @@ impl Wire {
         self.disk.as_ref().unwrap()
     }
 
+    /// The same as [`trunkline`], by a program that sees the disk.
+    pub fn trunkline(&self, words: &[&str]) -> String {
+        output(self.disk().within(&[PROGRAM]), words)
+    }
+
     /// What programs within see at this name, for programs outside.
     pub fn seen(&self, name: &str) -> PathBuf {
         self.disk().seen(&self.path(name))
@@ -271,7 +276,11 @@ impl Running {
 }
 
 pub fn trunkline(words: &[&str]) -> String {
-    let done = Command::new(PROGRAM).args(words).env("TZ", "UTC").output().unwrap();
+    output(Command::new(PROGRAM), words)
+}
+
+fn output(mut command: Command, words: &[&str]) -> String {
+    let done = command.args(words).env("TZ", "UTC").output().unwrap();
     assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).unwrap()
 }
