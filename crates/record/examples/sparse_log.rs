@@ -2,9 +2,9 @@
 //! `cargo run --release -p trunkline-record --example sparse_log -- FOLDER FIRST_MINUTE MINUTES GIB`.
 //!
 //! Every minute from FIRST_MINUTE (minutes since 1970) that has no segments yet gets one of each class, with index, as
-//! the recorder would have made them: signalling of 600 octets, and packets of 65,000 octets, of a hundred pairs of hosts a
-//! segment, whose payload is a hole in the file. So the log is as large as it says and takes a tenth of the disk. The
-//! last line is JSON.
+//! the recorder would have made them: signalling of 600 octets, and packets of 65,000 octets, of a hundred pairs of
+//! hosts a segment, whose payload is a hole in the file. So the log is as large as it says and takes a tenth of the
+//! disk. The last line is JSON.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -124,13 +124,11 @@ fn one(bench: &Bench<'_>, kind: &Kind) -> Result<bool, String> {
 }
 
 fn head(kind: &Kind, machine: &[String]) -> String {
-    let command = if kind.name == "read" { "make bench" } else { "make bench` as root: `cargo xtask bench" };
-    let name = if kind.name == "read" { String::new() } else { format!(" {}", kind.name) };
     let lines: String = machine.iter().map(|line| format!("- {line}\n")).collect();
     format!(
-        "# {}\n\nMade by `{command}{name}`: do not edit. What is measured and how: \
+        "# {}\n\nMade by `make bench BENCH={}`: do not edit. What is measured and how: \
          [docs/manual/benchmarks.md](../docs/manual/benchmarks.md).\n\n{lines}",
-        kind.title
+        kind.title, kind.name
     )
 }
 

@@ -14,8 +14,8 @@ const MINUTES: u64 = 1440;
 const BUSY_MINUTE: u64 = 720;
 /// Calls in all; a thousand are up at once, for a minute each.
 const CALLS: u64 = 3000;
-/// A call that began then or later is looked for.
-const CALL_FROM: &str = "2026-01-01T12:00:30Z";
+/// The last of so many calls, the oldest first, is the one that is looked for: it begins in the busiest minute.
+const CALL: &str = "1500";
 /// The day, as it is asked for.
 const DAY: [&str; 4] = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-01T23:59:59Z"];
 /// A host and a port that the filled minutes have only in one of them (crates/record/examples/sparse_log.rs).
@@ -121,9 +121,9 @@ fn disk_octets(data: &Path) -> u64 {
 /// # Errors
 /// There is no call in it.
 pub fn questions(bench: &Bench<'_>, day: &Day) -> Result<Vec<Question>, String> {
-    let words = ["calls", "--json", "--limit", "1", "--sort", "oldest", "--from", CALL_FROM, "state:completed"];
+    let words = ["calls", "--json", "--limit", CALL, "--sort", "oldest", "state:completed"];
     let calls = lines(bench, &words, &day.data)?;
-    let call = calls.first().ok_or("there is no call in the log")?;
+    let call = calls.last().ok_or("there is no call in the log")?;
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (id, start, end) = (text(call, "id"), text(call, "start"), text(call, "end"));
     let streams = call.get("streams").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

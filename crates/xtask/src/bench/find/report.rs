@@ -30,8 +30,8 @@ fn log(day: &Day) -> String {
     format!(
         "\nA day's log of {:.1} GiB, {} segments, {} packets, indexes of {:.1} MiB. {:.1} GiB of it are three minutes \
          of a thousand G.711 calls at once ({} packets), recorded by the program; in the other minutes packets of \
-         65,000 octets have holes as payload, so that all takes {:.1} GiB of the disk. Cold: the page cache was emptied, \
-         and only the programs were read again.\n",
+         65,000 octets have holes as payload, so that all takes {:.1} GiB of the disk. Cold: the page cache was \
+         emptied, and only the programs were read again.\n",
         gib(sum(&day.all, |s| s.octets)),
         grouped(day.all.len() as u64),
         grouped(sum(&day.all, |s| s.packets) as u64),
