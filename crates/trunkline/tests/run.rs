@@ -4,6 +4,7 @@
 
 mod wire;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -135,9 +136,9 @@ fn what_a_ring_too_small_loses_is_counted_to_the_packet() {
     trunkline(&["sim", "--preset", "busy", "--calls", "20", "-w", text(&world)]);
     let running = wire.run("data", "[capture]\nlanes = 1\nring = \"1 MiB\"\nblock-timeout = \"500 ms\"\n");
     // It is stopped for a moment, so that its ring must overflow.
-    running.signal("-STOP");
+    running.signal(Signal::STOP);
     let sent = wire.replay(&world, "max")["packets"].as_u64().unwrap();
-    running.signal("-CONT");
+    running.signal(Signal::CONT);
     let (code, said) = running.end();
     assert_eq!(code, 3, "{said:#?}");
     let data = wire.path("data");

@@ -3,6 +3,7 @@
 
 mod wire;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
@@ -41,7 +42,7 @@ fn a_configuration_that_changes_is_followed_as_far_as_it_can_be() {
     let file = wire.path("data.toml");
     let rules = "ring = \"64 MiB\"\n[record]\nsegment-time = \"30 s\"\nclasses = [\"sip\"]\n[log]\nlevel = \"debug\"\n";
     std::fs::write(&file, config(rules)).unwrap();
-    running.signal("-HUP");
+    running.signal(Signal::HUP);
     let said = running.hear("ring stays").join("\n");
     for line in [
         "record.segment-time was \"1 min\", is now \"30 s\"",
@@ -52,7 +53,7 @@ fn a_configuration_that_changes_is_followed_as_far_as_it_can_be() {
     }
     assert!(said.contains("capture.ring stays \"128 MiB\" until the next start (\"64 MiB\" is asked for)"), "{said}");
     std::fs::write(&file, config("[record]\nsegment-time = \"1 year\"\nclases = []\n")).unwrap();
-    running.signal("-HUP");
+    running.signal(Signal::HUP);
     let said = running.hear("kept as it was").join("\n");
     assert!(said.contains("the configuration is kept as it was"), "{said}");
     let rtp = "trunkline_record_rtp_packets_total{lane=\"0\"}";

@@ -3,6 +3,7 @@
 //! Needs root and iproute2; without, it says so and the test is skipped.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -259,14 +260,13 @@ impl Running {
         }
     }
 
-    pub fn signal(&self, signal: &str) {
-        let done = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
-        assert!(done.success());
+    pub fn signal(&self, signal: Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Ends it; its exit code and all it said.
     pub fn end(mut self) -> (i32, Vec<String>) {
-        self.signal("-TERM");
+        self.signal(Signal::TERM);
         let status = self.child.wait().unwrap();
         while let Ok(line) = self.lines.recv_timeout(Duration::from_secs(5)) {
             self.said.push(line);

@@ -177,7 +177,7 @@ impl Recording {
 
     /// Sends it a signal.
     pub fn signal(&self, signal: &str) {
-        let _ = Command::new("kill").args([signal, &self.pid]).status();
+        let _ = Command::new("sh").args(["-c", "kill $0 $1", signal, &self.pid]).status();
     }
 
     /// Waits until it has written what came, ends it, and counts. What it wrote is deleted.
