@@ -5,7 +5,7 @@ use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
@@ -50,6 +50,26 @@ struct CallMedia {
 }
 
 impl CallMedia {
+    /// Of a call that announces its first endpoint.
+    fn new(a: &Announcement) -> Self {
+        CallMedia {
+            id: a.id,
+            until_ns: i64::MAX,
+            endpoints: smallvec![a.endpoint],
+            streams: SmallVec::new(),
+            spoken: smallvec![(a.party, a.kind, a.payloads.clone())],
+        }
+    }
+
+    /// Adds what it announces further.
+    fn add(&mut self, a: &Announcement) {
+        self.spoken.retain(|(party, kind, _)| (*party, *kind) != (a.party, a.kind));
+        self.spoken.push((a.party, a.kind, a.payloads.clone()));
+        if !self.endpoints.contains(&a.endpoint) {
+            self.endpoints.push(a.endpoint);
+        }
+    }
+
     /// Reads a little of each line of the cache that it takes.
     fn warm(&self) -> usize {
         let endpoint = self.endpoints.first().map_or(0, |e| usize::from(e.port));
@@ -69,21 +89,29 @@ pub struct Directory {
 impl Directory {
     /// Learns an endpoint. Gives the streams of calls that are over and used it: its ports are in use again.
     pub fn announce(&mut self, a: &Announcement) -> Vec<u32> {
-        let call = self.calls.entry(a.serial).or_insert_with(|| CallMedia {
-            id: a.id,
-            until_ns: i64::MAX,
-            endpoints: SmallVec::new(),
-            streams: SmallVec::new(),
-            spoken: SmallVec::new(),
-        });
-        call.spoken.retain(|(party, kind, _)| (*party, *kind) != (a.party, a.kind));
-        call.spoken.push((a.party, a.kind, a.payloads.clone()));
-        if !call.endpoints.contains(&a.endpoint) {
-            call.endpoints.push(a.endpoint);
+        // What is not there yet is put in whole: to look at a thing that was just written is to wait for the memory.
+        match self.calls.entry(a.serial) {
+            Entry::Occupied(mut call) => call.get_mut().add(a),
+            Entry::Vacant(place) => {
+                place.insert(CallMedia::new(a));
+            }
         }
-        let mappings = self.by_endpoint.entry(a.endpoint).or_default();
+        let mapping = Mapping {
+            serial: a.serial,
+            party: a.party,
+            kind: a.kind,
+            payloads: a.payloads.clone(),
+            encrypted: a.encrypted,
+        };
+        let mut mappings = match self.by_endpoint.entry(a.endpoint) {
+            Entry::Occupied(mappings) => mappings,
+            Entry::Vacant(place) => {
+                place.insert(smallvec![mapping]);
+                return Vec::new();
+            }
+        };
         let mut superseded = Vec::new();
-        mappings.retain(|m| {
+        mappings.get_mut().retain(|m| {
             if m.serial == a.serial {
                 return false;
             }
@@ -96,13 +124,7 @@ impl Directory {
                 None => false,
             }
         });
-        mappings.push(Mapping {
-            serial: a.serial,
-            party: a.party,
-            kind: a.kind,
-            payloads: a.payloads.clone(),
-            encrypted: a.encrypted,
-        });
+        mappings.get_mut().push(mapping);
         superseded
     }
 

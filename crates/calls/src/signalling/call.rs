@@ -86,6 +86,8 @@ pub struct Call {
     /// Texts of the messages.
     texts: String,
     not_kept: u32,
+    /// What is said of the last of them that was kept.
+    last_text: (u32, u16),
     /// The hosts of its messages.
     hosts: SmallVec<[Endpoint; 4]>,
     /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
@@ -166,31 +168,40 @@ impl Call {
         from: &Incoming<'_>,
         told: &Told<'_>,
     ) {
-        let mut names = core::mem::take(&mut self.names);
-        let mut messages = core::mem::take(&mut self.messages);
-        let mut texts = core::mem::take(&mut self.texts);
-        names.text.reserve(NAMES_USUAL);
-        names.read(call_id, message);
-        messages.clear();
-        messages.reserve(MESSAGES_USUAL);
-        texts.clear();
-        texts.reserve(TEXTS_USUAL);
+        self.forget();
+        self.names.text.reserve(NAMES_USUAL);
+        self.names.read(call_id, message);
+        self.messages.reserve(MESSAGES_USUAL);
+        self.texts.reserve(TEXTS_USUAL);
+        (self.hash, self.serial, self.caller_tag) = (hash, serial, told.from_tag);
+        (self.start_ns, self.last_ns) = (from.at_ns, from.at_ns);
         // A response comes from where the request went.
-        let (src, dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
-        *self = Call {
-            hash,
-            serial,
-            last_ns: from.at_ns,
-            caller_tag: told.from_tag,
-            start_ns: from.at_ns,
-            src,
-            dst,
-            id: Id::derive(from.at_ns, names.get(0).as_bytes()),
-            names,
-            messages,
-            texts,
-            ..Call::default()
-        };
+        (self.src, self.dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
+        self.id = Id::derive(from.at_ns, self.names.get(0).as_bytes());
+    }
+
+    /// Forgets what it was, but for the memory. Each field by itself: a call that is made elsewhere and copied here
+    /// waits for its parts.
+    fn forget(&mut self) {
+        let Call { hash, serial, deadline_ns, last_ns, caller_tag, start_ns, src, dst, id, .. } = self;
+        (*hash, *serial, *deadline_ns, *last_ns, *caller_tag, *start_ns) = (0, 0, 0, 0, 0, 0);
+        (*src, *dst, *id) = Default::default();
+        let Call { accepted, refused, provisional, phrase, not_kept, last_text, reasons, .. } = self;
+        (*accepted, *refused, *provisional, *phrase, *not_kept) = (0, 0, 0, 0, 0);
+        (*last_text, *reasons) = Default::default();
+        let Call { bye_answered, cancelled_final, hangup, .. } = self;
+        (*bye_answered, *cancelled_final, *hangup) = (false, false, Hangup::None);
+        let Call { bye_ns, ringing_ns, answer_ns, cancel_ns, final_ns, .. } = self;
+        (*bye_ns, *ringing_ns, *answer_ns, *cancel_ns, *final_ns) = (None, None, None, None, None);
+        let Call { messages, texts, hosts, prints, files, facts, announced, names, .. } = self;
+        messages.clear();
+        texts.clear();
+        hosts.clear();
+        prints.clear();
+        files.clear();
+        *facts = Facts::default();
+        announced.clear();
+        names.text.clear();
     }
 
     /// Reads a little of each line of the cache that the next message, or the close, will need.
@@ -213,8 +224,8 @@ impl Call {
     /// The same of what only the close needs.
     pub fn warm_to_close(&self) -> u64 {
         let messages = self.messages.iter().fold(0, |sum, m| sum ^ m.packet);
-        let lines = self.texts.as_bytes().iter().chain(self.names.text.as_bytes()).step_by(64);
-        lines.fold(messages, |sum, o| sum ^ u64::from(*o))
+        let lines = |text: &str| text.as_bytes().chunks(64).fold(0, |sum, line| sum ^ line[0]);
+        messages ^ u64::from(lines(&self.texts) ^ lines(&self.names.text))
     }
 
     /// Its Call-ID.
@@ -269,8 +280,7 @@ impl Call {
         if told.method != Method::Invite {
             return;
         }
-        let text = self.messages.last().map_or((0, 0), |m| m.text);
-        let reason = Reason { text, phrase: self.phrase };
+        let reason = Reason { text: self.last_text, phrase: self.phrase };
         match status {
             ..=199 => {
                 if matches!(status, 180 | 183) && self.ringing_ns.is_none() {
@@ -314,6 +324,7 @@ impl Call {
         }
         let file = self.file(from.file);
         let text = self.text(text);
+        self.last_text = text;
         self.phrase = if text.1 == 0 { 0 } else { remark.phrase };
         let flag = |on: bool, flag: u8| if on { flag } else { 0 };
         self.messages.push(row::Message {
@@ -469,6 +480,12 @@ impl Call {
         let texts = if large { core::mem::take(&mut self.texts) } else { self.texts.as_str().to_owned() };
         if self.names.text.len() > NAMES_USUAL {
             self.names = Names::default();
+        }
+        if self.prints.spilled() {
+            self.prints = SmallVec::new();
+        }
+        if self.announced.spilled() {
+            self.announced = SmallVec::new();
         }
         Ladder { hosts: self.hosts.to_vec(), messages, texts, not_kept: self.not_kept }
     }
