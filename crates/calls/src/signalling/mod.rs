@@ -149,6 +149,7 @@ const DUE_TOGETHER: usize = 32;
 pub struct Signalling {
     slots: Vec<Slot>,
     free: Vec<u32>,
+    #[expect(clippy::vec_box, reason = "a slot takes the box as it is")]
     spare: Vec<Box<Call>>,
     by_call_id: HashTable<Known>,
     hasher: DefaultHashBuilder,
