@@ -5,6 +5,7 @@ pub mod folder;
 pub mod follow;
 pub mod housekeeping;
 pub mod index_file;
+pub mod mend;
 mod source;
 pub mod verify;
 pub mod volumes;
@@ -17,10 +18,10 @@ pub use index_file::FileAt;
 pub use volumes::Volumes;
 
 use crate::lane::LaneLog;
-use crate::mend::{INDEX, SEGMENT, mend};
 use crate::names::Segments;
 use crate::rules::{Rules, RulesInForce};
 use housekeeping::{Finished, Housekeeping};
+use mend::{INDEX, SEGMENT};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,11 +83,12 @@ impl Recorder {
         for volume in options.volumes.iter().map(|v| &v.path).chain(&options.slow) {
             let folder = volume.join(FOLDER);
             if std::fs::create_dir_all(&folder).is_ok() {
-                opened.repaired.push(repair(&folder, KINDS, REPAIR_PATIENCE, &mut |part| Ok(mend(part)))?);
+                opened.repaired.push(repair(&folder, KINDS, REPAIR_PATIENCE, &mut mend::mend)?);
             }
             names(volume, &folder, &mut taken);
         }
         let noted = note(&options);
+        let options = Options { whole: Some(mend::whole), ..options };
         let (spool, found) = Spool::open(options.clone())?;
         opened.notes = found.notes;
         opened.notes.extend(noted.err().map(|e| format!("its volumes cannot be noted in the data folder: {e}")));
@@ -186,7 +188,7 @@ fn note(options: &Options) -> std::io::Result<()> {
 /// # Errors
 /// The folder cannot be listed.
 pub fn repair_log(folder: &Path, kinds: Kinds) -> Result<Repaired, SpoolError> {
-    repair(folder, kinds, REPAIR_PATIENCE, &mut |part| Ok(mend(part)))
+    repair(folder, kinds, REPAIR_PATIENCE, &mut mend::mend)
 }
 
 /// Names of segments below a volume, whatever their state, relative to it.

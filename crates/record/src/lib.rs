@@ -8,7 +8,6 @@ pub mod extract;
 pub mod index;
 pub mod job;
 pub mod lane;
-pub mod mend;
 pub mod names;
 pub mod query;
 pub mod rules;

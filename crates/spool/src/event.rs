@@ -40,7 +40,7 @@ pub enum What {
         span_ns: (i64, i64),
     },
     /// A segment ended early because its volume failed. It stays as `.part`, cut after the last whole record if the
-    /// volume allowed it; [`crate::repair`] commits it.
+    /// volume allowed it; [`crate::repair`] commits it. Only what it will not find is a loss.
     Cut {
         /// Its path, with `.part`.
         path: PathBuf,

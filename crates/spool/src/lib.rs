@@ -50,7 +50,7 @@ pub use idle::idle;
 pub use lock::read_lock;
 pub use name::Kinds;
 pub use options::{Direct, Engine, Limit, Options, PAGE, PRIORITIES, Priority, Volume};
-pub use repair::{Mend, PartFile, Repaired, repair};
+pub use repair::{Mend, PartFile, Repaired, Whole, repair};
 pub use spool::{Opened, Spool};
 pub use stats::{Amount, Counts, Drops, Memory, State, Stats, VolumeStats, WAIT_BUCKETS, Waits};
 pub use writer::{APPEND_OCTETS_MAX, Extra, Writer};

@@ -1,9 +1,11 @@
 //! How a spool is opened.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::faults::Faults;
+use crate::repair::{PartFile, Whole};
 
 /// Number of priorities.
 pub const PRIORITIES: usize = 3;
@@ -35,6 +37,10 @@ pub struct Options {
     /// Octets that stay free on a volume's file system, for whoever else writes there: below it the volume is full.
     /// Default 256 MiB.
     pub keep_free: u64,
+    /// Says how much of a segment is whole, exactly as [`crate::repair`] will keep it. Asked where a segment failed and
+    /// cannot be cut, as its volume is read-only: what is on the disk behind the cut will be repaired, so it must not
+    /// be told as lost. Without it nothing is taken to be there. Default none.
+    pub whole: Option<fn(&PartFile) -> io::Result<Whole>>,
 }
 
 /// A folder on a file system of its own, as a rule.
@@ -122,6 +128,7 @@ impl Options {
             reserves: [0, memory / 8, memory / 4],
             pack_above_percent: 25,
             keep_free: 256 << 20,
+            whole: None,
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::options::PAGE;
 use crate::queue::Tally;
+use crate::repair::Whole;
 use crate::segment::Segment;
 
 /// Space reserved at once: little at first, for many segments stay small.
@@ -21,8 +22,9 @@ pub(crate) struct Progress {
     pub(crate) file: Option<Arc<File>>,
     pub(crate) part: PathBuf,
     pub(crate) committed: PathBuf,
-    /// End of the last record that is on disk with all before it.
+    /// End of the last record that is on disk with all before it, and how many these are.
     pub(crate) boundary: u64,
+    records: u64,
     pub(crate) in_flight: usize,
     pub(crate) space: Space,
     /// End of the last block that was sent.
@@ -40,6 +42,34 @@ pub(crate) struct Placed {
     pub(crate) tally: Tally,
 }
 
+/// How far a segment that failed is whole.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rest {
+    /// Octets of whole records, and how many these are.
+    pub(crate) boundary: u64,
+    records: u64,
+    /// End of the last block that was sent.
+    end: u64,
+    /// The blocks behind the whole ones, by offset.
+    behind: Vec<Placed>,
+}
+
+impl Rest {
+    /// What is lost, given that nothing behind the boundary stays.
+    pub(crate) fn lost(&self) -> (Tally, u64) {
+        self.lost_behind(Whole { records: self.records, octets: self.boundary })
+    }
+
+    /// What is lost, given that so much stays: part of what lies behind the boundary may be whole, too.
+    pub(crate) fn lost_behind(&self, whole: Whole) -> (Tally, u64) {
+        let mut tally = Tally::default();
+        let all: u64 = self.behind.iter().map(|block| block.tally.records).sum();
+        self.behind.iter().filter(|block| block.boundary > whole.octets).for_each(|block| tally.add(block.tally));
+        tally.records = (self.records + all).saturating_sub(whole.records.max(self.records));
+        (tally, self.end.saturating_sub(whole.octets.max(self.boundary)))
+    }
+}
+
 /// Space that is reserved for a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Space {
@@ -55,6 +85,7 @@ impl Progress {
             part: PathBuf::new(),
             committed: PathBuf::new(),
             boundary: 0,
+            records: 0,
             in_flight: 0,
             space: Space::default(),
             end: 0,
@@ -75,12 +106,10 @@ impl Progress {
         self.sent.push_back((id, block, false));
     }
 
-    /// Write `id` is done. Gives how many octets of whole records that adds.
+    /// Write `id` is done. Gives how many octets of whole records that adds, also after the segment has failed: what is
+    /// behind a block that is not written stays behind it.
     pub(crate) fn written(&mut self, id: u64) -> u64 {
         self.in_flight = self.in_flight.saturating_sub(1);
-        if self.failed {
-            return 0;
-        }
         if let Some(entry) = self.sent.iter_mut().find(|e| e.0 == id) {
             entry.2 = true;
         }
@@ -88,21 +117,33 @@ impl Progress {
         while self.sent.front().is_some_and(|e| e.2) {
             if let Some((_, block, _)) = self.sent.pop_front() {
                 self.boundary = self.boundary.max(block.boundary);
+                self.records += block.tally.records;
             }
         }
         self.segment.set_on_disk(self.boundary);
         self.boundary - before
     }
 
-    /// Nothing more will be whole. Gives what was sent behind the last whole record, once.
-    pub(crate) fn give_up(&mut self) -> (Tally, u64) {
-        let mut tally = Tally::default();
-        if self.failed {
-            return (tally, 0);
-        }
+    /// A write was not done.
+    pub(crate) fn not_written(&mut self) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
+    /// Nothing more will be sent.
+    pub(crate) fn give_up(&mut self) {
         self.failed = true;
-        self.sent.drain(..).for_each(|(_, block, _)| tally.add(block.tally));
-        (tally, self.end - self.boundary)
+    }
+
+    /// What is on disk and what is not, once nothing is in flight; given out once.
+    pub(crate) fn rest(&mut self) -> Rest {
+        let rest = Rest {
+            boundary: self.boundary,
+            records: self.records,
+            end: self.end,
+            behind: self.sent.drain(..).map(|(_, block, _)| block).collect(),
+        };
+        self.end = self.boundary;
+        rest
     }
 
     /// Whether it failed and nothing is in flight.
@@ -146,12 +187,33 @@ mod tests {
         assert_eq!(progress.written(2), 0);
         assert_eq!(progress.written(1), 200);
         assert_eq!(progress.segment.on_disk(), 200);
-        let (tally, octets) = progress.give_up();
-        assert_eq!((tally.records, octets), (2, 100));
+        progress.give_up();
         assert!(!progress.is_over());
-        assert_eq!(progress.written(3), 0);
+        // In flight when it failed, and done all the same.
+        assert_eq!(progress.written(3), 50);
         assert!(progress.is_over());
-        assert_eq!(progress.give_up().1, 0);
+        assert_eq!(progress.rest().lost(), (Tally::default(), 50));
+        assert_eq!(progress.rest().lost().1, 0);
+    }
+
+    #[test]
+    fn behind_a_hole_is_lost_what_is_not_found_there() {
+        let mut progress = progress();
+        (1..=4).for_each(|id| progress.sent(id, block(id * 100, id * 100 - 10)));
+        assert_eq!(progress.written(1), 90);
+        assert_eq!(progress.written(3), 0);
+        progress.give_up();
+        (0..2).for_each(|_| progress.not_written());
+        let rest = progress.rest();
+        let lost = |records, octets| {
+            let (tally, behind) = rest.lost_behind(Whole { records, octets });
+            (tally.records, behind)
+        };
+        assert_eq!((rest.lost().0.records, rest.lost().1), (6, 310));
+        assert_eq!(lost(2, 90), (6, 310));
+        assert_eq!(lost(3, 140), (5, 260));
+        assert_eq!(lost(8, 400), (0, 0));
+        assert_eq!(lost(0, 0), (6, 310), "what was whole is not lost because it cannot be read");
     }
 
     #[test]

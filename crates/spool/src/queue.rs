@@ -40,7 +40,7 @@ pub(crate) struct Write {
 }
 
 /// Records that end in a block.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) records: u64,
     /// Time of the first and the last of them.

@@ -27,6 +27,15 @@ pub struct PartFile {
     pub octets: u64,
 }
 
+/// The whole records at the beginning of a segment that was never committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Whole {
+    /// How many: those that were appended as records, not what was appended beside them.
+    pub records: u64,
+    /// Their octets.
+    pub octets: u64,
+}
+
 /// What is to become of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mend {

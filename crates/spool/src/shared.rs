@@ -81,7 +81,7 @@ impl Shared {
         if let Command::Seal(seal) = &command {
             self.pool.charge(seal.extra_octets());
         }
-        *lock(&self.open_ends) += 1;
+        self.begin();
         match volume.queue.push(command) {
             Pushed::In(fill) if fill.octets > self.pack_above() => {
                 if !volume.is_lagging() {
@@ -100,6 +100,11 @@ impl Shared {
     /// Octets queued from which on a volume lags and blocks are packed.
     pub(crate) fn pack_above(&self) -> usize {
         self.options.memory / 100 * usize::from(self.options.pack_above_percent.min(100))
+    }
+
+    /// Something begins that [`Shared::settle`] waits for.
+    pub(crate) fn begin(&self) {
+        *lock(&self.open_ends) += 1;
     }
 
     /// A command came to its end.

@@ -16,7 +16,7 @@ use crate::event::What;
 use crate::options::PAGE;
 use crate::progress::{Placed, Progress};
 use crate::queue::{Command, Content, Next, Seal, Write};
-use crate::sealing::Written;
+use crate::sealing::{Ended, Uncut, Written};
 use crate::segment::Segment;
 use crate::shared::Shared;
 use crate::stats::State;
@@ -32,7 +32,7 @@ pub(crate) struct Writing {
     shared: Arc<Shared>,
     index: usize,
     engine: Box<dyn Engine>,
-    seals: Sender<Written>,
+    seals: Sender<Ended>,
     segments: HashMap<u64, Progress>,
     /// Writes in flight, by number.
     sent: HashMap<u64, Sent>,
@@ -50,7 +50,7 @@ struct Sent {
 }
 
 impl Writing {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize, engine: Box<dyn Engine>, seals: Sender<Written>) -> Writing {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize, engine: Box<dyn Engine>, seals: Sender<Ended>) -> Writing {
         Writing {
             shared,
             index,
@@ -123,8 +123,7 @@ impl Writing {
         }
         let is_new = !self.segments.contains_key(&id);
         if self.shared.hurry.load(Ordering::Relaxed) || (is_new && !volume.is_usable()) {
-            self.end_early(&write.segment);
-            self.cut_if_over(volume, id);
+            self.end_early(volume, &write.segment);
         }
         if !write.segment.has_failed() {
             if let Err(error) = self.prepare(volume, &write) {
@@ -243,10 +242,10 @@ impl Writing {
                 }
             }
             Err(error) => {
-                self.fail(volume, &sent.segment, &error);
                 if let Some(progress) = self.segments.get_mut(&sent.segment.id) {
-                    progress.in_flight = progress.in_flight.saturating_sub(1);
+                    progress.not_written();
                 }
+                self.fail(volume, &sent.segment, &error);
             }
         }
         if sent.flush {
@@ -256,35 +255,48 @@ impl Writing {
         self.shared.end();
     }
 
-    /// A segment cannot go on: what is not whole on disk is lost.
+    /// A segment cannot go on.
     fn fail(&mut self, volume: &Volume, segment: &Arc<Segment>, error: &io::Error) {
         volume.fail(error, &segment.relative.display().to_string(), &self.shared.log);
-        self.end_early(segment);
+        self.end_early(volume, segment);
+    }
+
+    fn end_early(&mut self, volume: &Volume, segment: &Arc<Segment>) {
+        segment.fail();
+        if let Some(progress) = self.segments.get_mut(&segment.id) {
+            progress.give_up();
+        }
         self.cut_if_over(volume, segment.id);
     }
 
-    fn end_early(&mut self, segment: &Arc<Segment>) {
-        segment.fail();
-        if let Some(progress) = self.segments.get_mut(&segment.id) {
-            let (tally, octets) = progress.give_up();
-            self.shared.lose(segment, tally, octets);
-        }
-    }
-
-    /// Once nothing of a failed segment is in flight, it is cut after its last whole record.
+    /// Once nothing of a failed segment is in flight, it is cut after its last whole record: what is behind that is
+    /// lost, and is told only now that this is certain.
     fn cut_if_over(&mut self, volume: &Volume, id: u64) {
         let Some(progress) = self.segments.get_mut(&id).filter(|p| p.is_over()) else { return };
         let Some(file) = progress.file.take() else { return };
-        let part = std::mem::take(&mut progress.part);
-        let octets = progress.boundary;
+        let (segment, part, rest) = (progress.segment.clone(), std::mem::take(&mut progress.part), progress.rest());
+        let octets = rest.boundary;
         let cut = match octets {
             0 => volume.disk.remove(&part),
             octets => volume.disk.truncate(&file, octets),
         };
-        let counts = &mut volume.figures().counts;
-        counts.file_errors += u64::from(cut.is_err());
-        counts.cut_segments += 1;
-        if octets > 0 || cut.is_err() {
+        {
+            let counts = &mut volume.figures().counts;
+            counts.file_errors += u64::from(cut.is_err());
+            counts.cut_segments += 1;
+        }
+        if cut.is_err() {
+            // To read what is there may take its time.
+            self.shared.begin();
+            let uncut = Uncut { segment, file, part, rest };
+            if let Err(unsent) = self.seals.send(Ended::Uncut(uncut)) {
+                unsent.0.tell(&self.shared, volume);
+            }
+            return;
+        }
+        let (tally, behind) = rest.lost();
+        self.shared.lose(&segment, tally, behind);
+        if octets > 0 {
             self.shared.log.tell(self.index, What::Cut { path: part, octets });
         }
     }
@@ -298,9 +310,8 @@ impl Writing {
             return self.shared.end();
         };
         let written = Written { seal, file, part: progress.part, committed: progress.committed };
-        if let Err(unsent) = self.seals.send(written) {
-            self.shared.discard(Command::Seal(unsent.0.seal));
-            self.shared.end();
+        if let Err(unsent) = self.seals.send(Ended::Written(written)) {
+            unsent.0.tell(&self.shared, volume);
         }
     }
 
@@ -342,8 +353,7 @@ impl Writing {
     fn end_all_early(&mut self, volume: &Volume) {
         let segments: Vec<Arc<Segment>> = self.segments.values().map(|p| p.segment.clone()).collect();
         for segment in segments {
-            self.end_early(&segment);
-            self.cut_if_over(volume, segment.id);
+            self.end_early(volume, &segment);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use support::{KINDS, Pattern, extra, files, first_number, mend, options, prefix_from, volume};
+use support::{KINDS, Pattern, extra, files, first_number, mend, options, prefix_from, volume, whole};
 use tempfile::TempDir;
 use trunkline_spool::{Fault, Faults, Loss, Options, Place, Priority, Spool, State, Stats, What, Writer, repair};
 
@@ -143,6 +143,32 @@ fn a_broken_disk() {
 #[test]
 fn a_disk_that_became_read_only() {
     story(Fault { read_only: true, ..Fault::default() }, |s| *s == State::ReadOnly);
+}
+
+/// What is in flight when a volume turns read-only may still arrive, and cannot be cut off: it is repaired, so it is not
+/// lost.
+#[test]
+fn what_arrives_after_all_is_not_told_as_lost() {
+    let bench = Bench::new(|o| Options { whole: Some(whole), ..o });
+    let slow = Fault { write_delay: Duration::from_millis(100), ..Fault::default() };
+    bench.faults.set(slow.clone());
+    let (mut writer, mut pattern) = (bench.writer(), Pattern::new(9));
+    for _ in 0..3000 {
+        pattern.append(&mut writer, 0).unwrap();
+    }
+    std::thread::park_timeout(Duration::from_millis(30));
+    bench.faults.set(Fault { read_only: true, ..slow });
+    writer.seal(vec![extra(b"index")]);
+    assert!(bench.spool.settle(PATIENCE));
+    let (stats, losses) = (bench.spool.stats(), bench.spool.losses());
+    assert!(stats.counts.lost_records > 0 && stats.counts.written_blocks > 1, "{:?}", stats.counts);
+    let cut = bench.spool.events().into_iter().find_map(|e| match e.what {
+        What::Cut { path, octets } => Some((path, octets)),
+        _ => None,
+    });
+    let repaired = repair(bench.folder.path(), KINDS, Duration::ZERO, &mut mend).unwrap();
+    assert_eq!(repaired.kept, [(bench.folder.path().join("a.seg"), cut.unwrap().1)], "{repaired:?}");
+    nothing_is_silent(&stats, &losses, &pattern, bench.records(9));
 }
 
 #[test]

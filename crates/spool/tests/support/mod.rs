@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use trunkline_spool::{Dropped, Extra, Kinds, Mend, Options, PartFile, Volume, Writer};
+use trunkline_spool::{Dropped, Extra, Kinds, Mend, Options, PartFile, Volume, Whole, Writer};
 
 /// Names of the tests' files.
 pub const KINDS: Kinds = Kinds { segment: "seg", beside: &["idx"] };
@@ -140,9 +140,14 @@ fn record(seed: u64, number: u64, buffer: &mut Vec<u8>) {
 
 /// Keeps the whole records of a part, whosever they are.
 pub fn mend(part: &PartFile) -> std::io::Result<Mend> {
+    Ok(Mend::Keep { octets: whole(part)?.octets, extra: vec![extra(b"made anew")] })
+}
+
+/// The whole records of a part, whosever they are.
+pub fn whole(part: &PartFile) -> std::io::Result<Whole> {
     let octets = std::fs::read(&part.path)?;
-    let (Some(seed), Some(first)) = (octets.get(4..8), first_number(&octets)) else { return Ok(Mend::Discard) };
+    let (Some(seed), Some(first)) = (octets.get(4..8), first_number(&octets)) else { return Ok(Whole::default()) };
     let seed = u32::from_le_bytes(seed.try_into().unwrap());
-    let whole = prefix_from(u64::from(seed), first, &octets);
-    Ok(Mend::Keep { octets: whole.octets, extra: vec![extra(b"made anew")] })
+    let Prefix { records, octets } = prefix_from(u64::from(seed), first, &octets);
+    Ok(Whole { records, octets })
 }
