@@ -10,7 +10,7 @@ mod reports;
 
 use crate::ledger::Evidence;
 use crate::limits::{ADOPT_NS, STREAM_SILENCE_NS, STREAMS_MAX};
-use crate::media::{Announcement, Notice, Serial};
+use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
 use crate::stream::Analyzer;
 use crate::tap::{Heard, Hit, WINDOW_NS, window_of};
@@ -315,6 +315,11 @@ impl Lane {
     /// Takes RTCP, which every lane gets.
     pub fn rtcp(&mut self, packet: &MediaPacket<'_>) {
         reports::take(self, packet);
+    }
+
+    /// Is told which notices come next, so that what they need is in the cache then.
+    pub fn expect(&self, notices: &[Numbered]) {
+        self.directory.warm(notices);
     }
 
     /// Takes what signalling told.

@@ -34,7 +34,7 @@ pub struct Announcement {
 #[derive(Clone, Debug)]
 pub enum Notice {
     /// Media may come to (or from) an endpoint.
-    Announce(Announcement),
+    Announce(Box<Announcement>),
     /// After this time packets do not belong to the call any more.
     Until {
         /// The call.

@@ -440,35 +440,30 @@ impl Work {
 
     /// Gives a lane its packets, RTCP and notices in order of capture.
     fn media(&self, me: usize, lanes: usize, lane: &mut Lane, notices: &[Numbered]) {
-        let mut notices = notices.iter().peekable();
+        let mut notices = Notices { all: notices, next: 0, me, lanes };
         let mut rtcp = self.rtcp.iter().peekable();
         for item in &self.media[me] {
             while let Some(report) = rtcp.next_if(|r| r.packet < item.packet) {
-                self.give(report, lane, &mut notices, (me, lanes), Lane::rtcp);
+                self.give(report, lane, &mut notices, Lane::rtcp);
             }
-            self.give(item, lane, &mut notices, (me, lanes), Lane::rtp);
+            self.give(item, lane, &mut notices, Lane::rtp);
         }
         for report in rtcp {
-            self.give(report, lane, &mut notices, (me, lanes), Lane::rtcp);
+            self.give(report, lane, &mut notices, Lane::rtcp);
         }
-        for n in notices {
-            notice(n, lane, (me, lanes));
-        }
+        notices.give_rest(lane);
     }
 
     #[inline]
-    fn give<'n>(
+    fn give(
         &self,
         item: &MediaItem,
         lane: &mut Lane,
-        notices: &mut std::iter::Peekable<impl Iterator<Item = &'n Numbered>>,
-        who: (usize, usize),
+        notices: &mut Notices<'_>,
         take: fn(&mut Lane, &MediaPacket<'_>),
     ) {
         let packet = &self.batch.packets[item.packet as usize];
-        while let Some(n) = notices.next_if(|n| n.number < packet.number) {
-            notice(n, lane, who);
-        }
+        notices.give_before(packet.number, lane);
         let payload = crate::classify::payload(&item.datagram, self.batch.octets_of(packet));
         take(
             lane,
@@ -484,14 +479,47 @@ impl Work {
     }
 }
 
-/// Tells a lane; datagrams from fragments only go to the lane of their flow.
-fn notice(n: &Numbered, lane: &mut Lane, (me, lanes): (usize, usize)) {
-    if let crate::media::Notice::Reassembled(r) = &n.notice {
-        if lane_of(&r.datagram, lanes) != me {
-            return;
+/// Notices that a lane is expected to take together.
+const NOTICES_TOGETHER: usize = 32;
+
+/// The notices of a batch on their way to a lane.
+struct Notices<'a> {
+    all: &'a [Numbered],
+    next: usize,
+    me: usize,
+    lanes: usize,
+}
+
+impl Notices<'_> {
+    /// Tells the lane what was known before a packet.
+    #[inline]
+    fn give_before(&mut self, number: u64, lane: &mut Lane) {
+        while self.all.get(self.next).is_some_and(|n| n.number < number) {
+            self.give(lane);
         }
     }
-    lane.notice(n.number, &n.notice);
+
+    /// Tells the lane all that is left.
+    fn give_rest(&mut self, lane: &mut Lane) {
+        while self.next < self.all.len() {
+            self.give(lane);
+        }
+    }
+
+    fn give(&mut self, lane: &mut Lane) {
+        if self.next % NOTICES_TOGETHER == 0 {
+            lane.expect(&self.all[self.next..self.all.len().min(self.next + NOTICES_TOGETHER)]);
+        }
+        let n = &self.all[self.next];
+        self.next += 1;
+        // Datagrams from fragments only go to the lane of their flow.
+        if let crate::media::Notice::Reassembled(r) = &n.notice {
+            if lane_of(&r.datagram, self.lanes) != self.me {
+                return;
+            }
+        }
+        lane.notice(n.number, &n.notice);
+    }
 }
 
 impl DecodeCounters {

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if calls == 0 {
         return search(folder);
     }
-    let mut store = Store::open(folder, Access::Write)?;
+    let mut store = Store::open(folder, Access::Load)?;
     let (cpu, wall) = (cpu_seconds(), Instant::now());
     for first in (0..calls).step_by(BATCH) {
         store.write(&batch(first, rate, streams))?;

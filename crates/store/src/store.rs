@@ -22,8 +22,11 @@ pub const FOUND_MAX: usize = 20;
 pub enum Access {
     /// Only looked at; it need not exist.
     Read,
-    /// Written; it is made if it is not there.
+    /// Written; it is made if it is not there. Readers and the writer never wait for each other.
     Write,
+    /// The same for a great deal at once, after which the store is dropped: days that are made new are written once,
+    /// not twice. A reader of such a day may wait while a commit is under way, and a commit for readers.
+    Load,
 }
 
 /// In which order rows come, by their start.

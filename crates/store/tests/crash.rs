@@ -10,6 +10,7 @@ use trunkline_store::row::*;
 use trunkline_store::{Access, Filter, Found, Order, Query, Store};
 
 const FOLDER: &str = "TRUNKLINE_TEST_CRASH_FOLDER";
+const LOADS: &str = "TRUNKLINE_TEST_CRASH_LOADS";
 const FIRST: &str = "TRUNKLINE_TEST_CRASH_FIRST";
 const DAY: i64 = 1_795_132_800_000_000_000;
 /// Calls of one commit; every other day, so that a commit has two files.
@@ -30,7 +31,8 @@ fn call(n: u64) -> Call {
 #[ignore = "run by the test below in a process of its own"]
 fn writes_until_it_is_killed() {
     let (Ok(folder), Ok(first)) = (std::env::var(FOLDER), std::env::var(FIRST)) else { return };
-    let mut store = Store::open(Path::new(&folder), Access::Write).unwrap();
+    let access = if std::env::var(LOADS).is_ok() { Access::Load } else { Access::Write };
+    let mut store = Store::open(Path::new(&folder), access).unwrap();
     for first in (first.parse::<u64>().unwrap()..).step_by(BATCH as usize) {
         for n in first..first + BATCH {
             store.write(&Rows { calls: vec![call(n)], ..Rows::default() }).unwrap();
@@ -55,6 +57,57 @@ fn assert_found(store: &Store, calls: &[Call], n: u64) {
     assert_eq!(store.call(&n.to_string()).unwrap(), Found::One(Box::new(call(n))));
 }
 
+/// Writes until it is killed after some milliseconds; gives how many calls it said were committed.
+fn write_and_be_killed(folder: &Path, first: u64, loads: bool, milliseconds: u64) -> u64 {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    if loads {
+        command.env(LOADS, "yes");
+    }
+    let mut child = command
+        .args(["--exact", "writes_until_it_is_killed", "--ignored", "--nocapture"])
+        .env(FOLDER, folder)
+        .env(FIRST, first.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let reading = std::thread::spawn(move || {
+        let last = |line: String| line.trim().rsplit_once("committed ").and_then(|(_, n)| n.parse::<u64>().ok());
+        out.lines().map_while(Result::ok).filter_map(last).max()
+    });
+    #[expect(clippy::disallowed_methods, reason = "the child is to be killed at a moment that nothing announces")]
+    std::thread::sleep(Duration::from_millis(milliseconds));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reading.join().unwrap().unwrap_or(0)
+}
+
+/// What was committed is there, each call once, as it was written, and can be found.
+fn assert_whole(folder: &Path, committed: u64) {
+    let store = Store::open(folder, Access::Read).unwrap();
+    let mut query = Query { order: Order::Oldest, limit: 10_000, ..Query::default() };
+    let mut calls = vec![];
+    loop {
+        let page = store.calls(&query).unwrap();
+        assert_eq!(page.skipped, []);
+        calls.extend(page.rows);
+        query.cursor = page.next;
+        if query.cursor.is_none() {
+            break;
+        }
+    }
+    calls.sort_by_key(|c| c.from.parse::<u64>().unwrap());
+    let numbers: Vec<u64> = calls.iter().map(|c| c.from.parse().unwrap()).collect();
+    assert!(numbers.windows(2).all(|w| w[0] < w[1]), "no call is there twice");
+    assert!(numbers.iter().take_while(|n| **n < committed).eq(&(0..committed).collect::<Vec<_>>()));
+    assert!(calls.iter().zip(&numbers).all(|(c, n)| *c == call(*n)));
+    for n in (0..committed).step_by(1 + committed as usize / 16).chain(committed.checked_sub(1)) {
+        assert_found(&store, &calls, n);
+    }
+    let started: i64 = store.minutes(i64::MIN, i64::MAX).unwrap().iter().map(|(_, m)| m.started).sum();
+    assert_eq!(started, calls.len() as i64, "the roll-ups are committed with their calls");
+}
+
 #[test]
 fn kill_at_any_moment_loses_nothing_that_was_committed() {
     let folder = tempfile::tempdir().unwrap();
@@ -62,46 +115,26 @@ fn kill_at_any_moment_loses_nothing_that_was_committed() {
     for round in 0..25u64 {
         // Each writer begins a little before the end of the one before, as a capture that is read again does.
         let first = committed.saturating_sub(BATCH * 2);
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "writes_until_it_is_killed", "--ignored", "--nocapture"])
-            .env(FOLDER, folder.path())
-            .env(FIRST, first.to_string())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        let reading = std::thread::spawn(move || {
-            let last = |line: String| line.trim().rsplit_once("committed ").and_then(|(_, n)| n.parse::<u64>().ok());
-            out.lines().map_while(Result::ok).filter_map(last).max()
-        });
-        #[expect(clippy::disallowed_methods, reason = "the child is to be killed at a moment that nothing announces")]
-        std::thread::sleep(Duration::from_millis(15 + round * 37 % 230));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        committed = committed.max(reading.join().unwrap().unwrap_or(0));
-
-        let store = Store::open(folder.path(), Access::Read).unwrap();
-        let mut query = Query { order: Order::Oldest, limit: 10_000, ..Query::default() };
-        let mut calls = vec![];
-        loop {
-            let page = store.calls(&query).unwrap();
-            assert_eq!(page.skipped, []);
-            calls.extend(page.rows);
-            query.cursor = page.next;
-            if query.cursor.is_none() {
-                break;
-            }
-        }
-        calls.sort_by_key(|c| c.from.parse::<u64>().unwrap());
-        let numbers: Vec<u64> = calls.iter().map(|c| c.from.parse().unwrap()).collect();
-        assert!(numbers.windows(2).all(|w| w[0] < w[1]), "no call is there twice");
-        assert!(numbers.iter().take_while(|n| **n < committed).eq(&(0..committed).collect::<Vec<_>>()));
-        assert!(calls.iter().zip(&numbers).all(|(c, n)| *c == call(*n)));
-        for n in (0..committed).step_by(1 + committed as usize / 16).chain(committed.checked_sub(1)) {
-            assert_found(&store, &calls, n);
-        }
-        let started: i64 = store.minutes(i64::MIN, i64::MAX).unwrap().iter().map(|(_, m)| m.started).sum();
-        assert_eq!(started, calls.len() as i64, "the roll-ups are committed with their calls");
+        let told = write_and_be_killed(folder.path(), first, false, 15 + round * 37 % 230);
+        committed = committed.max(told);
+        assert_whole(folder.path(), committed);
     }
     assert!(committed > 0);
+}
+
+/// The same while days are loaded, which are without a log then; and a writer goes on where the loader was killed.
+#[test]
+fn nor_does_it_while_days_are_loaded() {
+    let mut most = 0;
+    for round in 0..12u64 {
+        let folder = tempfile::tempdir().unwrap();
+        let committed = write_and_be_killed(folder.path(), 0, true, 15 + round * 37 % 230);
+        if round % 2 == 0 {
+            assert_whole(folder.path(), committed);
+        }
+        let told = write_and_be_killed(folder.path(), committed.saturating_sub(BATCH), round % 3 == 0, 60);
+        assert_whole(folder.path(), committed.max(told));
+        most = most.max(committed);
+    }
+    assert!(most > 0);
 }

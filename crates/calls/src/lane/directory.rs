@@ -1,11 +1,11 @@
 //! Which call an endpoint belongs to, as signalling announced it.
 
 use crate::limits::STREAMS_PER_CALL_MAX;
-use crate::media::{Announcement, Serial};
+use crate::media::{Announcement, Notice, Numbered, Serial};
 use crate::payload::PayloadMap;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use trunkline_kit::Id;
 use trunkline_store::row::Direction;
@@ -49,6 +49,36 @@ struct CallMedia {
     spoken: SmallVec<[(Direction, sdp::Kind, Arc<PayloadMap>); 2]>,
 }
 
+impl CallMedia {
+    /// Of a call that announces its first endpoint.
+    fn new(a: &Announcement) -> Self {
+        CallMedia {
+            id: a.id,
+            until_ns: i64::MAX,
+            endpoints: smallvec![a.endpoint],
+            streams: SmallVec::new(),
+            spoken: smallvec![(a.party, a.kind, a.payloads.clone())],
+        }
+    }
+
+    /// Adds what it announces further.
+    fn add(&mut self, a: &Announcement) {
+        self.spoken.retain(|(party, kind, _)| (*party, *kind) != (a.party, a.kind));
+        self.spoken.push((a.party, a.kind, a.payloads.clone()));
+        if !self.endpoints.contains(&a.endpoint) {
+            self.endpoints.push(a.endpoint);
+        }
+    }
+
+    /// Reads a little of each line of the cache that it takes.
+    fn warm(&self) -> usize {
+        let endpoint = self.endpoints.first().map_or(0, |e| usize::from(e.port));
+        let stream = self.streams.first().map_or(0, |s| *s as usize);
+        let spoken = self.spoken.iter().fold(0, |sum, (party, ..)| sum ^ *party as usize);
+        endpoint ^ stream ^ spoken ^ self.until_ns as usize
+    }
+}
+
 /// Endpoints of all calls that are up.
 #[derive(Debug, Default)]
 pub struct Directory {
@@ -59,21 +89,29 @@ pub struct Directory {
 impl Directory {
     /// Learns an endpoint. Gives the streams of calls that are over and used it: its ports are in use again.
     pub fn announce(&mut self, a: &Announcement) -> Vec<u32> {
-        let call = self.calls.entry(a.serial).or_insert_with(|| CallMedia {
-            id: a.id,
-            until_ns: i64::MAX,
-            endpoints: SmallVec::new(),
-            streams: SmallVec::new(),
-            spoken: SmallVec::new(),
-        });
-        call.spoken.retain(|(party, kind, _)| (*party, *kind) != (a.party, a.kind));
-        call.spoken.push((a.party, a.kind, a.payloads.clone()));
-        if !call.endpoints.contains(&a.endpoint) {
-            call.endpoints.push(a.endpoint);
+        // What is not there yet is put in whole: to look at a thing that was just written is to wait for the memory.
+        match self.calls.entry(a.serial) {
+            Entry::Occupied(mut call) => call.get_mut().add(a),
+            Entry::Vacant(place) => {
+                place.insert(CallMedia::new(a));
+            }
         }
-        let mappings = self.by_endpoint.entry(a.endpoint).or_default();
+        let mapping = Mapping {
+            serial: a.serial,
+            party: a.party,
+            kind: a.kind,
+            payloads: a.payloads.clone(),
+            encrypted: a.encrypted,
+        };
+        let mut mappings = match self.by_endpoint.entry(a.endpoint) {
+            Entry::Occupied(mappings) => mappings,
+            Entry::Vacant(place) => {
+                place.insert(smallvec![mapping]);
+                return Vec::new();
+            }
+        };
         let mut superseded = Vec::new();
-        mappings.retain(|m| {
+        mappings.get_mut().retain(|m| {
             if m.serial == a.serial {
                 return false;
             }
@@ -86,14 +124,35 @@ impl Directory {
                 None => false,
             }
         });
-        mappings.push(Mapping {
-            serial: a.serial,
-            party: a.party,
-            kind: a.kind,
-            payloads: a.payloads.clone(),
-            encrypted: a.encrypted,
-        });
+        mappings.get_mut().push(mapping);
         superseded
+    }
+
+    /// Reads a little of what these notices will need. What is known of some ten thousand calls lies far from the
+    /// cache; so each step is gone for all of them before the next, and the waits overlap.
+    pub fn warm(&self, notices: &[Numbered]) {
+        let serial_of = |n: &Numbered| match &n.notice {
+            Notice::Announce(a) => Some(a.serial),
+            Notice::Until { serial, .. } | Notice::Release { serial } => Some(*serial),
+            Notice::Reassembled(_) => None,
+        };
+        let mut known = 0;
+        for n in notices {
+            known ^= serial_of(n).and_then(|serial| self.calls.get(&serial)).map_or(0, CallMedia::warm);
+            if let Notice::Announce(a) = &n.notice {
+                known ^= self.mappings(&a.endpoint);
+            }
+        }
+        for n in notices {
+            let Notice::Release { serial } = n.notice else { continue };
+            let endpoints = self.calls.get(&serial).map_or(&[][..], |c| &c.endpoints);
+            known ^= endpoints.iter().fold(0, |sum, e| sum ^ self.mappings(e));
+        }
+        core::hint::black_box(known);
+    }
+
+    fn mappings(&self, endpoint: &Endpoint) -> usize {
+        self.by_endpoint.get(endpoint).map_or(0, |m| m.first().map_or(0, |m| m.serial as usize) ^ m.len())
     }
 
     /// The call of what `from` sends to `to`.

@@ -1,8 +1,8 @@
 //! One call: what its messages told so far.
 
-use super::facts::{Facts, PartyMedia};
+use super::facts::Facts;
 use super::remark::Remark;
-use super::{Closed, Incoming, REMARK_SEPARATOR};
+use super::{Closed, Incoming, REMARK_SEPARATOR, push_lossy, usual};
 use crate::limits::{
     ANSWERED_SILENCE_NS, COPY_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETTLED_NS, SETUP_SILENCE_NS,
     TEXTS_PER_CALL_MAX,
@@ -12,29 +12,55 @@ use smallvec::SmallVec;
 use trunkline_kit::Id;
 use trunkline_store::row::{self, CallState, Direction, Hangup, Ladder};
 use trunkline_wire::Endpoint;
-use trunkline_wire::sip::{Method, StartLine};
+use trunkline_wire::sip::{Header, Message, Method, StartLine};
 
 /// Octets of remarks that a usual call has: two SDP bodies in brief and some reason phrases.
 const TEXTS_USUAL: usize = 256;
+/// Messages of a usual call.
+const MESSAGES_USUAL: usize = 8;
+/// Octets of names that a usual call has.
+const NAMES_USUAL: usize = 256;
 
 /// Messages that are looked at to find one that is repeated.
 const EARLIER_LOOKED_AT: usize = 64;
 
-/// Who a message says it is from and to, read once from a call's first message.
+/// What a call's first message says of the parties, in one text: Call-ID, URI and user part of From and of To, and
+/// User-Agent or Server, one behind the other.
 #[derive(Clone, Debug, Default)]
-pub struct Parties {
-    /// Call-ID.
-    pub call_id: String,
-    /// URI of From and its user part.
-    pub from: (String, String),
-    /// URI of To and its user part.
-    pub to: (String, String),
-    /// User-Agent or Server.
-    pub user_agent: String,
+struct Names {
+    text: String,
+    /// Where each but the last ends.
+    ends: [u32; 5],
+}
+
+impl Names {
+    /// Reads them.
+    fn read(&mut self, call_id: &[u8], message: &Message<'_>) {
+        let text = &mut self.text;
+        text.clear();
+        push_lossy(text, call_id);
+        self.ends[0] = text.len() as u32;
+        for (party, header) in [Header::From, Header::To].into_iter().enumerate() {
+            let user = usual::push_uri_and_user(text, message.header(header).unwrap_or_default());
+            self.ends[2 * party + 1] = user as u32;
+            self.ends[2 * party + 2] = text.len() as u32;
+        }
+        push_lossy(text, message.user_agent().unwrap_or_default());
+    }
+
+    /// The name of this number.
+    fn get(&self, number: usize) -> &str {
+        let begin = number.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        let end = self.ends.get(number).map_or(self.text.len(), |end| *end as usize);
+        self.text.get(begin..end).unwrap_or_default()
+    }
 }
 
 /// A call in progress. What each message needs comes first, so that it shares few lines of the cache.
-#[derive(Debug)]
+///
+/// Its memory outlives it: of some ten thousand calls that are up, each is far from any cache, and the next call had
+/// better take the memory of one that has just ended ([`Call::begin`], [`Call::close`]).
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct Call {
     /// Hash of its Call-ID, to find it in the table again.
@@ -43,8 +69,6 @@ pub struct Call {
     pub serial: Serial,
     /// When it is closed if nothing more comes, nanoseconds since 1970.
     pub deadline_ns: i64,
-    /// The time for which it stands in the queue of deadlines: not later than the deadline.
-    pub queued_ns: i64,
     last_ns: i64,
     /// Hash of the From tag of the first INVITE: what tells caller from callee.
     caller_tag: u64,
@@ -56,14 +80,21 @@ pub struct Call {
     phrase: u16,
     bye_answered: bool,
     cancelled_final: bool,
-    invite_seen: bool,
     hangup: Hangup,
     bye_ns: Option<i64>,
-    ladder: Ladder,
+    messages: Vec<row::Message>,
+    /// Texts of the messages.
+    texts: String,
+    not_kept: u32,
+    /// What is said of the last of them that was kept.
+    last_text: (u32, u16),
+    /// The hosts of its messages.
+    hosts: SmallVec<[Endpoint; 4]>,
     /// Hash of hop, transaction and tags per message: equal hashes are retransmissions.
     prints: SmallVec<[u32; 8]>,
     files: SmallVec<[u32; 2]>,
-    facts: Facts,
+    /// What verdicts want to know, above all what its media was said to be.
+    pub facts: Facts,
     ringing_ns: Option<i64>,
     answer_ns: Option<i64>,
     cancel_ns: Option<i64>,
@@ -78,10 +109,7 @@ pub struct Call {
     /// Endpoints that were announced, by whom and with which payload map, so that a repeated SDP is not announced
     /// again.
     pub announced: SmallVec<[(Endpoint, Direction, usize); 2]>,
-    /// What its media was said to be.
-    pub media: [PartyMedia; 2],
-    /// From and To of the first message.
-    pub parties: Parties,
+    names: Names,
 }
 
 /// A reason phrase in the ladder's texts.
@@ -108,7 +136,7 @@ enum Seen {
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
     /// Request or response.
-    pub start: StartLine<'a>,
+    pub start: &'a StartLine<'a>,
     /// Method of the request, or of CSeq for a response.
     pub method: Method,
     /// CSeq number.
@@ -124,7 +152,7 @@ pub struct Told<'a> {
 impl Told<'_> {
     /// Status of a response, 0 for a request.
     pub fn status(&self) -> u16 {
-        match self.start {
+        match *self.start {
             StartLine::Request { .. } => 0,
             StartLine::Response { status, .. } => status,
         }
@@ -132,57 +160,78 @@ impl Told<'_> {
 }
 
 impl Call {
-    /// A call that begins with this message.
-    pub fn new(serial: Serial, hash: u64, parties: Parties, from: &Incoming<'_>, told: &Told<'_>) -> Self {
-        let id = Id::derive(from.at_ns, parties.call_id.as_bytes());
+    /// Makes it a call that begins with this message, in the memory of one that was closed.
+    pub fn begin(
+        &mut self,
+        (serial, hash): (Serial, u64),
+        (call_id, message): (&[u8], &Message<'_>),
+        from: &Incoming<'_>,
+        told: &Told<'_>,
+    ) {
+        self.forget();
+        self.names.text.reserve(NAMES_USUAL);
+        self.names.read(call_id, message);
+        self.messages.reserve(MESSAGES_USUAL);
+        self.texts.reserve(TEXTS_USUAL);
+        (self.hash, self.serial, self.caller_tag) = (hash, serial, told.from_tag);
+        (self.start_ns, self.last_ns) = (from.at_ns, from.at_ns);
         // A response comes from where the request went.
-        let (src, dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
-        Call {
-            hash,
-            serial,
-            deadline_ns: 0,
-            queued_ns: i64::MAX,
-            last_ns: from.at_ns,
-            caller_tag: told.from_tag,
-            accepted: 0,
-            refused: 0,
-            provisional: 0,
-            phrase: 0,
-            bye_answered: false,
-            cancelled_final: false,
-            invite_seen: false,
-            hangup: Hangup::None,
-            bye_ns: None,
-            ladder: Ladder {
-                hosts: Vec::with_capacity(2),
-                messages: Vec::with_capacity(8),
-                texts: String::with_capacity(TEXTS_USUAL),
-                not_kept: 0,
-            },
-            prints: SmallVec::new(),
-            files: SmallVec::new(),
-            facts: Facts::default(),
-            ringing_ns: None,
-            answer_ns: None,
-            cancel_ns: None,
-            final_ns: None,
-            reasons: Default::default(),
-            start_ns: from.at_ns,
-            src,
-            dst,
-            id,
-            announced: SmallVec::new(),
-            media: Default::default(),
-            parties,
-        }
+        (self.src, self.dst) = if told.status() == 0 { (from.src, from.dst) } else { (from.dst, from.src) };
+        self.id = Id::derive(from.at_ns, self.names.get(0).as_bytes());
     }
 
-    /// Reads a little of all that the next message will need, so that it is in the cache then.
+    /// Forgets what it was, but for the memory. Each field by itself: a call that is made elsewhere and copied here
+    /// waits for its parts.
+    fn forget(&mut self) {
+        let Call { hash, serial, deadline_ns, last_ns, caller_tag, start_ns, src, dst, id, .. } = self;
+        (*hash, *serial, *deadline_ns, *last_ns, *caller_tag, *start_ns) = (0, 0, 0, 0, 0, 0);
+        (*src, *dst, *id) = Default::default();
+        let Call { accepted, refused, provisional, phrase, not_kept, last_text, reasons, .. } = self;
+        (*accepted, *refused, *provisional, *phrase, *not_kept) = (0, 0, 0, 0, 0);
+        (*last_text, *reasons) = Default::default();
+        let Call { bye_answered, cancelled_final, hangup, .. } = self;
+        (*bye_answered, *cancelled_final, *hangup) = (false, false, Hangup::None);
+        let Call { bye_ns, ringing_ns, answer_ns, cancel_ns, final_ns, .. } = self;
+        (*bye_ns, *ringing_ns, *answer_ns, *cancel_ns, *final_ns) = (None, None, None, None, None);
+        let Call { messages, texts, hosts, prints, files, facts, announced, names, .. } = self;
+        messages.clear();
+        texts.clear();
+        hosts.clear();
+        prints.clear();
+        files.clear();
+        *facts = Facts::default();
+        announced.clear();
+        names.text.clear();
+    }
+
+    /// Reads a little of each line of the cache that the next message, or the close, will need.
     pub fn warm(&self) -> u64 {
-        let host = self.ladder.hosts.last().map_or(0, |h| u64::from(h.port));
-        let message = self.ladder.messages.last().map_or(0, |m| m.packet);
-        let text = self.ladder.texts.as_bytes().last().copied().unwrap_or(0);
-        self.facts.warm() ^ host ^ message ^ u64::from(text) ^ self.start_ns as u64
+        let hosts = self.hosts.first().map_or(0, |h| u64::from(h.port));
+        let prints = self.prints.first().copied().unwrap_or(0) ^ self.files.first().copied().unwrap_or(0);
+        let announced = self.announced.iter().fold(0, |sum, (e, ..)| sum ^ u64::from(e.port));
+        let times = self.hash ^ self.start_ns as u64 ^ self.ringing_ns.unwrap_or(0) as u64;
+        let texts = self.texts.len() as u64 ^ u64::from(self.names.ends[4]) ^ u64::from(self.reasons[0].phrase);
+        hosts ^ u64::from(prints) ^ announced ^ times ^ texts ^ self.facts.warm()
+    }
+
+    /// The same of what lies elsewhere, when the call itself is there.
+    pub fn warm_further(&self) -> u64 {
+        let message = self.messages.last().map_or(0, |m| m.packet ^ u64::from(m.status));
+        let text = self.texts.as_bytes().last().copied().unwrap_or(0);
+        message ^ u64::from(text)
+    }
+
+    /// The same of what only the close needs.
+    pub fn warm_to_close(&self) -> u64 {
+        let messages = self.messages.iter().fold(0, |sum, m| sum ^ m.packet);
+        let lines = |text: &str| text.as_bytes().chunks(64).fold(0, |sum, line| sum ^ line[0]);
+        messages ^ u64::from(lines(&self.texts) ^ lines(&self.names.text))
+    }
+
+    /// Its Call-ID.
+    #[cfg(test)]
+    pub fn sip_call_id(&self) -> &str {
+        self.names.get(0)
     }
 
     /// Which party sent the message: requests carry their sender's tag in From, responses the requester's.
@@ -200,7 +249,7 @@ impl Call {
             }
             seen => seen == Seen::Again,
         };
-        match told.start {
+        match *told.start {
             StartLine::Request { .. } => self.request(from.at_ns, told, again),
             StartLine::Response { status, .. } => self.response(from.at_ns, status, told, again),
         }
@@ -213,7 +262,7 @@ impl Call {
             self.facts.repeat_request(told.method, told.cseq);
         }
         match told.method {
-            Method::Invite if !self.invite_seen => self.invite_seen = true,
+            Method::Invite => self.facts.invite_seen = true,
             Method::Ack => self.facts.acknowledged(told.cseq),
             Method::Cancel => self.cancel_ns = self.cancel_ns.or(Some(at_ns)),
             Method::Bye if self.bye_ns.is_none() => {
@@ -231,8 +280,7 @@ impl Call {
         if told.method != Method::Invite {
             return;
         }
-        let text = self.ladder.messages.last().map_or((0, 0), |m| m.text);
-        let reason = Reason { text, phrase: self.phrase };
+        let reason = Reason { text: self.last_text, phrase: self.phrase };
         match status {
             ..=199 => {
                 if matches!(status, 180 | 183) && self.ringing_ns.is_none() {
@@ -270,15 +318,16 @@ impl Call {
             Some(m) if from.at_ns.saturating_sub(m.at_ns) < COPY_NS => Seen::Copy,
             Some(_) => Seen::Again,
         };
-        if self.ladder.messages.len() >= MESSAGES_PER_CALL_MAX {
-            self.ladder.not_kept = self.ladder.not_kept.saturating_add(1);
+        if self.messages.len() >= MESSAGES_PER_CALL_MAX {
+            self.not_kept = self.not_kept.saturating_add(1);
             return seen;
         }
         let file = self.file(from.file);
         let text = self.text(text);
+        self.last_text = text;
         self.phrase = if text.1 == 0 { 0 } else { remark.phrase };
         let flag = |on: bool, flag: u8| if on { flag } else { 0 };
-        self.ladder.messages.push(row::Message {
+        self.messages.push(row::Message {
             at_ns: from.at_ns,
             packet: from.number,
             offset: from.offset,
@@ -307,19 +356,19 @@ impl Call {
         if !self.prints.contains(&print) {
             return None;
         }
-        let last = self.ladder.messages.iter().zip(&self.prints).rev().take(EARLIER_LOOKED_AT);
+        let last = self.messages.iter().zip(&self.prints).rev().take(EARLIER_LOOKED_AT);
         last.filter(|(_, p)| **p == print).map(|(m, _)| m).find(|m| such(m))
     }
 
     fn host(&mut self, host: Endpoint) -> (u8, bool) {
-        if let Some(at) = self.ladder.hosts.iter().position(|h| *h == host) {
+        if let Some(at) = self.hosts.iter().position(|h| *h == host) {
             return (at as u8, true);
         }
-        if self.ladder.hosts.len() >= HOSTS_PER_CALL_MAX {
+        if self.hosts.len() >= HOSTS_PER_CALL_MAX {
             return ((HOSTS_PER_CALL_MAX - 1) as u8, false);
         }
-        self.ladder.hosts.push(host);
-        ((self.ladder.hosts.len() - 1) as u8, true)
+        self.hosts.push(host);
+        ((self.hosts.len() - 1) as u8, true)
     }
 
     fn file(&mut self, file: u32) -> u16 {
@@ -331,11 +380,11 @@ impl Call {
     }
 
     fn text(&mut self, text: &str) -> (u32, u16) {
-        let start = self.ladder.texts.len();
+        let start = self.texts.len();
         if text.is_empty() || start + text.len() > TEXTS_PER_CALL_MAX {
             return (0, 0);
         }
-        self.ladder.texts.push_str(text);
+        self.texts.push_str(text);
         (start as u32, text.len() as u16)
     }
 
@@ -380,8 +429,9 @@ impl Call {
         }
     }
 
-    /// The row of the call, without its streams, and what the verdict wants to know besides.
-    pub fn close(mut self: Box<Self>) -> Box<Closed> {
+    /// The row of the call, without its streams, and what the verdict wants to know besides. What is left is memory for
+    /// the next.
+    pub fn close(&mut self) -> Box<Closed> {
         let state = self.state();
         let (code, reason) = match state {
             CallState::Answered | CallState::Completed => (self.accepted, self.reasons[0]),
@@ -395,39 +445,55 @@ impl Call {
             CallState::Rejected | CallState::Redirected | CallState::AuthChallenged => self.final_ns,
             _ => None,
         };
-        let reason = self.phrase(reason).to_owned();
-        self.facts.parties = self.media;
-        self.facts.invite_seen = self.invite_seen;
+        let name = |number| self.names.get(number).to_owned();
         let call = row::Call {
             id: self.id,
-            sip_call_id: self.parties.call_id,
+            sip_call_id: name(0),
             state,
-            from: self.parties.from.1,
-            to: self.parties.to.1,
-            from_uri: self.parties.from.0,
-            to_uri: self.parties.to.0,
+            from_uri: name(1),
+            from: name(2),
+            to_uri: name(3),
+            to: name(4),
+            user_agent: name(5),
             start_ns: self.start_ns,
             ringing_ns: self.ringing_ns,
             answer_ns: self.answer_ns,
             end_ns,
             last_ns: self.last_ns,
             code,
-            reason,
+            reason: self.phrase(reason).to_owned(),
             hangup: if state == CallState::Completed { self.hangup } else { Hangup::None },
             src: self.src,
             dst: self.dst,
-            user_agent: self.parties.user_agent,
-            ladder: self.ladder,
+            ladder: self.take_ladder(),
             ..row::Call::default()
         };
-        let (serial, deadline_ns) = (self.serial, self.deadline_ns);
-        Box::new(Closed { serial, deadline_ns, call, facts: self.facts, files: self.files })
+        let (facts, files) = (core::mem::take(&mut self.facts), core::mem::take(&mut self.files));
+        Box::new(Closed { serial: self.serial, deadline_ns: self.deadline_ns, call, facts, files })
+    }
+
+    /// Its ladder. What is as large as usual is copied and its memory kept, what is larger is given away.
+    fn take_ladder(&mut self) -> Ladder {
+        let large = self.messages.len() > MESSAGES_USUAL;
+        let messages = if large { core::mem::take(&mut self.messages) } else { self.messages.as_slice().to_vec() };
+        let large = self.texts.len() > TEXTS_USUAL;
+        let texts = if large { core::mem::take(&mut self.texts) } else { self.texts.as_str().to_owned() };
+        if self.names.text.len() > NAMES_USUAL {
+            self.names = Names::default();
+        }
+        if self.prints.spilled() {
+            self.prints = SmallVec::new();
+        }
+        if self.announced.spilled() {
+            self.announced = SmallVec::new();
+        }
+        Ladder { hosts: self.hosts.to_vec(), messages, texts, not_kept: self.not_kept }
     }
 
     /// The text of a reason phrase. One that has the separator in it ends there.
     fn phrase(&self, reason: Reason) -> &str {
         let (begin, octets) = (reason.text.0 as usize, usize::from(reason.text.1));
-        let all = self.ladder.texts.get(begin..begin + octets).unwrap_or_default();
+        let all = self.texts.get(begin..begin + octets).unwrap_or_default();
         match all.get(..usize::from(reason.phrase)) {
             Some(phrase) if phrase.is_ascii() => phrase,
             _ => all.split(REMARK_SEPARATOR).next().unwrap_or_default(),

@@ -39,24 +39,30 @@ impl<K: Ord> Deadlines<K> {
 
     /// Takes the nearest out, if it is before a time.
     pub fn pop_before(&mut self, now_ns: i64) -> Option<Entry<K>> {
-        self.pop_if(|at_ns| at_ns < now_ns)
+        self.pop_if(|at_ns| at_ns < now_ns, |_| true)
+    }
+
+    /// The same; those that do not stand any more may be left out. They are asked for when their moment has come, all
+    /// of it at once.
+    pub fn pop_standing(&mut self, now_ns: i64, stands: impl Fn(&Entry<K>) -> bool) -> Option<Entry<K>> {
+        self.pop_if(|at_ns| at_ns < now_ns, stands)
     }
 
     /// Takes the nearest out, whenever it is.
     pub fn pop(&mut self) -> Option<Entry<K>> {
-        self.pop_if(|_| true)
+        self.pop_if(|_| true, |_| true)
     }
 
     /// `is_over` holds for all times before one for which it holds.
-    fn pop_if(&mut self, is_over: impl Fn(i64) -> bool) -> Option<Entry<K>> {
-        if self.near.is_empty() {
+    fn pop_if(&mut self, is_over: impl Fn(i64) -> bool, stands: impl Fn(&Entry<K>) -> bool) -> Option<Entry<K>> {
+        while self.near.is_empty() {
             let first = self.far.first_entry()?;
             let begin_ns = first.key().saturating_mul(MOMENT_NS);
             if !is_over(begin_ns) {
                 return None;
             }
             self.near_until_ns = begin_ns.saturating_add(MOMENT_NS);
-            self.near.extend(first.remove().into_iter().map(Reverse));
+            self.near.extend(first.remove().into_iter().filter(&stands).map(Reverse));
         }
         if !is_over(self.near.peek()?.0.0) {
             return None;
@@ -83,6 +89,7 @@ mod tests {
         ) {
             let mut all = BinaryHeap::new();
             let mut queue = Deadlines::default();
+            let (mut standing, mut some) = (BinaryHeap::new(), Deadlines::default());
             for (tie, (what, ns)) in steps.into_iter().enumerate() {
                 let tie = tie as u64;
                 if what > 0 {
@@ -93,6 +100,18 @@ mod tests {
                         prop_assert_eq!(queue.pop_before(ns), all.pop().map(|Reverse(e)| e));
                     }
                     prop_assert_eq!(queue.pop_before(ns), None);
+                }
+                // Half of them stand, in the other queue.
+                let stands = |e: &Entry<u32>| e.2 % 2 == 0;
+                if what > 0 {
+                    some.push(ns, tie, tie as u32);
+                    standing.extend(stands(&(ns, tie, tie as u32)).then_some(Reverse((ns, tie, tie as u32))));
+                } else {
+                    let mut popped = core::iter::from_fn(|| some.pop_standing(ns, stands)).filter(stands);
+                    while standing.peek().is_some_and(|Reverse(e)| e.0 < ns) {
+                        prop_assert_eq!(popped.next(), standing.pop().map(|Reverse(e)| e));
+                    }
+                    prop_assert_eq!(popped.next(), None);
                 }
             }
             while let Some(Reverse(expected)) = all.pop() {

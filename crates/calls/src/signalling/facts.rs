@@ -52,7 +52,7 @@ pub struct Facts {
 
 impl Facts {
     pub(super) fn warm(&self) -> u64 {
-        u64::from(self.responses)
+        self.parties.iter().fold(u64::from(self.responses), |sum, p| sum ^ p.payload_types as u64)
     }
 
     pub(super) fn repeat_request(&mut self, method: Method, cseq: u32) {

@@ -17,7 +17,7 @@ pub use transaction::Registering;
 
 use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
 use crate::media::{Notice, Numbered, Serial};
-use call::{Call, Parties, Told};
+use call::{Call, Told};
 use core::hash::{BuildHasher, Hasher};
 use deadlines::Deadlines;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
@@ -125,13 +125,32 @@ struct Known {
 #[derive(Clone, Copy)]
 struct Seek {
     hash: u64,
+    octets: u32,
     at: Option<u32>,
 }
 
+/// The place of an open call, with what is asked of it when it does not matter otherwise: a look at the call itself is
+/// a look far from the cache.
+#[derive(Default)]
+struct Slot {
+    call: Option<Box<Call>>,
+    /// Its number; 0 where there is no call.
+    serial: Serial,
+    /// The time for which it stands in the queue of deadlines: not later than its deadline.
+    queued_ns: i64,
+}
+
+/// Closed calls whose memory is kept for new ones.
+const SPARE_MAX: usize = 1024;
+/// Calls that are looked at together when their time has come.
+const DUE_TOGETHER: usize = 32;
+
 /// All calls and transactions in progress.
 pub struct Signalling {
-    calls: Vec<Option<Box<Call>>>,
+    slots: Vec<Slot>,
     free: Vec<u32>,
+    #[expect(clippy::vec_box, reason = "a slot takes the box as it is")]
+    spare: Vec<Box<Call>>,
     by_call_id: HashTable<Known>,
     hasher: DefaultHashBuilder,
     deadlines: Deadlines<u32>,
@@ -141,6 +160,8 @@ pub struct Signalling {
     remark: String,
     /// Calls of the messages that are handled together.
     sought: Vec<Seek>,
+    /// Calls whose time may have come, that are looked at together.
+    due: Vec<u32>,
     /// Number and time of the message in hand.
     number: u64,
     now_ns: i64,
@@ -153,8 +174,9 @@ pub struct Signalling {
 impl Default for Signalling {
     fn default() -> Self {
         Signalling {
-            calls: Vec::new(),
+            slots: Vec::new(),
             free: Vec::new(),
+            spare: Vec::new(),
             by_call_id: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             deadlines: Deadlines::default(),
@@ -163,6 +185,7 @@ impl Default for Signalling {
             payload_maps: offer::PayloadMaps::default(),
             remark: String::new(),
             sought: Vec::new(),
+            due: Vec::new(),
             number: 0,
             now_ns: i64::MIN,
             call_ids: HashSet::new(),
@@ -180,7 +203,7 @@ impl Signalling {
 
     /// Calls that are not closed.
     pub fn open_calls(&self) -> u64 {
-        (self.calls.len() - self.free.len()) as u64
+        (self.slots.len() - self.free.len()) as u64
     }
 
     /// Takes one message.
@@ -191,21 +214,33 @@ impl Signalling {
     }
 
     /// Takes several messages that are scanned already, in order, and leaves none.
+    ///
+    /// Their calls lie all over the memory. So each step of the way to them is gone for all messages before the next
+    /// step: then the waits for the memory overlap.
     pub fn messages(&mut self, messages: &mut Vec<(Incoming<'_>, Message<'_>)>) {
-        let mut warm = 0;
         let mut sought = core::mem::take(&mut self.sought);
         sought.clear();
-        for (_, message) in messages.iter() {
-            let seek = self.seek(message);
-            sought.push(seek);
-            warm ^= seek.at.and_then(|at| self.calls[at as usize].as_ref()).map_or(0, |c| c.warm());
+        sought.extend(messages.iter().map(|(_, message)| self.hashed(message)));
+        let mut known = 0;
+        for seek in &mut sought {
+            seek.at = self.find(seek.octets, seek.hash);
+            known ^= u64::from(seek.at.is_none() && self.call_ids.contains(&seek.hash));
         }
-        core::hint::black_box(warm);
+        core::hint::black_box(known);
+        let at = sought.iter().filter_map(|seek| seek.at);
+        self.warm(at.clone(), Call::warm);
+        self.warm(at, Call::warm_further);
         for ((from, message), seek) in messages.iter().zip(&sought) {
             self.sought(from, message, *seek);
         }
         self.sought = sought;
         messages.clear();
+    }
+
+    /// Reads a little of calls that will be needed soon.
+    fn warm(&self, at: impl Iterator<Item = u32>, what: fn(&Call) -> u64) {
+        let calls = at.filter_map(|at| self.slots.get(at as usize)?.call.as_deref());
+        core::hint::black_box(calls.fold(0, |sum, call| sum ^ what(call)));
     }
 
     /// Takes one message that is scanned already.
@@ -214,9 +249,14 @@ impl Signalling {
     }
 
     fn seek(&self, message: &Message<'_>) -> Seek {
+        let seek = self.hashed(message);
+        Seek { at: self.find(seek.octets, seek.hash), ..seek }
+    }
+
+    /// What is needed to seek the call of a message.
+    fn hashed(&self, message: &Message<'_>) -> Seek {
         let call_id = message.call_id();
-        let hash = self.hash(call_id);
-        Seek { hash, at: self.find(call_id, hash) }
+        Seek { hash: self.hash(call_id), octets: call_id.len() as u32, at: None }
     }
 
     /// Takes one message whose call was sought some messages before.
@@ -231,13 +271,13 @@ impl Signalling {
         let hash = seek.hash;
         let (cseq, method) = usual::cseq_and_method(message);
         self.counters.without_cseq += u64::from(cseq.is_none());
-        let found = self.open_call(from, call_id, seek);
+        let found = self.open_call(from, seek);
         let sdp = usual::sdp(message);
         // Which party speaks matters where it announces media or hangs up, and to tell transactions apart.
         let tagged = found.is_none() || sdp.is_some() || !is_of_calls(method) || method == Method::Bye;
         let tag = if tagged { usual::tag(message.header(Header::From).unwrap_or_default()) } else { None };
         let told = Told {
-            start: message.start(),
+            start: message.start_line(),
             method,
             cseq: cseq.unwrap_or(0),
             from_tag: tag.map_or(0, |t| self.hash(t)),
@@ -267,7 +307,7 @@ impl Signalling {
     fn count(&mut self, from: &Incoming<'_>, message: &Message<'_>) {
         let c = &mut self.counters;
         c.messages += 1;
-        match message.start() {
+        match message.start_line() {
             StartLine::Request { .. } => c.requests += 1,
             StartLine::Response { .. } => c.responses += 1,
         }
@@ -290,17 +330,17 @@ impl Signalling {
         hasher.finish() as u32
     }
 
-    /// The open call of this Call-ID.
-    fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
-        let same = |known: &Known| known.hash == hash && known.octets == call_id.len() as u32;
+    /// The open call of a Call-ID of this hash and length.
+    fn find(&self, octets: u32, hash: u64) -> Option<u32> {
+        let same = |known: &Known| known.hash == hash && known.octets == octets;
         self.by_call_id.find(hash, same).map(|known| known.at)
     }
 
     /// The same, unless its silence was longer than a call lasts: then what comes now is another call with that name.
-    fn open_call(&mut self, from: &Incoming<'_>, call_id: &[u8], seek: Seek) -> Option<u32> {
-        let call = |at: u32| self.calls[at as usize].as_ref();
+    fn open_call(&mut self, from: &Incoming<'_>, seek: Seek) -> Option<u32> {
+        let call = |at: u32| self.slots[at as usize].call.as_ref();
         let still = seek.at.filter(|at| call(*at).is_some_and(|c| c.hash == seek.hash));
-        let at = still.or_else(|| self.find(call_id, seek.hash))?;
+        let at = still.or_else(|| self.find(seek.octets, seek.hash))?;
         if call(at).is_some_and(|c| c.deadline_ns < from.at_ns) {
             self.close(at);
             return None;
@@ -309,7 +349,8 @@ impl Signalling {
     }
 
     fn handle_call(&mut self, from: &Incoming<'_>, message: &Message<'_>, at: u32, told: &Told<'_>) {
-        let Some(call) = self.calls[at as usize].as_deref_mut() else { return };
+        let slot = &mut self.slots[at as usize];
+        let Some(call) = slot.call.as_deref_mut() else { return };
         let mut remark = Remark::of(message, told, &mut self.remark);
         if let Some(body) = told.sdp {
             self.counters.sdp += 1;
@@ -321,10 +362,10 @@ impl Signalling {
         let before = call.until_ns();
         let again = call.message(from, told, &remark, remark.text.unwrap_or(&self.remark));
         self.counters.retransmissions += u64::from(again);
-        if call.deadline_ns < call.queued_ns {
+        if call.deadline_ns < slot.queued_ns {
             // An end brings the deadline nearer; what moves it away is seen when the entry's time has come.
-            call.queued_ns = call.deadline_ns;
-            self.deadlines.push(call.queued_ns, call.serial, at);
+            slot.queued_ns = call.deadline_ns;
+            self.deadlines.push(slot.queued_ns, call.serial, at);
         }
         let until = call.until_ns();
         if until != before && !call.announced.is_empty() {
@@ -342,15 +383,17 @@ impl Signalling {
         let serial = self.next_serial;
         self.next_serial += 1;
         self.counters.calls += 1;
-        let call = Box::new(Call::new(serial, hash, parties(call_id, message), from, told));
+        let mut call = self.spare.pop().unwrap_or_default();
+        call.begin((serial, hash), (call_id, message), from, told);
+        let slot = Slot { call: Some(call), serial, queued_ns: i64::MAX };
         let at = match self.free.pop() {
             Some(at) => {
-                self.calls[at as usize] = Some(call);
+                self.slots[at as usize] = slot;
                 at
             }
             None => {
-                self.calls.push(Some(call));
-                (self.calls.len() - 1) as u32
+                self.slots.push(slot);
+                (self.slots.len() - 1) as u32
             }
         };
         self.by_call_id.insert_unique(hash, Known { hash, octets: call_id.len() as u32, at }, |known| known.hash);
@@ -361,24 +404,62 @@ impl Signalling {
     pub fn tick(&mut self, now_ns: i64) {
         // What is released now is released after every packet of the batch.
         (self.number, self.now_ns) = (u64::MAX, i64::MAX);
-        while let Some((deadline, serial, at)) = self.deadlines.pop_before(now_ns) {
-            // An entry that a nearer one has replaced says nothing.
-            let current = |c: &&mut Box<Call>| c.serial == serial && c.queued_ns == deadline;
-            let Some(call) = self.calls[at as usize].as_mut().filter(current) else { continue };
-            if call.deadline_ns >= now_ns {
-                call.queued_ns = call.deadline_ns;
-                self.deadlines.push(call.queued_ns, serial, at);
-            } else {
-                self.close(at);
+        let mut due = core::mem::take(&mut self.due);
+        while self.next_due(now_ns, &mut due) {
+            self.warm(due.iter().copied(), Call::warm);
+            self.warm(due.iter().copied(), Call::warm_to_close);
+            self.warm_known(&due);
+            for at in &due {
+                self.is_due(*at, now_ns);
             }
         }
+        self.due = due;
         self.transactions.tick(now_ns, &mut self.output);
+    }
+
+    /// Reads a little of where the table of Call-IDs has these calls.
+    fn warm_known(&self, calls: &[u32]) {
+        let found = |at: &u32| {
+            let call = self.slots[*at as usize].call.as_ref()?;
+            self.by_call_id.find(call.hash, |known| known.at == *at)
+        };
+        core::hint::black_box(calls.iter().filter_map(found).fold(0, |sum, known| sum ^ known.octets));
+    }
+
+    /// The next calls whose entry's time has come; whether there are any.
+    fn next_due(&mut self, now_ns: i64, due: &mut Vec<u32>) -> bool {
+        due.clear();
+        let slots = &self.slots;
+        // An entry that a nearer one has replaced says nothing.
+        let stands = |&(deadline, serial, at): &(i64, Serial, u32)| {
+            let slot = &slots[at as usize];
+            slot.serial == serial && slot.queued_ns == deadline
+        };
+        while due.len() < DUE_TOGETHER {
+            let Some(entry) = self.deadlines.pop_standing(now_ns, stands) else { break };
+            if stands(&entry) {
+                due.push(entry.2);
+            }
+        }
+        !due.is_empty()
+    }
+
+    /// The time of a call's entry has come: it is closed, unless more was seen of it since.
+    fn is_due(&mut self, at: u32, now_ns: i64) {
+        let slot = &mut self.slots[at as usize];
+        match slot.call.as_ref().map(|call| call.deadline_ns) {
+            Some(deadline_ns) if deadline_ns >= now_ns => {
+                slot.queued_ns = deadline_ns;
+                self.deadlines.push(deadline_ns, slot.serial, at);
+            }
+            _ => self.close(at),
+        }
     }
 
     /// Closes everything: the input has ended.
     pub fn finish(&mut self) {
         (self.number, self.now_ns) = (u64::MAX, i64::MAX);
-        for at in 0..self.calls.len() as u32 {
+        for at in 0..self.slots.len() as u32 {
             self.close(at);
         }
         self.deadlines.clear();
@@ -401,14 +482,14 @@ impl Signalling {
 
     fn close_nearest(&mut self) {
         while let Some((_, serial, at)) = self.deadlines.pop() {
-            if self.calls[at as usize].as_ref().is_some_and(|c| c.serial == serial) {
+            if self.slots[at as usize].serial == serial {
                 return self.close(at);
             }
         }
     }
 
     fn close(&mut self, at: u32) {
-        let Some(call) = self.calls[at as usize].take() else { return };
+        let Some(mut call) = core::mem::take(&mut self.slots[at as usize]).call else { return };
         if let Ok(entry) = self.by_call_id.find_entry(call.hash, |known| known.at == at) {
             entry.remove();
         }
@@ -421,6 +502,9 @@ impl Signalling {
         let closed = call.close();
         self.counters.ladder_overflow += u64::from(closed.call.ladder.not_kept);
         self.output.closed.push(closed);
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(call);
+        }
     }
 }
 
@@ -433,16 +517,6 @@ fn text(octets: &[u8]) -> String {
     let mut text = String::with_capacity(octets.len());
     push_lossy(&mut text, octets);
     text
-}
-
-fn parties(call_id: &[u8], message: &Message<'_>) -> Parties {
-    let agent = message.user_agent().unwrap_or_default();
-    Parties {
-        call_id: text(call_id),
-        from: usual::uri_and_user(message.header(Header::From).unwrap_or_default()),
-        to: usual::uri_and_user(message.header(Header::To).unwrap_or_default()),
-        user_agent: text(agent),
-    }
 }
 
 fn push_lossy(into: &mut String, octets: &[u8]) {

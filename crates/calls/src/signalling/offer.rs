@@ -160,7 +160,7 @@ impl Offer<'_> {
     ) {
         endpoint.push_to(remark);
         remark.push_str(&section.remark);
-        let party = &mut call.media[usize::from(self.sender == Direction::Callee)];
+        let party = &mut call.facts.parties[usize::from(self.sender == Direction::Callee)];
         note_audio(party, section.payload_types, section.direction, Some(endpoint), self.from);
         let Some(rtp) = &section.rtp else { return };
         for endpoint in own_endpoints(Some(endpoint), self.from) {
@@ -178,7 +178,7 @@ impl Offer<'_> {
     ) {
         session.push_brief(remark);
         push_oddities(remark, session);
-        note_party(&mut call.media[usize::from(self.sender == Direction::Callee)], session, self.from);
+        note_party(&mut call.facts.parties[usize::from(self.sender == Direction::Callee)], session, self.from);
         for media in &session.media {
             let Some(rtp) = maps.rtp(media) else { continue };
             for endpoint in endpoints(media, self.from) {
@@ -206,7 +206,7 @@ impl Offer<'_> {
         notices.push(Numbered {
             number: self.from.number,
             at_ns: self.from.at_ns,
-            notice: Notice::Announce(announcement),
+            notice: Notice::Announce(Box::new(announcement)),
         });
     }
 }

@@ -29,7 +29,7 @@ impl Remark {
         if let Some(text) = usual.filter(|_| !more && !has_cause(message)) {
             return Remark { text: Some(text), phrase: text.len() as u16, odd };
         }
-        match (usual, told.start) {
+        match (usual, *told.start) {
             (Some(text), _) => into.push_str(text),
             (None, StartLine::Response { reason, .. }) => push_lossy(into, reason),
             (None, StartLine::Request { method_name, .. }) => push_lossy(into, method_name),
@@ -46,7 +46,7 @@ impl Remark {
 
 /// The phrase that nearly all give with a status, and the nothing that there is to say of a request.
 fn usual_phrase(told: &Told<'_>) -> Option<&'static str> {
-    let (status, reason) = match told.start {
+    let (status, reason) = match *told.start {
         StartLine::Response { status, reason } => (status, reason),
         StartLine::Request { .. } => return (told.method != Method::Other).then_some(""),
     };

@@ -330,8 +330,9 @@ fn told(play: &mut Play, call_id: &str, src: &str, body: &str) -> String {
     let head = invite.replace("Content-Length: 0\n\n", "Content-Type: application/sdp\n\n");
     play.send(src, BOB, &format!("{head}{body}"));
     let notices: Vec<String> = play.signalling.poll().notices.into_iter().map(|n| announced(&n.notice)).collect();
-    let call = play.signalling.calls.iter().flatten().find(|c| c.parties.call_id == call_id).unwrap();
-    format!("{} {:?} {notices:?}", play.signalling.remark, call.media)
+    let mut calls = play.signalling.slots.iter().filter_map(|slot| slot.call.as_ref());
+    let call = calls.find(|c| c.sip_call_id() == call_id).unwrap();
+    format!("{} {:?} {notices:?}", play.signalling.remark, call.facts.parties)
 }
 
 fn announced(notice: &Notice) -> String {
@@ -363,4 +364,28 @@ fn a_section_that_was_read_before_says_what_it_says_when_it_is_read() {
             assert_eq!(again, told(&mut Play::new(), &call_id, src, &body(address, port)), "{section}");
         }
     }
+}
+
+/// A call is begun in the memory of one that was closed: nothing of that shows.
+#[test]
+fn a_closed_call_leaves_nothing_to_the_next() {
+    let second = |play: &mut Play| {
+        let output = play.request("INVITE", 7).response(180, "Ringing", "INVITE", 7).end();
+        format!("{:?}", output.closed)
+    };
+    let mut play = Play::new();
+    let sdp = "v=0\nc=IN IP4 192.0.2.9\nm=audio 4000 RTP/AVP 0 8\n";
+    let invite = request("INVITE", 1, "x").replace("Content-Length: 0\n\n", "Content-Type: application/sdp\n\n");
+    play.send(BOB, ALICE, &format!("{invite}{sdp}"));
+    for n in 0..40 {
+        let host = format!("192.0.2.{}:5060", n + 1);
+        play.send(&host, BOB, &response(486, &"Busy ".repeat(20), "INVITE", 1).replace("K", &n.to_string()));
+    }
+    play.request("CANCEL", 1).request("BYE", 2).response(200, "OK", "BYE", 2).wait(1000);
+    play.signalling.tick(play.at_ns);
+    assert_eq!((play.signalling.poll().closed.len(), play.signalling.spare.len()), (1, 1));
+    let mut fresh = Play::new();
+    (fresh.at_ns, fresh.number) = (play.at_ns, play.number);
+    let after = second(&mut play).replace("serial: 2", "serial: 1");
+    assert_eq!(after, second(&mut fresh));
 }

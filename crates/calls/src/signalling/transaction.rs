@@ -159,7 +159,7 @@ impl Registering {
         told: &Told<'_>,
         counters: &mut SignallingCounters,
     ) {
-        match told.start {
+        match *told.start {
             StartLine::Request { .. } => {
                 self.row.requests = self.row.requests.saturating_add(1);
                 if told.print == self.last_print && told.cseq == self.cseq && from.src == self.row.src {
@@ -234,7 +234,7 @@ fn event_message(
     told: &Told<'_>,
     counters: &mut SignallingCounters,
 ) {
-    match told.start {
+    match *told.start {
         StartLine::Request { .. } => {
             if *print == told.print && row.start_ns != from.at_ns && from.src == row.src {
                 row.retransmissions = row.retransmissions.saturating_add(1);

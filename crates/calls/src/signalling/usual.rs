@@ -1,14 +1,14 @@
 //! What nearly all messages write, read in one go: `1 INVITE`, `Name <sip:user@host>;tag=token`. All else is left to
 //! the grammar of [`trunkline_wire::sip`], with the same result.
 
-use super::text;
+use super::push_lossy;
 use trunkline_wire::sip::{CSeq, Header, Message, Method, NameAddr, StartLine, grammar};
 
 /// Number of CSeq, if it can be read, and the method: of a request its own, of a response that of CSeq.
 pub fn cseq_and_method(message: &Message<'_>) -> (Option<u32>, Method) {
     let value = message.header(Header::CSeq).unwrap_or_default();
     let usual = number(value);
-    match message.start() {
+    match *message.start_line() {
         StartLine::Request { method, .. } => match usual {
             Some((number, _)) => (Some(number), method),
             None => (CSeq::parse(value).map(|c| c.number), method),
@@ -65,11 +65,26 @@ pub fn tag(value: &[u8]) -> Option<&[u8]> {
 
 /// The URI of a From or To without parameters, and its user part.
 pub fn uri_and_user(value: &[u8]) -> (String, String) {
+    let mut uri = String::new();
+    let end = push_uri_and_user(&mut uri, value);
+    let user = uri.split_off(end);
+    (uri, user)
+}
+
+/// Writes them behind a text; gives where the user part begins.
+pub fn push_uri_and_user(into: &mut String, value: &[u8]) -> usize {
     match bracketed(value).and_then(|(uri, _)| sip_uri(uri)) {
-        Some((uri, user)) => (uri.to_owned(), user.to_owned()),
+        Some((uri, user)) => {
+            into.push_str(uri);
+            into.push_str(user);
+            into.len() - user.len()
+        }
         None => {
             let uri = NameAddr::parse(value).uri();
-            (text(uri.core), uri.user_text().into_owned())
+            push_lossy(into, uri.core);
+            let end = into.len();
+            into.push_str(&uri.user_text());
+            end
         }
     }
 }
@@ -116,6 +131,7 @@ fn sip_uri(uri: &[u8]) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::text;
     use super::*;
     use proptest::prelude::*;
     use trunkline_wire::sip::scan;

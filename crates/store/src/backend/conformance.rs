@@ -14,7 +14,13 @@ use trunkline_kit::Id;
 
 type Open = fn(&Path, Access) -> Box<dyn Backend>;
 
-const BACKENDS: [(&str, Open); 1] = [("sqlite", |path, access| Box::new(Sqlite::open(path, access).unwrap()))];
+const BACKENDS: [(&str, Open); 2] = [
+    ("sqlite", |path, access| Box::new(Sqlite::open(path, access).unwrap())),
+    ("sqlite, loaded", |path, access| {
+        let access = if access == Access::Write { Access::Load } else { access };
+        Box::new(Sqlite::open(path, access).unwrap())
+    }),
+];
 
 /// 2026-11-20T00:00:00Z.
 const DAY: i64 = 1_795_132_800_000_000_000;

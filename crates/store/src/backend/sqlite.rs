@@ -56,7 +56,7 @@ impl Sqlite {
     /// # Errors
     /// [`StoreError::Folder`].
     pub fn open(folder: &Path, access: Access) -> Result<Self, StoreError> {
-        if access == Access::Write {
+        if access != Access::Read {
             std::fs::create_dir_all(folder).map_err(|e| folder_error(folder, e))?;
         }
         Ok(Sqlite {
@@ -90,7 +90,7 @@ impl Sqlite {
                 self.skipped.get_mut().insert(day, why);
                 return Ok(None);
             }
-            match DayWriter::open(&path, day) {
+            match DayWriter::open(&path, day, self.access) {
                 Ok(writer) => drop(self.writers.insert(day, writer)),
                 Err(e @ StoreError::Day { .. }) => {
                     self.skipped.get_mut().insert(day, e.to_string());
@@ -195,7 +195,12 @@ impl Sqlite {
                 readers.len() - 1
             }
         };
-        readers.get(at).map(|(_, reader)| run(reader)).transpose()
+        let done = readers.get(at).map(|(_, reader)| run(reader)).transpose();
+        if done.is_err() {
+            // A loader may have been killed since: opening takes back what it left.
+            readers.remove(at);
+        }
+        done
     }
 
     /// A page of a table whose rows lie under their identifier.
@@ -298,7 +303,7 @@ impl Backend for Sqlite {
         self.skipped.get_mut().remove(&day);
         let path = self.path(day);
         // The log first: a file without its log is whole as of its last checkpoint, a log without its file is nothing.
-        for path in [open::beside(&path, "-wal"), open::beside(&path, "-shm"), path] {
+        for path in [open::beside(&path, "-journal"), open::beside(&path, "-wal"), open::beside(&path, "-shm"), path] {
             match std::fs::remove_file(&path) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                     return Err(StoreError::Disk { path, cause: e.to_string() });

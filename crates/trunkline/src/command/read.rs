@@ -138,7 +138,10 @@ impl Read {
 
     fn sink(&self) -> Result<Output, Failure> {
         let selection = Selection { all: self.all, ..Selection::default() };
-        let open = || Store::open(&self.data.store(), Access::Write).map_err(search::failure);
+        // What comes through a pipe may take long: nobody who looks at it meanwhile should wait.
+        let piped = self.files.iter().any(|f| f.as_os_str() == "-");
+        let access = if piped { Access::Write } else { Access::Load };
+        let open = || Store::open(&self.data.store(), access).map_err(search::failure);
         let store = if self.no_store { None } else { Some(open()?) };
         Ok(Output { store, waiting: 0, json: self.json, out: stdout(), line: String::new(), selection, failed: None })
     }

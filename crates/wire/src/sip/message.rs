@@ -47,6 +47,12 @@ impl<'a> Message<'a> {
         self.start
     }
 
+    /// The start line where it lies, for who hands it on: it is large enough that a copy costs.
+    #[inline]
+    pub fn start_line(&self) -> &StartLine<'a> {
+        &self.start
+    }
+
     /// Whether it is a request.
     pub fn is_request(&self) -> bool {
         matches!(self.start, StartLine::Request { .. })

@@ -3,6 +3,7 @@
 use super::ddl;
 use crate::error::StoreError;
 use crate::schema;
+use crate::store::Access;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::File;
 use std::path::Path;
@@ -20,12 +21,15 @@ const CHECKPOINT_PAGES: i64 = 2048;
 /// How long to wait for another writer of the same day.
 const BUSY: Duration = Duration::from_secs(10);
 
+/// How long, where readers may hold up a commit: longer than the longest question.
+const BUSY_LOADING: Duration = Duration::from_secs(60);
+
 /// Opens a day for writing and makes its tables if it is new.
-pub fn to_write(path: &Path) -> Result<Connection, StoreError> {
+pub fn to_write(path: &Path, access: Access) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let is_new = !path.exists();
     let conn = Connection::open_with_flags(path, flags).map_err(|e| error(path, e))?;
-    prepare(&conn, path).map_err(|e| error(path, e))??;
+    prepare(&conn, path, access).map_err(|e| error(path, e))??;
     if is_new {
         // The file itself is synced by SQLite; its name in the folder is ours to make durable.
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -35,14 +39,21 @@ pub fn to_write(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-fn prepare(conn: &Connection, path: &Path) -> rusqlite::Result<Result<(), StoreError>> {
+fn prepare(conn: &Connection, path: &Path, access: Access) -> rusqlite::Result<Result<(), StoreError>> {
     conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "page_size", PAGE_OCTETS)?;
     let fresh = match check(conn, path)? {
         Ok(fresh) => fresh,
         Err(e) => return Ok(Err(e)),
     };
-    let _: String = conn.query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))?;
+    // With a log every page is written twice, into the log and into the file; with a journal only those are that were
+    // there before, which are few where all is new. Either survives a crash.
+    if fresh && access == Access::Load {
+        conn.busy_timeout(BUSY_LOADING)?;
+        let _: String = conn.query_row("PRAGMA journal_mode = DELETE", [], |r| r.get(0))?;
+    } else {
+        keep_log(conn)?;
+    }
     conn.pragma_update(None, "synchronous", "FULL")?;
     conn.pragma_update(None, "cache_size", -WRITE_CACHE_KIB)?;
     conn.pragma_update(None, "foreign_keys", false)?;
@@ -65,15 +76,41 @@ fn prepare(conn: &Connection, path: &Path) -> rusqlite::Result<Result<(), StoreE
     Ok(Ok(()))
 }
 
+/// From now on what is written goes into a log first, so that readers and the writer do not wait for each other.
+fn keep_log(conn: &Connection) -> rusqlite::Result<String> {
+    conn.query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))
+}
+
+/// Ends the writing of a day: what is not committed is forgotten, and the next writer finds a log.
+pub fn end_writing(conn: &Connection) {
+    if !conn.is_autocommit() {
+        let _ = conn.execute_batch("ROLLBACK");
+    }
+    // If this fails, the next writer does it.
+    let _ = keep_log(conn);
+}
+
 /// Opens a day for reading. None if it is empty: made, and its maker killed before the first commit.
 pub fn to_read(path: &Path) -> Result<Option<Connection>, StoreError> {
     let conn = match connect_to_read(path, "ro") {
+        // Its writer was killed while it loaded: one who may write has to take its unfinished commit back.
+        Err(e @ StoreError::Disk { .. }) if beside(path, "-journal").exists() => {
+            take_back(path).map_err(|_| e)?;
+            connect_to_read(path, "ro")?
+        }
         // A folder that we may not write to: then nobody changes the file either, if there is no log beside it.
         Err(StoreError::Disk { .. }) if !beside(path, "-wal").exists() => connect_to_read(path, "immutable")?,
         other => other?,
     };
     let fresh = check(&conn, path).map_err(|e| error(path, e))??;
     Ok((!fresh).then_some(conn))
+}
+
+fn take_back(path: &Path) -> rusqlite::Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(BUSY)?;
+    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
 fn connect_to_read(path: &Path, mode: &str) -> Result<Connection, StoreError> {

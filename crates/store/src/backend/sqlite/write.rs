@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::key;
 use crate::row::{Call, Loss, Registration, SipEvent, Stream, StreamInterval};
 use crate::schema;
-use crate::store::Written;
+use crate::store::{Access, Written};
 use crate::time::Day;
 use rusqlite::{Connection, Result, params};
 use std::path::{Path, PathBuf};
@@ -55,11 +55,11 @@ pub struct Elsewhere {
 
 impl DayWriter {
     /// Opens the file of a day, or makes it.
-    pub fn open(path: &Path, day: Day) -> Result<Self, StoreError> {
+    pub fn open(path: &Path, day: Day, access: Access) -> Result<Self, StoreError> {
         Ok(DayWriter {
             path: path.to_owned(),
             day,
-            conn: open::to_write(path)?,
+            conn: open::to_write(path, access)?,
             in_transaction: false,
             kept: Kept::default(),
             sql: Texts::new(),
@@ -162,6 +162,12 @@ impl DayWriter {
         }
         self.kept.minutes.clear();
         Ok(())
+    }
+}
+
+impl Drop for DayWriter {
+    fn drop(&mut self) {
+        open::end_writing(&self.conn);
     }
 }
 
