@@ -5,7 +5,7 @@ use crate::packed::{Damaged, Pack, Unpack};
 use crate::row::{Call, CaptureLedger, MosRange, RtcpSummary, Stream, Verdict};
 
 /// The version that is written in front of each packed column.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// Appends the packed column of a call. The ladder comes first: see [`hosts_of_call`].
 pub fn encode_call(out: &mut Vec<u8>, c: &Call) {
@@ -143,6 +143,7 @@ fn encode_rtcp(out: &mut Vec<u8>, r: &RtcpSummary) {
     out.uint(u64::from(r.lost.is_some()));
     out.int(i64::from(r.lost.unwrap_or(0)));
     out.uint(r.sent.map_or(0, |sent| u64::from(sent) + 1));
+    out.uint(r.missing_here.map_or(0, |missing| missing.saturating_add(1)));
 }
 
 fn decode_rtcp(from: &mut Unpack<'_>) -> Result<RtcpSummary, Damaged> {
@@ -161,6 +162,7 @@ fn decode_rtcp(from: &mut Unpack<'_>) -> Result<RtcpSummary, Damaged> {
         Some(sent) => Some(u32::try_from(sent).map_err(|_| Damaged("a number is too large"))?),
         None => None,
     };
+    r.missing_here = from.uint()?.checked_sub(1);
     Ok(r)
 }
 

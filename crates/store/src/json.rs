@@ -138,7 +138,7 @@ fn rtcp(o: &mut Object<'_>, r: &RtcpSummary) {
     o.int("sender_reports", Some(r.sender_reports)).int("receiver_reports", Some(r.receiver_reports));
     o.signed("lost", r.lost.map(i64::from)).real("fraction_max", Some(f64::from(r.fraction_max) / 256.0));
     o.real("jitter_max_ms", r.jitter_max_ms.map(f64::from)).real("round_trip_ms", r.round_trip_ms.map(f64::from));
-    o.int("sent", r.sent);
+    o.int("sent", r.sent).int("missing_here", r.missing_here);
     o.end();
 }
 

@@ -350,7 +350,7 @@ pub struct RtcpSummary {
     /// Last cumulative number of packets lost that a receiver reported.
     pub lost: Option<i32>,
     /// Packets of the stream that were missing here when that report was captured, counted as the receiver counts. More
-    /// than the receiver lost: the difference got there and was lost at the tap. Not stored.
+    /// than the receiver lost: the difference got there and was lost at the tap.
     pub missing_here: Option<u64>,
     /// Highest fraction lost that a receiver reported, 0..=255 of 256.
     pub fraction_max: u8,

@@ -72,7 +72,13 @@ fn call(n: i64) -> Call {
         comfort_noise: 1,
         dtmf: "12#".into(),
         encrypted: true,
-        rtcp: RtcpSummary { sender_reports: 2, lost: Some(-1), sent: Some(0), ..RtcpSummary::default() },
+        rtcp: RtcpSummary {
+            sender_reports: 2,
+            lost: Some(-1),
+            missing_here: Some(0),
+            sent: Some(0),
+            ..RtcpSummary::default()
+        },
         skew_ppm: Some(-1.5),
         dscp: 46,
         packet_first: 10,
