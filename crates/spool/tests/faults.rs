@@ -145,8 +145,8 @@ fn a_disk_that_became_read_only() {
     story(Fault { read_only: true, ..Fault::default() }, |s| *s == State::ReadOnly);
 }
 
-/// What is in flight when a volume turns read-only may still arrive, and cannot be cut off: it is repaired, so it is not
-/// lost.
+/// What is in flight when a volume turns read-only may still arrive, and cannot be cut off: it is repaired, so it is
+/// not lost.
 #[test]
 fn what_arrives_after_all_is_not_told_as_lost() {
     let bench = Bench::new(|o| Options { whole: Some(whole), ..o });
