@@ -68,7 +68,7 @@ pub struct Closed {
     pub stats: Stats,
     /// Events since they were asked for last.
     pub events: Vec<Event>,
-    /// Losses since they were asked for last.
+    /// Losses since they were asked for last, those of closing itself among them: whoever writes rows can still do so.
     pub losses: Vec<Loss>,
     /// How housekeeping went.
     pub report: Option<Report>,
@@ -178,15 +178,15 @@ impl Recorder {
     pub fn close(mut self, patience: Duration) -> Closed {
         let begun = Instant::now();
         self.spool.settle(patience);
-        let events = self.events();
+        let mut events = self.events();
         if let Some(housekeeping) = &mut self.housekeeping {
             housekeeping.close(patience.saturating_sub(begun.elapsed()));
         }
         let (report, news) = (self.report(), self.news());
         let Recorder { spool, .. } = self;
-        let losses = spool.losses();
-        let stats = spool.close(patience.saturating_sub(begun.elapsed()));
-        Closed { stats, events, losses, report, news }
+        let ended = spool.close(patience.saturating_sub(begun.elapsed()));
+        events.extend(ended.events);
+        Closed { stats: ended.stats, events, losses: ended.losses, report, news }
     }
 }
 

@@ -54,6 +54,6 @@ pub use name::{Kinds, PACKED};
 pub use options::{Direct, Engine, Limit, Options, PAGE, PRIORITIES, Priority, Volume};
 pub use repair::{Mend, PartFile, Repaired, Whole, repair, repair_listed};
 pub use rewrite::{Rewritten, rewrite};
-pub use spool::{Opened, Spool};
+pub use spool::{Ended, Opened, Spool};
 pub use stats::{Amount, Counts, Drops, Memory, State, Stats, VolumeStats, WAIT_BUCKETS, Waits};
 pub use writer::{APPEND_OCTETS_MAX, Extra, Writer};

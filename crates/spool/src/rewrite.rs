@@ -22,8 +22,8 @@ pub struct Rewritten {
 
 /// Rewrites a segment: `write` gets the one that is there and the file to fill. `kill -9` at any moment leaves one of
 /// the two forms, or both, of which [`crate::repair`] removes the first; what stands beside the segment stays.
-/// Meanwhile it is locked for readers and nobody removes or moves it. None, and nothing has changed, when somebody else has it,
-/// when it is gone, or when the file system would have less than `keep_free` octets free with both.
+/// Meanwhile it is locked for readers and nobody removes or moves it. None, and nothing has changed, when somebody else
+/// has it, when it is gone, or when the file system would have less than `keep_free` octets free with both.
 ///
 /// # Errors
 /// What `write` says, or the system; the segment is there as before.
