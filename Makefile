@@ -4,7 +4,8 @@
 #   make test       every test of the workspace, the fuzz corpora replayed
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
-#   make bench      packets per CPU second and memory beside tshark, sngrep and tcpdump: bench/results.md
+#   make bench      reading, capturing, recording and finding beside other programs: bench/*.md; as root for all of it,
+#                   BENCH="read live log find" for some
 #   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
 #   make build      the release binary: target/release/trunkline
 
@@ -14,6 +15,7 @@ export PATH := $(CURDIR)/target/tools/bin:$(HOME)/.cargo/bin:$(PATH)
 SECONDS_EACH ?= 600
 FUZZ_JOBS ?= 2
 TARGETS ?=
+BENCH ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test lint accuracy bench fuzz clean
@@ -45,7 +47,7 @@ accuracy:
 
 bench:
 	scripts/setup bench
-	cargo xtask bench
+	cargo xtask bench $(BENCH)
 
 fuzz:
 	scripts/setup fuzz

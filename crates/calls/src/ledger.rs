@@ -16,7 +16,7 @@ use core::ops::RangeInclusive;
 use trunkline_capture::CaptureLoss;
 use trunkline_store::row::{Call, CallState, CaptureLedger, Direction, Message, MosRange, Stream};
 
-pub use kept::{LANES_FROM, LOSSES_KEPT_MAX, Losses, file_of_lane};
+pub use kept::{LANES_FROM, LOSSES_KEPT_MAX, Losses, file_of_lane, file_of_lanes, is_interface, lanes_of};
 
 /// Sources that a sender says it receives, kept of one stream; further ones are not looked at.
 pub const RECEIVED_MAX: usize = 4;
@@ -156,7 +156,7 @@ fn overlaps(loss: &CaptureLoss, call: &Call) -> bool {
 /// Whether a lane or file that lost something can have carried a call. In a live capture, streams that were seen both
 /// ways name their lanes, and no other can have carried them.
 fn can_have_carried(loss: &CaptureLoss, call: &Call, case: &Case<'_>) -> bool {
-    if case.evidence.iter().any(|e| e.lane.is_some()) || loss.file > file_of_lane(u16::MAX) {
+    if case.evidence.iter().any(|e| e.lane.is_some()) || lanes_of(loss.file).is_some() {
         let sent = |d: Direction| call.streams.iter().any(|s| s.direction == d && s.packets >= CAPTURED_MIN);
         let both = sent(Direction::Caller) && sent(Direction::Callee);
         return !both || case.evidence.iter().any(|e| of_stream(loss, e));
@@ -170,7 +170,7 @@ fn can_have_carried(loss: &CaptureLoss, call: &Call, case: &Case<'_>) -> bool {
 /// the other carries it in all those from the first to the last.
 fn of_stream(loss: &CaptureLoss, evidence: &Evidence) -> bool {
     match evidence.lane {
-        Some(lane) => loss.file == file_of_lane(lane),
+        Some(lane) => lanes_of(loss.file).is_some_and(|lanes| lanes.contains(&u32::from(lane))),
         None => span([evidence.files.0, evidence.files.1].into_iter()).is_some_and(|f| f.contains(&loss.file)),
     }
 }

@@ -45,8 +45,12 @@ pub struct CaptureLoss {
 pub enum LossPlace {
     /// The interface dropped them (`isb_ifdrop`).
     Interface,
-    /// The operating system dropped them (`isb_osdrop`).
+    /// The operating system dropped them (`isb_osdrop`); live, before any ring saw them.
     OperatingSystem,
+    /// The network card had no room for them, live.
+    Card,
+    /// They came damaged to the network card, live.
+    Damaged,
     /// The kernel's ring between interface and lane was full.
     Ring,
     /// The recorder's memory was full because the disk lagged.
@@ -68,6 +72,8 @@ impl LossPlace {
         match self {
             LossPlace::Interface => "interface",
             LossPlace::OperatingSystem => "operating-system",
+            LossPlace::Card => "card",
+            LossPlace::Damaged => "damaged",
             LossPlace::Ring => "ring",
             LossPlace::Buffer => "buffer",
             LossPlace::Disk => "disk",

@@ -3,6 +3,7 @@
 use crate::class::Class;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use trunkline_kit::date;
 
 /// Segments whose names are remembered, so that rows of calls can name them. A call that lasted longer than so many
 /// segments of all lanes names its oldest no more.
@@ -17,21 +18,12 @@ pub fn segment_name(class: Class, at_ns: i64, lane: u16, again: u32) -> String {
     format!("packets/{class}/{year:04}/{month:02}/{day:02}/{hour:02}/{minute:02}-{lane}{again}.pcapng")
 }
 
-/// Year, month, day, hour and minute, UTC, of nanoseconds since 1970 (days to civil dates by eras of 400 years, the
-/// proleptic Gregorian calendar).
+/// Year, month, day, hour and minute, UTC, of nanoseconds since 1970.
 fn civil(at_ns: i64) -> (i64, u32, u32, u32, u32) {
     let minutes = at_ns.div_euclid(60_000_000_000);
-    let (days, minute_of_day) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month as u32, day as u32, (minute_of_day / 60) as u32, (minute_of_day % 60) as u32)
+    let (year, month, day) = date::of_days(minutes.div_euclid(1440));
+    let minute_of_day = minutes.rem_euclid(1440) as u32;
+    (year, month, day, minute_of_day / 60, minute_of_day % 60)
 }
 
 /// The names of this run's segments by number, and the names that are taken already.

@@ -2,8 +2,8 @@
 
 use crate::filter::{Filter, sql};
 use crate::packed::Unpack;
-use crate::row::Call;
-use crate::{detail, ladder};
+use crate::row::{Call, Rows};
+use crate::{detail, journal, ladder};
 
 /// A ladder as it lies in a packed column: what decodes must come back from its own encoding.
 pub fn ladder(octets: &[u8]) {
@@ -34,4 +34,18 @@ pub fn filter(octets: &[u8]) {
             assert!(!mistake.caret(text).is_empty());
         }
     }
+}
+
+/// The body of a journal's record: what is read is written as it was read, once numbers are as short as they can be.
+pub fn journal(octets: &[u8]) {
+    let Ok(rows) = journal::read(octets) else { return };
+    let once = written(&rows);
+    let body = once.get(journal::FRAME_OCTETS..).unwrap_or_default();
+    assert_eq!(journal::read(body).map(|rows| written(&rows)).as_ref(), Ok(&once));
+}
+
+fn written(rows: &Rows) -> Vec<u8> {
+    let mut out = vec![];
+    assert!(journal::write(rows, &mut out));
+    out
 }

@@ -19,6 +19,7 @@ pub use pattern::Pattern;
 pub use test::{Compare, Network, Test};
 
 use crate::row::Call;
+use crate::time::Zone;
 
 /// Longest filter, octets; a longer one is refused.
 pub const FILTER_OCTETS_MAX: usize = 4096;
@@ -48,12 +49,20 @@ pub enum Node {
 }
 
 impl Filter {
-    /// Reads a filter.
+    /// Reads a filter; times without an offset are UTC.
     ///
     /// # Errors
     /// The first mistake, with its column, what was expected and the nearest right name.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
-        Ok(Filter { text: text.to_owned(), node: parse::parse(text)? })
+        Filter::parse_in(text, &|utc_ns| Some(utc_ns))
+    }
+
+    /// Reads a filter whose times without an offset are of a zone, not of UTC.
+    ///
+    /// # Errors
+    /// As [`Filter::parse`].
+    pub fn parse_in(text: &str, zone: Zone<'_>) -> Result<Self, FilterError> {
+        Ok(Filter { text: text.to_owned(), node: parse::parse(text, zone)? })
     }
 
     /// As it was written.

@@ -53,10 +53,9 @@ pub fn encode(out: &mut Vec<u8>, ladder: &Ladder) {
     out.truncate(at);
 }
 
-/// Most octets that a message takes: head, time, packet and offset 8 each, length 4, status 2, host 1, file 3, CSeq 5,
-/// text 5 + 3; and as many as a number is written with at once, whatever its size.
-const MESSAGE_OCTETS_MAX: usize = HEAD_OCTETS + 3 * 8 + 4 + 2 + 1 + 3 + 5 + 8 + 8;
-const _: () = assert!(MESSAGE_OCTETS_MAX <= Short::OCTETS);
+// Most octets that a message takes: head, time, packet and offset 8 each, length 4, status 2, host 1, file 3, CSeq 5,
+// text 5 + 3; and as many as a number is written with at once, whatever its size.
+const _: () = assert!(HEAD_OCTETS + 3 * 8 + 4 + 2 + 1 + 3 + 5 + 8 + 8 <= Short::OCTETS);
 
 #[inline]
 fn encode_message(out: &mut Short<'_>, before: &Message, m: &Message) {

@@ -21,8 +21,17 @@ pub fn unzigzag(value: u64) -> i64 {
 
 /// Writes packed octets.
 pub trait Pack {
+    /// One octet.
+    fn octet(&mut self, octet: u8);
     /// A number, 7 bits an octet, lowest first.
-    fn uint(&mut self, value: u64);
+    #[inline]
+    fn uint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.octet(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.octet(value as u8);
+    }
     /// A number that may be negative, its sign in the lowest bit.
     fn int(&mut self, value: i64) {
         self.uint(zigzag(value));
@@ -51,12 +60,8 @@ pub trait Pack {
 
 impl Pack for Vec<u8> {
     #[inline]
-    fn uint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.push(value as u8);
+    fn octet(&mut self, octet: u8) {
+        self.push(octet);
     }
 
     #[inline]
@@ -107,22 +112,13 @@ impl Short<'_> {
             slot.copy_from_slice(&octets);
         }
     }
-
-    #[inline]
-    fn push(&mut self, octet: u8) {
-        self.octets[self.len % Self::OCTETS] = octet;
-        self.len += 1;
-    }
 }
 
 impl Pack for Short<'_> {
     #[inline]
-    fn uint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.push(value as u8);
+    fn octet(&mut self, octet: u8) {
+        self.octets[self.len % Self::OCTETS] = octet;
+        self.len += 1;
     }
 
     #[inline]

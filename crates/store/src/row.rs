@@ -486,3 +486,11 @@ pub struct Rows {
     /// Losses.
     pub losses: Vec<Loss>,
 }
+
+impl Rows {
+    /// How many there are; streams of calls are not counted apart.
+    pub fn count(&self) -> usize {
+        let media = self.streams.len() + self.intervals.len();
+        self.calls.len() + media + self.registrations.len() + self.events.len() + self.losses.len()
+    }
+}

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use trunkline_kit::date;
 
 /// Nanoseconds of a second.
 pub const SECOND_NS: i64 = 1_000_000_000;
@@ -39,7 +40,7 @@ impl Day {
 /// `2026-11-20`.
 impl fmt::Display for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (y, m, d) = civil(i64::from(self.0));
+        let (y, m, d) = date::of_days(i64::from(self.0));
         write!(f, "{y:04}-{m:02}-{d:02}")
     }
 }
@@ -59,7 +60,7 @@ impl FromStr for Day {
 
 /// Appends `at_ns` as RFC 3339 with microseconds (cut, not rounded) and `Z`: `2026-01-02T03:04:05.678901Z`.
 pub fn push_rfc3339(out: &mut String, at_ns: i64) {
-    let (year, month, day) = civil(at_ns.div_euclid(DAY_NS));
+    let (year, month, day) = date::of_days(at_ns.div_euclid(DAY_NS));
     let us = (at_ns.rem_euclid(DAY_NS) / 1000) as u64;
     let (s, us) = (us / 1_000_000, us % 1_000_000);
     let year = year.clamp(0, 9999) as u64;
@@ -90,32 +91,31 @@ fn push_digits(out: &mut String, value: u64, width: u32) {
     }
 }
 
-/// Year, month, day of a number of days since 1970-01-01 (Hinnant, "chrono-compatible low-level date algorithms").
-fn civil(days: i64) -> (i64, u32, u32) {
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let doe = z.rem_euclid(146_097);
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let day = (doy - (153 * mp + 2) / 5 + 1) as u32;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 } as u32;
-    (yoe + era * 400 + i64::from(month <= 2), month, day)
-}
-
 /// Days since 1970-01-01 of a date that exists.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let y = if month <= 2 { year - 1 } else { year };
-    let era = y.div_euclid(400);
-    let yoe = y.rem_euclid(400);
-    let doy = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    let number = era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468;
-    (civil(number) == (year, u32::try_from(month).ok()?, u32::try_from(day).ok()?)).then_some(number)
+    let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
+    let number = date::days_of(year, month, day);
+    (date::of_days(number) == (year, month, day)).then_some(number)
 }
 
 /// Reads `2026-11-20`, `2026-11-20T10:00`, `2026-11-20T10:00:05.25Z`, `...+01:00`: the first nanosecond of the span
 /// that is named and the first after it (a day, a minute, a second, a part of one). Without an offset it is UTC.
 pub fn parse_span(text: &str) -> Option<(i64, i64)> {
+    parse_span_in(text, &|utc_ns| Some(utc_ns))
+}
+
+/// What makes of a reading of a local clock, as nanoseconds since 1970 as if it were UTC, the time that it is; none
+/// where no such time can be told.
+pub type Zone<'z> = &'z dyn Fn(i64) -> Option<i64>;
+
+/// As [`parse_span`]; without an offset it is a time of `zone`.
+pub fn parse_span_in(text: &str, zone: Zone<'_>) -> Option<(i64, i64)> {
+    let (first, after, is_local) = span(text)?;
+    if is_local { Some((zone(first)?, zone(after)?)) } else { Some((first, after)) }
+}
+
+/// The first nanosecond of what is named, the first after it, and whether no offset was given.
+fn span(text: &str) -> Option<(i64, i64, bool)> {
     let (date, rest) = match text.find(['T', 't', ' ', '_']) {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, ""),
@@ -123,7 +123,7 @@ pub fn parse_span(text: &str) -> Option<(i64, i64)> {
     let [y, m, d] = numbers::<3>(date, '-', &[4, 2, 2])?;
     let day = days(y, m, d)?.checked_mul(DAY_NS)?;
     if rest.is_empty() {
-        return (date.len() == text.len()).then_some((day, day.checked_add(DAY_NS)?));
+        return (date.len() == text.len()).then_some((day, day.checked_add(DAY_NS)?, true));
     }
     let (clock, offset) = split_offset(rest)?;
     let (clock, fraction) = clock.split_once('.').map_or((clock, None), |(c, f)| (c, Some(f)));
@@ -136,14 +136,15 @@ pub fn parse_span(text: &str) -> Option<(i64, i64)> {
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    let whole = day.checked_add((hour * 3600 + minute * 60 + second) * SECOND_NS)?.checked_sub(offset)?;
+    let clock_ns = (hour * 3600 + minute * 60 + second) * SECOND_NS;
+    let whole = day.checked_add(clock_ns)?.checked_sub(offset.unwrap_or(0))?;
     let (part, unit) = match fraction {
         None => (0, unit),
         Some(_) if unit != SECOND_NS => return None,
         Some(digits) => self::fraction(digits)?,
     };
     let at = whole.checked_add(part)?;
-    Some((at, at.checked_add(unit)?))
+    Some((at, at.checked_add(unit)?, offset.is_none()))
 }
 
 /// Nanoseconds of the digits behind the point, and what the last of them stands for.
@@ -155,15 +156,15 @@ fn fraction(digits: &str) -> Option<(i64, i64)> {
     Some((digits.parse::<i64>().ok()? * unit, unit))
 }
 
-/// Cuts `Z` or `+01:00` off; the offset comes in nanoseconds.
-fn split_offset(text: &str) -> Option<(&str, i64)> {
+/// Cuts `Z` or `+01:00` off; the offset comes in nanoseconds, none if there is none.
+fn split_offset(text: &str) -> Option<(&str, Option<i64>)> {
     if let Some(clock) = text.strip_suffix(['Z', 'z']) {
-        return Some((clock, 0));
+        return Some((clock, Some(0)));
     }
-    let Some(at) = text.rfind(['+', '-']) else { return Some((text, 0)) };
+    let Some(at) = text.rfind(['+', '-']) else { return Some((text, None)) };
     let sign = if text[at..].starts_with('-') { -1 } else { 1 };
     let [h, m] = numbers::<2>(&text[at + 1..], ':', &[2, 2])?;
-    (h < 24 && m < 60).then_some((&text[..at], sign * (h * 3600 + m * 60) * SECOND_NS))
+    (h < 24 && m < 60).then_some((&text[..at], Some(sign * (h * 3600 + m * 60) * SECOND_NS)))
 }
 
 /// Exactly `N` numbers of these widths with `between` between them.

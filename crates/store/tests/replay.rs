@@ -25,13 +25,14 @@ fn replay(folder: &Path, run: fn(&[u8])) -> usize {
 fn corpora() {
     assert!(replay(&root().join("fuzz/corpus/store_filter"), exercise::filter) > 0);
     assert!(replay(&root().join("fuzz/corpus/store_ladder"), exercise::ladder) > 0);
+    assert!(replay(&root().join("fuzz/corpus/store_journal"), exercise::journal) > 0);
 }
 
 #[test]
 fn octets_of_other_protocols() {
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let seeds = shared.join("fuzz-seeds");
-    if replay(&seeds, exercise::filter) + replay(&seeds, exercise::ladder) == 0 {
+    if replay(&seeds, exercise::filter) + replay(&seeds, exercise::ladder) + replay(&seeds, exercise::journal) == 0 {
         println!("skipped: no shared captures");
     }
 }

@@ -1,6 +1,7 @@
 //! The trunkline program: reads the command line, does what it says, tells how it went.
 #![forbid(unsafe_code)]
 
+mod bar;
 mod cli;
 mod command;
 mod cut;
@@ -14,6 +15,7 @@ mod run;
 mod search;
 mod selection;
 mod show;
+mod stop;
 mod summary_json;
 mod terminal;
 

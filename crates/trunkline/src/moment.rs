@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use trunkline_store::time::parse_span;
+use trunkline_store::time::parse_span_in;
 
 /// The first nanosecond of what is named, and the first after it: `2026-11-20` is a day, `2026-11-20T10:00` a minute.
 /// Without an offset it is a time of `zone`.
@@ -15,29 +15,21 @@ pub fn span(text: &str, zone: &TimeZone) -> Result<(i64, i64), String> {
             "'{text}' is not a time: write 2026-11-20, 2026-11-20T10:00, 2026-11-20T10:00:05.25 or one with Z or +01:00"
         )
     };
-    let (first, after) = parse_span(text).ok_or_else(wrong)?;
-    if has_offset(text) {
-        return Ok((first, after));
-    }
-    let local = |ns: i64| {
-        let civil = TimeZone::UTC.to_datetime(Timestamp::from_nanosecond(i128::from(ns)).ok()?);
-        let zoned = civil.to_zoned(zone.clone()).ok()?;
-        i64::try_from(zoned.timestamp().as_nanosecond()).ok()
-    };
-    local(first).zip(local(after)).ok_or_else(wrong)
+    parse_span_in(text, &|clock_ns| of_clock(clock_ns, zone)).ok_or_else(wrong)
 }
 
-fn has_offset(text: &str) -> bool {
-    // A date holds hyphens itself: an offset stands behind the time of day.
-    text.find(['T', 't', ' ', '_'])
-        .and_then(|at| text.get(at..))
-        .is_some_and(|rest| rest.contains(['Z', 'z', '+', '-']))
+/// The time at which a clock of that zone shows `clock_ns`; the first one where it shows it twice.
+pub fn of_clock(clock_ns: i64, zone: &TimeZone) -> Option<i64> {
+    let civil = TimeZone::UTC.to_datetime(Timestamp::from_nanosecond(i128::from(clock_ns)).ok()?);
+    let zoned = civil.to_zoned(zone.clone()).ok()?;
+    i64::try_from(zoned.timestamp().as_nanosecond()).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use jiff::tz::offset;
+    use trunkline_store::time::parse_span;
 
     #[test]
     fn a_time_without_an_offset_is_local() {

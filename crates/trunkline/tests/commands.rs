@@ -307,3 +307,22 @@ fn lines_keep_to_the_width() {
         }
     }
 }
+
+#[test]
+fn a_time_means_the_same_in_a_filter_in_an_option_and_in_a_table() {
+    let desk = Desk::with_calls();
+    let in_kolkata = |args: &[&str]| {
+        let output = desk.command(args).env("TZ", "Asia/Kolkata").output().unwrap();
+        assert_code(&output, 0);
+        text(&output.stdout)
+    };
+    let csv = in_kolkata(&["calls", "--sort", "oldest", "--csv"]);
+    let start: jiff::Timestamp = csv.lines().nth(15).unwrap().split(',').nth(5).unwrap().parse().unwrap();
+    let clock =
+        start.to_zoned(jiff::tz::TimeZone::get("Asia/Kolkata").unwrap()).strftime("%Y-%m-%dT%H:%M:%S").to_string();
+    let by_option = in_kolkata(&["calls", "--json", "--from", &clock]);
+    let by_filter = in_kolkata(&["calls", "--json", &format!("start>={clock}")]);
+    assert_eq!(by_option, by_filter);
+    let all = csv.lines().count() - 1;
+    assert!((1..all).contains(&by_option.lines().count()), "{all}\n{by_option}");
+}

@@ -1,56 +1,135 @@
-//! Packets per CPU second and memory, ours and other programs', in one run: `cargo xtask bench [--quick]`.
+//! Measurements beside other programs, in one run on one machine: `cargo xtask bench [--quick] [read] [live] ...`.
 
+mod example;
+mod find;
+mod live;
+mod log;
 mod machine;
 mod measure;
+mod need;
+mod read;
 mod table;
+mod wire;
 mod world;
 
 use crate::repository::Repository;
-use measure::{Measured, Program};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use world::{Preset, World};
 
-/// Where the worlds and the data folders lie meanwhile; ignored by git, deleted at the end.
+/// Where captures, packet logs and data folders lie meanwhile; ignored by git, deleted at the end.
 const FOLDER: &str = "bench/work";
-/// Runs of each program on each world.
-const RUNS: u32 = 3;
-/// A program that took longer than this is not run again, seconds.
-const AGAIN_SECONDS_MAX: f64 = 60.0;
 
-/// One world read by all programs.
-pub struct Round {
-    /// The world.
-    pub world: World,
-    /// Each program with its best run, or why there is none.
-    pub rows: Vec<(Program, Result<Measured, String>)>,
-    /// What our program (one thread) cost on half the calls, where memory must not grow with their number.
-    pub half: Option<Measured>,
+/// What a benchmark is run with.
+pub struct Bench<'a> {
+    /// The project.
+    pub repository: &'a Repository,
+    /// The release program.
+    pub program: PathBuf,
+    /// Where everything lies meanwhile.
+    pub folder: PathBuf,
+    /// A tenth of everything, to try the machinery.
+    pub quick: bool,
 }
 
-/// Measures and writes bench/results.md (not with `--quick`); true if every program of ours ran.
+/// What a benchmark found.
+pub enum Outcome {
+    /// The document without its head, and whether our programs did what they must.
+    Measured(String, bool),
+    /// Why it was left out.
+    Skipped(String),
+}
+
+/// A benchmark by its name.
+struct Kind {
+    name: &'static str,
+    title: &'static str,
+    /// The document, below the project's folder.
+    document: &'static str,
+    /// Other programs of this benchmark whose versions are told, with the argument that makes them tell it.
+    beside: &'static [[&'static str; 2]],
+    run: fn(&Bench<'_>) -> Result<Outcome, String>,
+}
+
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "read",
+        title: "Reading captures",
+        document: "bench/results.md",
+        beside: &[["tshark", "--version"], ["sngrep", "-V"], ["tcpdump", "--version"]],
+        run: read::run,
+    },
+    Kind {
+        name: "live",
+        title: "Capturing at the highest rate",
+        document: "bench/live.md",
+        beside: &[["tcpdump", "--version"], ["dumpcap", "--version"], ["netsniff-ng", "--version"]],
+        run: live::run,
+    },
+    Kind {
+        name: "log",
+        title: "Writing the packet log",
+        document: "bench/log.md",
+        beside: &[["fio", "--version"]],
+        run: log::run,
+    },
+    Kind {
+        name: "find",
+        title: "Finding packets in a day's log",
+        document: "bench/find.md",
+        beside: &[["tcpdump", "--version"]],
+        run: find::run,
+    },
+];
+
+/// Measures, and writes the documents (not with `--quick`); true if every program of ours did what it must.
 ///
 /// # Errors
-/// A wrong option, the program cannot be built, or a world cannot be made.
+/// A wrong option, the program cannot be built, or what is measured cannot be made.
 pub fn command(repository: &Repository, options: &[String]) -> Result<bool, String> {
-    let quick = match options {
-        [] => false,
-        [quick] if quick == "--quick" => true,
-        _ => return Err("the only option is --quick".to_owned()),
-    };
-    measure::check_time()?;
-    let program = build(repository)?;
-    let folder = repository.path(FOLDER);
-    std::fs::create_dir_all(&folder).map_err(|e| format!("{FOLDER}: {e}"))?;
-    let outcome = all_worlds(&program, &folder, quick);
-    std::fs::remove_dir_all(&folder).map_err(|e| format!("{FOLDER}: {e}"))?;
-    let results = outcome?;
-    let text = table::markdown(&results, &machine::describe(&program));
-    print!("{text}");
-    if !quick {
-        std::fs::write(repository.path(table::PATH), text).map_err(|e| format!("{}: {e}", table::PATH))?;
+    let quick = options.iter().any(|o| o == "--quick");
+    let names: Vec<&String> = options.iter().filter(|o| *o != "--quick").collect();
+    if let Some(wrong) = names.iter().find(|name| KINDS.iter().all(|kind| kind.name != name.as_str())) {
+        let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        return Err(format!("there is no benchmark '{wrong}'; there are {}, and --quick", known.join(", ")));
     }
-    Ok(results.iter().flat_map(|r| &r.rows).all(|(program, measured)| !program.ours || measured.is_ok()))
+    measure::check_time()?;
+    let (program, folder) = (build(repository)?, repository.path(FOLDER));
+    let bench = Bench { repository, program, folder, quick };
+    let mut well = true;
+    for kind in KINDS.iter().filter(|kind| names.is_empty() || names.iter().any(|name| *name == kind.name)) {
+        well &= one(&bench, kind)?;
+    }
+    Ok(well)
+}
+
+fn one(bench: &Bench<'_>, kind: &Kind) -> Result<bool, String> {
+    std::fs::create_dir_all(&bench.folder).map_err(|e| format!("{FOLDER}: {e}"))?;
+    let outcome = (kind.run)(bench);
+    std::fs::remove_dir_all(&bench.folder).map_err(|e| format!("{FOLDER}: {e}"))?;
+    match outcome? {
+        Outcome::Skipped(why) => {
+            println!("skipped: bench {}: {why}", kind.name);
+            Ok(true)
+        }
+        Outcome::Measured(body, well) => {
+            let text = head(kind, &machine::describe(&bench.program, kind.beside)) + &body;
+            print!("{text}");
+            if !bench.quick {
+                let path = bench.repository.path(kind.document);
+                std::fs::write(path, text).map_err(|e| format!("{}: {e}", kind.document))?;
+            }
+            Ok(well)
+        }
+    }
+}
+
+fn head(kind: &Kind, machine: &[String]) -> String {
+    let lines: String = machine.iter().map(|line| format!("- {line}\n")).collect();
+    format!(
+        "# {}\n\nMade by `make bench BENCH={}`: do not edit. What is measured and how: \
+         [docs/manual/benchmarks.md](../docs/manual/benchmarks.md).\n\n{lines}",
+        kind.title, kind.name
+    )
 }
 
 /// Builds the release program, or takes the one that `TRUNKLINE` names.
@@ -61,58 +140,25 @@ pub fn build(repository: &Repository) -> Result<PathBuf, String> {
     if let Some(program) = std::env::var_os("TRUNKLINE") {
         return Ok(program.into());
     }
+    build_release(repository, &["--package", "trunkline"], Path::new("trunkline"))
+}
+
+/// Builds something as a release; where `made` lies below the folder of releases.
+///
+/// # Errors
+/// It does not build.
+pub fn build_release(repository: &Repository, what: &[&str], made: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--quiet", "--locked", "--package", "trunkline", "--release"])
+        .args(["build", "--quiet", "--locked", "--release"])
+        .args(what)
         .current_dir(repository.path(""))
         .status()
         .map_err(|e| format!("cargo: {e}"))?;
     if !status.success() {
-        return Err("trunkline does not build".to_owned());
+        return Err(format!("{} does not build", what.join(" ")));
     }
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let target = here.ancestors().nth(2).ok_or("no target folder")?;
-    Ok(target.join("release/trunkline"))
-}
-
-fn all_worlds(program: &Path, folder: &Path, quick: bool) -> Result<Vec<Round>, String> {
-    let part = if quick { 10 } else { 1 };
-    let round = |preset: &'static Preset| {
-        let world = world::make(program, folder, preset, part)?;
-        let rows = measure::programs(program, &world).into_iter().map(|p| measure_one(folder, p)).collect();
-        world.remove();
-        let half = if preset.flat { Some(half(program, folder, preset, part * 2)?) } else { None };
-        Ok(Round { world, rows, half })
-    };
-    world::PRESETS.iter().map(round).collect()
-}
-
-fn half(program: &Path, folder: &Path, preset: &'static Preset, part: u32) -> Result<Measured, String> {
-    let world = world::make(program, folder, preset, part)?;
-    let ours = measure::programs(program, &world).into_iter().find(|p| p.ours).ok_or("no program of ours")?;
-    let measured = measure::run(&ours, folder);
-    world.remove();
-    measured
-}
-
-/// Runs a program several times and keeps its run with the least CPU time, with the highest memory of all.
-fn measure_one(folder: &Path, program: Program) -> (Program, Result<Measured, String>) {
-    let mut best: Result<Measured, String> = Err("not run".to_owned());
-    for _ in 0..RUNS {
-        match measure::run(&program, folder) {
-            Ok(run) => {
-                eprintln!("bench: {}: {:.2} s CPU, {} MiB", program.name, run.cpu_seconds(), run.memory_kib / 1024);
-                let long = run.wall_seconds > AGAIN_SECONDS_MAX;
-                best = Ok(best.map_or(run, |before| before.better(run)));
-                if long {
-                    break;
-                }
-            }
-            Err(reason) => {
-                eprintln!("bench: {}: {reason}", program.name);
-                return (program, Err(reason));
-            }
-        }
-    }
-    (program, best)
+    Ok(target.join("release").join(made))
 }

@@ -60,6 +60,9 @@ fn drops_of_another_lane_or_time_are_none_of_the_calls() {
     };
     let (mine, other) = (file_of_lane(3), file_of_lane(4));
     assert!(all(&[loss(LossPlace::Ring, other, 4100, 99)]).complete);
+    // An interface's card may have lost of any of its lanes, and of no other's.
+    assert!(all(&[loss(LossPlace::Card, file_of_lanes(0, 3), 4100, 99)]).complete);
+    assert_eq!(all(&[loss(LossPlace::Card, file_of_lanes(2, 2), 4100, 99)]).lost_at_tap, 5);
     assert!(all(&[loss(LossPlace::Ring, mine, 11_000, 99)]).complete);
     // In its lane, but nothing is missing then; and then as much as was dropped, at most.
     let quiet = all(&[loss(LossPlace::Ring, mine, 6000, 99)]);

@@ -8,8 +8,10 @@ use super::error::LiveError;
 use super::sys::{self, Argument, Ask, Request};
 
 mod counts;
+mod unseen;
 
 pub use counts::{Counts, counts};
+pub use unseen::{Unseen, UnseenWatch, queue_drops};
 
 /// What is known of an interface. What a driver does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{FOLDER, FileAt, Volumes};
 use crate::Class;
 use crate::index::Span;
+use trunkline_kit::date;
 use trunkline_spool::PACKED;
 
 /// A segment of the log, or a capture file that was named.
@@ -203,14 +204,9 @@ fn parts_of(name: &str) -> Option<(u32, u16, u32)> {
     Some((minute.parse().ok().filter(|m| *m < 60)?, lane.parse().ok()?, again.parse().ok()?))
 }
 
-/// Midnight of a day, nanoseconds since 1970 (civil dates to days, as [`crate::names`] has the other way).
+/// Midnight of a day, nanoseconds since 1970.
 fn ns_of(year: u32, month: u32, day: u32) -> i64 {
-    let year = i64::from(year) - i64::from(month <= 2);
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let shifted_month = (i64::from(month) + 9) % 12;
-    let day_of_year = (153 * shifted_month + 2) / 5 + i64::from(day) - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    (era * 146_097 + day_of_era - 719_468).saturating_mul(86_400_000_000_000)
+    date::days_of(i64::from(year), month, day).saturating_mul(24 * HOUR_NS)
 }
 
 #[cfg(test)]

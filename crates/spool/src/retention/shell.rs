@@ -15,6 +15,7 @@ use crate::name::{Kinds, PACKED, with};
 use crate::options::{Limit, Volume};
 use crate::rewrite::Rewritten;
 use crate::{Listing, leave};
+use trunkline_kit::date;
 
 /// Times that a run plans anew because a segment turned out to be in use.
 const PLANS_MAX: usize = 8;
@@ -408,20 +409,12 @@ fn keep_free(space: Space, own: u64, wanted: u64) -> u64 {
 fn span_of(relative: &Path) -> Option<(i64, i64)> {
     let parts: Vec<&str> = relative.iter().rev().take(5).map(|p| p.to_str()).collect::<Option<_>>()?;
     let [file, hour, day, month, year] = parts[..] else { return None };
-    let number = |text: &str, digits: usize| (text.len() == digits).then(|| text.parse::<i64>().ok()).flatten();
+    let number = |text: &str, digits: usize| (text.len() == digits).then(|| text.parse::<u32>().ok()).flatten();
     let minute = number(file.get(..2)?, 2)?;
-    let days = days_from_civil(number(year, 4)?, number(month, 2)?, number(day, 2)?);
-    let minutes = (days * 24 + number(hour, 2)?) * 60 + minute;
+    let days = date::days_of(i64::from(number(year, 4)?), number(month, 2)?, number(day, 2)?);
+    let minutes = (days * 24 + i64::from(number(hour, 2)?)) * 60 + i64::from(minute);
     let first = minutes.checked_mul(MINUTE_NS)?;
     Some((first, first + MINUTE_NS - 1))
-}
-
-/// Days since 1970-01-01 of a date of the Gregorian calendar.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    // Years that begin in March: a leap day is the last of its year.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
-    era * 146_097 + year * 365 + year / 4 - year / 100 + (month * 153 + 2) / 5 + day - 1 - 719_468
 }
 
 fn modified_ns(metadata: &std::fs::Metadata) -> (i64, i64) {

@@ -47,7 +47,7 @@ pub enum Kind {
     Milliseconds,
     /// A share in percent; the sign may be left out.
     Percent,
-    /// A day, minute, second or part of one, UTC unless an offset is given.
+    /// A day, minute, second or part of one, of the zone of who asks unless an offset is given.
     Time,
     /// An address, a network, or an address with port.
     Address,

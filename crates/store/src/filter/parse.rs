@@ -5,12 +5,13 @@ use super::field::{self, Field, FieldHelp};
 use super::pattern::Pattern;
 use super::test::Compare;
 use super::{FILTER_NESTING_MAX, FILTER_OCTETS_MAX, FILTER_TESTS_MAX, Node};
+use crate::time::Zone;
 
 mod value;
 
-/// Reads a whole filter.
-pub fn parse(text: &str) -> Result<Node, FilterError> {
-    let mut parser = Parser { text, at: 0, depth: 0, tests: 0 };
+/// Reads a whole filter, with times of that zone.
+pub fn parse(text: &str, zone: Zone<'_>) -> Result<Node, FilterError> {
+    let mut parser = Parser { text, zone, at: 0, depth: 0, tests: 0 };
     if text.len() > FILTER_OCTETS_MAX {
         return Err(parser.error_here(format!("longer than {FILTER_OCTETS_MAX} octets")));
     }
@@ -25,6 +26,7 @@ pub fn parse(text: &str) -> Result<Node, FilterError> {
 
 struct Parser<'a> {
     text: &'a str,
+    zone: Zone<'a>,
     /// Octets read so far; always at a character's first octet.
     at: usize,
     depth: usize,
@@ -135,8 +137,8 @@ impl<'a> Parser<'a> {
         if self.tests > FILTER_TESTS_MAX {
             return Err(self.error_here(format!("more than {FILTER_TESTS_MAX} tests")));
         }
-        let test =
-            value::test(help, operator, &written).map_err(|message| self.error(written.from, written.to, message))?;
+        let test = value::test(help, operator, &written, self.zone)
+            .map_err(|message| self.error(written.from, written.to, message))?;
         let negate = (operator == Operator::IsNot) != (help.field == Field::Missing);
         let node = Node::Test(test);
         Ok(if negate { Node::Not(Box::new(node)) } else { node })

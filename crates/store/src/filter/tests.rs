@@ -138,3 +138,19 @@ fn holds_where_it_should() {
     let bounds = Filter::parse("start>=2026-11-20 mos<3 start<2026-11-21").unwrap().start_bounds();
     assert_eq!(bounds, (1_795_132_800_000_000_000, 1_795_219_199_999_999_999));
 }
+
+#[test]
+fn times_are_of_the_zone_of_who_asks_unless_they_say_otherwise() {
+    // Two hours east of Greenwich.
+    let east = |text: &str| Filter::parse_in(text, &|clock_ns| clock_ns.checked_sub(7_200_000_000_000)).unwrap();
+    let utc = |text: &str| Filter::parse(text).unwrap();
+    for (local, universal) in [
+        ("start>=2026-11-20T10:00", "start>=2026-11-20T08:00Z"),
+        ("start<2026-11-20T10:00:05.5", "start<2026-11-20T08:00:05.5"),
+        ("start<2026-11-20T10:00+01:00", "start<2026-11-20T09:00"),
+        ("start:2026-11-20T10:00Z", "start:2026-11-20T10:00"),
+    ] {
+        assert_eq!(east(local).node, utc(universal).node, "{local}");
+    }
+    assert_eq!(east("start:2026-11-20").start_bounds().0, utc("start>=2026-11-19T22:00").start_bounds().0);
+}

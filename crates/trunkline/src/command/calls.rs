@@ -10,6 +10,7 @@ use crate::show::call_list::{self, Verdicts};
 use crate::show::text::{Line, Style, clean, wrap};
 use crate::show::{figure, table};
 use crate::terminal::Terminal;
+use jiff::tz::TimeZone;
 use std::io::{self, Write};
 use trunkline_kit::exit::Exit;
 use trunkline_store::Store;
@@ -68,7 +69,7 @@ impl Calls {
     /// Searches and prints.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let text = self.filter.join(" ");
-        let filter = parse(&text)?;
+        let filter = parse(&text, &terminal.zone)?;
         let range = self.range(terminal)?;
         let store = search::open(&self.data)?;
         let mut out = Paged::new(terminal);
@@ -150,11 +151,11 @@ fn say(style: Style, text: &str, terminal: &Terminal, out: &mut dyn Write) -> io
     table::write(&lines, terminal, out)
 }
 
-/// Reads a filter; none for an empty text.
+/// Reads a filter with times of that zone; none for an empty text.
 ///
 /// # Errors
 /// The filter with a caret below the mistake, and what was expected.
-pub fn parse(text: &str) -> Result<Option<Filter>, Failure> {
+pub fn parse(text: &str, zone: &TimeZone) -> Result<Option<Filter>, Failure> {
     if text.trim().is_empty() {
         return Ok(None);
     }
@@ -162,7 +163,7 @@ pub fn parse(text: &str) -> Result<Option<Filter>, Failure> {
         let caret = e.caret(text).lines().map(|line| format!("  {line}\n")).collect::<String>();
         Failure::Usage(format!("the filter is wrong at {e}\n{caret}What a filter may ask: trunkline help filter"))
     };
-    Filter::parse(text).map(Some).map_err(wrong)
+    Filter::parse_in(text, &|clock_ns| moment::of_clock(clock_ns, zone)).map(Some).map_err(wrong)
 }
 
 /// The columns of `--csv`: names as in JSON.
@@ -229,8 +230,8 @@ mod tests {
 
     #[test]
     fn a_wrong_filter_is_shown_with_a_caret() {
-        let Err(Failure::Usage(text)) = parse("calee:1") else { panic!("accepted") };
+        let Err(Failure::Usage(text)) = parse("calee:1", &TimeZone::UTC) else { panic!("accepted") };
         assert!(text.contains("\n  calee:1\n  ^^^^^\n") && text.contains("did you mean 'callee'?"), "{text}");
-        assert!(parse("  ").unwrap().is_none());
+        assert!(parse("  ", &TimeZone::UTC).unwrap().is_none());
     }
 }

@@ -2,7 +2,8 @@
 
 mod listen;
 
-use crate::command::packet_log::{Bar, Part};
+use crate::bar::Bar;
+use crate::command::packet_log::Part;
 use crate::failure::Failure;
 use crate::feed::{Question, Sink, What, call, matching, query};
 use crate::output::{cannot_write, create};

@@ -55,7 +55,7 @@ const ABOVE: [(&str, &str); 11] = [
     ("  \"a text\"         ", "quotes around what holds spaces or parentheses"),
     ("", ""),
     ("What a call does not have (no score, no answer) fails every test, and passes its negation.", ""),
-    ("Times in filters are UTC unless they have an offset: start>=2026-11-20T10:00+01:00.", ""),
+    ("Times are of your own zone, as in tables, unless they have Z or an offset: start>=2026-11-20T10:00+01:00.", ""),
     ("", ""),
 ];
 

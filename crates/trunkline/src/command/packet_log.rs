@@ -4,16 +4,10 @@ use crate::cli::DATA_DEFAULT;
 use crate::failure::Failure;
 use crate::moment;
 use crate::terminal::Terminal;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 use trunkline_record::Class;
 use trunkline_record::index::Span;
 use trunkline_record::job::{SegmentFile, Wish, index_file, list};
-
-/// How often a progress bar is drawn.
-const TICK: Duration = Duration::from_millis(100);
 
 /// The part of the packet log that is meant.
 #[derive(Clone, Debug, clap::Args)]
@@ -127,42 +121,5 @@ pub fn named(path: &Path, source: usize, data: Option<&Path>) -> SegmentFile {
         again: 0,
         begins_ns: 0,
         growing: false,
-    }
-}
-
-/// A progress bar at standard error, if that is a terminal.
-pub struct Bar {
-    bar: Option<ProgressBar>,
-    drawn: Instant,
-}
-
-impl Bar {
-    /// With nothing done.
-    pub fn new() -> Self {
-        let bar = || {
-            let bar = ProgressBar::new(0);
-            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        };
-        Bar { bar: std::io::stderr().is_terminal().then(bar), drawn: Instant::now() }
-    }
-
-    /// Draws it now and then; `message` is made only when it is.
-    pub fn draw(&mut self, done: u64, total: u64, message: impl FnOnce() -> String) {
-        let Some(bar) = &self.bar else { return };
-        if self.drawn.elapsed() >= TICK {
-            self.drawn = Instant::now();
-            bar.set_length(total.max(done));
-            bar.set_position(done);
-            bar.set_message(message());
-        }
-    }
-
-    /// Takes it away.
-    pub fn end(self) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! `trunkline read`: captures in, calls out.
 
+use crate::bar::{Bar, TICK};
 use crate::cli::DataFolder;
 use crate::failure::Failure;
 use crate::output::stdout;
@@ -10,10 +11,9 @@ use crate::search;
 use crate::selection::Selection;
 use crate::show::report::{Report, report};
 use crate::show::{figure, table};
+use crate::stop::Stop;
 use crate::terminal::Terminal;
-use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::SigId;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,8 +33,6 @@ pub const COMMIT_ROWS: usize = 20_000;
 const BRAKE_PACKETS: u64 = 1024;
 /// How long the packet log may take to write what is in memory at the end.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(300);
-/// How often the progress bar is drawn and Ctrl-C looked for.
-const TICK: Duration = Duration::from_millis(100);
 
 /// Read captures, keep their calls, and say what went wrong
 #[derive(Debug, clap::Args)]
@@ -274,76 +272,51 @@ impl Output {
 struct Watcher {
     thread: Option<std::thread::JoinHandle<()>>,
     done: Arc<AtomicBool>,
-    interrupted: Arc<AtomicBool>,
-    handlers: Vec<SigId>,
+    stop: Stop,
 }
 
 impl Watcher {
     fn start(progress: Arc<Progress>) -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let mut handlers = Vec::new();
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            // The first one stops reading, the second one the program: nobody should have to wait for a hang.
-            let second = Arc::clone(&interrupted);
-            handlers.extend(signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, second));
-            handlers.extend(signal_hook::flag::register(signal, Arc::clone(&interrupted)));
-        }
+        let stop = Stop::on_signals();
         let done = Arc::new(AtomicBool::new(false));
-        let (ends, stops) = (Arc::clone(&done), Arc::clone(&interrupted));
+        let (ends, stops) = (Arc::clone(&done), stop.flag());
         let thread = std::thread::spawn(move || watch(&progress, &ends, &stops));
-        Watcher { thread: Some(thread), done, interrupted, handlers }
+        Watcher { thread: Some(thread), done, stop }
     }
 
-    /// Ends the thread; whether reading was interrupted.
+    /// Ends the thread; whether reading was interrupted. A pager takes the next Ctrl-C for itself.
     fn end(mut self) -> bool {
         self.done.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             let _ = thread.join();
         }
-        // A pager takes the next Ctrl-C for itself.
-        self.handlers.drain(..).for_each(|handler| _ = signal_hook::low_level::unregister(handler));
-        self.interrupted.load(Ordering::Relaxed)
+        self.stop.is_asked()
     }
 }
 
 fn watch(progress: &Progress, done: &AtomicBool, interrupted: &AtomicBool) {
-    let bar = std::io::stderr().is_terminal().then(bar);
+    let mut bar = Bar::new();
     let begin = Instant::now();
     while !done.load(Ordering::Relaxed) {
         if interrupted.load(Ordering::Relaxed) {
             progress.stop.store(true, Ordering::Relaxed);
         }
-        if let Some(bar) = &bar {
-            draw(bar, progress, begin.elapsed());
-        }
+        draw(&mut bar, progress, begin.elapsed());
         std::thread::park_timeout(TICK);
     }
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
+    bar.end();
 }
 
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    let template = "{bar:30} {percent:>3} %  {msg}";
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
-}
-
-fn draw(bar: &ProgressBar, progress: &Progress, elapsed: Duration) {
+fn draw(bar: &mut Bar, progress: &Progress, elapsed: Duration) {
     let of = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-    let packets = of(&progress.packets);
-    let rate = packets as f64 / elapsed.as_secs_f64().max(0.001);
-    let total = of(&progress.octets_total);
-    if total > 0 {
-        bar.set_length(total);
-    }
-    bar.set_position(of(&progress.octets));
-    bar.set_message(format!(
-        "{}, {} packets/s, {}",
-        figure::octets(of(&progress.octets)),
-        figure::count(rate as u64),
-        figure::of(of(&progress.calls), "call", "calls")
-    ));
+    bar.draw(of(&progress.octets), of(&progress.octets_total), || {
+        let rate = of(&progress.packets) as f64 / elapsed.as_secs_f64().max(0.001);
+        format!(
+            "{}, {} packets/s, {}",
+            figure::octets(of(&progress.octets)),
+            figure::count(rate as u64),
+            figure::of(of(&progress.calls), "call", "calls")
+        )
+    });
 }

@@ -1,12 +1,11 @@
 //! `trunkline replay`: captures, or a part of the packet log, put onto an interface.
 
+use crate::bar::Bar;
 use crate::failure::Failure;
 use crate::show::figure;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use crate::stop::Stop;
+use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use trunkline_capture::live::{Pace, Sender, SenderOptions};
 use trunkline_capture::{Batch, FileSource};
@@ -73,29 +72,22 @@ impl Replay {
     pub fn run(&self) -> Result<Exit, Failure> {
         let failed = |e: &dyn core::fmt::Display| Failure::Failed(e.to_string());
         let options = SenderOptions { interface: self.interface.clone(), pace: self.pace, bypass: self.bypass };
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop));
-            let _ = signal_hook::flag::register(signal, Arc::clone(&stop));
-        }
+        let stop = Stop::on_signals();
         let begun = Instant::now();
         let mut sums = trunkline_capture::live::Sent::default();
         let mut broken = false;
         for _ in 0..self.loops {
             let mut sender = Sender::open(options.clone()).map_err(|e| failed(&e))?;
             let mut source = FileSource::open(&self.files).with_batch_octets(BATCH_OCTETS);
-            let bar = std::io::stderr().is_terminal().then(|| bar(source.octets_total()));
+            let mut bar = Bar::new();
             let mut batch = Batch::default();
-            while !stop.load(Ordering::Relaxed) && source.fill(&mut batch) {
+            while !stop.is_asked() && source.fill(&mut batch) {
                 sender.send(&batch).map_err(|e| failed(&e))?;
-                if let Some(bar) = &bar {
-                    bar.set_position(source.octets_read());
-                    bar.set_message(figure::of(sender.sent().packets, "packet", "packets"));
-                }
+                bar.draw(source.octets_read(), source.octets_total(), || {
+                    figure::of(sender.sent().packets, "packet", "packets")
+                });
             }
-            if let Some(bar) = bar {
-                bar.finish_and_clear();
-            }
+            bar.end();
             for file in source.files() {
                 if let Some(error) = &file.error {
                     let _ = writeln!(std::io::stderr(), "trunkline: {error}");
@@ -111,7 +103,7 @@ impl Replay {
             sums.late_ns_max = sums.late_ns_max.max(sent.late_ns_max);
         }
         self.tell(&sums, begun.elapsed().as_secs_f64())?;
-        let whole = sums.refused + sums.dropped + sums.cut == 0 && !broken && !stop.load(Ordering::Relaxed);
+        let whole = sums.refused + sums.dropped + sums.cut == 0 && !broken && !stop.is_asked();
         Ok(if whole { Exit::Done } else { Exit::Degraded })
     }
 
@@ -148,13 +140,6 @@ impl Replay {
         }
         Ok(())
     }
-}
-
-fn bar(octets: u64) -> ProgressBar {
-    let bar = ProgressBar::new(octets);
-    let template = "{bar:30} {percent:>3} %  {msg}";
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::run::config::{self, Given};
 use crate::run::service::Service;
 use crate::run::{log, status};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use crate::stop::Stop;
+use signal_hook::consts::SIGHUP;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +51,7 @@ impl Run {
         let mut settings = loaded.settings;
         let mut before = service.view().snapshot();
         let mut told = Instant::now();
-        while !signals.stop.load(Ordering::Relaxed) && !service.is_over() {
+        while !signals.stop.is_asked() && !service.is_over() {
             if self.seconds.is_some_and(|s| begun.elapsed().as_secs() >= s) {
                 break;
             }
@@ -109,18 +110,13 @@ impl Run {
 
 /// Signals as they come.
 struct Signals {
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     again: Arc<AtomicBool>,
 }
 
 impl Signals {
     fn take() -> Self {
-        let signals = Signals { stop: Arc::default(), again: Arc::default() };
-        for signal in [SIGINT, SIGTERM] {
-            // A second one ends the program at once.
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&signals.stop));
-            let _ = signal_hook::flag::register(signal, Arc::clone(&signals.stop));
-        }
+        let signals = Signals { stop: Stop::on_signals(), again: Arc::default() };
         let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&signals.again));
         signals
     }

@@ -1,12 +1,12 @@
 //! `trunkline sim`: a seeded world, as packets and as truth.
 
+use crate::bar::Bar;
 use crate::failure::Failure;
 use crate::output::{cannot_write, create};
 use crate::show::figure;
 use clap::builder::PossibleValuesParser;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use trunkline_kit::exit::Exit;
 use trunkline_sim::{Preset, Settings};
@@ -73,9 +73,11 @@ impl Sim {
             Some(path) => Some(create(path)?),
             None => None,
         };
-        let mut bar = Bar::of(&settings);
-        let written = trunkline_sim::write(&settings, &mut packets, truth.as_mut(), &mut |over, _| bar.draw(over))
-            .map_err(|e| cannot_write(path, &e))?;
+        let mut bar = Bar::new();
+        let written = trunkline_sim::write(&settings, &mut packets, truth.as_mut(), &mut |over, _| {
+            bar.draw(over, settings.calls, || format!("{over} of {}", figure::of(settings.calls, "call", "calls")));
+        })
+        .map_err(|e| cannot_write(path, &e))?;
         bar.end();
         packets.flush().map_err(|e| cannot_write(path, &e))?;
         if let (Some(out), Some(path)) = (&mut truth, &self.truth) {
@@ -108,33 +110,6 @@ fn tell(path: &Path, seed: u64, written: &trunkline_sim::Written) {
     let (calls, packets) = (figure::of(totals.calls, "call", "calls"), figure::of(totals.packets, "packet", "packets"));
     let octets = figure::octets(written.file_octets);
     let _ = writeln!(io::stderr(), "{calls}, {packets}, {octets} written to {}, seed {seed}", path.display());
-}
-
-/// The progress bar, on a terminal.
-struct Bar(Option<ProgressBar>);
-
-impl Bar {
-    fn of(settings: &Settings) -> Self {
-        let bar = || {
-            let bar = ProgressBar::new(settings.calls);
-            let template = "{bar:30} {percent:>3} %  {pos} of {len} calls";
-            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        };
-        Bar(io::stderr().is_terminal().then(bar))
-    }
-
-    fn draw(&mut self, calls: u64) {
-        if let Some(bar) = &self.0 {
-            bar.set_position(calls);
-        }
-    }
-
-    fn end(self) {
-        if let Some(bar) = self.0 {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 /// Sets fields by their names, `impairments.loss_max=0.1`; all mistakes are told at once.

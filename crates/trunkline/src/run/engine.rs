@@ -3,7 +3,7 @@
 use super::bursts::{Bucket, Meter};
 use super::lane::{self, LanePlan, LaneReport, Rings};
 use super::rows::{RowsOut, Writing};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use trunkline_calls::lane::LaneOutput;
 use trunkline_calls::ledger::file_of_lane;
 use trunkline_calls::live::{Gatherer, Owned, Owner, Totals};
 use trunkline_calls::pipeline::DecodeCounters;
+use trunkline_calls::tap::TapCounters;
 use trunkline_capture::{CaptureLoss, LossPlace};
 use trunkline_kit::counters::Counted;
 use trunkline_spool::Loss;
@@ -47,7 +48,10 @@ pub struct Shared {
     pub stop: AtomicBool,
     /// Reports by lane.
     pub lanes: Vec<Mutex<LaneReport>>,
-    /// Packets of each lane that were recorded and then lost with their disk, for the lane to tell.
+    /// The most blocks of each lane's ring that were filled or in use since the status line took it.
+    fills: Vec<AtomicU32>,
+    /// Packets of each lane that were recorded and then lost with their disk, or that its interface lost before it, for
+    /// the lane to tell.
     lost_later: Vec<Mutex<Vec<CaptureLoss>>>,
     /// Milliseconds that each lane has counted, and how many it left out.
     buckets: Vec<Mutex<(Vec<Bucket>, u64)>>,
@@ -73,15 +77,19 @@ pub struct GatherReport {
     pub totals: Totals,
     /// What decoding counted.
     pub decoded: DecodeCounters,
+    /// What the watch over the tap counted.
+    pub tap: TapCounters,
     /// Why it ended early.
     pub failed: Option<String>,
 }
 
 impl Shared {
-    fn new(lanes: usize) -> Self {
+    /// Of so many lanes.
+    pub fn new(lanes: usize) -> Self {
         Shared {
             stop: AtomicBool::new(false),
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
+            fills: (0..lanes).map(|_| AtomicU32::default()).collect(),
             lost_later: (0..lanes).map(|_| Mutex::default()).collect(),
             buckets: (0..lanes).map(|_| Mutex::default()).collect(),
             owner: Mutex::default(),
@@ -113,6 +121,18 @@ impl Shared {
         self.lanes.iter().map(|l| lock(l).clone()).collect()
     }
 
+    /// So many blocks of a lane's ring are filled or in use.
+    pub fn fill(&self, lane: u16, blocks: u32) {
+        if let Some(fill) = self.fills.get(usize::from(lane)) {
+            fill.fetch_max(blocks, Ordering::Relaxed);
+        }
+    }
+
+    /// The most that [`Shared::fill`] was told since this was asked last.
+    pub fn take_fill(&self, lane: usize) -> u32 {
+        self.fills.get(lane).map_or(0, |fill| fill.swap(0, Ordering::Relaxed))
+    }
+
     /// Takes over what a lane's meter has counted.
     pub fn give_buckets(&self, lane: u16, meter: &mut Meter) {
         if let Some(given) = self.buckets.get(usize::from(lane)) {
@@ -129,14 +149,19 @@ impl Shared {
     /// Packets of a lane that were recorded and then lost.
     pub fn lost_later(&self, loss: &Loss) {
         let (since_ns, at_ns) = loss.span_ns;
-        let Some(lost) = self.lost_later.get(loss.tag as usize) else { return };
-        let file = file_of_lane(loss.tag as u16);
+        let lane = loss.tag as u16;
+        let file = file_of_lane(lane);
         let loss = CaptureLoss { since_ns, at_ns, packets: loss.records, file, place: LossPlace::Disk };
-        lock(lost).push(loss);
+        self.lost_elsewhere(lane, loss);
     }
 
-    /// Takes what [`Shared::lost_later`] was told of a lane.
-    pub fn take_lost_later(&self, lane: u16) -> Vec<CaptureLoss> {
+    /// A loss that a lane is to tell although it happened elsewhere.
+    pub fn lost_elsewhere(&self, lane: u16, loss: CaptureLoss) {
+        self.lost_later.get(usize::from(lane)).into_iter().for_each(|lost| lock(lost).push(loss));
+    }
+
+    /// Takes what [`Shared::lost_elsewhere`] was told of a lane.
+    pub fn take_lost_elsewhere(&self, lane: u16) -> Vec<CaptureLoss> {
         self.lost_later.get(usize::from(lane)).map(|lost| core::mem::take(&mut *lock(lost))).unwrap_or_default()
     }
 
@@ -318,9 +343,12 @@ fn gather(
         }
         if published.elapsed() >= PUBLISH || gatherer.is_done() {
             published = Instant::now();
-            let report =
-                GatherReport { totals: gatherer.totals(), decoded: gatherer.decoded(), failed: failed.clone() };
-            *lock(&shared.gathered) = report;
+            *lock(&shared.gathered) = GatherReport {
+                totals: gatherer.totals(),
+                decoded: gatherer.decoded(),
+                tap: gatherer.tap(),
+                failed: failed.clone(),
+            };
         }
         if !any {
             std::thread::park_timeout(NAP);

@@ -98,24 +98,7 @@ struct Lane<'a> {
 
 /// Runs a lane to its end.
 pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
-    let lanes = shared.lanes.len() as u64;
-    let now = Instant::now();
-    let report = LaneReport::default();
-    let mut lane = Lane {
-        me,
-        lanes,
-        plan,
-        rings,
-        shared,
-        stopping: None,
-        ended: false,
-        told_last: false,
-        done: false,
-        told_at: now,
-        published_at: now,
-        seen: Seen::default(),
-        report,
-    };
+    let mut lane = Lane::new(me, plan, rings, shared);
     while !lane.done {
         lane.turn();
     }
@@ -125,7 +108,26 @@ pub fn run(me: u16, plan: LanePlan, rings: Rings, shared: &Shared) {
     lane.publish();
 }
 
-impl Lane<'_> {
+impl<'a> Lane<'a> {
+    fn new(me: u16, plan: LanePlan, rings: Rings, shared: &'a Shared) -> Self {
+        let now = Instant::now();
+        Lane {
+            me,
+            lanes: shared.lanes.len() as u64,
+            plan,
+            rings,
+            shared,
+            stopping: None,
+            ended: false,
+            told_last: false,
+            done: false,
+            told_at: now,
+            published_at: now,
+            seen: Seen::default(),
+            report: LaneReport::default(),
+        }
+    }
+
     fn turn(&mut self) {
         let idle = self.ended || self.read();
         if let Some(log) = self.plan.log.as_mut().filter(|_| !self.ended) {
@@ -134,13 +136,13 @@ impl Lane<'_> {
         self.tell(idle);
         self.answer();
         if self.plan.front.held() > HELD_BEFORE_HURRY {
-            let ring = self.plan.source.statistics();
+            let ring = self.ring();
             if ring.held.saturating_mul(2) > ring.room {
                 self.plan.front.hurry();
             }
         }
         if self.published_at.elapsed() >= PUBLISH {
-            self.losses_of_log();
+            self.losses();
             self.publish();
         }
         if self.ended {
@@ -205,7 +207,7 @@ impl Lane<'_> {
             if let Some(log) = &mut self.plan.log {
                 log.finish();
             }
-            self.losses_of_log();
+            self.losses();
             self.plan.front.end()
         } else if idle && self.told_at.elapsed() < HEARTBEAT {
             return;
@@ -232,19 +234,27 @@ impl Lane<'_> {
         }
     }
 
-    /// Packets that were not recorded become rows as losses of the capture do.
-    fn losses_of_log(&mut self) {
-        let Some(log) = &mut self.plan.log else { return };
+    /// Packets that were not recorded, and those that were lost before the ring, become rows as losses of the ring do.
+    fn losses(&mut self) {
         let file = file_of_lane(self.me);
-        let mut lost: Vec<CaptureLoss> = log.not_recorded().into_iter().map(|n| loss(&n, file)).collect();
-        lost.extend(self.shared.take_lost_later(self.me));
+        let not_recorded = self.plan.log.iter_mut().flat_map(|log| log.not_recorded());
+        let mut lost: Vec<CaptureLoss> = not_recorded.map(|n| loss(&n, file)).collect();
+        lost.extend(self.shared.take_lost_elsewhere(self.me));
         self.plan.front.lost(lost);
+    }
+
+    /// Asks the ring. Each answer has the most that waited since the one before: it is kept for the status line, which
+    /// asks far less often.
+    fn ring(&mut self) -> RingStatistics {
+        let ring = self.plan.source.statistics();
+        self.shared.fill(self.me, ring.waiting_max.max(ring.waiting).saturating_add(ring.held));
+        ring
     }
 
     fn publish(&mut self) {
         self.published_at = Instant::now();
         let before = self.report.ring.drops;
-        self.report.ring = self.plan.source.statistics();
+        self.report.ring = self.ring();
         if self.report.ring.drops > before {
             tracing::warn!(
                 lane = self.me,
@@ -312,4 +322,69 @@ impl Seen {
 fn loss(not: &NotRecorded, file: u32) -> CaptureLoss {
     let (since_ns, at_ns) = not.span_ns;
     CaptureLoss { since_ns, at_ns, packets: not.packets, file, place: not.place }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_capture::Batch;
+    use trunkline_capture::live::LiveError;
+
+    /// A ring that was once nearly full, and answers as rings do: each time the most since the last.
+    struct Once(u32);
+
+    impl Live for Once {
+        fn next(&mut self, _: &mut Batch, _: Duration) -> Result<Next, LiveError> {
+            Ok(Next::Nothing)
+        }
+
+        fn statistics(&mut self) -> RingStatistics {
+            let waiting_max = core::mem::take(&mut self.0);
+            RingStatistics { room: 64, waiting: 1, waiting_max, held: 2, is_up: true, ..RingStatistics::default() }
+        }
+
+        fn interface(&self) -> &str {
+            "eth1"
+        }
+
+        fn ring(&self) -> u16 {
+            0
+        }
+
+        fn link(&self) -> u16 {
+            1
+        }
+    }
+
+    fn lane(shared: &Shared) -> Lane<'_> {
+        let plan = LanePlan {
+            source: Box::new(Once(50)),
+            log: None,
+            front: Front::new(0, Box::new(|_| true)),
+            meter: None,
+            patience: Duration::ZERO,
+            processor: None,
+        };
+        let rings = Rings {
+            told: rtrb::RingBuffer::new(4).0,
+            epochs: rtrb::RingBuffer::new(4).1,
+            answers: rtrb::RingBuffer::new(4).0,
+        };
+        Lane::new(0, plan, rings, shared)
+    }
+
+    #[test]
+    fn how_full_a_ring_was_is_kept_until_the_status_line_takes_it() {
+        let shared = Shared::new(1);
+        let mut lane = lane(&shared);
+        // As a turn does that looks whether to hurry, and then publishes a few times.
+        assert_eq!(lane.ring().waiting_max, 50);
+        lane.publish();
+        lane.publish();
+        assert_eq!(shared.lane_reports()[0].ring.waiting_max, 0);
+        assert_eq!(shared.take_fill(0), 52);
+        assert_eq!(shared.take_fill(0), 0);
+        lane.publish();
+        assert_eq!(shared.take_fill(0), 3);
+    }
 }

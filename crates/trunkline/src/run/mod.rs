@@ -1,6 +1,7 @@
 //! `trunkline run`: capture, packet log and analysis as one running program.
 
 pub mod bursts;
+pub mod cards;
 pub mod config;
 pub mod engine;
 pub mod lane;

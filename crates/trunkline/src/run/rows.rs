@@ -1,5 +1,12 @@
 //! Rows on their way to the store: a thread of its own, so that a slow disk never holds up a lane.
+//!
+//! What was written is kept until it is committed: a store that fails forgets the transaction. While it fails, rows go
+//! into the [`journal`], and into the store from there when it works again or when the program starts again. Only what
+//! the journal cannot take waits in memory.
 
+pub mod journal;
+
+use journal::{Journal, Taken};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -11,7 +18,7 @@ use trunkline_store::row::Rows;
 trunkline_kit::counters! {
     /// What is counted on the way to the store.
     pub struct WritingCounters {
-        /// rows handed to the store
+        /// rows in the store
         written: "trunkline_store_rows_total",
         /// rows lost because the store refused and too many waited
         lost: "trunkline_store_rows_lost_overflow_total",
@@ -21,15 +28,27 @@ trunkline_kit::counters! {
         failures: "trunkline_store_failures_total",
         /// commits
         commits: "trunkline_store_commits_total",
+        /// rows that went by way of the journal, because the store failed
+        journalled: "trunkline_store_journal_rows_total",
+        /// times that the journal could not be written
+        journal_failures: "trunkline_store_journal_failures_total",
+        /// rows that were damaged in the journal
+        damaged: "trunkline_store_journal_damaged_rows_overflow_total",
     }
 }
 
 /// Rows that wait for the store in memory. Beyond it the oldest are lost, and counted.
 pub const ROWS_WAITING_MAX: usize = 500_000;
+/// Rows that are written before they are committed, though it is not time.
+const UNCOMMITTED_MAX: usize = 50_000;
 /// What was written is committed after this time at the latest.
 const COMMIT_EVERY: Duration = Duration::from_secs(1);
 /// How long the store is left alone after it failed.
 const RETRY: Duration = Duration::from_secs(1);
+/// Records taken from the journal before it is looked whether there is something else to do.
+const TAKEN_AT_ONCE: usize = 64;
+/// Tries after the capture has ended: what the journal has, keeps until the next start.
+const LAST_TRIES: u32 = 3;
 
 /// What is on its way to the store.
 #[derive(Default)]
@@ -38,26 +57,58 @@ pub struct Writing {
     wake: Condvar,
 }
 
+/// How rows get on.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Rows that wait in memory.
+    pub waiting: usize,
+    /// Rows that wait in the journal.
+    pub journal_rows: u64,
+    /// Octets of the journal.
+    pub journal_octets: u64,
+    /// What was counted.
+    pub counters: WritingCounters,
+    /// Why the store cannot be written, as long as that is so.
+    pub error: Option<String>,
+    /// Why the journal cannot be written.
+    pub journal_error: Option<String>,
+}
+
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Rows>,
-    rows: usize,
     ended: bool,
-    counters: WritingCounters,
-    error: Option<String>,
+    report: Report,
+}
+
+impl State {
+    /// Rows leave the memory.
+    fn gone(&mut self, rows: usize) {
+        self.report.waiting = self.report.waiting.saturating_sub(rows);
+    }
 }
 
 impl Writing {
-    /// Rows that wait, and what was counted.
-    pub fn report(&self) -> (usize, WritingCounters, Option<String>) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        (state.rows, state.counters, state.error.clone())
+    /// How rows get on.
+    pub fn report(&self) -> Report {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).report.clone()
     }
 
     fn with<R>(&self, how: impl FnOnce(&mut State) -> R) -> R {
         let done = how(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.wake.notify_all();
         done
+    }
+
+    /// The next rows, and whether none will follow.
+    fn next(&self, patience: Duration) -> (Option<Rows>, bool) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = self
+            .wake
+            .wait_timeout_while(state, patience, |s| s.waiting.is_empty() && !s.ended)
+            .unwrap_or_else(PoisonError::into_inner);
+        let rows = state.waiting.pop_front();
+        (rows, state.ended)
     }
 }
 
@@ -75,18 +126,17 @@ impl RowsOut {
 
 impl Sink for RowsOut {
     fn rows(&mut self, rows: Rows) -> Result<(), String> {
-        let count = count(&rows);
+        let count = rows.count();
         if count == 0 {
             return Ok(());
         }
         self.writing.with(|state| {
             state.waiting.push_back(rows);
-            state.rows += count;
-            while state.rows > ROWS_WAITING_MAX {
+            state.report.waiting += count;
+            while state.report.waiting > ROWS_WAITING_MAX {
                 let Some(lost) = state.waiting.pop_front() else { break };
-                let lost = self::count(&lost);
-                state.rows -= lost;
-                state.counters.lost += lost as u64;
+                state.gone(lost.count());
+                state.report.counters.lost += lost.count() as u64;
             }
         });
         Ok(())
@@ -99,24 +149,15 @@ impl Drop for RowsOut {
     }
 }
 
-fn count(rows: &Rows) -> usize {
-    rows.calls.len()
-        + rows.streams.len()
-        + rows.intervals.len()
-        + rows.registrations.len()
-        + rows.events.len()
-        + rows.losses.len()
-}
-
-/// Starts the store's thread. Without a store rows are forgotten.
+/// Starts the store's thread. Without a store rows are forgotten; without a journal all that wait do so in memory.
 ///
 /// # Errors
 /// The thread could not be started.
-pub fn start(store: Option<Store>) -> std::io::Result<(RowsOut, JoinHandle<()>)> {
+pub fn start(store: Option<Store>, journal: Option<Journal>) -> std::io::Result<(RowsOut, JoinHandle<()>)> {
     let writing = Arc::new(Writing::default());
     let out = RowsOut { writing: Arc::clone(&writing) };
     let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || match store {
-        Some(store) => write(store, &writing),
+        Some(store) => Writer::new(store, journal, writing).run(),
         None => discard(&writing),
     })?;
     Ok((out, thread))
@@ -125,82 +166,308 @@ pub fn start(store: Option<Store>) -> std::io::Result<(RowsOut, JoinHandle<()>)>
 /// Nothing is kept.
 fn discard(writing: &Writing) {
     loop {
-        let state = writing.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = writing
-            .wake
-            .wait_while(state, |s| s.waiting.is_empty() && !s.ended)
-            .unwrap_or_else(PoisonError::into_inner);
-        state.waiting.clear();
-        state.rows = 0;
-        if state.ended {
-            return;
+        let (rows, ended) = writing.next(COMMIT_EVERY);
+        match rows {
+            Some(rows) => writing.with(|state| state.gone(rows.count())),
+            None if ended => return,
+            None => {}
         }
     }
 }
 
-fn write(mut store: Store, writing: &Writing) {
-    let mut committed = Instant::now();
-    let mut dirty = false;
-    loop {
-        let (next, ended) =
-            next(writing, if dirty { COMMIT_EVERY.saturating_sub(committed.elapsed()) } else { COMMIT_EVERY });
-        if let Some(rows) = next {
-            write_until_it_works(&mut store, &rows, writing);
-            dirty = true;
-            let count = count(&rows);
-            writing.with(|state| {
-                state.rows = state.rows.saturating_sub(count);
-                state.counters.written += count as u64;
-            });
-        } else if ended {
-            commit_until_it_works(&mut store, writing);
-            return;
-        }
-        if dirty && committed.elapsed() >= COMMIT_EVERY {
-            commit_until_it_works(&mut store, writing);
-            committed = Instant::now();
-            dirty = false;
-        }
+/// What writes rows: a store, or what stands in for it in the program's own tests.
+trait Target: Send {
+    fn write(&mut self, rows: &Rows) -> Result<(), String>;
+    fn commit(&mut self) -> Result<(), String>;
+    /// Rows that it refused for good.
+    fn refused(&self) -> u64;
+}
+
+impl Target for Store {
+    fn write(&mut self, rows: &Rows) -> Result<(), String> {
+        Store::write(self, rows).map_err(|e| e.to_string())
+    }
+
+    fn commit(&mut self) -> Result<(), String> {
+        Store::commit(self).map_err(|e| e.to_string())
+    }
+
+    fn refused(&self) -> u64 {
+        self.written().refused
     }
 }
 
-fn next(writing: &Writing, patience: Duration) -> (Option<Rows>, bool) {
-    let state = writing.state.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut state, _) = writing
-        .wake
-        .wait_timeout_while(state, patience, |s| s.waiting.is_empty() && !s.ended)
-        .unwrap_or_else(PoisonError::into_inner);
-    let rows = state.waiting.pop_front();
-    (rows, state.ended)
+/// The store's thread.
+struct Writer<T> {
+    store: T,
+    journal: Option<Journal>,
+    writing: Arc<Writing>,
+    /// Rows that were written and are not committed, from memory and from the journal.
+    uncommitted: Vec<Rows>,
+    uncommitted_rows: usize,
+    taken: u64,
+    committed: Instant,
+    synced: Instant,
+    /// Rows that neither the store nor the journal took.
+    held: VecDeque<Rows>,
+    /// When the store failed, if it is not known to work again.
+    failed: Option<Instant>,
 }
 
-/// A store that fails (a full disk) is tried again until it works, while rows wait; when the program ends, a few times.
-fn write_until_it_works(store: &mut Store, rows: &Rows, writing: &Writing) {
-    again(writing, || store.write(rows).map(|_| ()).map_err(|e| e.to_string()));
-    let refused = store.written().refused;
-    writing.with(|state| state.counters.refused = refused);
-}
+impl<T: Target> Writer<T> {
+    fn new(store: T, journal: Option<Journal>, writing: Arc<Writing>) -> Self {
+        let now = Instant::now();
+        let writer = Writer {
+            store,
+            journal,
+            writing,
+            uncommitted: Vec::new(),
+            uncommitted_rows: 0,
+            taken: 0,
+            committed: now,
+            synced: now,
+            held: VecDeque::new(),
+            failed: None,
+        };
+        writer.publish();
+        writer
+    }
 
-fn commit_until_it_works(store: &mut Store, writing: &Writing) {
-    again(writing, || store.commit().map(|_| ()).map_err(|e| e.to_string()));
-    writing.with(|state| state.counters.commits += 1);
-}
+    fn run(mut self) {
+        loop {
+            let (rows, ended) = self.writing.next(self.patience());
+            match rows {
+                Some(rows) => self.take(rows),
+                None if ended => return self.finish(),
+                None => {}
+            }
+            self.go_on();
+        }
+    }
 
-fn again(writing: &Writing, mut work: impl FnMut() -> Result<(), String>) {
-    /// Tries after the capture has ended.
-    const LAST_TRIES: u32 = 5;
-    let mut last_tries = 0;
-    while let Err(error) = work() {
-        let ended = writing.with(|state| {
-            state.counters.failures += 1;
-            state.error = Some(error);
-            state.ended
+    /// How long nothing need be done.
+    fn patience(&self) -> Duration {
+        if self.is_behind() && self.failed.is_none() {
+            return Duration::ZERO;
+        }
+        if self.uncommitted_rows > 0 {
+            return COMMIT_EVERY.saturating_sub(self.committed.elapsed());
+        }
+        self.failed.map_or(COMMIT_EVERY, |failed| RETRY.saturating_sub(failed.elapsed()))
+    }
+
+    /// Whether rows wait that came before all that come now.
+    fn is_behind(&self) -> bool {
+        !self.held.is_empty() || self.journal.as_ref().is_some_and(|journal| !journal.is_empty())
+    }
+
+    fn take(&mut self, rows: Rows) {
+        if self.failed.is_some() || self.is_behind() {
+            return self.put_by(rows);
+        }
+        match self.store.write(&rows) {
+            Ok(()) => self.wrote(rows),
+            Err(error) => {
+                self.fail(error);
+                self.put_by(rows);
+            }
+        }
+    }
+
+    fn wrote(&mut self, rows: Rows) {
+        if self.uncommitted_rows == 0 {
+            self.committed = Instant::now();
+        }
+        self.uncommitted_rows += rows.count();
+        self.uncommitted.push(rows);
+    }
+
+    /// Commits and takes up what waits, as it is time.
+    fn go_on(&mut self) {
+        if self.failed.is_some_and(|failed| failed.elapsed() < RETRY) {
+            return self.sync(COMMIT_EVERY);
+        }
+        if self.is_behind() {
+            self.take_up();
+        }
+        if self.uncommitted_rows >= UNCOMMITTED_MAX || self.committed.elapsed() >= COMMIT_EVERY {
+            self.commit();
+        }
+        self.sync(COMMIT_EVERY);
+    }
+
+    /// Writes some of what waits: from the journal, then from memory.
+    fn take_up(&mut self) {
+        for _ in 0..TAKEN_AT_ONCE {
+            let Some(rows) = self.next_of_journal() else { break };
+            if let Err(error) = self.store.write(&rows) {
+                return self.fail(error);
+            }
+            self.taken += rows.count() as u64;
+            self.failed = None;
+        }
+        while self.journal.as_ref().is_none_or(Journal::is_empty) {
+            let Some(rows) = self.held.pop_front() else { break };
+            if let Err(error) = self.store.write(&rows) {
+                self.held.push_front(rows);
+                return self.fail(error);
+            }
+            self.failed = None;
+            self.wrote(rows);
+        }
+        // What was taken is believed to be stored only once it is committed; then the journal can be emptied.
+        if self.is_taking() {
+            self.commit();
+        }
+    }
+
+    /// Whether something of the journal is on its way into the store.
+    fn is_taking(&self) -> bool {
+        self.journal.as_ref().is_some_and(Journal::is_taking)
+    }
+
+    fn next_of_journal(&mut self) -> Option<Rows> {
+        let journal = self.journal.as_mut()?;
+        loop {
+            match journal.take() {
+                Ok(Some(Taken::Rows(rows))) => return Some(rows),
+                Ok(Some(Taken::Damaged(rows))) => self.writing.with(|state| state.report.counters.damaged += rows),
+                Ok(None) => return None,
+                Err(error) => {
+                    self.failed = Some(Instant::now());
+                    self.writing.with(|state| journal_failed(&mut state.report, &error));
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn commit(&mut self) {
+        self.committed = Instant::now();
+        if self.uncommitted_rows == 0 && !self.is_taking() {
+            return;
+        }
+        if let Err(error) = self.store.commit() {
+            return self.fail(error);
+        }
+        let (rows, taken, refused) = (self.uncommitted_rows, self.taken, self.store.refused());
+        self.uncommitted.clear();
+        (self.uncommitted_rows, self.taken, self.failed) = (0, 0, None);
+        let emptied = self.journal.as_mut().filter(|journal| journal.is_taking()).map_or(Ok(()), Journal::stored);
+        self.writing.with(|state| {
+            state.gone(rows);
+            let report = &mut state.report;
+            report.counters.written += rows as u64 + taken;
+            report.counters.refused = refused;
+            report.counters.commits += 1;
+            if report.error.take().is_some() {
+                tracing::info!("the store can be written again");
+            }
+            if let Err(error) = &emptied {
+                journal_failed(report, error);
+            }
         });
-        last_tries += u32::from(ended);
-        if last_tries >= LAST_TRIES {
+        self.publish();
+    }
+
+    /// The store failed: what it had not committed waits from now on.
+    fn fail(&mut self, error: String) {
+        self.failed = Some(Instant::now());
+        self.taken = 0;
+        self.journal.iter_mut().for_each(Journal::again);
+        self.writing.with(|state| {
+            if state.report.error.is_none() {
+                tracing::error!("the store cannot be written, rows wait: {error}");
+            }
+            state.report.counters.failures += 1;
+            state.report.error = Some(error);
+        });
+        self.uncommitted_rows = 0;
+        for rows in core::mem::take(&mut self.uncommitted) {
+            self.put_by(rows);
+        }
+    }
+
+    /// Rows wait: in the journal, or where it cannot be written in memory.
+    fn put_by(&mut self, rows: Rows) {
+        self.held.push_back(rows);
+        let Writer { journal, held, writing, .. } = self;
+        while let (Some(journal), Some(rows)) = (journal.as_mut(), held.front()) {
+            let (count, appended) = (rows.count(), journal.append(rows));
+            let is_done = writing.with(|state| match &appended {
+                Ok(()) => {
+                    state.gone(count);
+                    state.report.counters.journalled += count as u64;
+                    state.report.journal_error = None;
+                    true
+                }
+                Err(error) => journal_failed(&mut state.report, error),
+            });
+            if !is_done {
+                break;
+            }
+            held.pop_front();
+        }
+        while writing.with(|state| state.report.waiting > ROWS_WAITING_MAX) {
+            let Some(lost) = held.pop_front() else { break };
+            lose(writing, &lost);
+        }
+        self.publish();
+    }
+
+    fn sync(&mut self, every: Duration) {
+        if self.synced.elapsed() < every {
             return;
         }
-        std::thread::park_timeout(RETRY);
+        self.synced = Instant::now();
+        if let Some(Err(error)) = self.journal.as_mut().map(Journal::sync) {
+            self.writing.with(|state| journal_failed(&mut state.report, &error));
+        }
     }
-    writing.with(|state| state.error = None);
+
+    /// The last rows: what the store does not take now stays in the journal.
+    fn finish(mut self) {
+        let mut tries = 0;
+        while self.is_behind() || self.uncommitted_rows > 0 {
+            self.take_up();
+            self.commit();
+            if self.failed.is_some() {
+                tries += 1;
+                if tries == LAST_TRIES {
+                    break;
+                }
+                std::thread::park_timeout(RETRY);
+            }
+        }
+        self.held.iter().for_each(|rows| lose(&self.writing, rows));
+        self.sync(Duration::ZERO);
+        self.publish();
+    }
+
+    fn publish(&self) {
+        let Some(journal) = &self.journal else { return };
+        self.writing.with(|state| {
+            (state.report.journal_rows, state.report.journal_octets) = (journal.rows(), journal.octets());
+        });
+    }
 }
+
+fn lose(writing: &Writing, rows: &Rows) {
+    writing.with(|state| {
+        state.gone(rows.count());
+        state.report.counters.lost += rows.count() as u64;
+    });
+}
+
+/// False: it was not done.
+fn journal_failed(report: &mut Report, error: &std::io::Error) -> bool {
+    if report.journal_error.is_none() {
+        tracing::error!("the journal of rows cannot be written, they wait in memory: {error}");
+    }
+    report.counters.journal_failures += 1;
+    report.journal_error = Some(error.to_string());
+    false
+}
+
+#[cfg(test)]
+mod tests;

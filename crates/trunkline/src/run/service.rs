@@ -3,12 +3,13 @@
 
 use super::bursts::log::BurstLog;
 use super::bursts::{self, Meter};
+use super::cards::Cards;
 use super::config::{self, Settings};
 use super::engine::{Engine, Shared};
 use super::lane::{LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
 use super::packet_log;
-use super::rows;
+use super::rows::{self, journal::Journal};
 use super::view::View;
 use crate::failure::Failure;
 use std::path::Path;
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use trunkline_calls::join::Names;
-use trunkline_calls::ledger::LANES_FROM;
+use trunkline_calls::ledger::{is_interface, lanes_of};
 use trunkline_calls::live::Front;
 use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
@@ -32,6 +33,7 @@ pub struct Service {
     engine: Engine,
     recorder: Option<Arc<Mutex<Option<Recorder>>>>,
     bursts: Arc<Mutex<BurstLog>>,
+    cards: Arc<Mutex<Cards>>,
     store: JoinHandle<()>,
     view: Arc<View>,
     metrics: Option<Server>,
@@ -58,9 +60,11 @@ impl Service {
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
+        let journal = store.as_ref().and_then(|_| open_journal(folder));
         let names = LiveNames::new(recorder.as_ref(), &rings);
         let processors = processors(settings, rings.len());
         let bursts = watch_bursts(settings, &rings);
+        let cards = Cards::of(rings.iter().map(|ring| ring.interface()));
         let of_interface = |ring: &dyn Live| rings.iter().filter(|r| r.interface() == ring.interface()).count() as u16;
         let lanes: Vec<u16> = rings.iter().map(|ring| of_interface(ring.as_ref())).collect();
         let plans: Vec<LanePlan> = rings
@@ -74,11 +78,12 @@ impl Service {
             })
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
-        let (out, store) = rows::start(store).map_err(failed)?;
+        let (out, store) = rows::start(store, journal).map_err(failed)?;
         let engine = Engine::start(plans, Arc::new(names), out).map_err(failed)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
         let bursts = Arc::new(Mutex::new(bursts));
-        let view = Arc::new(View::new(&engine, recorder.clone(), Arc::clone(&bursts)));
+        let cards = Arc::new(Mutex::new(cards));
+        let view = Arc::new(View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards)));
         let metrics = match metrics {
             Some(bound) => {
                 tracing::info!("metrics at {}", bound.address());
@@ -91,7 +96,7 @@ impl Service {
             }
             None => None,
         };
-        Ok(Service { engine, recorder, bursts, store, view, metrics })
+        Ok(Service { engine, recorder, bursts, cards, store, view, metrics })
     }
 
     /// What there is to see of it.
@@ -99,8 +104,10 @@ impl Service {
         &self.view
     }
 
-    /// Says in the log what happened to the packet log since the last call, and lets rows tell what it lost.
+    /// Says in the log what happened to the packet log since the last call, and lets rows tell what it and the cards
+    /// lost.
     pub fn look_after(&self) {
+        look_at_cards(&self.cards, &self.engine.shared, false);
         look_for_bursts(&self.bursts, &self.engine.shared, false);
         let Some(recorder) = &self.recorder else { return };
         let recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,6 +135,8 @@ impl Service {
 
     /// Takes what is in the rings to its end and commits everything.
     pub fn stop(self) -> Ended {
+        // Before the lanes end: they tell it.
+        look_at_cards(&self.cards, &self.engine.shared, true);
         self.engine.stop();
         let mut troubles = Vec::new();
         let shared = Arc::clone(&self.engine.shared);
@@ -154,6 +163,15 @@ impl Service {
 fn look_for_bursts(bursts: &Mutex<BurstLog>, shared: &Shared, is_end: bool) {
     let mut bursts = bursts.lock().unwrap_or_else(PoisonError::into_inner);
     bursts.look(|lane| shared.take_buckets(lane), is_end);
+}
+
+fn look_at_cards(cards: &Mutex<Cards>, shared: &Shared, is_end: bool) {
+    let mut cards = cards.lock().unwrap_or_else(PoisonError::into_inner);
+    for (lane, loss) in cards.look(super::now_ns(), is_end) {
+        let (packets, place) = (loss.packets, loss.place.name());
+        tracing::warn!(lane, packets, "packets lost before any ring saw them: {place}");
+        shared.lost_elsewhere(lane, loss);
+    }
 }
 
 fn tell_loss(loss: &Loss) {
@@ -266,11 +284,41 @@ fn open_store(folder: &Path) -> Result<Store, Failure> {
     Store::open(&folder.join("store"), Access::Write).map_err(crate::search::failure)
 }
 
+/// The journal of rows; without one all rows that must wait do so in memory.
+fn open_journal(folder: &Path) -> Option<Journal> {
+    let folder = folder.join("spool");
+    let (journal, found) = match Journal::open(&folder) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let folder = folder.display();
+            tracing::error!("{folder}: no rows can wait on disk if the store fails, only in memory: {error}");
+            return None;
+        }
+    };
+    let path = journal.path().display();
+    if found.rows > 0 {
+        tracing::warn!(rows = found.rows, "{path}: rows that the run before left waiting go into the store now");
+    }
+    if found.torn_octets > 0 {
+        tracing::warn!(octets = found.torn_octets, "{path}: rows that were being written when it crashed are lost");
+    }
+    if found.damaged.0 > 0 {
+        tracing::error!(records = found.damaged.0, rows = found.damaged.1, "{path}: damaged, these rows are lost");
+    }
+    if let Some(aside) = &found.aside {
+        tracing::error!(
+            "{}: rows that another version left waiting; that version can still store them",
+            aside.display()
+        );
+    }
+    Some(journal)
+}
+
 /// What packets and losses name as their file: a segment of the packet log, or a lane's interface.
 #[derive(Default)]
 pub struct LiveNames {
     segments: Option<Arc<Segments>>,
-    lanes: Vec<String>,
+    lanes: Vec<(String, u16)>,
 }
 
 impl LiveNames {
@@ -282,7 +330,7 @@ impl LiveNames {
     fn new(recorder: Option<&Recorder>, rings: &[Box<dyn Live>]) -> Self {
         LiveNames {
             segments: recorder.map(Recorder::segments),
-            lanes: rings.iter().map(|r| format!("{} lane {}", r.interface(), r.ring())).collect(),
+            lanes: rings.iter().map(|r| (r.interface().to_owned(), r.ring())).collect(),
         }
     }
 }
@@ -292,8 +340,9 @@ impl Names for LiveNames {
         if file == NOWHERE {
             return String::new();
         }
-        match self.lanes.get((LANES_FROM - file) as usize) {
-            Some(lane) => lane.clone(),
+        match lanes_of(file).and_then(|lanes| self.lanes.get(*lanes.start() as usize)) {
+            Some((interface, _)) if is_interface(file) => interface.clone(),
+            Some((interface, ring)) => format!("{interface} lane {ring}"),
             None => self.segments.as_ref().and_then(|s| s.name(file)).unwrap_or_default(),
         }
     }

@@ -1,10 +1,12 @@
 //! What there is to see of a running capture: the status line's snapshot, metrics, and whether it is healthy.
 
 use super::bursts::log::BurstLog;
+use super::cards::Cards;
 use super::engine::{Engine, Shared};
-use super::rows::Writing;
+use super::lane::LaneReport;
+use super::rows::{self, Writing};
 use super::status::{Snapshot, process};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_capture::LossPlace;
 use trunkline_kit::counters::Counted;
@@ -19,6 +21,7 @@ pub struct View {
     writing: Arc<Writing>,
     recorder: Option<Arc<Mutex<Option<Recorder>>>>,
     bursts: Arc<Mutex<BurstLog>>,
+    cards: Arc<Mutex<Cards>>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -26,12 +29,18 @@ pub struct View {
 
 impl View {
     /// Of this engine.
-    pub fn new(engine: &Engine, recorder: Option<Arc<Mutex<Option<Recorder>>>>, bursts: Arc<Mutex<BurstLog>>) -> Self {
+    pub fn new(
+        engine: &Engine,
+        recorder: Option<Arc<Mutex<Option<Recorder>>>>,
+        bursts: Arc<Mutex<BurstLog>>,
+        cards: Arc<Mutex<Cards>>,
+    ) -> Self {
         View {
             shared: Arc::clone(&engine.shared),
             writing: Arc::clone(&engine.writing),
             recorder,
             bursts,
+            cards,
             closed: Mutex::default(),
             begun: Instant::now(),
         }
@@ -58,17 +67,16 @@ impl View {
         self.recorder.as_ref().and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask))
     }
 
-    /// The status line's totals and levels.
+    /// The status line's totals and levels: how full the rings were is since the last snapshot, so that there must be
+    /// one who takes them.
     pub fn snapshot(&self) -> Snapshot {
         let lanes = self.shared.lane_reports();
         let stats = self.stats();
         let counters: Vec<&Counted> = lanes.iter().flat_map(|l| &l.counters).collect();
         let sum = |name: &str| counters.iter().filter(|c| c.name == name).map(|c| c.value).sum::<u64>();
         let packets = Class::ALL.map(|c| sum(SEEN[c as usize]));
-        let fill = lanes
-            .iter()
-            .filter(|l| l.ring.room > 0)
-            .map(|l| f64::from(l.ring.waiting_max.max(l.ring.waiting) + l.ring.held) / f64::from(l.ring.room));
+        let fills = lanes.iter().enumerate().map(|(lane, l)| (self.shared.take_fill(lane), l.ring.room));
+        let fill = fills.filter(|(_, room)| *room > 0).map(|(fill, room)| f64::from(fill) / f64::from(room));
         let waits = stats.iter().flat_map(|s| &s.volumes).map(|v| v.waits);
         Snapshot {
             at: self.begun.elapsed(),
@@ -79,7 +87,7 @@ impl View {
             buffer_fill: stats.as_ref().map_or(0.0, |s| s.memory.used as f64 / s.memory.limit.max(1) as f64),
             squeezed_from: stats.as_ref().map_or(0, |s| s.counts.packed_in_octets),
             squeezed_to: stats.as_ref().map_or(0, |s| s.counts.packed_out_octets),
-            drops: drops(&lanes.iter().map(|l| l.ring.drops).sum(), stats.as_ref()),
+            drops: self.drops(&lanes, stats.as_ref()),
             disk_waits: waits.clone().map(|w| w.count).sum(),
             disk_waited: Duration::from_micros(waits.map(|w| w.sum_us).sum()),
             threads: process::threads(),
@@ -110,16 +118,17 @@ impl View {
         }
         let owner = self.shared.owner_report();
         let gathered = self.shared.gather_report();
-        let (waiting, writing, _) = self.writing.report();
+        let writing = self.writing.report();
         samples.extend(owner.counters.into_iter().map(Sample::from));
         samples.extend(gathered.decoded.list().into_iter().map(Sample::from));
-        samples.extend(writing.list().into_iter().map(Sample::from));
+        samples.extend(gathered.tap.list().into_iter().map(Sample::from));
+        samples.extend(writing.counters.list().into_iter().map(Sample::from));
         samples.push(Sample::gauge(
             "trunkline_calls_open_calls",
             "calls that are up or not yet closed",
             owner.calls as f64,
         ));
-        samples.push(Sample::gauge("trunkline_store_waiting_rows", "rows that wait for the store", waiting as f64));
+        samples.extend(of_rows(&writing));
         let t = gathered.totals;
         for (name, help, value) in [
             ("trunkline_calls_finished_calls_total", "calls that are over", t.calls),
@@ -131,15 +140,13 @@ impl View {
         if let Some(stats) = self.stats() {
             samples.extend(of_spool(&stats));
         }
+        samples.extend(self.cards().samples());
         samples.extend(self.bursts.lock().unwrap_or_else(PoisonError::into_inner).samples());
         if let Some(report) = self.house() {
             samples.extend(of_house(&report));
         }
-        samples.push(Sample::gauge(
-            "trunkline_process_resident_octets",
-            "memory of the process",
-            process::resident() as f64,
-        ));
+        samples.extend(process::samples());
+        samples.push(build());
         samples
     }
 
@@ -159,9 +166,9 @@ impl View {
             }
         }
         lines.extend(self.shared.gather_report().failed);
-        if let Some(error) = self.writing.report().2 {
-            lines.push(format!("store: {error}"));
-        }
+        let writing = self.writing.report();
+        lines.extend(writing.error.map(|error| format!("store: {error}")));
+        lines.extend(writing.journal_error.map(|error| format!("journal of rows: {error}")));
         lines
     }
 
@@ -172,29 +179,57 @@ impl View {
         for (lane, report) in lanes.iter().enumerate() {
             lines.extend(report.failed.as_ref().map(|why| format!("lane {lane} ended: {why}")));
         }
-        for (place, packets) in drops(&lanes.iter().map(|l| l.ring.drops).sum(), self.stats().as_ref()) {
+        for (place, packets) in self.drops(&lanes, self.stats().as_ref()) {
             if packets > 0 {
                 let what = crate::show::figure::of(packets, "packet was", "packets were");
                 lines.push(match place {
+                    LossPlace::Card => format!("{what} lost by the network card: it had no room"),
+                    LossPlace::Damaged => format!("{what} damaged when they came to the network card"),
+                    LossPlace::OperatingSystem => format!("{what} lost in the kernel before any ring saw them"),
                     LossPlace::Ring => format!("{what} lost at the ring: a lane was too slow"),
                     LossPlace::Buffer => format!("{what} not recorded: the disk was too slow"),
                     _ => format!("{what} not recorded: the disk failed or was full"),
                 });
             }
         }
-        let (_, writing, _) = self.writing.report();
+        let writing = self.writing.report();
         let overflow = self.overflows(&lanes.iter().flat_map(|l| l.counters.clone()).collect::<Vec<_>>());
         lines.extend(overflow);
-        if writing.lost + writing.refused > 0 {
-            let what = crate::show::figure::of(writing.lost + writing.refused, "row was", "rows were");
+        let counters = writing.counters;
+        if counters.lost + counters.refused + counters.damaged > 0 {
+            let not_stored = counters.lost + counters.refused + counters.damaged;
+            let what = crate::show::figure::of(not_stored, "row was", "rows were");
             lines.push(format!("{what} not stored"));
+        }
+        if writing.journal_rows > 0 {
+            let what = crate::show::figure::of(writing.journal_rows, "row waits", "rows wait");
+            let why = writing.error.unwrap_or_default();
+            lines.push(format!("{what} on disk for the next start, the store cannot be written: {why}"));
         }
         lines
     }
 
+    /// Packets lost by place: before the rings, at them, and on the way to the disk.
+    fn drops(&self, lanes: &[LaneReport], stats: Option<&Stats>) -> Vec<(LossPlace, u64)> {
+        let of = |how: fn(&trunkline_spool::Drops) -> u64| stats.map_or(0, |s| s.drops.iter().map(how).sum());
+        let mut drops = self.cards().drops();
+        drops.extend([
+            (LossPlace::Ring, lanes.iter().map(|l| l.ring.drops).sum()),
+            (LossPlace::Buffer, of(|d| d.buffer.records)),
+            (LossPlace::Disk, of(|d| d.disk.records + d.lost.records)),
+        ]);
+        drops
+    }
+
+    fn cards(&self) -> MutexGuard<'_, Cards> {
+        self.cards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn overflows(&self, of_lanes: &[Counted]) -> Vec<String> {
         let owner = self.shared.owner_report().counters;
-        let all = of_lanes.iter().chain(&owner).filter(|c| c.name.ends_with("_overflow_total") && c.value > 0);
+        let tap = self.shared.gather_report().tap.list();
+        let all =
+            of_lanes.iter().chain(&owner).chain(&tap).filter(|c| c.name.ends_with("_overflow_total") && c.value > 0);
         all.map(|c| format!("{}: {}", c.help, crate::show::figure::count(c.value))).collect()
     }
 }
@@ -203,14 +238,21 @@ impl View {
 const SEEN: [&str; 3] =
     ["trunkline_run_sip_packets_total", "trunkline_run_rtp_packets_total", "trunkline_run_other_packets_total"];
 
-/// Packets lost by place: at the rings, and on the way to the disk.
-fn drops(ring: &u64, stats: Option<&Stats>) -> Vec<(LossPlace, u64)> {
-    let of = |how: fn(&trunkline_spool::Drops) -> u64| stats.map_or(0, |s| s.drops.iter().map(how).sum());
-    vec![
-        (LossPlace::Ring, *ring),
-        (LossPlace::Buffer, of(|d| d.buffer.records)),
-        (LossPlace::Disk, of(|d| d.disk.records + d.lost.records)),
+fn of_rows(report: &rows::Report) -> Vec<Sample> {
+    [
+        ("trunkline_store_waiting_rows", "rows that wait for the store in memory", report.waiting as f64),
+        ("trunkline_store_journal_waiting_rows", "rows that wait for the store on disk", report.journal_rows as f64),
+        ("trunkline_store_journal_octets", "octets of the journal that they wait in", report.journal_octets as f64),
+        ("trunkline_store_usable", "whether the store can be written", f64::from(u8::from(report.error.is_none()))),
     ]
+    .map(|(name, help, value)| Sample::gauge(name, help, value))
+    .to_vec()
+}
+
+/// What is running.
+fn build() -> Sample {
+    let sample = Sample::gauge("trunkline_build_info", "which program this is; always 1", 1.0);
+    sample.label("version", env!("CARGO_PKG_VERSION")).label("architecture", std::env::consts::ARCH)
 }
 
 fn of_house(report: &Report) -> Vec<Sample> {

@@ -4,18 +4,15 @@ use std::path::Path;
 use std::process::Command;
 
 /// Lines about the machine and the programs.
-pub fn describe(trunkline: &Path) -> Vec<String> {
+pub fn describe(trunkline: &Path, beside: &[[&str; 2]]) -> Vec<String> {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".to_owned());
     let memory = field("/proc/meminfo", "MemTotal").and_then(|m| m.split(' ').next()?.parse::<u64>().ok()).unwrap_or(0);
     let system = field_of("/etc/os-release", "PRETTY_NAME", '=').unwrap_or_else(|| "unknown system".to_owned());
     let mut lines = vec![format!("{cores} cores of {processor}, {} GiB of memory, {system}", memory / 1024 / 1024)];
     let program = trunkline.to_string_lossy();
-    for command in
-        [[program.as_ref(), "--version"], ["tshark", "--version"], ["sngrep", "-V"], ["tcpdump", "--version"]]
-    {
-        lines.extend(first_line(command));
-    }
+    lines.extend(first_line([program.as_ref(), "--version"]));
+    lines.extend(beside.iter().filter_map(|command| first_line(*command)));
     lines
 }
 

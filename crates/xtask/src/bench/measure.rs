@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 /// The longest run, seconds.
 const RUN_SECONDS_MAX: u32 = 900;
+/// What GNU time prints for [`parse`].
+pub const FORMAT: &str = "%e %U %S %M";
 
 /// A program with its arguments.
 pub struct Program {
@@ -60,15 +62,17 @@ pub fn programs(trunkline: &Path, world: &World) -> Vec<Program> {
     let command = |words: &[&str]| -> Vec<OsString> {
         words.iter().map(|w| if *w == "FILE" { file.to_owned() } else { OsString::from(*w) }).collect()
     };
-    let ours = |threads: &str| {
+    let ours = |threads: &str, more: &[&str]| {
         let mut words = vec![trunkline.as_os_str().to_owned()];
         words.extend(command(&["read", "FILE", "--threads", threads, "--data", "DATA"]));
+        words.extend(command(more));
         words
     };
     let program = |name: &str, ours: bool, command| Program { name: name.to_owned(), ours, command };
     vec![
-        program("trunkline read, 1 thread", true, ours("1")),
-        program("trunkline read, 2 threads", true, ours("2")),
+        program("trunkline read, 1 thread", true, ours("1", &[])),
+        program("trunkline read, 2 threads", true, ours("2", &[])),
+        program("trunkline read --record, 1 thread", true, ours("1", &["--record"])),
         program("tshark -q -z rtp,streams", false, command(&["tshark", "-n", "-q", "-r", "FILE", "-z", "rtp,streams"])),
         program("sngrep -N -I", false, command(&["sngrep", "-N", "-q", "-F", "-l", "1000000", "-I", "FILE"])),
         program("tcpdump -w /dev/null", false, command(&["tcpdump", "-r", "FILE", "-w", "/dev/null"])),
@@ -84,7 +88,7 @@ pub fn run(program: &Program, folder: &Path) -> Result<Measured, String> {
     let place = |word: &OsString| if word == "DATA" { data.clone().into_os_string() } else { word.clone() };
     let limited = format!("ulimit -v {}; exec \"$@\"", memory_limit_kib());
     let status = Command::new("time")
-        .args(["-q", "-f", "%e %U %S %M", "-o"])
+        .args(["-q", "-f", FORMAT, "-o"])
         .arg(&costs)
         .args(["timeout", &RUN_SECONDS_MAX.to_string(), "sh", "-c", &limited, "sh"])
         .args(program.command.iter().map(place))
@@ -114,7 +118,7 @@ fn memory_limit_kib() -> u64 {
 }
 
 /// `wall user system memory`, on the last line.
-fn parse(text: &str) -> Option<Measured> {
+pub fn parse(text: &str) -> Option<Measured> {
     let mut words = text.lines().next_back()?.split(' ');
     let mut seconds = || words.next()?.parse::<f64>().ok();
     let (wall_seconds, user_seconds, system_seconds) = (seconds()?, seconds()?, seconds()?);

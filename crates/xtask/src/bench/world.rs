@@ -16,6 +16,8 @@ pub struct Preset {
     pub flat: bool,
     /// What must be reached: packets in a CPU second.
     pub budget_per_second: f64,
+    /// The same with every packet recorded and indexed.
+    pub recorded_per_second: Option<f64>,
     /// What must not be exceeded: MiB of memory.
     pub budget_mib: u64,
 }
@@ -28,6 +30,7 @@ pub const PRESETS: &[Preset] = &[
         calls: 1_000,
         flat: false,
         budget_per_second: 3e6,
+        recorded_per_second: Some(2e6),
         budget_mib: 100,
     },
     Preset {
@@ -36,6 +39,7 @@ pub const PRESETS: &[Preset] = &[
         calls: 100_000,
         flat: true,
         budget_per_second: 1e6,
+        recorded_per_second: None,
         budget_mib: 400,
     },
 ];

@@ -15,12 +15,13 @@ pub struct Counts {
     pub octets: u64,
     /// Packets that came and were not received, because the host gave it no room (`rx_missed_errors`).
     pub missed: u64,
-    /// Packets lost in the hardware's own memory (`rx_fifo_errors`). Some drivers count the same loss as missed.
+    /// Packets lost in the hardware's own memory (the greater of `rx_fifo_errors` and `rx_over_errors`). Some drivers
+    /// count the same loss as missed.
     pub overrun: u64,
     /// Packets that came damaged, for any reason (`rx_errors`).
     pub errors: u64,
     /// Packets that the kernel dropped after they came (`rx_dropped`). A capture has seen most of them: among these are
-    /// all of a protocol that the machine does not speak.
+    /// all of a protocol that the machine does not speak ([`super::UnseenWatch`] tells them apart).
     pub dropped: u64,
     /// Packets sent.
     pub sent: u64,
@@ -86,7 +87,7 @@ fn read(answer: &[u8]) -> Option<Counts> {
                 packets: word(0)?,
                 octets: word(2)?,
                 missed: word(15)?,
-                overrun: word(14)?,
+                overrun: word(14)?.max(word(11)?),
                 errors: word(4)?,
                 dropped: word(6)?,
                 sent: word(1)?,

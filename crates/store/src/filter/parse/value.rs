@@ -5,14 +5,14 @@ use crate::filter::error::suggestion;
 use crate::filter::field::{Field, FieldHelp, Kind};
 use crate::filter::quantity;
 use crate::filter::test::{Compare, Network, Test};
-use crate::time::{SECOND_NS, parse_span};
+use crate::time::{SECOND_NS, Zone, parse_span_in};
 use trunkline_wire::{Address, Endpoint};
 
 /// Half of the last decimal that is shown: scores and shares are equal if they look equal.
 const AS_SHOWN: f64 = 0.0005;
 
 /// The test of a field and a value; `!=` is made like `:`, the caller negates.
-pub fn test(help: &FieldHelp, operator: Operator, written: &Written) -> Result<Test, String> {
+pub fn test(help: &FieldHelp, operator: Operator, written: &Written, zone: Zone<'_>) -> Result<Test, String> {
     let (field, plain) = (help.field, written.plain.as_str());
     Ok(match help.kind {
         Kind::Text => Test::Text { field, pattern: written.pattern.clone() },
@@ -22,7 +22,7 @@ pub fn test(help: &FieldHelp, operator: Operator, written: &Written) -> Result<T
         Kind::Seconds => Test::Whole { field, all: seconds(operator, plain)? },
         Kind::Milliseconds => Test::Real { field, all: milliseconds(operator, plain)? },
         Kind::Percent => Test::Real { field, all: percent(operator, plain)? },
-        Kind::Time => Test::Whole { field, all: time(operator, plain)? },
+        Kind::Time => Test::Whole { field, all: time(operator, plain, zone)? },
         Kind::Address => Test::Host { field, network: network(plain)? },
         Kind::Ssrc => Test::Ssrc(ssrc(plain)?),
     })
@@ -95,8 +95,8 @@ fn plain(operator: Operator, value: f64) -> Vec<(Compare, f64)> {
     }
 }
 
-fn time(operator: Operator, text: &str) -> Result<Vec<(Compare, i64)>, String> {
-    let (first, end) = parse_span(text).ok_or_else(|| {
+fn time(operator: Operator, text: &str, zone: Zone<'_>) -> Result<Vec<(Compare, i64)>, String> {
+    let (first, end) = parse_span_in(text, zone).ok_or_else(|| {
         format!("expected a time like 2026-11-20, 2026-11-20T10:00 or 2026-11-20T10:00:05.5Z, not '{text}'")
     })?;
     Ok(span(operator, first, end))

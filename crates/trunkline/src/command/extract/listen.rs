@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use crate::feed::stream::Stream;
 use crate::feed::{Question, Sink};
 use crate::show::figure;
+use crate::stop::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,10 +43,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 /// The address cannot be listened at.
 pub fn serve(address: SocketAddr, question: Question, json: bool) -> Result<Exit, Failure> {
     let failed = |e: io::Error| Failure::Failed(format!("cannot listen at {address}: {e}"));
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(failed)?;
-    }
+    let stop = Stop::on_signals();
     let listener = TcpListener::bind(address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
@@ -54,9 +51,8 @@ pub fn serve(address: SocketAddr, question: Question, json: bool) -> Result<Exit
         say(&format!("warning: whoever can connect to {local} can read these packets"));
     }
     say(&format!("listening at {local}: wireshark -k -i TCP@{local}"));
-    let served =
-        Arc::new(Served { question, json, stop: Arc::clone(&stop), clients: Mutex::new(0), left: Condvar::new() });
-    while !stop.load(Ordering::Relaxed) {
+    let served = Arc::new(Served { question, json, stop: stop.flag(), clients: Mutex::new(0), left: Condvar::new() });
+    while !stop.is_asked() {
         match listener.accept() {
             Ok((stream, client)) if served.enter() => begin(stream, client, &served),
             Ok((_, client)) => say(&format!("{client} was turned away: {CLIENTS_MAX} clients are served")),

@@ -1,7 +1,7 @@
 //! `trunkline packets index`: any capture made searchable where it lies.
 
+use crate::bar::Bar;
 use crate::cli::DataFolder;
-use crate::command::packet_log::Bar;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::figure;

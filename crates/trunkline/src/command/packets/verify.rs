@@ -1,7 +1,8 @@
 //! `trunkline packets verify`: every segment read, every index compared with a scan.
 
+use crate::bar::Bar;
 use crate::command::extract::time;
-use crate::command::packet_log::{Bar, Part, named};
+use crate::command::packet_log::{Part, named};
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::figure;
