@@ -2,7 +2,8 @@
 //!
 //! Little-endian, in a skippable frame at the file's end: magic number `184d2a5e` (4 octets), octets that follow (4);
 //! for each frame its octets packed (4), before (4) and, where the descriptor says so, the lower half of the XXH64 of
-//! what was packed (4); number of frames (4), descriptor (1: bit 7 checksums, bits 6-2 zero), magic number `8f92eab1` (4).
+//! what was packed (4); number of frames (4), descriptor (1: bit 7 checksums, bits 6-2 zero), magic number `8f92eab1`
+//! (4).
 
 use super::{FRAME_OCTETS_MAX, FRAMES_MAX};
 
