@@ -1,7 +1,8 @@
 //! What the fuzz targets drive.
 
 use crate::extract::plan;
-use crate::index::{Builder, FileMark, Span, View};
+use crate::index::{Builder, FileMark, ReadAt, Span, View};
+use crate::packed::{Frames, Packing};
 use crate::query::{Compile, Exact, Matcher, parse};
 use crate::segment::{Read, Region, Segment};
 use trunkline_wire::decode;
@@ -48,6 +49,30 @@ pub fn segment(octets: &[u8]) {
             Segment::open(octets, growing).and_then(|mut segment| segment.read(region, &mut |_: &Read<'_>| times += 1));
         assert_eq!((again.is_ok(), times), (whole.is_ok(), view.facts().packets));
     }
+}
+
+/// A packed file of any octets: refused, or read at any place without harm. What is packed comes back.
+pub fn packed(octets: &[u8]) {
+    if let Ok(Ok(frames)) = Frames::open(octets) {
+        let mut out = vec![0; 4096];
+        for at in [0, 1, 4095, frames.octets() / 2, frames.octets(), u64::MAX] {
+            let _ = frames.read_at(at, &mut out);
+        }
+    }
+    let Ok(mut packing) = Packing::new() else { return };
+    let mut packed = Vec::new();
+    let mut out = |octets: &[u8]| {
+        packed.extend_from_slice(octets);
+        Ok(())
+    };
+    let pushed = octets.chunks(77).try_for_each(|octets| packing.push(octets, &mut out));
+    if pushed.and_then(|()| packing.finish(&mut out)).is_err() {
+        return;
+    }
+    let Ok(Ok(frames)) = Frames::open(packed.as_slice()) else { unreachable!("what was packed is not read") };
+    let mut back = vec![0; octets.len() + 1];
+    assert_eq!(frames.read_at(0, &mut back).ok(), Some(octets.len()));
+    assert_eq!(back.get(..octets.len()), Some(octets));
 }
 
 /// Compiles nothing.

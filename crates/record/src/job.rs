@@ -26,7 +26,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use trunkline_spool::{Event, Kinds, Loss, Options, Priority, Repaired, Spool, SpoolError, Stats, What, repair};
+use trunkline_spool::{
+    Event, Kinds, Listing, Loss, Options, Priority, Repaired, Spool, SpoolError, Stats, What, repair, repair_listed,
+};
 
 /// The files of the packet log.
 pub const KINDS: Kinds = Kinds { segment: SEGMENT, beside: &[INDEX] };
@@ -45,6 +47,9 @@ pub struct Recorder {
     rules: Arc<RulesInForce>,
     options: Options,
     housekeeping: Option<Housekeeping>,
+    /// What opening found, until somebody looks after it.
+    listings: Vec<Listing>,
+    repaired: Vec<PathBuf>,
 }
 
 /// What opening found.
@@ -63,7 +68,7 @@ pub struct Closed {
     pub stats: Stats,
     /// Events since they were asked for last.
     pub events: Vec<Event>,
-    /// Losses since they were asked for last.
+    /// Losses since they were asked for last, those of closing itself among them: whoever writes rows can still do so.
     pub losses: Vec<Loss>,
     /// How housekeeping went.
     pub report: Option<Report>,
@@ -79,14 +84,20 @@ impl Recorder {
     /// A volume's folder cannot be made or listed, or the options have no sense.
     pub fn open(options: Options, rules: Rules) -> Result<(Recorder, Opened), SpoolError> {
         let mut opened = Opened::default();
-        let mut taken = HashSet::new();
+        let (mut taken, mut listings) = (HashSet::new(), Vec::new());
         for volume in options.volumes.iter().map(|v| &v.path).chain(&options.slow) {
             let folder = volume.join(FOLDER);
+            // Listed once, for all who want to know.
             if std::fs::create_dir_all(&folder).is_ok() {
-                opened.repaired.push(repair(&folder, KINDS, REPAIR_PATIENCE, &mut mend::mend)?);
+                let mut listing = Listing::of(&folder)?;
+                opened.repaired.push(repair_listed(&mut listing, KINDS, REPAIR_PATIENCE, &mut mend::mend));
+                names(volume, &listing, &mut taken);
+                listings.push(listing);
+            } else if let Ok(listing) = Listing::of(&folder) {
+                names(volume, &listing, &mut taken);
             }
-            names(volume, &folder, &mut taken);
         }
+        let repaired = opened.repaired.iter().flat_map(|r| &r.kept).map(|(path, _)| path.clone()).collect();
         let noted = note(&options);
         let options = Options { whole: Some(mend::whole), ..options };
         let (spool, found) = Spool::open(options.clone())?;
@@ -94,7 +105,7 @@ impl Recorder {
         opened.notes.extend(noted.err().map(|e| format!("its volumes cannot be noted in the data folder: {e}")));
         let segments = Arc::new(Segments::with_taken(taken));
         let rules = Arc::new(RulesInForce::new(rules));
-        Ok((Recorder { spool, segments, rules, options, housekeeping: None }, opened))
+        Ok((Recorder { spool, segments, rules, options, housekeeping: None, listings, repaired }, opened))
     }
 
     /// The log of a lane that captures at `interface`.
@@ -117,7 +128,10 @@ impl Recorder {
     pub fn keep(&mut self, keep: Keep) -> Result<(), SpoolError> {
         match &self.housekeeping {
             Some(housekeeping) => housekeeping.keep(keep),
-            None => self.housekeeping = Some(Housekeeping::start(&self.options, keep)?),
+            None => {
+                let (listings, repaired) = (core::mem::take(&mut self.listings), core::mem::take(&mut self.repaired));
+                self.housekeeping = Some(Housekeeping::start(&self.options, keep, listings, repaired)?);
+            }
         }
         Ok(())
     }
@@ -164,15 +178,15 @@ impl Recorder {
     pub fn close(mut self, patience: Duration) -> Closed {
         let begun = Instant::now();
         self.spool.settle(patience);
-        let events = self.events();
+        let mut events = self.events();
         if let Some(housekeeping) = &mut self.housekeeping {
             housekeeping.close(patience.saturating_sub(begun.elapsed()));
         }
         let (report, news) = (self.report(), self.news());
         let Recorder { spool, .. } = self;
-        let losses = spool.losses();
-        let stats = spool.close(patience.saturating_sub(begun.elapsed()));
-        Closed { stats, events, losses, report, news }
+        let ended = spool.close(patience.saturating_sub(begun.elapsed()));
+        events.extend(ended.events);
+        Closed { stats: ended.stats, events, losses: ended.losses, report, news }
     }
 }
 
@@ -192,21 +206,13 @@ pub fn repair_log(folder: &Path, kinds: Kinds) -> Result<Repaired, SpoolError> {
 }
 
 /// Names of segments below a volume, whatever their state, relative to it.
-fn names(volume: &Path, folder: &Path, taken: &mut HashSet<String>) {
-    let mut folders: Vec<PathBuf> = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if entry.file_type().is_ok_and(|t| t.is_dir()) {
-                folders.push(path);
-                continue;
-            }
-            let name = path.strip_prefix(volume).unwrap_or(&path).to_string_lossy().into_owned();
-            let name = name.strip_suffix(".part").unwrap_or(&name);
-            if name.ends_with(SEGMENT) {
-                taken.insert(name.to_owned());
-            }
+fn names(volume: &Path, listing: &Listing, taken: &mut HashSet<String>) {
+    for path in listing.files() {
+        let name = path.strip_prefix(volume).unwrap_or(path).to_string_lossy();
+        let name = name.strip_suffix(".part").unwrap_or(&name);
+        let name = name.strip_suffix(".zst").unwrap_or(name);
+        if name.ends_with(SEGMENT) {
+            taken.insert(name.to_owned());
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod index;
 pub mod job;
 pub mod lane;
 pub mod names;
+pub mod packed;
 pub mod query;
 pub mod rules;
 pub mod segment;

@@ -25,6 +25,7 @@ fn replay(folder: &Path, run: fn(&[u8])) -> usize {
 fn corpora() {
     let corpus = root().join("fuzz/corpus");
     assert!(replay(&corpus.join("record_index"), exercise::index) > 0);
+    assert!(replay(&corpus.join("record_packed"), exercise::packed) > 0);
     assert!(replay(&corpus.join("record_query"), exercise::query) > 0);
     assert!(replay(&corpus.join("record_segment"), exercise::segment) > 0);
     // Captures are captures to both.
@@ -75,7 +76,18 @@ fn make_corpora() {
     }
     let mut writer = trunkline_capture::PcapWriter::pcapng(Vec::new());
     (0..20).for_each(|n| writer.write(n, if n % 5 == 4 { 101 } else { 1 }, 46, &udp(n % 2 == 0)).unwrap());
-    std::fs::write(corpus.join("record_segment/pcapng"), writer.finish().unwrap()).unwrap();
+    let pcapng = writer.finish().unwrap();
+    std::fs::write(corpus.join("record_segment/pcapng"), &pcapng).unwrap();
+    let (mut packing, mut packed) = (trunkline_record::packed::Packing::new().unwrap(), Vec::new());
+    let mut out = |octets: &[u8]| {
+        packed.extend_from_slice(octets);
+        Ok(())
+    };
+    packing.push(&pcapng, &mut out).unwrap();
+    packing.finish(&mut out).unwrap();
+    std::fs::create_dir_all(corpus.join("record_packed")).unwrap();
+    std::fs::write(corpus.join("record_packed/zstd"), packed).unwrap();
+    std::fs::write(corpus.join("record_packed/pcapng"), pcapng).unwrap();
     let mut writer = trunkline_capture::PcapWriter::pcap(Vec::new());
     (0..20).for_each(|n| writer.write(n, 1, 46, &udp(n % 2 == 0)).unwrap());
     std::fs::write(corpus.join("record_segment/pcap"), writer.finish().unwrap()).unwrap();

@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let refused = write(&spool, octets);
     spool.settle(PATIENCE);
     let took = began.elapsed().as_secs_f64();
-    let stats = spool.close(PATIENCE);
+    let stats = spool.close(PATIENCE).stats;
     let volume = &stats.volumes[0];
     println!("{:.0} MiB/s, {} direct {}", octets as f64 / took / f64::from(1 << 20), volume.engine, volume.direct);
     println!(

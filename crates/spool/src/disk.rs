@@ -82,7 +82,7 @@ impl Disk {
             let relative = name::numbered(relative, number);
             let taken = |root: &PathBuf| {
                 let path = root.join(&relative);
-                path.exists() || name::part(&path).exists()
+                path.exists() || name::part(&path).exists() || name::with(&path, name::PACKED).exists()
             };
             if roots.iter().any(taken) {
                 continue;

@@ -55,9 +55,9 @@ fn copy_all(path: &Path, lock: &File, to: &Path, kinds: Kinds, made: &mut Vec<Pa
     // There before all else, and locked: what stands beside it is no orphan meanwhile.
     let target = make(to, made)?;
     for extension in kinds.beside {
-        match File::open(path.with_extension(extension)) {
+        match File::open(kinds.beside_of(path, extension)) {
             Ok(from) => {
-                let to = to.with_extension(extension);
+                let to = kinds.beside_of(to, extension);
                 copy(&from, &make(&to, made)?)?;
                 commit(&to, made)?;
             }
@@ -90,7 +90,9 @@ fn copy(mut from: &File, mut to: &File) -> io::Result<()> {
     loop {
         let count = from.read(&mut buffer)?;
         if count == 0 {
-            return to.sync_data();
+            // An index may tell by its time that it belongs to it.
+            to.set_modified(from.metadata()?.modified()?)?;
+            return to.sync_all();
         }
         to.write_all(buffer.get(..count).unwrap_or_default())?;
         to.sync_data()?;

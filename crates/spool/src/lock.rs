@@ -38,7 +38,7 @@ pub(crate) fn lock_alone(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Whether `path` still leads to this file.
-fn is_at(file: &File, path: &Path) -> bool {
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     let of = |m: std::fs::Metadata| (m.dev(), m.ino());
     let (open, named) = (file.metadata().map(of), path.symlink_metadata().map(of));
     matches!((open, named), (Ok(open), Ok(named)) if open == named)

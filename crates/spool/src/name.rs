@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The extensions of a segment and of what stands beside it with the same stem: `pcapng` and `idx`.
+/// The extensions of a segment and of what stands beside it with the same stem: `pcapng` and `idx`. A segment that was
+/// rewritten ([`crate::rewrite`]) is called `.pcapng.zst`, and what stands beside it as before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds {
     /// Of segments.
@@ -13,9 +14,20 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Whether this is the name of a committed segment.
+    /// Whether this is the name of a committed segment, rewritten or not.
     pub(crate) fn is_segment(&self, path: &Path) -> bool {
-        path.extension().is_some_and(|e| e == self.segment)
+        path.extension().is_some_and(|e| e == self.segment) || self.is_packed(path)
+    }
+
+    /// Whether this is the name of a segment that was rewritten.
+    pub(crate) fn is_packed(&self, path: &Path) -> bool {
+        without(path, PACKED).is_some_and(|path| path.extension().is_some_and(|e| e == self.segment))
+    }
+
+    /// The name of a file beside a segment, rewritten or not.
+    pub(crate) fn beside_of(&self, segment: &Path, extension: &str) -> PathBuf {
+        let plain = if self.is_packed(segment) { without(segment, PACKED) } else { None };
+        plain.as_deref().unwrap_or(segment).with_extension(extension)
     }
 
     /// Whether this is the name of a file beside a segment.
@@ -25,8 +37,8 @@ impl Kinds {
 
     /// The names that may stand beside a segment, whole and half-written.
     pub(crate) fn all_beside(&self, segment: &Path) -> impl Iterator<Item = PathBuf> {
-        self.beside.iter().flat_map(|extension| {
-            let path = segment.with_extension(extension);
+        self.beside.iter().flat_map(move |extension| {
+            let path = self.beside_of(segment, extension);
             [part(&path), path]
         })
     }
@@ -36,6 +48,8 @@ impl Kinds {
 pub(crate) const PART: &str = "part";
 /// What ends the name of a segment that is being deleted: no reader finds it any more.
 pub(crate) const GONE: &str = "gone";
+/// What ends the name of a segment that was rewritten to take less room.
+pub const PACKED: &str = "zst";
 /// What ends the name of a copy that is being made on the slow volume.
 pub(crate) const MOVE: &str = "move";
 
@@ -81,6 +95,16 @@ mod tests {
         assert_eq!(numbered(path, 0), path);
         assert_eq!(numbered(path, 2), Path::new("sip/2026/12-3.2.pcapng"));
         assert_eq!(numbered(path, 2).with_extension("idx"), Path::new("sip/2026/12-3.2.idx"));
+    }
+
+    #[test]
+    fn what_is_beside_keeps_its_name_when_a_segment_is_rewritten() {
+        let kinds = Kinds { segment: "pcapng", beside: &["idx"] };
+        let (plain, packed) = (Path::new("a/05-1.2.pcapng"), Path::new("a/05-1.2.pcapng.zst"));
+        assert_eq!(with(plain, PACKED), packed);
+        assert!(kinds.is_segment(packed) && kinds.is_packed(packed) && !kinds.is_packed(plain));
+        assert!(!kinds.is_segment(Path::new("a/05-1.2.idx.zst")));
+        assert_eq!(kinds.beside_of(packed, "idx"), kinds.beside_of(plain, "idx"));
     }
 
     #[test]

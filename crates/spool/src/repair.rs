@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::disk::{commit_file, sync_folder_of};
 use crate::error::SpoolError;
-use crate::name::{self, GONE, Kinds, MOVE, PART};
+use crate::folder::Listing;
+use crate::lock;
+use crate::name::{self, GONE, Kinds, MOVE, PACKED, PART};
 use crate::writer::Extra;
-use crate::{folder, lock};
 
 /// How often a locked segment is tried again.
 const RETRY: Duration = Duration::from_millis(20);
@@ -84,22 +85,33 @@ pub fn repair(
     patience: Duration,
     mend: &mut dyn FnMut(&PartFile) -> io::Result<Mend>,
 ) -> Result<Repaired, SpoolError> {
+    Ok(repair_listed(&mut Listing::of(folder)?, kinds, patience, mend))
+}
+
+/// The same in a folder that was listed just now; the listing then says what is there afterwards.
+pub fn repair_listed(
+    listing: &mut Listing,
+    kinds: Kinds,
+    patience: Duration,
+    mend: &mut dyn FnMut(&PartFile) -> io::Result<Mend>,
+) -> Repaired {
     let deadline = Instant::now() + patience;
-    let (mut parts, mut beside) = (Vec::new(), Vec::new());
+    let (mut parts, mut beside, mut packed) = (Vec::new(), Vec::new(), Vec::new());
     let mut repaired = Repaired::default();
-    let mut see = |path: PathBuf| {
+    for path in listing.files().map(Path::to_path_buf) {
         let inner = name::without(&path, PART);
-        if inner.as_ref().is_some_and(|p| kinds.is_segment(p)) {
+        if kinds.is_packed(&path) {
+            packed.push(path);
+        } else if inner.as_ref().is_some_and(|p| kinds.is_segment(p) && !kinds.is_packed(p)) {
             parts.push(path);
         } else if kinds.is_beside(inner.as_ref().unwrap_or(&path)) {
             beside.push(path);
         } else if let Some(segment) = name::without(&path, GONE) {
             repaired.orphans.extend(remove_with_beside(&path, &segment, kinds));
-        } else if is_left_behind(&path) && std::fs::remove_file(&path).is_ok() {
+        } else if is_left_behind(&path, kinds) && std::fs::remove_file(&path).is_ok() {
             repaired.orphans.push(path);
         }
-    };
-    folder::walk(folder, &mut see).map_err(|e| SpoolError::io(folder, e))?;
+    }
     while !parts.is_empty() {
         for path in std::mem::take(&mut parts) {
             if let Err(error) = repair_part(&path, mend, &mut repaired) {
@@ -111,13 +123,24 @@ pub fn repair(
             parts = std::mem::take(&mut repaired.in_use);
         }
     }
+    for path in packed {
+        // A rewriting that was cut off between its commit and the removal of what it replaces.
+        let plain = name::without(&path, PACKED).unwrap_or_default();
+        let is_alone = plain.exists() && lock::lock_alone(&plain).is_ok_and(|lock| lock.is_some());
+        if is_alone && std::fs::remove_file(&plain).is_ok() {
+            repaired.orphans.push(plain);
+        }
+    }
     for path in beside {
         let whole = name::without(&path, PART).unwrap_or_else(|| path.clone());
         if !has_segment(&whole.with_extension(kinds.segment)) && std::fs::remove_file(&path).is_ok() {
             repaired.orphans.push(path);
         }
     }
-    Ok(repaired)
+    let kept = || repaired.kept.iter().map(|(path, _)| path);
+    let gone = repaired.orphans.iter().chain(&repaired.discarded).cloned().chain(kept().map(|path| name::part(path)));
+    listing.change(&gone.collect(), kept().cloned());
+    repaired
 }
 
 fn repair_part(
@@ -181,13 +204,22 @@ fn behind(file: &File, from: u64, end: u64) -> io::Result<u64> {
 
 /// Whether a segment is there, in whatever state. Asked twice for the committed name: it may get it in between.
 fn has_segment(segment: &Path) -> bool {
-    let states = [segment.to_path_buf(), name::part(segment), name::with(segment, MOVE), segment.to_path_buf()];
+    let packed = name::with(segment, PACKED);
+    let states = [
+        segment.to_path_buf(),
+        name::part(segment),
+        name::with(segment, MOVE),
+        name::with(&packed, MOVE),
+        segment.to_path_buf(),
+        packed,
+    ];
     states.iter().any(|path| path.exists())
 }
 
-/// Whether this is a copy that nobody makes any more.
-fn is_left_behind(path: &Path) -> bool {
-    name::without(path, MOVE).is_some() && lock::lock_alone(path).is_ok_and(|lock| lock.is_some())
+/// Whether this is a copy or a rewritten form that nobody makes any more.
+fn is_left_behind(path: &Path, kinds: Kinds) -> bool {
+    let is_rewriting = name::without(path, PART).is_some_and(|path| kinds.is_packed(&path));
+    (is_rewriting || name::without(path, MOVE).is_some()) && lock::lock_alone(path).is_ok_and(|lock| lock.is_some())
 }
 
 /// Removes a segment under the name that it has by now, and what stands beside it. Gives what was removed.
@@ -235,19 +267,44 @@ mod tests {
             ("8.seg.part", b""),
             ("9.seg.move", b"half moved"),
             ("note.txt", b"not ours"),
+            ("A.seg", b"rewritten, and not removed yet"),
+            ("A.seg.zst", b"packed"),
+            ("A.idx", b"its own"),
+            ("B.seg", b"being rewritten when it was killed"),
+            ("B.seg.zst.part", b"half"),
+            ("C.seg.zst.gone", b"half deleted"),
+            ("C.idx", b"its own"),
+            ("D.seg.zst", b"packed"),
+            ("D.idx", b"its own"),
         ] {
             std::fs::write(at(name), octets).unwrap();
         }
-        let repaired = repair(folder.path(), KINDS, Duration::ZERO, &mut mend).unwrap();
+        let mut listing = Listing::of(folder.path()).unwrap();
+        let repaired = repair_listed(&mut listing, KINDS, Duration::ZERO, &mut mend);
         assert_eq!(repaired.kept, [(at("1.seg"), 5)]);
         assert_eq!(repaired.cut_octets, 4 + 1);
         assert_eq!(repaired.discarded, [at("2.seg.part"), at("8.seg.part")]);
         assert_eq!(repaired.left.len(), 1);
-        let orphans = ["7.idx", "7.seg.gone", "9.seg.move", "4.idx", "5.idx.part"];
+        let orphans = [
+            "7.idx",
+            "7.seg.gone",
+            "9.seg.move",
+            "B.seg.zst.part",
+            "C.idx",
+            "C.seg.zst.gone",
+            "A.seg",
+            "4.idx",
+            "5.idx.part",
+        ];
         assert_eq!(repaired.orphans, orphans.map(at));
         let mut left = Vec::new();
-        folder::walk(folder.path(), &mut |p| left.push(p.file_name().unwrap().to_owned())).unwrap();
-        assert_eq!(left, ["1.idx", "1.seg", "3.seg.part", "6.idx", "6.seg", "note.txt"]);
+        crate::folder::walk(folder.path(), &mut |p| left.push(p.file_name().unwrap().to_owned())).unwrap();
+        let there = ["1.idx", "1.seg", "3.seg.part", "6.idx", "6.seg"];
+        let packed = ["A.idx", "A.seg.zst", "B.seg", "D.idx", "D.seg.zst", "note.txt"];
+        assert_eq!(left, [&there[..], &packed].concat());
+        let mut listed: Vec<_> = listing.files().map(|p| p.file_name().unwrap().to_owned()).collect();
+        listed.sort();
+        assert_eq!(listed, left);
         assert_eq!(std::fs::read(at("1.idx")).unwrap(), b"new");
         assert_eq!(std::fs::read(at("1.seg")).unwrap(), b"whole");
     }

@@ -43,6 +43,17 @@ pub struct Opened {
     pub notes: Vec<String>,
 }
 
+/// What there was to tell when a spool was closed.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// The last statistics.
+    pub stats: Stats,
+    /// Events since they were asked for last.
+    pub events: Vec<Event>,
+    /// Losses since they were asked for last; those of closing itself are among them.
+    pub losses: Vec<Loss>,
+}
+
 impl Spool {
     /// Opens the volumes (their folders are made if they are missing) and starts their threads. A volume that cannot be
     /// written now is left out until it can; that is in [`Spool::events`].
@@ -91,10 +102,10 @@ impl Spool {
     }
 
     /// Settles and ends the threads; what is not written after `patience` is lost and counted. Seal or drop the writers
-    /// before. The last statistics.
-    pub fn close(mut self, patience: Duration) -> Stats {
+    /// before.
+    pub fn close(mut self, patience: Duration) -> Ended {
         self.end(patience);
-        self.stats()
+        Ended { stats: self.stats(), events: self.events(), losses: self.losses() }
     }
 
     fn end(&mut self, patience: Duration) {

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use support::{KINDS, Pattern, extra, files, first_number, mend, options, prefix_from, volume, whole};
 use tempfile::TempDir;
-use trunkline_spool::{Fault, Faults, Loss, Options, Place, Priority, Spool, State, Stats, What, Writer, repair};
+use trunkline_spool::{
+    Ended, Fault, Faults, Loss, Options, Place, Priority, Spool, State, Stats, What, Writer, repair,
+};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Writing resumes within a second or two; a busy machine may take longer.
@@ -145,8 +147,8 @@ fn a_disk_that_became_read_only() {
     story(Fault { read_only: true, ..Fault::default() }, |s| *s == State::ReadOnly);
 }
 
-/// What is in flight when a volume turns read-only may still arrive, and cannot be cut off: it is repaired, so it is not
-/// lost.
+/// What is in flight when a volume turns read-only may still arrive, and cannot be cut off: it is repaired, so it is
+/// not lost.
 #[test]
 fn what_arrives_after_all_is_not_told_as_lost() {
     let bench = Bench::new(|o| Options { whole: Some(whole), ..o });
@@ -271,8 +273,11 @@ fn who_closes_in_a_hurry_counts_what_is_thrown_away() {
         pattern.append(&mut writer, 0).unwrap();
     }
     writer.seal(Vec::new());
-    let stats = bench.spool.close(Duration::from_millis(300));
+    let Ended { stats, losses, .. } = bench.spool.close(Duration::from_millis(300));
     assert!(stats.counts.lost_records > 0);
+    // Nobody can ask for them afterwards.
+    assert_eq!(losses.iter().map(|l| l.records).sum::<u64>(), stats.counts.lost_records);
+    assert_eq!(losses.iter().map(|l| l.octets).sum::<u64>(), stats.counts.lost_octets);
     assert_eq!(stats.counts.appended_octets, stats.counts.written_octets + stats.counts.lost_octets);
     assert_eq!(stats.memory.used, 0);
 }

@@ -67,7 +67,7 @@ proptest! {
             }
         }
         writer.seal(Vec::new());
-        let stats = spool.close(Duration::from_secs(60));
+        let stats = spool.close(Duration::from_secs(60)).stats;
         prop_assert_eq!(stats.counts.written_octets, expected.iter().map(|e| e.len() as u64).sum::<u64>());
         prop_assert_eq!(stats.memory.used, 0);
         prop_assert_eq!(files(folder.path()).len(), expected.len());

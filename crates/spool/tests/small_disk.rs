@@ -65,7 +65,7 @@ fn a_file_system_that_runs_full() {
         }
         writer.seal(vec![extra(b"index")]);
         assert!(spool.settle(PATIENCE));
-        let stats = spool.close(PATIENCE);
+        let stats = spool.close(PATIENCE).stats;
         assert_eq!(stats.counts.appended_octets, stats.counts.written_octets + stats.counts.lost_octets);
         repair(&mounted.path(), KINDS, Duration::ZERO, &mut mend).unwrap();
         assert_eq!(records(&mounted.path()) + stats.counts.lost_records, pattern.records());

@@ -41,7 +41,7 @@ fn what_is_appended_is_what_is_sealed() {
         );
         assert!(pattern.is(&std::fs::read(&path).unwrap()));
         assert_eq!(std::fs::read(path.with_extension("idx")).unwrap(), b"index");
-        let stats = spool.close(PATIENCE);
+        let stats = spool.close(PATIENCE).stats;
         assert_eq!(stats.counts.appended_octets, octets);
         assert_eq!(stats.counts.written_octets, octets);
         assert_eq!(stats.counts.appended_records, 40_000);

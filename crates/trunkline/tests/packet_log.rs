@@ -122,6 +122,68 @@ fn tcpdump(desk: &Desk, expression: &str) -> Option<Vec<Packet>> {
     Some(desk.packets("taken.pcap"))
 }
 
+/// What `compress = "zstd"` makes of the log.
+fn compress(data: &Path) {
+    let options = trunkline_spool::Options::new(vec![trunkline_spool::Volume::new(data)]);
+    let (mut recorder, _) = trunkline_record::Recorder::open(options, trunkline_record::Rules::default()).unwrap();
+    let limit = trunkline_spool::Limit::Percent(100);
+    recorder.keep(trunkline_record::job::Keep { limit, compress: [true; 3], ..Default::default() }).unwrap();
+    let counted = || recorder.report().unwrap().counters;
+    let wish = trunkline_record::job::Wish { span: trunkline_record::index::Span::ALL, classes: Class::ALL.to_vec() };
+    let begun = std::time::Instant::now();
+    while trunkline_record::job::list(data, 0, &wish).unwrap().iter().any(|f| !f.is_packed()) {
+        assert!(begun.elapsed().as_secs() < 60, "{:?} {:?}", counted(), recorder.news());
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+    recorder.close(std::time::Duration::from_secs(20));
+}
+
+#[test]
+fn a_compressed_log_answers_as_before() {
+    let desk = Desk::new("vxlan");
+    code(&desk.run(&["packets", "repair", "--data", "data"]), 0);
+    code(&desk.run(&["read", "world.pcap", "--data", "data", "--json"]), 0);
+    let queries = [vec![], vec!["udp", "port", "5060"], vec!["inner", "portrange", "10000-20000"], vec!["less", "100"]];
+    let before: Vec<_> = queries.iter().map(|query| desk.extract(query)).collect();
+    let listed = |desk: &Desk| desk.json(&["packets", "ls", "--json", "--data", "data"], 0);
+    let sums = |listed: &[Value], key: &str| listed.iter().map(|l| l[key].as_u64().unwrap()).sum::<u64>();
+    let plain = listed(&desk);
+    compress(&desk.path("data"));
+    let packed = listed(&desk);
+    assert!(packed.iter().all(|l| l["path"].as_str().unwrap().ends_with(".pcapng.zst")));
+    for key in ["octets", "packets", "index_octets"] {
+        assert_eq!(sums(&plain, key), sums(&packed, key), "{key}");
+    }
+    assert_eq!(sums(&plain, "file_octets"), sums(&plain, "octets"));
+    assert!(sums(&packed, "file_octets") < sums(&packed, "octets"));
+    for (query, wanted) in queries.iter().zip(&before) {
+        assert_eq!(&desk.extract(query), wanted, "{query:?}");
+    }
+    let table = text(&desk.run(&["packets", "ls", "--data", "data"]).stdout);
+    assert!(table.contains("ON DISK") && table.contains(" on disk), "), "{table}");
+    assert!(text(&desk.run(&["packets", "verify", "--data", "data"]).stdout).contains("all whole"));
+    assert!(text(&desk.run(&["packets", "repair", "--data", "data"]).stdout).contains("nothing to repair"));
+    // The capture is gone: the call's packets come from the log.
+    let wanted = desk.json(&["calls", "--data", "data", "--json"], 0);
+    let id = wanted[0]["id"].as_str().unwrap();
+    code(&desk.run(&["call", id, "--data", "data", "--pcap", "before.pcapng"]), 0);
+    fs::rename(desk.path("world.pcap"), desk.path("gone.pcap")).unwrap();
+    code(&desk.run(&["call", id, "--data", "data", "--pcap", "after.pcapng"]), 0);
+    assert_eq!(ordered(desk.packets("before.pcapng")), ordered(desk.packets("after.pcapng")));
+    // A frame and an index that are damaged are told; an index comes back.
+    let path = desk.path(packed[0]["path"].as_str().unwrap());
+    let name = path.to_string_lossy().replace(".pcapng.zst", ".idx");
+    fs::remove_file(&name).unwrap();
+    code(&desk.run(&["packets", "verify", "--data", "data"]), 3);
+    assert!(text(&desk.run(&["packets", "repair", "--data", "data"]).stdout).contains("its index was missing"));
+    let mut octets = fs::read(&path).unwrap();
+    octets[20] ^= 1;
+    fs::write(&path, octets).unwrap();
+    let verified = desk.run(&["packets", "verify", "--data", "data"]);
+    code(&verified, 3);
+    assert!(text(&verified.stdout).contains("of the compressed file is damaged"), "{}", text(&verified.stdout));
+}
+
 #[test]
 fn everything_comes_back_in_the_order_of_time() {
     let desk = Desk::new("none");

@@ -8,6 +8,7 @@ use super::{FOLDER, FileAt, Volumes};
 use crate::Class;
 use crate::index::Span;
 use trunkline_kit::date;
+use trunkline_spool::PACKED;
 
 /// A segment of the log, or a capture file that was named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,17 +32,33 @@ pub struct SegmentFile {
 }
 
 impl SegmentFile {
-    /// Opens it; a segment that was being written when it was listed may have been sealed since.
+    /// Whether it was rewritten to take less room.
+    pub fn is_packed(&self) -> bool {
+        self.path.extension().is_some_and(|e| e == PACKED)
+    }
+
+    /// Opens it; a segment that was being written when it was listed may have been sealed since, and a sealed one
+    /// rewritten.
     ///
     /// # Errors
     /// It cannot be opened.
     pub fn open(&self) -> io::Result<FileAt> {
-        match FileAt::open(&self.path) {
-            Err(e) if self.growing && e.kind() == io::ErrorKind::NotFound => {
-                FileAt::open(&self.path.with_extension(""))
-            }
-            opened => opened,
+        let sealed = if self.growing { self.path.with_extension("") } else { self.path.clone() };
+        let is_gone = |opened: &io::Result<FileAt>| {
+            self.class.is_some() && opened.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
+        };
+        let mut opened = FileAt::open(&self.path);
+        if self.growing && is_gone(&opened) {
+            opened = FileAt::open(&sealed);
         }
+        if !self.is_packed() && is_gone(&opened) {
+            let mut packed = sealed.into_os_string();
+            packed.push(".");
+            packed.push(PACKED);
+            // What is told is that the one that was listed is gone.
+            opened = FileAt::open(Path::new(&packed)).or(opened);
+        }
+        opened
     }
 }
 
@@ -69,7 +86,7 @@ pub fn list(data: &Path, source: usize, wish: &Wish) -> io::Result<Vec<SegmentFi
         for volume in volumes.all() {
             hours(&volume.join(FOLDER).join(class.name()), *class, source, &wish.span, &mut of_class)?;
         }
-        // What is being moved to the slow tier is there twice for a moment.
+        // What is being moved to the slow tier or rewritten is there twice for a moment.
         let mut seen = HashSet::new();
         of_class.retain(|f: &SegmentFile| seen.insert((f.begins_ns, f.lane, f.again, f.growing)));
         found.extend(near(of_class, &wish.span));
@@ -168,9 +185,12 @@ fn segments(folder: &Path, hour_ns: i64, class: Class, source: usize, out: &mut 
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
-        let growing = name.ends_with(".part");
-        let Some((minute, lane, again)) = parts_of(name.strip_suffix(".part").unwrap_or(name)) else { continue };
-        let index = if growing { Vec::new() } else { vec![path.with_extension("idx")] };
+        let (plain, growing) = match (name.strip_suffix(".part"), name.strip_suffix(".zst")) {
+            (Some(plain), _) => (plain, true),
+            (None, plain) => (plain.unwrap_or(name), false),
+        };
+        let Some((minute, lane, again)) = parts_of(plain) else { continue };
+        let index = if growing { Vec::new() } else { vec![folder.join(plain).with_extension("idx")] };
         let begins_ns = hour_ns.saturating_add(i64::from(minute) * 60_000_000_000);
         out.push(SegmentFile { path, indexes: index, source, class: Some(class), lane, again, begins_ns, growing });
     }
@@ -209,12 +229,16 @@ mod tests {
             }
         }
         names.push(segment_name(Class::Sip, at, 0, 0) + ".part");
+        names.push(segment_name(Class::Other, at, 0, 7) + ".zst");
         for name in &names {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, b"").unwrap();
             std::fs::write(path.with_extension("idx"), b"").unwrap();
         }
+        // Twice for a moment, and half made.
+        std::fs::write(folder.path().join(segment_name(Class::Other, at, 0, 7)), b"").unwrap();
+        std::fs::write(folder.path().join(segment_name(Class::Rtp, at, 0, 0) + ".zst.part"), b"").unwrap();
         let found = |first_ns, last_ns, classes: &[Class]| {
             let wish = Wish { span: Span { first_ns, last_ns }, classes: classes.to_vec() };
             list(folder.path(), 0, &wish).unwrap()
@@ -225,6 +249,8 @@ mod tests {
             let name = segment_name(file.class.unwrap(), file.begins_ns, file.lane, file.again);
             assert!(file.path.to_string_lossy().contains(&name), "{name}");
             assert_eq!(file.growing, file.class == Some(Class::Sip));
+            let index = file.path.to_string_lossy().replace(".pcapng.zst", ".pcapng").replace(".pcapng", ".idx");
+            assert!(file.growing || file.indexes == [PathBuf::from(index)], "{file:?}");
         }
         // A minute, the one before it for its late packets, and the one after for its.
         let some = found(at + MINUTE, at + MINUTE + 5, &[Class::Rtp]);

@@ -1,17 +1,18 @@
 //! What goes on beside recording, in threads of their own and with the lowest priority at the disk: old segments leave,
-//! and a program is run for each new one.
+//! new ones are rewritten to take less room, and a program is run for each.
 
 pub mod errand;
+mod packing;
 
-use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::collections::{HashSet, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use trunkline_kit::counters::Counted;
 use trunkline_spool::retention::{Action, ClassRule, Retention, RetentionOptions, Swept};
-use trunkline_spool::{Limit, Options, SpoolError, Volume, idle};
+use trunkline_spool::{Limit, Listing, Options, Rewritten, SpoolError, Volume, idle};
 
 use super::{FOLDER, KINDS, PINS};
 use crate::class::Class;
@@ -25,6 +26,8 @@ const ROUND_SHARE: u32 = 20;
 pub const FINISHED_MAX: usize = 4096;
 /// Segments that wait for the program. For more it is not run, and that is counted.
 pub const ERRANDS_MAX: usize = 1024;
+/// Segments that are handed to the thread that rewrites them at once.
+pub const PACKS_MAX: usize = 64;
 /// News that nobody has asked for. Beyond, the oldest are forgotten, and that is counted.
 pub const NEWS_MAX: usize = 256;
 
@@ -53,6 +56,14 @@ trunkline_kit::counters! {
         errands_killed: "trunkline_record_exec_killed_total",
         /// finished segments for which no program was run, because too many waited or the recorder ended
         errands_left_out: "trunkline_record_exec_overflow_total",
+        /// segments rewritten as zstd
+        packed: "trunkline_record_compressed_segments_total",
+        /// octets of them before
+        packed_in_octets: "trunkline_record_compressed_in_octets_total",
+        /// octets of them after
+        packed_out_octets: "trunkline_record_compressed_out_octets_total",
+        /// segments that could not be rewritten and stay as they were
+        unpackable: "trunkline_record_compress_failures_total",
         /// news forgotten because nobody asked for them
         news_forgotten: "trunkline_record_news_overflow_total",
     }
@@ -65,7 +76,11 @@ pub struct Keep {
     pub classes: [ClassRule; 3],
     /// How much of each volume may be used, and of the slow tier.
     pub limit: Limit,
-    /// The program that is run for each finished segment, its path the only argument.
+    /// Whether finished segments of the classes are rewritten as zstd, in the order of [`Class::ALL`]; those that are
+    /// there already, too, the newest first.
+    pub compress: [bool; 3],
+    /// The program that is run for each finished segment, its path the only argument; of a class that is rewritten, for
+    /// what it was rewritten to.
     pub exec: Option<PathBuf>,
     /// How long it may take.
     pub exec_patience: Duration,
@@ -76,6 +91,7 @@ impl Default for Keep {
         Keep {
             classes: [ClassRule::default(); 3],
             limit: Limit::Percent(80),
+            compress: [false; 3],
             exec: None,
             exec_patience: Duration::from_secs(60),
         }
@@ -93,6 +109,8 @@ pub enum News {
     Resumed,
     /// The program failed for a segment.
     Errand(PathBuf, Ending),
+    /// A segment could not be rewritten, and why; it stays as it is.
+    NotPacked(PathBuf, String),
 }
 
 /// How things are.
@@ -132,6 +150,7 @@ pub(super) struct Finished {
 pub(super) struct Housekeeping {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    packer: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -149,6 +168,16 @@ struct State {
     finished: VecDeque<Finished>,
     relist: bool,
     errands: VecDeque<PathBuf>,
+    /// Segments to be rewritten.
+    packs: VecDeque<PathBuf>,
+    /// Those for which the program is to be run once they are.
+    due: HashSet<PathBuf>,
+    /// Those that were, before retention knows.
+    rewritten: Vec<(PathBuf, Rewritten)>,
+    /// Those that cannot be.
+    unpackable: HashSet<PathBuf>,
+    /// Nothing more is rewritten.
+    packing_over: bool,
     /// No more segments will be finished.
     closing: bool,
     /// After this time no program is begun any more.
@@ -158,38 +187,41 @@ struct State {
 }
 
 impl Housekeeping {
-    /// Starts the threads.
-    pub(super) fn start(options: &Options, keep: Keep) -> Result<Housekeeping, SpoolError> {
+    /// Starts the threads; the volumes were listed and these segments repaired just now.
+    pub(super) fn start(
+        options: &Options,
+        keep: Keep,
+        listings: Vec<Listing>,
+        repaired: Vec<PathBuf>,
+    ) -> Result<Housekeeping, SpoolError> {
         let state = State {
             keep,
             changed: false,
             finished: VecDeque::new(),
             relist: false,
             errands: VecDeque::new(),
+            packs: VecDeque::new(),
+            due: HashSet::new(),
+            rewritten: Vec::new(),
+            unpackable: HashSet::new(),
+            packing_over: false,
             closing: false,
             until: None,
             news: VecDeque::new(),
             report: Report::default(),
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), begun: Instant::now() });
-        let mut house = Housekeeping { shared, threads: Vec::new() };
+        repaired.into_iter().for_each(|path| shared.lock().run_for(path));
+        let mut house = Housekeeping { shared, threads: Vec::new(), packer: None };
+        let (shared, keep_free) = (Arc::clone(&house.shared), keep_free(options));
+        house.packer = Some(spawn("compress", move || packing::run(&shared, keep_free))?);
         let (shared, options) = (Arc::clone(&house.shared), options.clone());
-        house.spawn("retention", move || Keeper { shared, options, retention: None, trouble: None }.run())?;
+        let keeper = Keeper { shared, options, listings, retention: None, trouble: None };
+        house.threads.push(spawn("retention", move || keeper.run())?);
         let shared = Arc::clone(&house.shared);
-        house.spawn("exec", move || run_errands(&shared))?;
+        house.threads.push(spawn("exec", move || run_errands(&shared))?);
         Ok(house)
     }
-
-    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), SpoolError> {
-        let work = move || {
-            // Recording goes first; where there is no such priority, it goes without.
-            idle();
-            work();
-        };
-        self.threads.push(std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(SpoolError::Thread)?);
-        Ok(())
-    }
-
     /// From now on this is kept.
     pub(super) fn keep(&self, keep: Keep) {
         let mut state = self.shared.lock();
@@ -201,13 +233,7 @@ impl Housekeeping {
     /// A segment was finished.
     pub(super) fn finished(&self, segment: Finished) {
         let mut state = self.shared.lock();
-        if state.keep.exec.is_some() {
-            if state.errands.len() < ERRANDS_MAX {
-                state.errands.push_back(segment.path.clone());
-            } else {
-                state.report.counters.errands_left_out += 1;
-            }
-        }
+        state.run_for(segment.path.clone());
         if state.finished.len() < FINISHED_MAX {
             state.finished.push_back(segment);
         } else if !core::mem::replace(&mut state.relist, true) {
@@ -229,7 +255,15 @@ impl Housekeeping {
 
     /// Ends. Programs that wait are run for as long as `patience`.
     pub(super) fn close(&mut self, patience: Duration) {
+        self.shared.lock().packing_over = true;
+        self.shared.wake.notify_all();
+        if let Some(packer) = self.packer.take() {
+            let _ = packer.join();
+        }
         let mut state = self.shared.lock();
+        for path in core::mem::take(&mut state.due) {
+            state.errand(path);
+        }
         state.closing = true;
         state.until = Some(Instant::now() + patience);
         drop(state);
@@ -247,9 +281,69 @@ impl Drop for Housekeeping {
     }
 }
 
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SpoolError> {
+    let work = move || {
+        // Recording goes first; where there is no such priority, it goes without.
+        idle();
+        work();
+    };
+    std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(SpoolError::Thread)
+}
+
+impl State {
+    /// The program is to be run for a segment: once it is rewritten, if it will be.
+    fn run_for(&mut self, path: PathBuf) {
+        let is_packed_first = self.keep.is_packed(&path) && self.due.len() < ERRANDS_MAX;
+        match (&self.keep.exec, is_packed_first) {
+            (None, _) => {}
+            (Some(_), true) => _ = self.due.insert(path),
+            (Some(_), false) => self.errand(path),
+        }
+    }
+
+    /// The program can be run for a segment.
+    fn errand(&mut self, path: PathBuf) {
+        if self.errands.len() < ERRANDS_MAX {
+            self.errands.push_back(path);
+        } else {
+            self.report.counters.errands_left_out += 1;
+        }
+    }
+}
+
+impl Keep {
+    /// Whether a segment's class is rewritten.
+    fn is_packed(&self, path: &Path) -> bool {
+        // packets/CLASS/YYYY/MM/DD/HH/FILE
+        let class = path.iter().rev().nth(5).and_then(|name| Class::of_name(name.to_str()?));
+        class.is_some_and(|class| self.compress.get(class as usize).is_some_and(|wanted| *wanted))
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is to be rewritten next; and segments that will not be any more do not wait for it.
+    fn hand_to_packer(&self, keep: &Keep, retention: &Retention, swept: Option<&Swept>) {
+        let mut state = self.lock();
+        let removed: HashSet<&Path> = swept.iter().flat_map(|s| &s.removed).map(|r| r.path.as_path()).collect();
+        let over: Vec<PathBuf> = state
+            .due
+            .iter()
+            .filter(|path| removed.contains(path.as_path()) || !keep.is_packed(path))
+            .cloned()
+            .collect();
+        for path in over {
+            state.due.remove(&path);
+            state.errand(path);
+        }
+        if keep.compress.contains(&true) && state.packs.is_empty() {
+            state.packs = retention.plain(&keep.compress, PACKS_MAX, &state.unpackable).into();
+        }
+        drop(state);
+        self.wake.notify_all();
     }
 
     fn tell(&self, news: News) {
@@ -266,6 +360,8 @@ impl Shared {
 struct Keeper {
     shared: Arc<Shared>,
     options: Options,
+    /// How the volumes were when the recorder was opened.
+    listings: Vec<Listing>,
     retention: Option<Retention>,
     trouble: Option<String>,
 }
@@ -297,17 +393,25 @@ impl Keeper {
             self.retention = None;
         }
         let finished = core::mem::take(&mut state.finished);
+        let rewritten = core::mem::take(&mut state.rewritten);
         drop(state);
+        let listings = core::mem::take(&mut self.listings);
         let now = self.shared.begun.elapsed();
         let retention = match &mut self.retention {
             Some(retention) => retention,
-            None => self.retention.insert(Retention::open(retention_options(&self.options, &keep), now)?),
+            None => {
+                let options = retention_options(&self.options, &keep);
+                self.retention.insert(Retention::open_listed(options, &listings, now)?)
+            }
         };
         for segment in finished {
             retention.committed(&segment.path, segment.octets, segment.span_ns, now);
         }
+        rewritten.iter().for_each(|(from, to)| retention.rewritten(from, to));
         retention.limit(&keep.classes, keep.limit);
-        retention.run(SystemTime::now(), now)
+        let swept = retention.run(SystemTime::now(), now);
+        self.shared.hand_to_packer(&keep, retention, swept.as_ref().ok());
+        swept
     }
 
     fn tell(&mut self, round: Result<Swept, SpoolError>) {
@@ -342,10 +446,14 @@ fn retention_options(options: &Options, keep: &Keep) -> RetentionOptions {
         volumes: options.volumes.clone(),
         slow,
         kinds: KINDS,
-        // Segments leave before writing stops.
-        keep_free: options.keep_free.saturating_add(options.keep_free / 4),
+        keep_free: keep_free(options),
         pins: first.join(PINS),
     }
+}
+
+/// Octets that stay free on a volume: segments leave before writing stops.
+fn keep_free(options: &Options) -> u64 {
+    options.keep_free.saturating_add(options.keep_free / 4)
 }
 
 impl HousekeepingCounters {

@@ -2,20 +2,34 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Advice;
 use trunkline_capture::{Batch, FileError, FileFault, FileSource};
+use trunkline_spool::PACKED;
 
 use crate::index::{Builder, FileMark, IndexError, ReadAt, View};
+use crate::packed::Frames;
 use crate::segment::{Segment, SegmentFault};
 
 /// Below a data folder: indexes of files in folders that cannot be written.
 pub const ELSEWHERE: &str = "indexes";
 
-/// A file that is read at any place.
+/// A file that is read at any place: as it lies there or, if it is zstd with a seek table, as the stream in it.
 #[derive(Debug)]
-pub struct FileAt {
+pub struct FileAt(Form);
+
+#[derive(Debug)]
+enum Form {
+    Plain(Plain),
+    Packed(Box<Frames<Plain>>),
+}
+
+/// A file as it lies there.
+#[derive(Debug)]
+struct Plain {
     file: File,
     octets: u64,
 }
@@ -28,12 +42,36 @@ impl FileAt {
     pub fn open(path: &Path) -> io::Result<FileAt> {
         let file = trunkline_spool::read_lock(path)?;
         let octets = file.metadata()?.len();
-        Ok(FileAt { file, octets })
+        let plain = Plain { file, octets };
+        if path.extension().is_none_or(|e| e != PACKED) {
+            return Ok(FileAt(Form::Plain(plain)));
+        }
+        Ok(FileAt(match Frames::open(plain)? {
+            Ok(frames) => Form::Packed(Box::new(frames)),
+            Err(plain) => Form::Plain(plain),
+        }))
     }
 
-    /// The file.
-    pub fn file(&self) -> &File {
-        &self.file
+    /// Octets that the file takes.
+    pub fn file_octets(&self) -> u64 {
+        self.plain().octets
+    }
+
+    /// Whether what is read is decompressed.
+    pub fn is_packed(&self) -> bool {
+        matches!(self.0, Form::Packed(_))
+    }
+
+    /// Tells the system what will be done with octets from `offset` on; none: all of them.
+    pub fn advise(&self, region: Option<(u64, u64)>, advice: Advice) {
+        let (mut offset, mut octets) = region.unwrap_or_default();
+        if let (Form::Packed(frames), true) = (&self.0, octets > 0) {
+            let begin = frames.table().at(offset).map_or(0, |entry| entry.packed.0);
+            let last = frames.table().at(offset.saturating_add(octets - 1));
+            let end = last.map_or(self.file_octets(), |entry| entry.packed.0.saturating_add(entry.packed.1 as u64));
+            (offset, octets) = (begin, end.saturating_sub(begin));
+        }
+        let _ = rustix::fs::fadvise(&self.plain().file, offset, NonZeroU64::new(octets), advice);
     }
 
     /// Asks again how long the file is.
@@ -41,24 +79,50 @@ impl FileAt {
     /// # Errors
     /// What the system says.
     pub fn refresh(&mut self) -> io::Result<()> {
-        self.octets = self.file.metadata()?.len();
+        if let Form::Plain(plain) = &mut self.0 {
+            plain.octets = plain.file.metadata()?.len();
+        }
         Ok(())
     }
 
-    /// What the file is now.
+    /// What the file is now; of a packed one, what is in it.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn mark(&self) -> io::Result<FileMark> {
-        let metadata = self.file.metadata()?;
+        let metadata = self.plain().file.metadata()?;
         let mut head = [0; FileMark::HEAD_OCTETS];
         let n = self.read_at(0, &mut head)?;
+        let octets = if self.is_packed() { self.octets() } else { metadata.len() };
         let modified_ns = metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec());
-        Ok(FileMark::of(metadata.len(), modified_ns, &head[..n]))
+        Ok(FileMark::of(octets, modified_ns, &head[..n]))
+    }
+
+    fn plain(&self) -> &Plain {
+        match &self.0 {
+            Form::Plain(plain) => plain,
+            Form::Packed(frames) => frames.file(),
+        }
     }
 }
 
 impl ReadAt for FileAt {
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        match &self.0 {
+            Form::Plain(plain) => plain.read_at(offset, out),
+            Form::Packed(frames) => frames.read_at(offset, out),
+        }
+    }
+
+    fn octets(&self) -> u64 {
+        match &self.0 {
+            Form::Plain(plain) => plain.octets,
+            Form::Packed(frames) => frames.octets(),
+        }
+    }
+}
+
+impl ReadAt for Plain {
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         let mut have = 0;
         while have < out.len() {

@@ -1,7 +1,6 @@
 //! One file that packets are extracted from: planned by its index, read a little at a time.
 
 use std::collections::{HashMap, VecDeque};
-use std::os::fd::AsFd;
 
 use rustix::fs::Advice;
 use trunkline_capture::{Batch, FileError, FileSource};
@@ -111,7 +110,7 @@ fn first_packet_ns(path: &std::path::Path) -> i64 {
 
 impl Planned {
     pub(super) fn error(&self, offset: u64, fault: trunkline_capture::FileFault) -> FileError {
-        FileError { path: self.file.path.clone(), offset, decompressed: false, fault }
+        FileError { path: self.file.path.clone(), offset, decompressed: self.file.is_packed(), fault }
     }
 
     fn by_index(&mut self, capture: FileAt, selection: &Selection) {
@@ -199,14 +198,15 @@ impl Source {
         let file = planned.file.open().map_err(unreadable)?;
         let whole = planned.plan == Plan::Whole;
         let advice = if whole { Advice::Sequential } else { Advice::Random };
-        let _ = rustix::fs::fadvise(file.file().as_fd(), 0, None, advice);
+        file.advise(None, advice);
         match Segment::open(file, planned.file.growing) {
             Ok(segment) if whole => {
                 let region = Region { from: segment.first(), until: u64::MAX };
                 Ok(Reading::Whole { segment: Box::new(segment), region })
             }
             Ok(segment) => Ok(Reading::Regions { segment: Box::new(segment), next: 0, region: None, advised: 0 }),
-            Err(_) if whole && planned.file.class.is_none() => {
+            // Compressed, and its seek table damaged or none.
+            Err(_) if whole && (planned.file.class.is_none() || planned.file.is_packed()) => {
                 let source = FileSource::open(std::slice::from_ref(&planned.file.path));
                 Ok(Reading::Stream(Box::new(source), Box::default()))
             }
@@ -315,8 +315,7 @@ fn advise(segment: &Segment<FileAt>, regions: &[Region], next: usize, advised: &
     let until = regions.len().min(next + AHEAD_REGIONS);
     for region in regions.get(*advised..until).unwrap_or_default() {
         let octets = region.until.saturating_sub(region.from).min(PAGE_OCTETS * 64);
-        let octets = core::num::NonZeroU64::new(octets);
-        let _ = rustix::fs::fadvise(segment.file().file().as_fd(), region.from, octets, Advice::WillNeed);
+        segment.file().advise(Some((region.from, octets)), Advice::WillNeed);
     }
     *advised = until.max(*advised);
 }

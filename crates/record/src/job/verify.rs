@@ -3,7 +3,7 @@
 use trunkline_capture::FileError;
 
 use super::folder::SegmentFile;
-use super::index_file::{self, FileAt};
+use super::index_file;
 use crate::index::{Facts, Flow, IndexError, ReadAt, View};
 
 /// What verifying a file found.
@@ -24,9 +24,10 @@ pub struct Verified {
 /// # Errors
 /// Nothing of the file can be read.
 pub fn verify(file: &SegmentFile) -> Result<Verified, FileError> {
-    let error = |offset, fault| FileError { path: file.path.clone(), offset, decompressed: false, fault };
+    let decompressed = file.is_packed();
+    let error = |offset, fault| FileError { path: file.path.clone(), offset, decompressed, fault };
     let unreadable = |e: std::io::Error| error(0, trunkline_capture::FileFault::Unreadable(e.to_string()));
-    let capture = FileAt::open(&file.path).map_err(unreadable)?;
+    let capture = file.open().map_err(unreadable)?;
     let (octets, _, fault) = index_file::make(capture, file.growing).map_err(|f| error(f.offset, f.fault))?;
     let scanned = View::open(octets).map_err(|e| unreadable(std::io::Error::other(e.to_string())))?;
     let fault = fault.map(|f| error(f.offset, f.fault));
@@ -34,7 +35,7 @@ pub fn verify(file: &SegmentFile) -> Result<Verified, FileError> {
     if file.growing {
         return Ok(Verified { facts, fault, index: None, index_octets: 0 });
     }
-    let capture = FileAt::open(&file.path).map_err(unreadable)?;
+    let capture = file.open().map_err(unreadable)?;
     let path = file.indexes.iter().find(|path| path.exists());
     let opened =
         path.map_or(Err(IndexError::Unreadable("there is none".to_owned())), |p| index_file::open(p, &capture));

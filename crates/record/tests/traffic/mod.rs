@@ -28,7 +28,8 @@ pub fn now_ns() -> i64 {
 pub struct Lane {
     pub log: LaneLog,
     run: u64,
-    lane: u16,
+    /// The last octet of the source address, too.
+    pub lane: u16,
     pub sent: [u64; 3],
 }
 

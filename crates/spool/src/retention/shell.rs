@@ -1,5 +1,6 @@
 //! Retention at work: lists the segments of all volumes, asks [`plan`], removes and moves.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,9 +11,10 @@ use super::pins::{Pin, Pinned, Pins};
 use super::plan::{Action, ClassRule, Reason, Rules, Step, Stored, VolumeRule, plan};
 use crate::disk::Space;
 use crate::error::SpoolError;
-use crate::name::Kinds;
+use crate::name::{Kinds, PACKED, with};
 use crate::options::{Limit, Volume};
-use crate::{folder, leave};
+use crate::rewrite::Rewritten;
+use crate::{Listing, leave};
 use trunkline_kit::date;
 
 /// Times that a run plans anew because a segment turned out to be in use.
@@ -101,13 +103,25 @@ impl Retention {
     /// # Errors
     /// A volume cannot be listed, or no class is given.
     pub fn open(options: RetentionOptions, monotonic: Duration) -> Result<Retention, SpoolError> {
+        Retention::open_listed(options, &[], monotonic)
+    }
+
+    /// The same where folders were listed just now.
+    ///
+    /// # Errors
+    /// As [`Retention::open`].
+    pub fn open_listed(
+        options: RetentionOptions,
+        listings: &[Listing],
+        monotonic: Duration,
+    ) -> Result<Retention, SpoolError> {
         if options.classes.is_empty() {
             return Err(SpoolError::Option("retention without a class".to_owned()));
         }
         let pins = Pins::new(&options.pins);
         let mut retention = Retention { options, segments: Vec::new(), clock: ClockWatch::new(None, monotonic), pins };
         for volume in 0..retention.volumes().count() {
-            retention.list(volume)?;
+            retention.list(volume, listings)?;
         }
         retention.drop_moved_twice();
         let newest = retention.segments.iter().map(|s| s.span_ns.1).max();
@@ -126,13 +140,19 @@ impl Retention {
 
     /// Takes in a segment that was just committed: what [`crate::What::Sealed`] told.
     pub fn committed(&mut self, path: &Path, octets: u64, span_ns: (i64, i64), monotonic: Duration) {
-        let found =
-            self.volumes().enumerate().find_map(|(i, v)| Some((i, path.strip_prefix(&v.path).ok()?.to_path_buf())));
-        let Some((volume, relative)) = found else { return };
-        let beside: u64 = self.options.kinds.all_beside(path).filter_map(|p| Some(p.metadata().ok()?.len())).sum();
-        // It may have been listed already, if it was committed while that went on.
-        let name = relative.as_os_str();
-        let listed = self.segments.iter().rposition(|s| s.volume == volume && s.relative.as_os_str() == name);
+        let Some((volume, relative)) = self.place_of(path) else { return };
+        let beside = self.beside(path);
+        // It may have been listed already, if it was committed while that went on; and even rewritten since.
+        let (name, packed) = (relative.as_os_str(), with(&relative, PACKED));
+        let listed = self.segments.iter().rposition(|s| {
+            s.volume == volume && (s.relative.as_os_str() == name || s.relative.as_os_str() == packed.as_os_str())
+        });
+        if let Some(listed) = listed.and_then(|at| self.segments.get_mut(at)) {
+            if self.options.kinds.is_packed(&listed.relative) {
+                (listed.span_ns, listed.committed) = (span_ns, Some(monotonic));
+                return;
+            }
+        }
         let segment = Listed {
             class: self.class_of(&relative),
             volume,
@@ -145,6 +165,31 @@ impl Retention {
             Some(listed) => *listed = segment,
             None => self.segments.push(segment),
         }
+    }
+
+    /// A segment was rewritten ([`crate::rewrite`]).
+    pub fn rewritten(&mut self, from: &Path, to: &Rewritten) {
+        let Some((volume, relative)) = self.place_of(from) else { return };
+        let name = relative.as_os_str();
+        let Some(at) = self.segments.iter().position(|s| s.volume == volume && s.relative.as_os_str() == name) else {
+            return;
+        };
+        let beside = self.beside(&to.path);
+        let Some((_, relative)) = self.place_of(&to.path) else { return };
+        if let Some(listed) = self.segments.get_mut(at) {
+            (listed.relative, listed.octets) = (relative.into(), to.octets + beside);
+        }
+    }
+
+    /// Segments of these classes that were not rewritten, the newest first, at most so many; none of those that `skip`
+    /// names.
+    pub fn plain(&self, classes: &[bool], max: usize, skip: &HashSet<PathBuf>) -> Vec<PathBuf> {
+        let is_wanted = |s: &&Listed| {
+            classes.get(s.class).is_some_and(|wanted| *wanted) && !self.options.kinds.is_packed(&s.relative)
+        };
+        let mut found: Vec<&Listed> = self.segments.iter().filter(is_wanted).collect();
+        found.sort_by_key(|s| Reverse(s.span_ns.0));
+        found.into_iter().map(|s| self.path_of(s)).filter(|path| !skip.contains(path)).take(max).collect()
     }
 
     /// Removes and moves what has to leave now.
@@ -189,6 +234,10 @@ impl Retention {
                     let (octets, action, reason) = (listed.octets, step.action, step.reason);
                     swept.removed.push(Removed { path, octets, action, reason });
                     gone.insert(step.segment);
+                }
+                // It was rewritten at this moment, and leaves when that is known.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && with(&path, PACKED).exists() => {
+                    in_use.insert(listed.relative.clone());
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     gone.insert(step.segment);
@@ -273,6 +322,16 @@ impl Retention {
         }
     }
 
+    /// The volume of a path, and its name there.
+    fn place_of(&self, path: &Path) -> Option<(usize, PathBuf)> {
+        self.volumes().enumerate().find_map(|(i, v)| Some((i, path.strip_prefix(&v.path).ok()?.to_path_buf())))
+    }
+
+    /// Octets of what stands beside a segment.
+    fn beside(&self, segment: &Path) -> u64 {
+        self.options.kinds.all_beside(segment).filter_map(|p| Some(p.metadata().ok()?.len())).sum()
+    }
+
     /// All volumes, the slow one last.
     fn volumes(&self) -> impl Iterator<Item = &Volume> {
         self.options.volumes.iter().chain(&self.options.slow)
@@ -291,20 +350,27 @@ impl Retention {
         found.unwrap_or(self.options.classes.len() - 1)
     }
 
-    fn list(&mut self, volume: usize) -> Result<(), SpoolError> {
+    fn list(&mut self, volume: usize, listings: &[Listing]) -> Result<(), SpoolError> {
         let Some(root) = self.volumes().nth(volume).map(|v| v.path.clone()) else { return Ok(()) };
         let top = root.join(&self.options.folder);
-        let mut found = Vec::new();
         let kinds = self.options.kinds;
-        folder::walk(&top, &mut |path| {
-            if kinds.is_segment(&path) {
-                found.push(path);
+        let listed;
+        let listing = match listings.iter().find(|listing| listing.folder() == top) {
+            Some(listing) => listing,
+            None => {
+                listed = Listing::of(&top)?;
+                &listed
             }
-        })
-        .map_err(|e| SpoolError::io(&top, e))?;
-        for path in found {
+        };
+        let found = || listing.files().filter(|path| kinds.is_segment(path));
+        let packed: HashSet<&Path> = found().filter(|path| kinds.is_packed(path)).collect();
+        for path in found() {
+            // Being rewritten, it is there twice for a moment.
+            if packed.contains(with(path, PACKED).as_path()) {
+                continue;
+            }
             let (Ok(metadata), Ok(relative)) = (path.metadata(), path.strip_prefix(&root)) else { continue };
-            let beside: u64 = kinds.all_beside(&path).filter_map(|p| Some(p.metadata().ok()?.len())).sum();
+            let beside = self.beside(path);
             self.segments.push(Listed {
                 class: self.class_of(relative),
                 volume,

@@ -22,7 +22,7 @@ use trunkline_calls::job::{self, Progress, ReadOptions, Sink, Summary};
 use trunkline_calls::pipeline::Tap;
 use trunkline_kit::exit::Exit;
 use trunkline_record::{Recorder, Rules};
-use trunkline_store::row::Rows;
+use trunkline_store::row::{Loss, Rows};
 use trunkline_store::{Access, Store, json};
 
 /// Threads that may share the work.
@@ -113,12 +113,17 @@ impl Read {
         });
         let read = job::read_tapped(options, sink, progress, tap, names);
         log.finish();
+        let refused = log.not_recorded();
         drop(log);
-        let stats = recorder.close(CLOSE_PATIENCE);
-        let lost: u64 = stats.stats.drops.iter().map(|d| d.buffer.records + d.disk.records + d.lost.records).sum();
+        let closed = recorder.close(CLOSE_PATIENCE);
+        let lost: u64 = closed.stats.drops.iter().map(|d| d.buffer.records + d.disk.records + d.lost.records).sum();
         if lost > 0 {
+            let losses = refused.iter().map(|r| (r.span_ns, r.place.name(), r.packets));
+            let losses = losses.chain(closed.losses.iter().map(|l| (l.span_ns, l.place.name(), l.records)));
+            // What the sink refuses it tells itself.
+            let _ = sink.rows(Rows { losses: losses.filter(|l| l.2 > 0).map(loss).collect(), ..Rows::default() });
             let what = figure::of(lost, "packet was", "packets were");
-            let why = stats.stats.volumes.iter().find_map(|v| v.last_error.clone()).unwrap_or_default();
+            let why = closed.stats.volumes.iter().find_map(|v| v.last_error.clone()).unwrap_or_default();
             let _ = writeln!(std::io::stderr(), "trunkline: {what} not recorded: {why}");
         }
         Ok((read, lost))
@@ -173,6 +178,11 @@ impl Read {
         }
         Ok(sink.out.flush()?)
     }
+}
+
+/// The row of packets that were not recorded.
+fn loss(((since_ns, at_ns), place, count): ((i64, i64), &str, u64)) -> Loss {
+    Loss { since_ns, at_ns, place: place.to_owned(), source: "packet log".to_owned(), count }
 }
 
 /// A file can wait: nothing is dropped because the disk is slower than reading.

@@ -7,7 +7,7 @@ mod load;
 mod types;
 
 pub use load::{Given, load, mistakes};
-pub use types::{Classes, Direct, Listen, LogFormat, LogLevel, Microburst, Snap, Source, Timestamps};
+pub use types::{Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, Snap, Source, Timestamps};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -122,6 +122,10 @@ trunkline_kit::section! {
         keep_age: Option<Duration> = None => Running;
         /// How much of it is kept; `none` until there is no room.
         keep_size: Option<Octets> = None => Running;
+        /// Whether its finished segments are rewritten to take less room, at the lowest priority: `off`, or `zstd`, in
+        /// frames of which only those that are needed are read. Worth it for `sip`, which takes a tenth; media hardly
+        /// gets smaller.
+        compress: Compress = Compress::Off => Running;
     }
 }
 

@@ -56,6 +56,7 @@ pub fn tell_news(news: &[News]) {
             News::Left(swept) => tell_left(swept),
             News::Suspended(why) => tracing::error!("retention: nothing is deleted: {why}"),
             News::Resumed => tracing::info!("retention: works again"),
+            News::NotPacked(path, why) => tracing::warn!("segment {} is not compressed: {why}", path.display()),
             News::Errand(path, ending) => tracing::warn!("exec for {}: {ending}", path.display()),
         }
     }
@@ -129,6 +130,8 @@ fn keep(settings: &Settings) -> Keep {
     Keep {
         classes: [of(&settings.record_sip), of(&settings.record_rtp), of(&settings.record_other)],
         limit: limit(settings),
+        compress: [&settings.record_sip, &settings.record_rtp, &settings.record_other]
+            .map(|class| class.compress == config::Compress::Zstd),
         exec: settings.record.exec.clone(),
         exec_patience: settings.record.exec_timeout,
     }

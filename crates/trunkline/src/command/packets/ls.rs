@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use trunkline_kit::exit::Exit;
 use trunkline_record::Class;
-use trunkline_record::index::{Facts, IndexError, View};
+use trunkline_record::index::{Facts, IndexError, ReadAt, View};
 use trunkline_record::job::{FileAt, SegmentFile, index_file};
 use trunkline_record::segment::dropped;
 
@@ -24,7 +24,9 @@ const ROWS_DEFAULT: usize = 50;
 /// A segment as it is listed.
 struct Listed {
     file: SegmentFile,
+    /// Of the packets, and as they lie there.
     octets: u64,
+    file_octets: u64,
     facts: Result<Facts, IndexError>,
     dropped: Option<u64>,
 }
@@ -35,6 +37,7 @@ struct Sum {
     segments: u64,
     packets: u64,
     octets: u64,
+    file_octets: u64,
     index_octets: u64,
     dropped: u64,
 }
@@ -69,21 +72,22 @@ pub fn run(part: &Part, limit: Option<usize>, json: bool, terminal: &Terminal) -
 
 fn look(file: &SegmentFile) -> Listed {
     let none = || IndexError::Unreadable("there is none".to_owned());
-    let open = FileAt::open(&file.path);
-    let octets = std::fs::metadata(&file.path).map_or(0, |m| m.len());
+    let open = file.open();
+    let (octets, file_octets) = open.as_ref().map_or((0, 0), |capture| (capture.octets(), capture.file_octets()));
     let facts = match (&open, file.indexes.iter().find(|path| path.exists())) {
         (Ok(capture), Some(index)) => index_file::open(index, capture).map(|view: View<FileAt>| view.facts()),
         (Ok(_), None) => Err(none()),
         (Err(e), _) => Err(IndexError::Unreadable(e.to_string())),
     };
     let dropped = open.ok().filter(|_| !file.growing).and_then(|capture| dropped(&capture));
-    Listed { file: file.clone(), octets, facts, dropped }
+    Listed { file: file.clone(), octets, file_octets, facts, dropped }
 }
 
 impl Sum {
     fn add(&mut self, listed: &Listed) {
         self.segments += 1;
         self.octets += listed.octets;
+        self.file_octets += listed.file_octets;
         self.dropped += listed.dropped.unwrap_or(0);
         if let Ok(facts) = &listed.facts {
             self.packets += facts.packets;
@@ -97,7 +101,8 @@ fn object(l: &Listed) -> serde_json::Value {
     json!({
         "path": l.file.path.to_string_lossy(), "class": l.file.class.map(Class::name), "lane": l.file.lane,
         "first": facts.map(|f| time(f.span.first_ns)), "last": facts.map(|f| time(f.span.last_ns)),
-        "packets": facts.map(|f| f.packets), "octets": l.octets, "dropped": l.dropped,
+        "packets": facts.map(|f| f.packets), "octets": l.octets, "file_octets": l.file_octets,
+        "dropped": l.dropped,
         "index_octets": facts.map(|f| f.index_octets), "being_written": l.file.growing,
         "index_fault": l.facts.as_ref().err().filter(|_| !l.file.growing).map(ToString::to_string),
     })
@@ -109,19 +114,14 @@ fn lines(rows: &[Listed], sums: &BTreeMap<Class, Sum>, skipped: usize, part: &Pa
     }
     let begin = |l: &Listed| l.facts.as_ref().map_or(l.file.begins_ns, |f| f.span.first_ns.min(f.span.last_ns));
     let days = Days::of(rows.iter().map(begin), terminal);
-    let mut table = Table::new(vec![
-        text("TIME"),
-        text("CLASS"),
-        number("LANE").drops(4),
-        number("LASTS").drops(5),
-        number("PACKETS"),
-        number("SIZE"),
-        number("DROPPED"),
-        number("INDEX").drops(3),
-        text("FILE").drops(6).cuts(12, Keep::End),
-    ]);
+    // Where nothing is compressed the file is as large as what is in it.
+    let both = rows.iter().any(|l| l.file.is_packed());
+    let on_disk = both.then(|| number("ON DISK").drops(2));
+    let begins = [text("TIME"), text("CLASS"), number("LANE").drops(4), number("LASTS").drops(5), number("PACKETS")];
+    let ends = [number("DROPPED"), number("INDEX").drops(3), text("FILE").drops(6).cuts(12, Keep::End)];
+    let mut table = Table::new(begins.into_iter().chain([number("SIZE")]).chain(on_disk).chain(ends).collect());
     for listed in rows {
-        table.row(row(listed, &days.time(begin(listed), terminal), part, terminal));
+        table.row(row(listed, &days.time(begin(listed), terminal), both, part, terminal));
     }
     let mut lines = table.lines(terminal);
     lines.push(days.below(figure::of(rows.len() as u64, "segment", "segments"), terminal));
@@ -130,8 +130,12 @@ fn lines(rows: &[Listed], sums: &BTreeMap<Class, Sum>, skipped: usize, part: &Pa
         lines.push(Line::new(terminal).with(Style::Dim, &text));
     }
     lines.extend(sums.iter().map(|(class, sum)| {
+        let on_disk = match sum.file_octets == sum.octets {
+            true => String::new(),
+            false => format!(" ({} on disk)", figure::octets(sum.file_octets)),
+        };
         let text = format!(
-            "{}: {}, {}, {}, {} dropped, index {}",
+            "{}: {}, {}, {}{on_disk}, {} dropped, index {}",
             class.name(),
             figure::of(sum.segments, "segment", "segments"),
             figure::of(sum.packets, "packet", "packets"),
@@ -144,7 +148,7 @@ fn lines(rows: &[Listed], sums: &BTreeMap<Class, Sum>, skipped: usize, part: &Pa
     lines
 }
 
-fn row(l: &Listed, begin: &str, part: &Part, terminal: &Terminal) -> Row {
+fn row(l: &Listed, begin: &str, both: bool, part: &Part, terminal: &Terminal) -> Row {
     let cell = |style: Style, text: &str| Line::new(terminal).with(style, text);
     let plain = |text: String| cell(Style::Plain, &text);
     let facts = l.facts.as_ref().ok();
@@ -159,16 +163,15 @@ fn row(l: &Listed, begin: &str, part: &Part, terminal: &Terminal) -> Row {
     let folder = part.data.get(l.file.source);
     let name = folder.and_then(|f| l.file.path.strip_prefix(f).ok()).unwrap_or(&l.file.path).display().to_string();
     let name = if part.data.len() > 1 { l.file.path.display().to_string() } else { name };
-    let cells = vec![
+    let mut cells = vec![
         plain(begin.to_owned()),
         plain(l.file.class.map_or("", Class::name).to_owned()),
         plain(l.file.lane.to_string()),
         plain(lasts.map_or_else(String::new, figure::duration)),
         plain(facts.map_or_else(|| "-".to_owned(), |f| figure::count(f.packets))),
         plain(figure::octets(l.octets)),
-        cell(style, &dropped),
-        index,
-        cell(Style::Dim, &name),
     ];
+    cells.extend(both.then(|| plain(figure::octets(l.file_octets))));
+    cells.extend([cell(style, &dropped), index, cell(Style::Dim, &name)]);
     Row { cells, below: Vec::new() }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use trunkline_kit::exit::Exit;
-use trunkline_record::job::{FOLDER, FileAt, KINDS, SegmentFile, Volumes, index_file, repair_log};
+use trunkline_record::job::{FOLDER, KINDS, SegmentFile, Volumes, index_file, repair_log};
 
 /// Repairs.
 pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure> {
@@ -30,7 +30,7 @@ pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure
                 say(path, &format!("committed with {}", figure::octets(*octets)))?;
             }
             repaired.discarded.iter().try_for_each(|path| say(path, "removed: no whole packet was in it"))?;
-            repaired.orphans.iter().try_for_each(|path| say(path, "removed: its segment is gone"))?;
+            repaired.orphans.iter().try_for_each(|path| say(path, "removed: half of something, left behind"))?;
             repaired.left.iter().try_for_each(|(path, why)| say(path, &format!("left as it is: {why}")))?;
             left |= !repaired.left.is_empty();
             done += (repaired.kept.len() + repaired.discarded.len() + repaired.orphans.len()) as u64;
@@ -59,7 +59,7 @@ pub fn run(part: &Part, json: bool, terminal: &Terminal) -> Result<Exit, Failure
 
 /// Makes the index anew if it cannot be used.
 fn index(file: &SegmentFile) -> Result<Option<String>, String> {
-    let capture = FileAt::open(&file.path).map_err(|e| e.to_string())?;
+    let capture = file.open().map_err(|e| e.to_string())?;
     let Some(path) = file.indexes.first() else { return Ok(None) };
     let why = match index_file::open(path, &capture).and_then(|view| view.check()) {
         Ok(()) => return Ok(None),

@@ -40,6 +40,16 @@ trunkline_kit::choices! {
 }
 
 trunkline_kit::choices! {
+    /// How finished segments are compressed.
+    pub enum Compress {
+        /// Not at all.
+        Off = "off",
+        /// As zstd in the seekable format.
+        Zstd = "zstd",
+    }
+}
+
+trunkline_kit::choices! {
     /// Whether the page cache is bypassed.
     pub enum Direct {
         /// Where the file system can.
