@@ -341,7 +341,8 @@ mod tests {
         let (mut journal, _) = Journal::open(folder.path()).unwrap();
         journal.append(&rows(3)).unwrap();
         let at = journal.octets() as usize + FRAME_OCTETS + 3;
-        (journal.append(&rows(1)).unwrap(), journal.append(&rows(2)).unwrap());
+        journal.append(&rows(1)).unwrap();
+        journal.append(&rows(2)).unwrap();
         drop(journal);
         let path = folder.path().join(NAME);
         let mut octets = std::fs::read(&path).unwrap();
