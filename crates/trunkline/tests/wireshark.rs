@@ -1,5 +1,8 @@
 //! The packet log as Wireshark meets it: interfaces by the extcap protocol, streams over TCP.
 
+mod wire;
+
+use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -274,19 +277,8 @@ fn tshark_captures_from_the_log() {
     let desk = Desk::new();
     // What reading makes beside the segments has to be there before a user comes who may not write.
     let expected = desk.extract(&["udp port 5060"]);
-    let installed = desk.run(&["extcap-install", "extcap", "--data", "data"]);
-    code(&installed, 0);
-    code(&desk.run(&["extcap-install", "extcap", "--data", "data"]), 0);
-    // The script names the program by its place, which another user may not be able to enter.
-    let program = desk.path("program");
-    fs::copy(PROGRAM, &program).unwrap();
-    let script = desk.path("extcap/trunkline-extcap");
-    let moved = fs::read_to_string(&script).unwrap().replace(PROGRAM, program.to_str().unwrap());
-    fs::write(&script, moved).unwrap();
-    let Some(mut list) = desk.tshark(&["-D"]) else { return println!("skipped: no tshark") };
-    let listed = text(&list.output().unwrap().stdout);
-    if !listed.contains("trunkline-range (Trunkline: time range)") {
-        return println!("skipped: this tshark does not look into WIRESHARK_EXTCAP_DIR:\n{listed}");
+    if !install(&desk) {
+        return;
     }
     let seen = |args: &[&str]| {
         let mut command = desk.tshark(&[args, &["-w", "-"]].concat()).unwrap();
@@ -303,6 +295,91 @@ fn tshark_captures_from_the_log() {
     let id = call["id"].as_str().unwrap();
     let option = format!("extcap.trunkline_call.call:{id}");
     assert_eq!(seen(&["-i", "trunkline-call", "-o", &option]), desk.extract(&["--call", id]));
+}
+
+/// Installs our program for tshark where another user may enter; whether this tshark looks there.
+fn install(desk: &Desk) -> bool {
+    code(&desk.run(&["extcap-install", "extcap", "--data", "data"]), 0);
+    code(&desk.run(&["extcap-install", "extcap", "--data", "data"]), 0);
+    // The script names the program by its place, which another user may not be able to enter.
+    let program = desk.path("program");
+    fs::copy(PROGRAM, &program).unwrap();
+    let script = desk.path("extcap/trunkline-extcap");
+    let moved = fs::read_to_string(&script).unwrap().replace(PROGRAM, program.to_str().unwrap());
+    fs::write(&script, moved).unwrap();
+    let Some(mut list) = desk.tshark(&["-D"]) else {
+        println!("skipped: no tshark");
+        return false;
+    };
+    let listed = text(&list.output().unwrap().stdout);
+    let is_there = listed.contains("trunkline-range (Trunkline: time range)");
+    if !is_there {
+        println!("skipped: this tshark does not look into WIRESHARK_EXTCAP_DIR:\n{listed}");
+    }
+    is_there
+}
+
+#[test]
+fn tshark_captures_live_what_run_records() {
+    let Some(wire) = wire::Wire::lay("tshark") else { return };
+    let desk = Desk::empty();
+    code(&desk.run(&["sim", "--calls", "5", "--seed", "9", "-w", "world.pcap"]), 0);
+    // The log is its owner's: run becomes the user that tshark is.
+    let config = desk.path("trunkline.toml");
+    fs::write(&config, "[capture]\nlanes = 1\nuser = \"nobody\"\n[record]\nflush = \"200 ms\"\n").unwrap();
+    let data = desk.path("data");
+    fs::create_dir(&data).unwrap();
+    std::os::unix::fs::chown(&data, Some(65534), Some(65534)).unwrap();
+    let mut running = Running::start(wire.within(&[
+        PROGRAM,
+        "run",
+        "-i",
+        "in",
+        "-c",
+        config.to_str().unwrap(),
+        "--data",
+        data.to_str().unwrap(),
+    ]));
+    running.wait_for("running");
+    if !install(&desk) {
+        return;
+    }
+    let world = desk.path("world.pcap");
+    let sent = wire.replay(&world, "max")["packets"].as_u64().unwrap();
+    // It sees what comes from its start on, and ends by itself when it has as much as one replay sends.
+    let mut tshark = desk.tshark(&["-i", "trunkline-live", "-c", &sent.to_string(), "-w", "-"]).unwrap();
+    let mut child = tshark.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let stdout = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || BufReader::new(stdout).bytes().map_while(Result::ok).collect::<Vec<u8>>());
+    let until = Instant::now() + PATIENCE;
+    let status = loop {
+        wire.replay(&world, "max");
+        std::thread::park_timeout(Duration::from_millis(500));
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > until {
+            let _ = child.kill();
+        }
+    };
+    fs::write(desk.path("seen.pcapng"), reader.join().unwrap()).unwrap();
+    assert!(status.success(), "tshark: {status}");
+    let seen = desk.packets("seen.pcapng");
+    assert_eq!(seen.len() as u64, sent);
+    // All of it is in the log, each packet once, with its time.
+    let mut recorded: HashMap<Packet, usize> = HashMap::new();
+    end(running);
+    desk.extract(&[]).into_iter().for_each(|packet| *recorded.entry(packet).or_default() += 1);
+    for packet in seen {
+        let left = recorded.get_mut(&packet).filter(|left| **left > 0);
+        *left.unwrap_or_else(|| panic!("not in the log: a packet of {}", packet.0)) -= 1;
+    }
+}
+
+/// Ends a run, so that all it has is in the log.
+fn end(mut running: Running) {
+    let done = Command::new("kill").args(["-TERM", &running.child.id().to_string()]).status().unwrap();
+    assert!(done.success() && running.child.wait().unwrap().success());
 }
 
 /// A world that is recorded while it is followed: a beginning that was there before, then the rest in pieces, then the
