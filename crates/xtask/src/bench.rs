@@ -113,6 +113,7 @@ fn one(bench: &Bench<'_>, kind: &Kind) -> Result<bool, String> {
         }
         Outcome::Measured(body, well) => {
             let text = head(kind, &machine::describe(&bench.program, kind.beside)) + &body;
+            let text = table::wrapped(&text);
             print!("{text}");
             if !bench.quick {
                 let path = bench.repository.path(kind.document);

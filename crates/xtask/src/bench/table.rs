@@ -105,9 +105,47 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// A document whose lines of prose are no longer than the project's; tables and lists stay as they are.
+pub fn wrapped(text: &str) -> String {
+    /// Columns.
+    const WIDTH: usize = 120;
+    let mut out = String::new();
+    for line in text.lines() {
+        if line.starts_with(['|', '-', '#']) {
+            out.push_str(line);
+        } else {
+            let mut column = 0;
+            for word in line.split(' ') {
+                let is_new = column + 1 + word.chars().count() > WIDTH;
+                out.push_str(if column == 0 {
+                    ""
+                } else if is_new {
+                    "\n"
+                } else {
+                    " "
+                });
+                column = word.chars().count() + if column == 0 || is_new { 0 } else { column + 1 };
+                out.push_str(word);
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prose_is_wrapped_and_tables_are_not() {
+        let long = "word ".repeat(40);
+        let text = wrapped(&format!("# Title\n\n{}\n| {long} |\n", long.trim_end()));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines.len(), lines[0], lines[1]), (5, "# Title", ""));
+        assert_eq!((lines[2].len(), lines[3].len()), (119, 79));
+        assert!(lines[4].len() > 200);
+    }
 
     #[test]
     fn numbers_are_grouped() {
