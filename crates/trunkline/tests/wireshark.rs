@@ -378,8 +378,9 @@ fn tshark_captures_live_what_run_records() {
 
 /// Ends a run, so that all it has is in the log.
 fn end(mut running: Running) {
-    let done = Command::new("kill").args(["-TERM", &running.child.id().to_string()]).status().unwrap();
-    assert!(done.success() && running.child.wait().unwrap().success());
+    let pid = rustix::process::Pid::from_child(&running.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(running.child.wait().unwrap().success());
 }
 
 /// A world that is recorded while it is followed: a beginning that was there before, then the rest in pieces, then the
