@@ -172,9 +172,18 @@ fn what_is_recorded_is_followed_and_read_while_it_is_written() {
             while follow.round(now, &mut out) {}
         }
         if expected.len() % 20_000 == 0 {
-            let files = list(&data[0], 0, &Wish { span: Span::ALL, classes: Class::ALL.to_vec() }).unwrap();
-            // None for a moment, when those of a minute are sealed and nothing of the next is flushed yet.
-            growing += usize::from(files.iter().any(|f| f.growing));
+            let wish = Wish { span: Span::ALL, classes: Class::ALL.to_vec() };
+            let mut files = list(&data[0], 0, &wish).unwrap();
+            // The disk may need a moment; and when those of a minute are sealed and nothing of the next is flushed yet,
+            // there is none.
+            for _ in 0..100 {
+                if files.iter().any(|f| f.growing) {
+                    growing += 1;
+                    break;
+                }
+                std::thread::park_timeout(Duration::from_millis(10));
+                files = list(&data[0], 0, &wish).unwrap();
+            }
             let mut extraction = Extraction::new(&files, &selection, &Expression, &|_| {});
             read_early += std::iter::from_fn(|| extraction.next()).count();
             assert_eq!(extraction.finish().faults, []);
