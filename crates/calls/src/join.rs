@@ -41,6 +41,17 @@ impl Names for Vec<String> {
     }
 }
 
+/// A loss as the store keeps it.
+pub fn lost_row(loss: &CaptureLoss, names: &dyn Names) -> Loss {
+    Loss {
+        since_ns: loss.since_ns,
+        at_ns: loss.at_ns,
+        place: loss.place.name().to_owned(),
+        source: names.name(loss.file),
+        count: loss.packets,
+    }
+}
+
 /// Brings calls and their streams together.
 pub struct Joiner<'a> {
     /// Streams of calls that are still up.
@@ -129,13 +140,7 @@ impl<'a> Joiner<'a> {
         for loss in losses {
             self.capture_lost += loss.packets;
             self.losses.keep(*loss);
-            self.rows.losses.push(Loss {
-                since_ns: loss.since_ns,
-                at_ns: loss.at_ns,
-                place: loss.place.name().to_owned(),
-                source: self.names.name(loss.file),
-                count: loss.packets,
-            });
+            self.rows.losses.push(lost_row(loss, self.names.as_ref()));
         }
     }
 

@@ -131,6 +131,33 @@ fn a_full_disk_stops_the_log_alone_and_it_goes_on_by_itself() {
 }
 
 #[test]
+fn what_the_end_finds_lost_is_told_in_rows_too() {
+    let Some(mut wire) = Wire::lay("late") else { return };
+    let world = wire.world("world.pcap", &["--seed", "4", "--calls", "6"]);
+    if wire.mount("data", 320 << 10).is_none() {
+        return;
+    }
+    // Segments grow and are closed at the end alone.
+    let config = format!(
+        "[capture]\nlanes = 1\n[record]\nlimit = \"1 GiB\"\nflush = \"10 s\"\n[metrics]\nlisten = \"unix:{}\"\n",
+        text(&wire.path("metrics"))
+    );
+    let running = wire.run("data", &config);
+    let data = wire.path("data");
+    let ballast = wire.disk().fill();
+    let total = sent(&wire.replay(&world, "max"));
+    wire.until("all is seen", |w| w.metric(RING) >= total as f64);
+    let (code, said) = running.end();
+    assert_eq!(code, 3, "{said:#?}");
+    std::fs::remove_file(ballast).unwrap();
+    // Rows waited on the full disk, in room that was reserved.
+    assert_eq!(wire.run("data", &config).end().0, 0);
+    let not_recorded = sum(&wire, &data, "(SELECT sum(count) FROM losses WHERE place IN ('disk', 'buffer'))");
+    assert!(not_recorded > 0, "{said:#?}");
+    recorded_once(&wire.seen("data"), &serde_json::json!({ "packets": total - not_recorded }));
+}
+
+#[test]
 fn rows_that_wait_on_disk_survive_kill_9_and_go_in_once() {
     let Some(mut wire) = Wire::lay("rows") else { return };
     let short = ["--set", "duration.min_s=4", "--set", "duration.mean_s=4", "--set", "duration.max_s=5"];

@@ -148,11 +148,7 @@ impl Shared {
 
     /// Packets of a lane that were recorded and then lost.
     pub fn lost_later(&self, loss: &Loss) {
-        let (since_ns, at_ns) = loss.span_ns;
-        let lane = loss.tag as u16;
-        let file = file_of_lane(lane);
-        let loss = CaptureLoss { since_ns, at_ns, packets: loss.records, file, place: LossPlace::Disk };
-        self.lost_elsewhere(lane, loss);
+        self.lost_elsewhere(loss.tag as u16, lost_on_disk(loss));
     }
 
     /// A loss that a lane is to tell although it happened elsewhere.
@@ -174,6 +170,12 @@ impl Shared {
     pub fn gather_report(&self) -> GatherReport {
         lock(&self.gathered).clone()
     }
+}
+
+/// What a lane recorded and the disk lost, as the calls' ledger and rows know it.
+pub fn lost_on_disk(loss: &Loss) -> CaptureLoss {
+    let (since_ns, at_ns) = loss.span_ns;
+    CaptureLoss { since_ns, at_ns, packets: loss.records, file: file_of_lane(loss.tag as u16), place: LossPlace::Disk }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -77,7 +77,8 @@ pub struct Report {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Rows>,
-    ended: bool,
+    /// Ends of the way where rows may still be put in.
+    outs: usize,
     report: Report,
 }
 
@@ -105,19 +106,29 @@ impl Writing {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut state, _) = self
             .wake
-            .wait_timeout_while(state, patience, |s| s.waiting.is_empty() && !s.ended)
+            .wait_timeout_while(state, patience, |s| s.waiting.is_empty() && s.outs > 0)
             .unwrap_or_else(PoisonError::into_inner);
         let rows = state.waiting.pop_front();
-        (rows, state.ended)
+        (rows, state.outs == 0)
     }
 }
 
-/// The end of the way where rows are put in. Dropping it lets the store's thread end when all is written.
+/// The end of the way where rows are put in. Dropping the last one lets the store's thread end when all is written.
 pub struct RowsOut {
     writing: Arc<Writing>,
 }
 
 impl RowsOut {
+    fn new(writing: &Arc<Writing>) -> Self {
+        writing.with(|state| state.outs += 1);
+        RowsOut { writing: Arc::clone(writing) }
+    }
+
+    /// Another end of the same way.
+    pub fn another(&self) -> Self {
+        RowsOut::new(&self.writing)
+    }
+
     /// What is on its way.
     pub fn writing(&self) -> Arc<Writing> {
         Arc::clone(&self.writing)
@@ -145,7 +156,7 @@ impl Sink for RowsOut {
 
 impl Drop for RowsOut {
     fn drop(&mut self) {
-        self.writing.with(|state| state.ended = true);
+        self.writing.with(|state| state.outs -= 1);
     }
 }
 
@@ -155,7 +166,7 @@ impl Drop for RowsOut {
 /// The thread could not be started.
 pub fn start(store: Option<Store>, journal: Option<Journal>) -> std::io::Result<(RowsOut, JoinHandle<()>)> {
     let writing = Arc::new(Writing::default());
-    let out = RowsOut { writing: Arc::clone(&writing) };
+    let out = RowsOut::new(&writing);
     let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || match store {
         Some(store) => Writer::new(store, journal, writing).run(),
         None => discard(&writing),

@@ -5,24 +5,26 @@ use super::bursts::log::BurstLog;
 use super::bursts::{self, Meter};
 use super::cards::Cards;
 use super::config::{self, Settings};
-use super::engine::{Engine, Shared};
+use super::engine::{Engine, Shared, lost_on_disk};
 use super::lane::{LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
 use super::packet_log;
-use super::rows::{self, journal::Journal};
+use super::rows::{self, RowsOut, journal::Journal};
 use super::view::View;
 use crate::failure::Failure;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use trunkline_calls::join::Names;
+use trunkline_calls::job::Sink;
+use trunkline_calls::join::{Names, lost_row};
 use trunkline_calls::ledger::{is_interface, lanes_of};
 use trunkline_calls::live::Front;
 use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
 use trunkline_record::{Recorder, Segments};
 use trunkline_spool::Loss;
+use trunkline_store::row::Rows;
 use trunkline_store::{Access, Store};
 
 /// How long the packet log may take to write what is in memory when the program ends.
@@ -35,6 +37,9 @@ pub struct Service {
     bursts: Arc<Mutex<BurstLog>>,
     cards: Arc<Mutex<Cards>>,
     store: JoinHandle<()>,
+    /// For rows that come after the lanes have ended.
+    late: RowsOut,
+    names: Arc<LiveNames>,
     view: Arc<View>,
     metrics: Option<Server>,
 }
@@ -79,7 +84,8 @@ impl Service {
             .collect();
         let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
         let (out, store) = rows::start(store, journal).map_err(failed)?;
-        let engine = Engine::start(plans, Arc::new(names), out).map_err(failed)?;
+        let (names, late) = (Arc::new(names), out.another());
+        let engine = Engine::start(plans, Arc::clone(&names) as Arc<dyn Names>, out).map_err(failed)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
         let bursts = Arc::new(Mutex::new(bursts));
         let cards = Arc::new(Mutex::new(cards));
@@ -96,7 +102,7 @@ impl Service {
             }
             None => None,
         };
-        Ok(Service { engine, recorder, bursts, cards, store, view, metrics })
+        Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics })
     }
 
     /// What there is to see of it.
@@ -143,18 +149,21 @@ impl Service {
         if self.engine.join() {
             troubles.push("a thread failed; this is a defect of Trunkline".to_owned());
         }
+        // Closing finds what the disk did not take: that goes into rows as well, so the store ends last.
+        if let Some(recorder) = self.recorder.and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()) {
+            let closed = recorder.close(CLOSE_PATIENCE);
+            packet_log::tell_events(&closed.events);
+            packet_log::tell_news(&closed.news);
+            tell_late(&closed.losses, self.late, &self.names);
+            self.view.closed(closed);
+        } else {
+            drop(self.late);
+        }
         if self.store.join().is_err() {
             troubles.push("the store's thread failed; this is a defect of Trunkline".to_owned());
         }
         look_for_bursts(&self.bursts, &shared, true);
         drop(self.metrics);
-        if let Some(recorder) = self.recorder.and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()) {
-            let closed = recorder.close(CLOSE_PATIENCE);
-            packet_log::tell_events(&closed.events);
-            packet_log::tell_news(&closed.news);
-            closed.losses.iter().filter(|loss| loss.records > 0).for_each(tell_loss);
-            self.view.closed(closed);
-        }
         troubles.extend(self.view.losses());
         Ended { troubles }
     }
@@ -172,6 +181,15 @@ fn look_at_cards(cards: &Mutex<Cards>, shared: &Shared, is_end: bool) {
         tracing::warn!(lane, packets, "packets lost before any ring saw them: {place}");
         shared.lost_elsewhere(lane, loss);
     }
+}
+
+/// Losses that only closing found, as rows and in the log.
+fn tell_late(losses: &[Loss], mut rows: RowsOut, names: &LiveNames) {
+    let losses: Vec<_> = losses.iter().filter(|loss| loss.records > 0).collect();
+    losses.iter().for_each(|loss| tell_loss(loss));
+    let losses = losses.iter().map(|loss| lost_row(&lost_on_disk(loss), names)).collect();
+    // What waits in memory is never refused.
+    let _ = rows.rows(Rows { losses, ..Rows::default() });
 }
 
 fn tell_loss(loss: &Loss) {

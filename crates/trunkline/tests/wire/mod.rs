@@ -44,6 +44,11 @@ impl Wire {
             return None;
         }
         let wire = Wire { name, folder: tempfile::tempdir().unwrap(), disk: None };
+        let entered = wire.within(&["true"]).output().unwrap();
+        if !entered.status.success() {
+            println!("skipped: a network namespace cannot be entered: {}", String::from_utf8_lossy(&entered.stderr));
+            return None;
+        }
         // Else the kernel sends packets of its own.
         let quiet = wire.within(&["sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6"]).status();
         assert!(quiet.is_ok_and(|s| s.success()));
