@@ -1,10 +1,10 @@
 //! Fills the gaps of a packet log up to a size, for benchmarks of finding:
 //! `cargo run --release -p trunkline-record --example sparse_log -- FOLDER FIRST_MINUTE MINUTES GIB`.
 //!
-//! Every minute from FIRST_MINUTE (minutes since 1970) that has no segments yet gets one of each class, with index, as
-//! the recorder would have made them: packets of 214 octets of many pairs of hosts. Between them lie custom blocks, which
-//! readers pass over, whose content is a hole in the file: so the log is as large as it says, and the disk holds little
-//! of it. The last line is JSON.
+//! Every minute from FIRST_MINUTE (minutes since 1970) that has no segments yet gets one of each class, with index,
+//! as the recorder would have made them: packets of 214 octets of many pairs of hosts. Between them lie custom
+//! blocks, which readers pass over, whose content is a hole in the file: so the log is as large as it says, and the
+//! disk holds little of it. The last line is JSON.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
