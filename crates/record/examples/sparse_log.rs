@@ -1,10 +1,10 @@
 //! Fills the gaps of a packet log up to a size, for benchmarks of finding:
 //! `cargo run --release -p trunkline-record --example sparse_log -- FOLDER FIRST_MINUTE MINUTES GIB`.
 //!
-//! Every minute from FIRST_MINUTE (minutes since 1970) that has no segments yet gets one of each class, with index, as
-//! the recorder would have made them: signalling of 600 octets, and packets of 65,000 octets, of a hundred pairs of
-//! hosts a segment, whose payload is a hole in the file. So the log is as large as it says and takes a tenth of the
-//! disk. The last line is JSON.
+//! Every minute from FIRST_MINUTE (minutes since 1970) that has no segments yet gets one of each class, with index,
+//! as the recorder would have made them: packets of 214 octets of many pairs of hosts. Between them lie custom
+//! blocks, which readers pass over, whose content is a hole in the file: so the log is as large as it says, and the
+//! disk holds little of it. The last line is JSON.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -17,15 +17,18 @@ use trunkline_wire::decode;
 use trunkline_wire::pcapng::emit;
 
 const MINUTE_NS: i64 = 60_000_000_000;
-/// Octets of a packet with a hole, and of one without.
-const LARGE: usize = 65_000;
-const SMALL: usize = 600;
-/// Packets of signalling a minute.
-const SIGNALLING: u64 = 200;
-/// Pairs of hosts in a segment.
-const FLOWS: u64 = 100;
-/// Octets of the headers: Ethernet, IPv4, UDP.
+/// Octets of a packet, and of the headers in it: Ethernet, IPv4, UDP.
+const LENGTH: usize = 214;
 const HEADERS: usize = 42;
+/// Packets of a segment, and the pairs of hosts that they are of.
+const PACKETS: u64 = 2000;
+const FLOWS: u64 = 500;
+/// Holes of a segment; none may be larger than the blocks that libpcap takes.
+const HOLES: u64 = 5;
+const HOLE_MAX: u64 = 15 << 20;
+/// A custom block, and the enterprise whose it is: the one for examples (RFC 5612).
+const CUSTOM: u32 = 0x0000_0bad;
+const EXAMPLE: u32 = 32_473;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,20 +37,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (first, minutes, gib) = (first.parse::<i64>()?, minutes.parse::<u64>()?, gib.parse::<u64>()?);
     let folder = Path::new(folder);
-    let each = (gib << 30) / minutes.max(1) / 2 / LARGE as u64;
+    let hole = (gib << 30) / minutes.max(1) / 2 / HOLES;
     let (mut octets, mut indexes, mut packets, mut segments) = (0, 0, 0, 0);
     for minute in 0..minutes {
         let at_ns = (first + minute as i64) * MINUTE_NS;
         if Class::ALL.iter().any(|class| folder.join(segment_name(*class, at_ns, 0, 0)).exists()) {
             continue;
         }
-        for (class, count, length) in
-            [(Class::Sip, SIGNALLING, SMALL), (Class::Rtp, each, LARGE), (Class::Other, each, LARGE)]
-        {
-            let (file, index) =
-                segment(&folder.join(segment_name(class, at_ns, 0, 0)), at_ns, minute, class, (count, length))?;
+        for (class, hole) in [(Class::Sip, 0), (Class::Rtp, hole), (Class::Other, hole)] {
+            let path = folder.join(segment_name(class, at_ns, 0, 0));
+            let (file, index) = segment(&path, at_ns, minute, class, (hole.min(HOLE_MAX) / 4 * 4) as u32)?;
             (octets, indexes) = (octets + file, indexes + index);
-            (packets, segments) = (packets + count, segments + 1);
+            (packets, segments) = (packets + PACKETS, segments + 1);
         }
     }
     println!("{{\"segments\":{segments},\"packets\":{packets},\"octets\":{octets},\"index_octets\":{indexes}}}");
@@ -55,37 +56,31 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Writes a segment and its index; their lengths.
-fn segment(
-    path: &Path,
-    start_ns: i64,
-    minute: u64,
-    class: Class,
-    (count, length): (u64, usize),
-) -> std::io::Result<(u64, u64)> {
+fn segment(path: &Path, start_ns: i64, minute: u64, class: Class, hole: u32) -> std::io::Result<(u64, u64)> {
     std::fs::create_dir_all(path.parent().unwrap_or(path))?;
     let file = File::create(path)?;
-    let mut frame = vec![0; length];
-    let record = emit::packet_octets(length as u32);
+    let mut frame = vec![0xd5; LENGTH];
+    let record = emit::packet_octets(LENGTH as u32);
     let (mut index, mut waiting) = (Builder::new(), Vec::new());
     emit::section(&mut waiting, "trunkline sparse_log");
     emit::interface(&mut waiting, 1, 262_144, Some("made"));
-    // What waits is written in front of the next hole.
-    let (mut begin, mut offset) = (0, waiting.len() as u64);
-    for number in 0..count {
-        let at_ns = start_ns + (number as i64) * (MINUTE_NS - 1) / count.max(1) as i64;
+    // What waits begins here.
+    let mut begin = 0;
+    for number in 0..PACKETS {
+        let at_ns = start_ns + number as i64 * (MINUTE_NS - 1) / PACKETS as i64;
         head(&mut frame, class, minute, number % FLOWS);
-        index.packet(at_ns, offset, record, 1, &frame, &decode(1, &frame));
-        waiting.extend(emit::packet_begin(0, at_ns, length as u32, length as u32));
-        let real = if length == LARGE { HEADERS } else { length };
-        waiting.extend(&frame[..real]);
-        file.write_all_at(&waiting, begin)?;
-        waiting.clear();
-        begin = offset + u64::from(record) - 4;
-        waiting.extend(emit::packet_end(length as u32));
-        offset += u64::from(record);
+        index.packet(at_ns, begin + waiting.len() as u64, record, 1, &frame, &decode(1, &frame));
+        emit::packet(&mut waiting, 0, at_ns, LENGTH as u32, &frame, None);
+        if hole > 0 && (number + 1) % (PACKETS / HOLES) == 0 {
+            let whole = hole + 16;
+            waiting.extend([CUSTOM, whole, EXAMPLE].map(u32::to_le_bytes).concat());
+            file.write_all_at(&waiting, begin)?;
+            begin += waiting.len() as u64 + u64::from(hole);
+            waiting = whole.to_le_bytes().to_vec();
+        }
     }
     let last_ns = start_ns + MINUTE_NS - 1;
-    let statistics = emit::Statistics { start_ns, at_ns: last_ns, received: count, ..emit::Statistics::default() };
+    let statistics = emit::Statistics { start_ns, at_ns: last_ns, received: PACKETS, ..emit::Statistics::default() };
     emit::statistics(&mut waiting, &statistics);
     file.write_all_at(&waiting, begin)?;
     let octets = begin + waiting.len() as u64;

@@ -11,7 +11,7 @@ pub fn markdown(day: &Day, answers: &[Answer]) -> String {
     for answer in answers {
         let question = &answer.question;
         let _ = writeln!(out, "\n## {}{}\n", question.what[..1].to_uppercase(), &question.what[1..]);
-        let _ = writeln!(out, "tcpdump: `{}`, {} files.\n", question.theirs, grouped(question.files.len() as u64));
+        let _ = writeln!(out, "`{}`; tcpdump reads {} files.\n", question.theirs, grouped(question.files.len() as u64));
         out.push_str("| program | packets | first after ms | all after ms | CPU s | memory MiB |\n");
         out.push_str("|---|---:|---:|---:|---:|---:|\n");
         line(&mut out, "trunkline extract, cold", &answer.cold);
@@ -29,9 +29,9 @@ fn log(day: &Day) -> String {
     let gib = |octets: f64| octets / f64::from(1 << 30);
     format!(
         "\nA day's log of {:.1} GiB, {} segments, {} packets, indexes of {:.1} MiB. {:.1} GiB of it are three minutes \
-         of a thousand G.711 calls at once ({} packets), recorded by the program; in the other minutes packets of \
-         65,000 octets have holes as payload, so that all takes {:.1} GiB of the disk. Cold: the page cache was \
-         emptied, and only the programs were read again.\n",
+         of a thousand G.711 calls at once ({} packets), recorded by the program; segments of the other minutes have \
+         holes between their packets, so that all takes {:.1} GiB of the disk. Cold: the page cache was emptied, and \
+         only the programs were read again.\n",
         gib(sum(&day.all, |s| s.octets)),
         grouped(day.all.len() as u64),
         grouped(sum(&day.all, |s| s.packets) as u64),
