@@ -15,6 +15,8 @@ use crate::index::{Builder, ReadAt};
 
 /// Octets that are read at once.
 pub const READ_OCTETS: usize = 256 << 10;
+/// Octets that are read behind a region, since the last record that begins in it mostly ends behind it.
+pub const BEHIND_OCTETS: usize = 2048;
 /// Octets of a file's beginning that tell its format, as reading a whole file has it.
 const DETECT_OCTETS: usize = 4096;
 /// Blocks of statistics at a file's end that are read.
@@ -221,7 +223,7 @@ impl<R: ReadAt> Segment<R> {
             return Ok(false);
         }
         let left = usize::try_from(region.until - base).unwrap_or(usize::MAX);
-        let want = octets.min(left).max(core::mem::take(&mut self.needs)).max(16);
+        let want = octets.min(left.saturating_add(BEHIND_OCTETS)).max(core::mem::take(&mut self.needs)).max(16);
         if self.buffer.len() < want {
             self.buffer.resize(want, 0);
         }

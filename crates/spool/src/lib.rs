@@ -15,6 +15,7 @@
 //! be written later is counted too, and told by [`Spool::losses`]. The crate knows segments, not packets.
 #![deny(unsafe_code)]
 
+mod ahead;
 mod block;
 mod disk;
 mod engine;
@@ -44,6 +45,7 @@ mod volume;
 mod writer;
 mod writing;
 
+pub use ahead::{AHEAD_OCTETS_MAX, AHEAD_PIECES_MAX, Ahead};
 pub use error::{Dropped, Place, SpoolError};
 pub use event::{EVENTS_MAX, Event, LOSSES_MAX, Loss, What};
 pub use faults::{Fault, Faults};

@@ -16,6 +16,7 @@ pub use super::source::{Found, Selection, Wanted};
 use super::source::{Planned, Source, plan};
 use crate::extract::Plan;
 use crate::query::Compile;
+use trunkline_spool::Ahead;
 
 /// Files that are open at once; where more of them overlap in time, the others are not read and an error says so.
 pub const OPEN_FILES_MAX: usize = 512;
@@ -56,6 +57,7 @@ pub struct Extraction<'a> {
     /// Files whose time has not come, the earliest last.
     waiting: Vec<(usize, Planned)>,
     open: BinaryHeap<Reverse<Head>>,
+    ahead: Ahead,
     summary: Summary,
     octets_planned: u64,
     octets_done: u64,
@@ -107,6 +109,7 @@ impl<'a> Extraction<'a> {
             compiler,
             waiting: Vec::new(),
             open: BinaryHeap::new(),
+            ahead: Ahead::new(),
             summary: Summary { files: files.len() as u64, ..Summary::default() },
             octets_planned: 0,
             octets_done: 0,
@@ -182,7 +185,7 @@ impl<'a> Extraction<'a> {
 
     /// Puts a file back by its next packet, or ends it.
     fn go_on(&mut self, mut head: Head) {
-        if !head.source.queue.is_empty() || head.source.fill(self.selection, self.compiler) {
+        if !head.source.queue.is_empty() || head.source.fill(self.selection, self.compiler, &mut self.ahead) {
             head.at_ns = head.source.queue.front().map_or(i64::MAX, |found| found.at_ns);
             self.open.push(Reverse(head));
         } else {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Advice;
 use trunkline_capture::{Batch, FileError, FileFault, FileSource};
-use trunkline_spool::PACKED;
+use trunkline_spool::{AHEAD_PIECES_MAX, Ahead, PACKED};
 
 use crate::index::{Builder, FileMark, IndexError, ReadAt, View};
 use crate::packed::Frames;
@@ -72,6 +72,17 @@ impl FileAt {
             (offset, octets) = (begin, end.saturating_sub(begin));
         }
         let _ = rustix::fs::fadvise(&self.plain().file, offset, NonZeroU64::new(octets), advice);
+    }
+
+    /// Begins to read pieces of it, `(offset, octets)` each, that are wanted soon; how many were taken.
+    pub fn fetch(&self, ahead: &mut Ahead, pieces: impl Iterator<Item = (u64, u64)>) -> usize {
+        match &self.0 {
+            Form::Plain(plain) => ahead.fetch(&plain.file, pieces),
+            // Frames are long, and many pieces lie in one: the system is told.
+            Form::Packed(_) => {
+                pieces.take(AHEAD_PIECES_MAX).map(|piece| self.advise(Some(piece), Advice::WillNeed)).count()
+            }
+        }
     }
 
     /// Asks again how long the file is.

@@ -4,18 +4,19 @@ use std::collections::{HashMap, VecDeque};
 
 use rustix::fs::Advice;
 use trunkline_capture::{Batch, FileError, FileSource};
+use trunkline_spool::{AHEAD_PIECES_MAX, Ahead};
 
 use super::folder::SegmentFile;
 use super::index_file::{self, FileAt};
 use crate::extract::{self, Plan};
 use crate::index::{IndexError, PAGE_OCTETS, ReadAt, Span, View};
 use crate::query::{Compile, Matcher, Query};
-use crate::segment::{Read, Region, Segment, SegmentFault};
+use crate::segment::{BEHIND_OCTETS, Read, Region, Segment, SegmentFault};
 
 /// Octets of one file that are read before another's turn, so that reading stays small beside what is written.
 pub(super) const STEP_OCTETS: usize = 128 << 10;
-/// Regions that the system is told of ahead of reading them.
-const AHEAD_REGIONS: usize = 32;
+/// Regions that are read ahead, as far as there is room; more are begun when half of them are done.
+const AHEAD_REGIONS: usize = AHEAD_PIECES_MAX / 2;
 
 /// A packet that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,7 +167,7 @@ enum Reading {
         segment: Box<Segment<FileAt>>,
         next: usize,
         region: Option<Region>,
-        advised: usize,
+        fetched: usize,
     },
     Whole {
         segment: Box<Segment<FileAt>>,
@@ -204,7 +205,7 @@ impl Source {
                 let region = Region { from: segment.first(), until: u64::MAX };
                 Ok(Reading::Whole { segment: Box::new(segment), region })
             }
-            Ok(segment) => Ok(Reading::Regions { segment: Box::new(segment), next: 0, region: None, advised: 0 }),
+            Ok(segment) => Ok(Reading::Regions { segment: Box::new(segment), next: 0, region: None, fetched: 0 }),
             // Compressed, and its seek table damaged or none.
             Err(_) if whole && (planned.file.class.is_none() || planned.file.is_packed()) => {
                 let source = FileSource::open(std::slice::from_ref(&planned.file.path));
@@ -215,7 +216,7 @@ impl Source {
     }
 
     /// Reads on until something is found. False when there is nothing left.
-    pub(super) fn fill(&mut self, selection: &Selection, compiler: &dyn Compile) -> bool {
+    pub(super) fn fill(&mut self, selection: &Selection, compiler: &dyn Compile, ahead: &mut Ahead) -> bool {
         while self.queue.is_empty() {
             let mut take = Take {
                 selection,
@@ -226,7 +227,7 @@ impl Source {
                 packets: 0,
             };
             let before = self.octets_read;
-            let step = step(&mut self.reading, &self.planned, &mut take, &mut self.octets_read);
+            let step = step(&mut self.reading, &self.planned, &mut take, &mut self.octets_read, ahead);
             self.packets_read += take.packets;
             debug_assert!(self.octets_read >= before);
             match step {
@@ -260,6 +261,7 @@ fn step(
     planned: &Planned,
     take: &mut Take<'_>,
     octets_read: &mut u64,
+    ahead: &mut Ahead,
 ) -> Result<bool, FileError> {
     let error = |SegmentFault { offset, fault }| planned.error(offset, fault);
     match reading {
@@ -269,12 +271,12 @@ fn step(
             *octets_read = segment.octets_read();
             more
         }
-        Reading::Regions { segment, next, region, advised } => {
+        Reading::Regions { segment, next, region, fetched } => {
             let Plan::Regions(regions) = &planned.plan else { return Ok(false) };
             if region.is_none() {
                 let Some(begun) = regions.get(*next) else { return Ok(false) };
                 *next += 1;
-                advise(segment, regions, *next, advised);
+                fetch(segment, regions, *next, fetched, ahead);
                 segment.prepare(planned.head_octets, &planned.descriptions, begun.from).map_err(error)?;
                 *region = Some(*begun);
             }
@@ -310,14 +312,15 @@ fn step(
     }
 }
 
-/// Tells the system which pages are wanted soon, so that it reads several at once; never many.
-fn advise(segment: &Segment<FileAt>, regions: &[Region], next: usize, advised: &mut usize) {
-    let until = regions.len().min(next + AHEAD_REGIONS);
-    for region in regions.get(*advised..until).unwrap_or_default() {
-        let octets = region.until.saturating_sub(region.from).min(PAGE_OCTETS * 64);
-        segment.file().advise(Some((region.from, octets)), Advice::WillNeed);
+/// Begins to read the regions that come next, many at once.
+fn fetch(segment: &Segment<FileAt>, regions: &[Region], next: usize, fetched: &mut usize, ahead: &mut Ahead) {
+    *fetched = next.max(*fetched);
+    if *fetched - next < AHEAD_REGIONS {
+        let pieces = regions.get(*fetched..).unwrap_or_default().iter();
+        let octets = |r: &Region| r.until.saturating_sub(r.from).min(PAGE_OCTETS * 64) + BEHIND_OCTETS as u64;
+        let pieces = pieces.map(|r| (r.from, octets(r)));
+        *fetched += segment.file().fetch(ahead, pieces.take(AHEAD_PIECES_MAX));
     }
-    *advised = until.max(*advised);
 }
 
 /// What an expression is to packets of each link type.

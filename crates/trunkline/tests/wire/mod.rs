@@ -199,7 +199,7 @@ impl Disk {
     /// A command that sees it.
     pub fn within(&self, words: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
-        command.args(["-t", &self.holder.id().to_string(), "-m"]).args(words);
+        command.args(["-t", &self.holder.id().to_string(), "-m", "-r", "-w"]).args(words);
         command
     }
 
