@@ -176,20 +176,29 @@ impl Headers {
         self
     }
 
+    /// Made in one go: what is written in pieces and copied as a whole has to wait until all that was written before
+    /// it, the packet above all, has reached the cache.
     #[inline]
-    fn ipv4(mut self, octets: &[u8], at: usize) -> Headers {
+    fn ipv4(self, octets: &[u8], at: usize) -> Headers {
         let Some(header) = octets.get(at..).and_then(|o| o.first_chunk::<20>()) else {
             return self.cut(octets, at);
         };
-        self.protocol = header[9];
-        self.src = MAPPED | u128::from(u32::from_be_bytes([header[12], header[13], header[14], header[15]]));
-        self.dst = MAPPED | u128::from(u32::from_be_bytes([header[16], header[17], header[18], header[19]]));
-        self.kind = Kind::Network;
-        if (header[6] & 0x3f) | header[7] != 0 {
-            self.kind = Kind::Fragment;
-            return self;
-        }
-        self.ports(octets, at + usize::from(header[0] & 0x0f) * 4)
+        let protocol = header[9];
+        let src = MAPPED | u128::from(u32::from_be_bytes([header[12], header[13], header[14], header[15]]));
+        let dst = MAPPED | u128::from(u32::from_be_bytes([header[16], header[17], header[18], header[19]]));
+        let is_fragment = (header[6] & 0x3f) | header[7] != 0;
+        let ports = if is_fragment {
+            Ports { kind: Kind::Fragment, src: 0, dst: 0, flags: 0 }
+        } else {
+            Ports::of(protocol, octets, at + usize::from(header[0] & 0x0f) * 4)
+        };
+        self.network(protocol, src, dst, ports)
+    }
+
+    #[inline(always)]
+    fn network(self, protocol: u8, src: u128, dst: u128, ports: Ports) -> Headers {
+        let Ports { kind, src: src_port, dst: dst_port, flags } = ports;
+        Headers { kind, protocol, src, dst, src_port, dst_port, vlan: self.vlan, flags: self.flags | flags }
     }
 
     #[inline(never)]
@@ -198,34 +207,17 @@ impl Headers {
             return self.cut(octets, at);
         };
         let word = |from: usize| header[from..from + 16].iter().fold(0u128, |n, o| n << 8 | u128::from(*o));
-        (self.src, self.dst) = (word(8), word(24));
-        if self.src >> 32 == MAPPED >> 32 || self.dst >> 32 == MAPPED >> 32 {
+        let (src, dst) = (word(8), word(24));
+        if src >> 32 == MAPPED >> 32 || dst >> 32 == MAPPED >> 32 {
             // It would pass for IPv4.
             self.flags |= Flow::OUTER_UNKNOWN;
         }
-        self.kind = Kind::Network;
-        self.protocol = header[6];
-        if self.protocol == 44 {
-            self.kind = Kind::Fragment;
-            self.protocol = octets.get(at + 40).copied().unwrap_or(44);
-            return self;
+        let protocol = header[6];
+        if protocol == 44 {
+            let protocol = octets.get(at + 40).copied().unwrap_or(44);
+            return self.network(protocol, src, dst, Ports { kind: Kind::Fragment, src: 0, dst: 0, flags: 0 });
         }
-        self.ports(octets, at + 40)
-    }
-
-    #[inline(always)]
-    fn ports(mut self, octets: &[u8], at: usize) -> Headers {
-        if matches!(self.protocol, 6 | 17 | 132) {
-            if let Some([a, b, c, d]) = octets.get(at..).and_then(|o| o.first_chunk::<4>()) {
-                self.src_port = u16::from_be_bytes([*a, *b]);
-                self.dst_port = u16::from_be_bytes([*c, *d]);
-                self.kind = Kind::Transport;
-            } else if octets.len() > at {
-                // The source port alone was captured: a filter may read it.
-                self.flags |= Flow::OUTER_UNKNOWN;
-            }
-        }
-        self
+        self.network(protocol, src, dst, Ports::of(protocol, octets, at + 40))
     }
 
     /// A network header that was not captured whole: a filter may still match on what there is.
@@ -248,6 +240,35 @@ impl Headers {
             _ => self.flags |= Flow::OUTER_UNKNOWN,
         }
         self
+    }
+}
+
+/// What lies behind a network header.
+struct Ports {
+    kind: Kind,
+    src: u16,
+    dst: u16,
+    flags: u8,
+}
+
+impl Ports {
+    #[inline(always)]
+    fn of(protocol: u8, octets: &[u8], at: usize) -> Ports {
+        let none = Ports { kind: Kind::Network, src: 0, dst: 0, flags: 0 };
+        if !matches!(protocol, 6 | 17 | 132) {
+            return none;
+        }
+        match octets.get(at..).and_then(|o| o.first_chunk::<4>()) {
+            Some([a, b, c, d]) => Ports {
+                kind: Kind::Transport,
+                src: u16::from_be_bytes([*a, *b]),
+                dst: u16::from_be_bytes([*c, *d]),
+                flags: 0,
+            },
+            // The source port alone was captured: a filter may read it.
+            None if octets.len() > at => Ports { flags: Flow::OUTER_UNKNOWN, ..none },
+            None => none,
+        }
     }
 }
 
