@@ -39,6 +39,11 @@ impl Ahead {
         self.reap();
         let mut taken = 0;
         for (offset, octets) in pieces {
+            // To the system, no octets are all up to the end.
+            if octets == 0 {
+                taken += 1;
+                continue;
+            }
             let short = usize::try_from(octets).ok().filter(|o| (1..=AHEAD_OCTETS_MAX).contains(o));
             let sent = match (short, &mut self.ring) {
                 (Some(octets), Some(_)) => self.send(file, offset, octets),
@@ -52,11 +57,30 @@ impl Ahead {
             }
             taken += 1;
         }
-        // What is left in the ring, if the system is busy, goes with the next call.
-        if let Some(ring) = &self.ring {
-            let _ = ring.submit();
-        }
+        self.submit();
         taken
+    }
+
+    /// Hands over all that is in the ring: the kernel takes hold of the file now, not when its number may be another's.
+    fn submit(&mut self) {
+        let Some(ring) = &mut self.ring else { return };
+        while !ring.submission().is_empty() {
+            match ring.submit() {
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                // It is busy until what it has is done.
+                Err(e) if matches!(e.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::WouldBlock) => {
+                    self.free.extend(ring.completion().map(|done| done.user_data() as usize));
+                    std::thread::yield_now();
+                }
+                // A ring that takes nothing is given up with all that is in it.
+                Err(_) => {
+                    std::mem::forget(std::mem::replace(&mut self.room, Box::new([0])));
+                    self.ring = None;
+                    return;
+                }
+            }
+        }
     }
 
     fn begin(&mut self) {
@@ -78,8 +102,7 @@ impl Ahead {
         let entry = read.offset(offset).build().user_data(slot as u64);
         // SAFETY: the slot is this request's alone until its completion is reaped, and the room is neither moved nor
         // given up before: `drop` waits, or leaves it to the kernel. The kernel takes hold of the file when it gets the
-        // request, which is before `fetch` returns; if not (it was busy), the request fails or reads another file into
-        // a slot that nobody looks at.
+        // request, which is before `fetch` returns.
         let pushed = unsafe { ring.submission().push(&entry) };
         if pushed.is_err() {
             self.free.push(slot);

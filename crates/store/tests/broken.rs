@@ -77,6 +77,35 @@ fn a_damaged_day_is_told_and_the_others_are_read() {
 }
 
 #[test]
+fn a_day_that_proves_damaged_while_it_is_written_holds_up_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let calls = |from: i64, count: i64| Rows {
+        calls: (from..from + count).map(|n| call(DAY + n * 1_000_000)).collect(),
+        ..Rows::default()
+    };
+    let mut store = Store::open(folder.path(), Access::Write).unwrap();
+    store.write(&calls(0, 2000)).unwrap();
+    store.commit().unwrap();
+    drop(store);
+    let path = folder.path().join("2026-11-20.sqlite");
+    let mut octets = fs::read(&path).unwrap();
+    octets[16_384..].fill(0x5a);
+    fs::write(&path, &octets).unwrap();
+    for _ in 0..2 {
+        let mut store = Store::open(folder.path(), Access::Write).unwrap();
+        let other = call(DAY + 86_400_000_000_000);
+        store.write(&Rows { calls: vec![other.clone()], ..calls(500, 3) }).unwrap();
+        let mixed = Rows { calls: vec![call(DAY), other.clone(), call(DAY + 1)], ..Rows::default() };
+        store.write(&mixed).unwrap();
+        store.commit().unwrap();
+        assert_eq!(store.written().refused, 2, "what the damaged day was to take");
+        assert!(store.skipped()[0].why.contains("2026-11-20.sqlite: damaged: "), "{:?}", store.skipped());
+        let page = Store::open(folder.path(), Access::Read).unwrap().calls(&Query::default()).unwrap();
+        assert_eq!(page.rows, [other]);
+    }
+}
+
+#[test]
 fn a_store_that_is_not_there_is_empty_to_a_reader() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("none"), Access::Read).unwrap();

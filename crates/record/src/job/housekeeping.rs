@@ -337,10 +337,20 @@ impl Shared {
             .collect();
         for path in over {
             state.due.remove(&path);
-            state.errand(path);
+            // What retention took away before it was rewritten is there no more under this name.
+            if removed.contains(path.as_path()) {
+                state.report.counters.errands_left_out += 1;
+            } else {
+                state.errand(path);
+            }
         }
         if keep.compress.contains(&true) && state.packs.is_empty() {
-            state.packs = retention.plain(&keep.compress, PACKS_MAX, &state.unpackable).into();
+            // What the program waits for first: newer segments may come faster than they are rewritten.
+            let waiting = state.due.iter().filter(|path| !state.unpackable.contains(*path)).take(PACKS_MAX);
+            let mut packs: VecDeque<PathBuf> = waiting.cloned().collect();
+            let others = retention.plain(&keep.compress, PACKS_MAX - packs.len(), &state.unpackable);
+            packs.extend(others.into_iter().filter(|path| !state.due.contains(path)));
+            state.packs = packs;
         }
         drop(state);
         self.wake.notify_all();

@@ -114,9 +114,31 @@ impl Sqlite {
             return Ok(());
         }
         let oldest = self.writers.iter().min_by_key(|(_, w)| w.used).map(|(day, _)| *day);
-        if let Some(mut writer) = oldest.and_then(|day| self.writers.remove(&day)) {
-            self.written.commits += u64::from(writer.commit()?);
+        if let Some(day) = oldest {
+            self.commit_day(day)?;
+            self.writers.remove(&day);
         }
+        Ok(())
+    }
+
+    fn commit_day(&mut self, day: Day) -> Result<(), StoreError> {
+        match self.writers.get_mut(&day).map(DayWriter::commit) {
+            Some(Ok(some)) => self.written.commits += u64::from(some),
+            Some(Err(error)) => return self.pass_over(day, error, 0),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// A day that turns out to be damaged while it is written is passed over from now on, so that it holds up no other:
+    /// these rows of it are refused, and those that were not committed. Another error is given back.
+    fn pass_over(&mut self, day: Day, error: StoreError, rows: u64) -> Result<(), StoreError> {
+        if !matches!(error, StoreError::Day { .. }) {
+            return Err(error);
+        }
+        let uncommitted = self.writers.remove(&day).map_or(0, |writer| writer.uncommitted);
+        self.skipped.get_mut().insert(day, error.to_string());
+        self.written.refused += rows + uncommitted;
         Ok(())
     }
 
@@ -126,7 +148,11 @@ impl Sqlite {
             self.written.refused += calls.len() as u64;
             return Ok(vec![]);
         };
-        let elsewhere = writer.calls(calls, &mut written)?;
+        let elsewhere = match writer.calls(calls, &mut written) {
+            Ok(elsewhere) => elsewhere,
+            Err(error) => return self.pass_over(day, error, calls.len() as u64).map(|()| vec![]),
+        };
+        writer.uncommitted += calls.len() as u64;
         written.commits = self.written.commits;
         self.written = written;
         Ok(elsewhere)
@@ -138,7 +164,10 @@ impl Sqlite {
             self.written.refused += rows;
             return Ok(());
         };
-        writer.others(batch)?;
+        if let Err(error) = writer.others(batch) {
+            return self.pass_over(day, error, rows);
+        }
+        writer.uncommitted += rows;
         self.written.rows_other += rows;
         Ok(())
     }
@@ -250,8 +279,8 @@ impl Backend for Sqlite {
             }
         }
         for (day, streams) in elsewhere {
-            if let Some(writer) = self.writer(day)? {
-                writer.elsewhere(&streams)?;
+            if let Some(Err(error)) = self.writer(day)?.map(|writer| writer.elsewhere(&streams)) {
+                self.pass_over(day, error, 0)?;
             }
         }
         for (day, batch) in days.iter().filter(|(_, batch)| batch.rows() > 0) {
@@ -262,10 +291,10 @@ impl Backend for Sqlite {
 
     fn commit(&mut self) -> Result<(), StoreError> {
         let mut first_error = None;
-        for writer in self.writers.values_mut() {
-            match writer.commit() {
-                Ok(some) => self.written.commits += u64::from(some),
-                Err(e) => first_error = first_error.or(Some(e)),
+        let days: Vec<Day> = self.writers.keys().copied().collect();
+        for day in days {
+            if let Err(e) = self.commit_day(day) {
+                first_error = first_error.or(Some(e));
             }
         }
         first_error.map_or(Ok(()), Err)

@@ -317,7 +317,10 @@ fn open_journal(folder: &Path) -> Option<Journal> {
     if found.rows > 0 {
         tracing::warn!(rows = found.rows, "{path}: rows that the run before left waiting go into the store now");
     }
-    if found.torn_octets > 0 {
+    if let Some(aside) = &found.damaged_aside {
+        let aside = aside.display();
+        tracing::error!(octets = found.torn_octets, "{path}: damaged: what lies behind is lost, and copied to {aside}");
+    } else if found.torn_octets > 0 {
         tracing::warn!(octets = found.torn_octets, "{path}: rows that were being written when it crashed are lost");
     }
     if found.damaged.0 > 0 {

@@ -43,6 +43,8 @@ pub struct DayWriter {
     sql: Texts,
     /// When it was used last, for choosing which to close.
     pub used: u64,
+    /// Rows since the last commit, which are gone if the day turns out to be damaged.
+    pub uncommitted: u64,
 }
 
 /// A stream that lies in the day of its call, not in that of its own first packet.
@@ -64,6 +66,7 @@ impl DayWriter {
             kept: Kept::default(),
             sql: Texts::new(),
             used: 0,
+            uncommitted: 0,
         })
     }
 
@@ -100,6 +103,7 @@ impl DayWriter {
             w.flush_minutes()?;
             w.conn.execute_batch("COMMIT")?;
             w.in_transaction = false;
+            w.uncommitted = 0;
             Ok(true)
         })
     }

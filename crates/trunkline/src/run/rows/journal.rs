@@ -5,7 +5,7 @@
 //! and the store keeps one of each. Its room is reserved beforehand, so that a disk that is full still takes some.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use trunkline_store::journal::{self, FRAME_OCTETS, Frame, HEAD_OCTETS};
@@ -46,6 +46,8 @@ pub struct Found {
     pub torn_octets: u64,
     /// Records that were damaged, and the rows that they are said to hold.
     pub damaged: (u64, u64),
+    /// Where the rest was copied to behind records of which no end can be told.
+    pub damaged_aside: Option<PathBuf>,
     /// A file of another version of the program, set aside under this name.
     pub aside: Option<PathBuf>,
 }
@@ -73,7 +75,7 @@ impl Journal {
         let path = folder.join(NAME);
         let (mut file, mut found) = (open(&path)?, Found::default());
         if !is_ours(&file)? {
-            let aside = aside(folder);
+            let aside = free_name(folder, "other");
             std::fs::rename(&path, &aside)?;
             found.aside = Some(aside);
             file = open(&path)?;
@@ -93,6 +95,8 @@ impl Journal {
         if found.rows == 0 {
             journal.clear()?;
         }
+        // Its name, and that of what was set aside.
+        File::open(folder)?.sync_all()?;
         Ok((journal, found))
     }
 
@@ -151,7 +155,11 @@ impl Journal {
     /// # Errors
     /// Those of the disk.
     pub fn take(&mut self) -> io::Result<Option<Taken>> {
-        let Some((frame, body)) = self.record(self.next)? else { return Ok(None) };
+        let Some((frame, body)) = self.record(self.next)? else {
+            // Whole when it was opened or appended: somebody else wrote into it.
+            let is_end = self.next >= self.end;
+            return if is_end { Ok(None) } else { Err(io::ErrorKind::InvalidData.into()) };
+        };
         self.next += (FRAME_OCTETS + frame.octets) as u64;
         self.rows.1 = self.rows.1.saturating_sub(frame.rows);
         let rows = Some(body).filter(|body| frame.is_of(body)).and_then(|body| journal::read(&body).ok());
@@ -177,7 +185,11 @@ impl Journal {
     /// # Errors
     /// Those of the disk.
     pub fn sync(&mut self) -> io::Result<()> {
-        if core::mem::take(&mut self.is_dirty) { self.file.sync_data() } else { Ok(()) }
+        if self.is_dirty {
+            self.file.sync_data()?;
+            self.is_dirty = false;
+        }
+        Ok(())
     }
 
     /// Begins anew, with room reserved.
@@ -209,11 +221,31 @@ impl Journal {
             self.end = next;
         }
         found.torn_octets = length.saturating_sub(self.end);
+        if self.within(self.end, length)?.is_some() {
+            // Not torn but damaged, and what lies behind cannot be told from it: kept for whoever wants to look.
+            found.damaged_aside = Some(self.keep_tail(length)?);
+        }
         if found.torn_octets > 0 {
             self.file.set_len(self.end)?;
         }
         self.rows = (found.rows + found.damaged.1, found.rows + found.damaged.1);
         Ok(())
+    }
+
+    /// Copies what is behind the end to a file of its own.
+    fn keep_tail(&self, length: u64) -> io::Result<PathBuf> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let path = free_name(folder, "damaged");
+        let (mut tail, mut at) = (File::create(&path)?, self.end);
+        let mut piece = vec![0; 1 << 20];
+        while at < length {
+            let octets = usize::try_from(length - at).map_or(piece.len(), |left| left.min(piece.len()));
+            self.file.read_exact_at(&mut piece[..octets], at)?;
+            tail.write_all(&piece[..octets])?;
+            at += octets as u64;
+        }
+        tail.sync_all()?;
+        Ok(path)
     }
 
     /// The record at a place; none at the end.
@@ -260,8 +292,8 @@ fn is_ours(file: &File) -> io::Result<bool> {
 }
 
 /// A name that is free.
-fn aside(folder: &Path) -> PathBuf {
-    let names = (1..).map(|n: u32| folder.join(format!("{NAME}.other-{n}")));
+fn free_name(folder: &Path, what: &str) -> PathBuf {
+    let names = (1..).map(|n: u32| folder.join(format!("{NAME}.{what}-{n}")));
     names.into_iter().find(|path| !path.exists()).unwrap_or_else(|| folder.join(NAME))
 }
 
