@@ -1,30 +1,19 @@
 //! What a pcapng file says was dropped, laid against the calls of that time: also those that are over long before the
 //! file says so.
 
+mod world;
+
 use std::io::Write;
 use std::path::Path;
-use trunkline_calls::job::{Progress, ReadOptions, Sink, read};
 use trunkline_capture::{Batch, FileSource, PcapWriter};
 use trunkline_sim::{Preset, Settings};
-use trunkline_store::row::{Call, Loss, Rows};
+use trunkline_store::row::{Call, Loss};
 use trunkline_wire::pcapng::emit::Statistics;
-
-#[derive(Default)]
-struct Keep(Rows);
-
-impl Sink for Keep {
-    fn rows(&mut self, rows: Rows) -> Result<(), String> {
-        self.0.calls.extend(rows.calls);
-        self.0.losses.extend(rows.losses);
-        Ok(())
-    }
-}
+use world::read_rows;
 
 fn rows(file: &Path, threads: usize) -> (Vec<Call>, Vec<Loss>, u64) {
-    let mut keep = Keep::default();
-    let options = ReadOptions { files: vec![file.to_owned()], threads };
-    let summary = read(&options, &mut keep, &Progress::default()).unwrap();
-    (keep.0.calls, keep.0.losses, summary.capture_lost)
+    let (rows, summary) = read_rows(file, threads);
+    (rows.calls, rows.losses, summary.capture_lost)
 }
 
 /// A world without faults as pcapng: half of it with statistics that tell of no drops, the other half with seven, told

@@ -1,51 +1,14 @@
 //! A tap that loses packets: what it lost is told from what the network lost, and no call is blamed for it.
 
-use std::fs::File;
-use std::path::PathBuf;
-use trunkline_calls::job::{Progress, ReadOptions, Sink, Summary, read};
+mod world;
+
 use trunkline_sim::codec::Codec;
 use trunkline_sim::settings::{Impairments, Weighted};
 use trunkline_sim::tap::{Blind, Tap};
-use trunkline_sim::truth::{CallTruth, StreamTruth, Truth};
+use trunkline_sim::truth::{CallTruth, StreamTruth};
 use trunkline_sim::{Preset, Settings};
 use trunkline_store::row::{Call, Rows};
-
-#[derive(Default)]
-struct Keep(Rows);
-
-impl Sink for Keep {
-    fn rows(&mut self, rows: Rows) -> Result<(), String> {
-        self.0.calls.extend(rows.calls);
-        self.0.losses.extend(rows.losses);
-        Ok(())
-    }
-}
-
-struct World {
-    file: PathBuf,
-    calls: Vec<CallTruth>,
-    _folder: tempfile::TempDir,
-}
-
-fn world(settings: &Settings) -> World {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("world");
-    let mut lines = Vec::new();
-    trunkline_sim::write(settings, File::create(&file).unwrap(), Some(&mut lines), &mut |_, _| {}).unwrap();
-    let records = lines.split(|o| *o == b'\n').filter(|l| !l.is_empty());
-    let calls = records.filter_map(|l| match serde_json::from_slice(l).unwrap() {
-        Truth::Call(call) => Some(*call),
-        _ => None,
-    });
-    World { file, calls: calls.collect(), _folder: folder }
-}
-
-fn rows(world: &World, threads: usize) -> (Rows, Summary) {
-    let mut keep = Keep::default();
-    let options = ReadOptions { files: vec![world.file.clone()], threads };
-    let summary = read(&options, &mut keep, &Progress::default()).unwrap();
-    (keep.0, summary)
-}
+use world::{World, read_rows, world};
 
 /// Calls of a minute, in a network that loses nothing.
 fn sound() -> Settings {
@@ -65,7 +28,7 @@ fn blind(spans: &[(f64, f64, f64)]) -> Tap {
 /// Each call with its truth.
 fn pairs<'a>(rows: &'a Rows, world: &'a World) -> impl Iterator<Item = (&'a Call, &'a CallTruth)> {
     let of = |c: &&Call, t: &CallTruth| c.sip_call_id == t.sip_call_id;
-    world.calls.iter().map(move |t| (rows.calls.iter().find(|c| of(c, t)).unwrap(), t))
+    world.calls().map(move |t| (rows.calls.iter().find(|c| of(c, t)).unwrap(), t))
 }
 
 fn sum(call: &CallTruth, of: impl Fn(&StreamTruth) -> u64) -> u64 {
@@ -75,7 +38,7 @@ fn sum(call: &CallTruth, of: impl Fn(&StreamTruth) -> u64) -> u64 {
 /// All that is missing was lost at the tap, and is said to be, to the packet.
 fn all_at_tap(settings: &Settings, place: &str) -> Rows {
     let world = world(settings);
-    let (found, _) = rows(&world, 1);
+    let (found, _) = read_rows(&world.file, 1);
     let mut lost = 0;
     for (call, truth) in pairs(&found, &world) {
         let (at_tap, missing) = (sum(truth, |s| s.lost_at_tap), sum(truth, |s| s.missing));
@@ -95,7 +58,7 @@ fn all_at_tap(settings: &Settings, place: &str) -> Rows {
     assert!(range.contains(&told), "{lost}: {:?}", found.losses);
     assert!(found.losses.iter().all(|l| l.place == place && !l.source.is_empty()));
     for threads in [2, 5] {
-        assert!(rows(&world, threads).0 == found, "{threads} threads");
+        assert!(read_rows(&world.file, threads).0 == found, "{threads} threads");
     }
     found
 }
@@ -153,7 +116,7 @@ fn what_the_network_lost_stays_its_own() {
     for rtcp in [false, true] {
         let tap = blind(&[(20.0, 0.5, 0.7), (41.0, 1.0, 0.8)]);
         let world = world(&with(Settings { rtcp, ..settings.clone() }, tap));
-        let (found, _) = rows(&world, 1);
+        let (found, _) = read_rows(&world.file, 1);
         let (mut at_tap, mut truly, mut kept) = (0, 0, 0);
         for (call, truth) in pairs(&found, &world) {
             let (ours, theirs) = (call.capture.lost_at_tap, sum(truth, |s| s.lost_at_tap));
@@ -180,7 +143,7 @@ fn one_direction_that_is_not_mirrored_is_no_one_way_audio() {
     let settings = Settings { rtcp: true, ..sound() };
     for one_sided in [false, true] {
         let world = world(&with(settings.clone(), Tap { one_sided, ..Tap::default() }));
-        for (call, _) in pairs(&rows(&world, 1).0, &world) {
+        for (call, _) in pairs(&read_rows(&world.file, 1).0, &world) {
             let text = call.verdict.as_ref().map(|v| v.text.as_str()).unwrap_or_default();
             let kind = call.verdict.as_ref().map(|v| v.kind.as_str());
             assert_eq!(kind, one_sided.then_some("not-captured"), "{text}");
@@ -198,7 +161,7 @@ fn a_silent_side_is_the_calls_fault_unless_the_tap_was_blind() {
     for tap in [Tap::default(), blind(&[(30.0, 0.3, 1.0)])] {
         let world = world(&with(settings.clone(), tap));
         let mut silent = 0;
-        for (call, truth) in pairs(&rows(&world, 1).0, &world) {
+        for (call, truth) in pairs(&read_rows(&world.file, 1).0, &world) {
             for kind in ["one-way-audio", "no-audio"] {
                 let deserved = truth.expect.iter().any(|k| serde_json::to_value(k).unwrap() == kind);
                 let got = call.verdict.as_ref().is_some_and(|v| v.kind == kind);
@@ -216,7 +179,7 @@ fn a_call_within_a_hole_is_not_without_audio() {
     let mixed = Settings { duration, calls: 120, ..sound() };
     let world = world(&with(mixed, blind(&[(15.0, 12.0, 1.0)])));
     let mut within = 0;
-    for (call, truth) in pairs(&rows(&world, 1).0, &world) {
+    for (call, truth) in pairs(&read_rows(&world.file, 1).0, &world) {
         let kind = call.verdict.as_ref().map(|v| v.kind.as_str());
         assert!(matches!(kind, None | Some("not-captured")), "{:?}", call.verdict);
         within += usize::from(truth.streams.is_empty() && kind == Some("not-captured"));
@@ -231,7 +194,7 @@ fn no_false_alarms() {
         for seed in [1, 2] {
             let calls = if preset == Preset::Impaired { 400 } else { 150 };
             let world = world(&Settings { seed, calls, ..Settings::preset(preset) });
-            let (found, summary) = rows(&world, 1);
+            let (found, summary) = read_rows(&world.file, 1);
             assert_eq!(found.losses, [], "{preset:?} {seed}");
             assert!(!summary.degraded());
             let told: Vec<_> = found.calls.iter().filter(|c| c.capture.lost_at_tap > 0).collect();

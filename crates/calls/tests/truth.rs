@@ -1,12 +1,13 @@
 //! A thousand simulated calls, impaired and with faults, against what really happened to them.
 
+mod world;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use trunkline_calls::job::{Progress, ReadOptions, Sink, Summary, read};
+use trunkline_calls::job::Summary;
 use trunkline_sim::truth::{CallTruth, StreamTruth, Truth, Who};
 use trunkline_sim::{Preset, Settings};
 use trunkline_store::row::{Call, CallState, Direction, Hangup, Rows, Stream};
+use world::{World, read_rows, world};
 
 /// How far jitter may be from the truth, milliseconds.
 const JITTER_MS: f64 = 0.02;
@@ -14,44 +15,6 @@ const JITTER_MS: f64 = 0.02;
 const TIME_NS: i64 = 1000;
 /// Mistakes that are printed.
 const SHOWN: usize = 40;
-
-#[derive(Default)]
-struct Keep(Rows);
-
-impl Sink for Keep {
-    fn rows(&mut self, rows: Rows) -> Result<(), String> {
-        self.0.calls.extend(rows.calls);
-        self.0.streams.extend(rows.streams);
-        self.0.intervals.extend(rows.intervals);
-        self.0.registrations.extend(rows.registrations);
-        self.0.events.extend(rows.events);
-        Ok(())
-    }
-}
-
-struct World {
-    file: PathBuf,
-    truth: Vec<Truth>,
-    _folder: tempfile::TempDir,
-}
-
-fn world(settings: &Settings) -> World {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("world.pcap");
-    let mut lines = Vec::new();
-    let out = File::create(&file).unwrap();
-    trunkline_sim::write(settings, out, Some(&mut lines), &mut |_, _| {}).unwrap();
-    let truth = lines.split(|o| *o == b'\n').filter(|l| !l.is_empty());
-    let truth = truth.map(|l| serde_json::from_slice(l).unwrap()).collect();
-    World { file, truth, _folder: folder }
-}
-
-fn read_rows(file: &Path, threads: usize) -> (Rows, Summary) {
-    let mut keep = Keep::default();
-    let options = ReadOptions { files: vec![file.to_owned()], threads };
-    let summary = read(&options, &mut keep, &Progress::default()).unwrap();
-    (keep.0, summary)
-}
 
 /// Mistakes, each with what it is about.
 #[derive(Default)]

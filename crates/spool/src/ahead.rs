@@ -38,21 +38,11 @@ impl Ahead {
         self.begin();
         self.reap();
         let mut taken = 0;
-        for (offset, octets) in pieces {
-            // To the system, no octets are all up to the end.
-            if octets == 0 {
-                taken += 1;
-                continue;
-            }
-            let short = usize::try_from(octets).ok().filter(|o| (1..=AHEAD_OCTETS_MAX).contains(o));
-            let sent = match (short, &mut self.ring) {
-                (Some(octets), Some(_)) => self.send(file, offset, octets),
-                _ => {
-                    let _ = rustix::fs::fadvise(file, offset, NonZeroU64::new(octets), Advice::WillNeed);
-                    taken < AHEAD_PIECES_MAX
-                }
-            };
-            if !sent {
+        for (offset, octets) in pieces.take(AHEAD_PIECES_MAX) {
+            // None at all would be all up to the end to the system.
+            if octets > AHEAD_OCTETS_MAX as u64 || (self.ring.is_none() && octets > 0) {
+                let _ = rustix::fs::fadvise(file, offset, NonZeroU64::new(octets), Advice::WillNeed);
+            } else if octets > 0 && !self.send(file, offset, octets as usize) {
                 break;
             }
             taken += 1;
@@ -63,21 +53,21 @@ impl Ahead {
 
     /// Hands over all that is in the ring: the kernel takes hold of the file now, not when its number may be another's.
     fn submit(&mut self) {
-        let Some(ring) = &mut self.ring else { return };
-        while !ring.submission().is_empty() {
-            match ring.submit() {
-                Ok(_) => {}
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+        while let Some(ring) = &mut self.ring {
+            if ring.submission().is_empty() {
+                return;
+            }
+            match ring.submit().map_err(|e| e.kind()) {
+                Ok(_) | Err(io::ErrorKind::Interrupted) => {}
                 // It is busy until what it has is done.
-                Err(e) if matches!(e.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::WouldBlock) => {
-                    self.free.extend(ring.completion().map(|done| done.user_data() as usize));
+                Err(io::ErrorKind::ResourceBusy | io::ErrorKind::WouldBlock) => {
+                    self.reap();
                     std::thread::yield_now();
                 }
                 // A ring that takes nothing is given up with all that is in it.
                 Err(_) => {
                     std::mem::forget(std::mem::replace(&mut self.room, Box::new([0])));
                     self.ring = None;
-                    return;
                 }
             }
         }

@@ -319,7 +319,7 @@ fn fetch(segment: &Segment<FileAt>, regions: &[Region], next: usize, fetched: &m
         let pieces = regions.get(*fetched..).unwrap_or_default().iter();
         let octets = |r: &Region| r.until.saturating_sub(r.from).min(PAGE_OCTETS * 64) + BEHIND_OCTETS as u64;
         let pieces = pieces.map(|r| (r.from, octets(r)));
-        *fetched += segment.file().fetch(ahead, pieces.take(AHEAD_PIECES_MAX));
+        *fetched += segment.file().fetch(ahead, pieces);
     }
 }
 
