@@ -1,0 +1,379 @@
+//! What the program gives to the web: the packet log, the running capture, a reader of captures. Each is behind a trait,
+//! so that the web knows no job's inside, and runs as well where one of them is missing.
+
+use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use trunkline_store::row::Call;
+use utoipa::ToSchema;
+
+/// Why something could not be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It is not there any more, or never was.
+    NotFound,
+    /// What was asked for makes no sense.
+    Refused,
+    /// Too much is under way.
+    Busy,
+    /// It failed: disk, damage.
+    Failed,
+    /// The one who asked has gone.
+    Cancelled,
+}
+
+/// Why something could not be had, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceError {
+    /// What kind of trouble.
+    pub trouble: Trouble,
+    /// What to tell.
+    pub text: String,
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+impl SourceError {
+    /// Of this kind, in these words.
+    pub fn new(trouble: Trouble, text: impl Into<String>) -> Self {
+        SourceError { trouble, text: text.into() }
+    }
+}
+
+/// Ends work whose result nobody waits for any more.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Ends the work.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How far work has come; whoever works adds, whoever waits looks.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Octets to be read, as far as they are known; 0 if they are not.
+    pub total_octets: AtomicU64,
+    /// Octets read.
+    pub read_octets: AtomicU64,
+    /// Packets found or read.
+    pub packets: AtomicU64,
+    /// Calls found.
+    pub calls: AtomicU64,
+}
+
+/// The packet log, and the captures that were read.
+pub trait Packets: Send + Sync {
+    /// The SIP messages of a call's ladder, in its order; none where one could not be put together again.
+    ///
+    /// # Errors
+    /// The captures or segments are gone or changed.
+    fn messages(&self, call: &Call) -> Result<Vec<Option<Vec<u8>>>, SourceError>;
+
+    /// Writes all packets of a call as pcapng; how many there were.
+    ///
+    /// # Errors
+    /// As [`Packets::messages`], and what `out` says.
+    fn call_pcap(&self, call: &Call, out: &mut dyn io::Write, cancel: &Cancel) -> Result<u64, SourceError>;
+
+    /// The segments of the packet log that hold packets of a time, oldest first.
+    ///
+    /// # Errors
+    /// The log cannot be listed.
+    fn segments(&self, from_ns: i64, to_ns: i64) -> Result<Vec<SegmentInfo>, SourceError>;
+
+    /// What is kept how long, by class.
+    ///
+    /// # Errors
+    /// The log cannot be listed.
+    fn retention(&self) -> Result<Vec<RetentionInfo>, SourceError>;
+
+    /// Whether a packet filter (pcap-filter syntax, and `inner`) makes sense.
+    ///
+    /// # Errors
+    /// [`Trouble::Refused`], with the place.
+    fn check_filter(&self, text: &str) -> Result<(), SourceError>;
+
+    /// Writes the packets of a time that pass a filter as pcapng, in time order.
+    ///
+    /// # Errors
+    /// [`Trouble::Refused`] for a filter that makes no sense; [`Trouble::Cancelled`]; what `out` says.
+    fn extract(
+        &self,
+        ask: &ExtractAsk,
+        out: &mut dyn io::Write,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<Extracted, SourceError>;
+}
+
+/// Which packets are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtractAsk {
+    /// Captured at or after this time.
+    pub from_ns: i64,
+    /// Captured before this time.
+    pub to_ns: i64,
+    /// pcap-filter expression; empty for all.
+    pub filter: String,
+}
+
+/// How an extraction ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extracted {
+    /// Packets written.
+    pub packets: u64,
+    /// Parts of the log that could not be read, a sentence each.
+    pub faults: Vec<String>,
+}
+
+/// One segment of the packet log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct SegmentInfo {
+    /// Its name below the packet log ("sip/2026/11/20/10/05-0.pcapng").
+    pub name: String,
+    /// sip, rtp or other.
+    pub class: String,
+    /// Which lane wrote it.
+    pub lane: u16,
+    /// First packet's time, RFC 3339; none if it holds none yet.
+    #[serde(serialize_with = "as_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub from: Option<i64>,
+    /// Last packet's time, RFC 3339.
+    #[serde(serialize_with = "as_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub to: Option<i64>,
+    /// Packets, as far as it is known without reading it.
+    pub packets: Option<u64>,
+    /// Octets of the file, without compression as far as known.
+    pub octets: u64,
+    /// Octets on disk, index included.
+    pub stored_octets: u64,
+    /// `growing`, `sealed`, `damaged`.
+    pub state: String,
+    /// Whether it lies compressed.
+    pub compressed: bool,
+    /// Whether it is kept from being deleted.
+    pub pinned: bool,
+}
+
+/// What is kept of a class, and what there is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct RetentionInfo {
+    /// sip, rtp or other.
+    pub class: String,
+    /// The rule in force, in words ("14 days, at most 200 GB").
+    pub rule: String,
+    /// Octets on disk.
+    pub stored_octets: u64,
+    /// Most octets that the rule allows.
+    pub limit_octets: Option<u64>,
+    /// Longest age that the rule allows, seconds.
+    pub limit_s: Option<u64>,
+    /// Oldest packet, RFC 3339.
+    #[serde(serialize_with = "as_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub oldest: Option<i64>,
+    /// Days that will be kept if packets come on as in the last day; none if that cannot be told.
+    pub days_estimated: Option<f64>,
+}
+
+/// The running capture.
+pub trait Live: Send + Sync {
+    /// What it does now; none if nothing is running (or it cannot be reached: the text of [`Live::health`] says so).
+    fn snapshot(&self) -> Option<LiveSnapshot>;
+
+    /// Calls that are up: how many, and the newest of them, at most `limit`.
+    fn calls_up(&self, limit: usize) -> CallsUp;
+
+    /// Its metrics, in Prometheus' text format; empty if there are none.
+    fn metrics(&self) -> String;
+
+    /// What is unhealthy, a line each.
+    fn health(&self) -> Vec<String>;
+}
+
+/// A capture as it stands. Counts are since it began: who wants rates takes the difference of two.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LiveSnapshot {
+    /// When it was taken, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// When the capture began, nanoseconds since 1970.
+    pub since_ns: i64,
+    /// `live`, or `demo` for a simulated world.
+    pub source: String,
+    /// Calls that are up.
+    pub calls_up: u64,
+    /// Calls that began.
+    pub calls_started_total: u64,
+    /// Calls that are over.
+    pub calls_finished_total: u64,
+    /// Packets by class.
+    pub packets_total: ByClass,
+    /// Octets captured.
+    pub octets_total: u64,
+    /// The lanes.
+    pub lanes: Vec<LaneSnapshot>,
+    /// Memory between lanes and disk; none if no packets are recorded.
+    pub buffer: Option<BufferSnapshot>,
+    /// The packet log's disks.
+    pub volumes: Vec<VolumeSnapshot>,
+    /// Packets lost, by place.
+    pub drops_total: BTreeMap<String, u64>,
+    /// Threads of the program.
+    pub threads: Vec<ThreadSnapshot>,
+    /// Octets of memory in use.
+    pub resident_octets: u64,
+    /// What is unhealthy, a line each.
+    pub unhealthy: Vec<String>,
+}
+
+/// A figure for each class of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ByClass {
+    /// Signalling.
+    pub sip: u64,
+    /// Media, with RTCP.
+    pub rtp: u64,
+    /// The rest.
+    pub other: u64,
+}
+
+/// A lane: one ring and its thread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LaneSnapshot {
+    /// Its number.
+    pub lane: u16,
+    /// Where it listens.
+    pub interface: String,
+    /// Whether the interface is up.
+    pub up: bool,
+    /// Packets taken.
+    pub packets_total: u64,
+    /// Octets taken.
+    pub octets_total: u64,
+    /// Packets that the kernel dropped because the ring was full.
+    pub drops_total: u64,
+    /// How full the ring is, 0 to 1.
+    pub ring_fill: f64,
+}
+
+/// Memory between lanes and disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BufferSnapshot {
+    /// Octets in use.
+    pub used_octets: u64,
+    /// Octets there are.
+    pub limit_octets: u64,
+    /// What compression makes of what waits: octets before, divided by octets after; none if nothing was compressed.
+    pub squeezed: Option<f64>,
+}
+
+/// A disk of the packet log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct VolumeSnapshot {
+    /// Its folder.
+    pub path: String,
+    /// Octets written.
+    pub written_octets_total: u64,
+    /// Times the disk was waited for.
+    pub waits_total: u64,
+    /// How long in all, milliseconds.
+    pub waited_ms_total: u64,
+    /// Octets free.
+    pub free_octets: u64,
+    /// Octets in all.
+    pub size_octets: u64,
+    /// Whether it takes what is written.
+    pub writable: bool,
+}
+
+/// A thread of the program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ThreadSnapshot {
+    /// Its name.
+    pub name: String,
+    /// Seconds of processor time that it took.
+    pub cpu_s_total: f64,
+}
+
+/// Calls that are up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CallsUp {
+    /// How many.
+    pub total: u64,
+    /// The newest of them, newest first.
+    pub calls: Vec<CallUp>,
+}
+
+/// A call that is up, as far as its signalling tells.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CallUp {
+    /// The identifier that its row will have.
+    pub id: String,
+    /// Call-ID header field.
+    pub sip_call_id: String,
+    /// User part of From.
+    pub from: String,
+    /// User part of To.
+    pub to: String,
+    /// First message, nanoseconds since 1970.
+    pub start_ns: i64,
+    /// Answered, nanoseconds since 1970.
+    pub answer_ns: Option<i64>,
+    /// State so far, with the names of `state` of a call.
+    pub state: String,
+    /// Where the first INVITE came from.
+    pub src: String,
+    /// Where it went.
+    pub dst: String,
+}
+
+/// Reads captures that a user brings, into the store that is shown.
+pub trait Reader: Send + Sync {
+    /// Reads one capture to its end. `name` is what the user called it.
+    ///
+    /// # Errors
+    /// It is no capture ([`Trouble::Refused`]), or what failed.
+    fn read(&self, path: &Path, name: &str, progress: &Progress, cancel: &Cancel) -> Result<ReadDone, SourceError>;
+}
+
+/// What was found in a capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadDone {
+    /// Packets read.
+    pub packets: u64,
+    /// Calls.
+    pub calls: u64,
+    /// When the first call or packet was, nanoseconds since 1970.
+    pub from_ns: Option<i64>,
+    /// When the last was.
+    pub to_ns: Option<i64>,
+    /// What was odd (file damaged, losses), a sentence each.
+    pub oddities: Vec<String>,
+}
+
+fn as_time<S: Serializer>(at: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
+    match at {
+        Some(at) => to.serialize_some(&trunkline_store::time::rfc3339(*at)),
+        None => to.serialize_none(),
+    }
+}
