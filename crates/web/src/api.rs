@@ -1,11 +1,16 @@
 //! The endpoints, a file for each group. `docs/adding/endpoint.md` says how to add one: a function with its description,
 //! and its name in [`documented`].
 
+mod aliases;
 mod ask;
+mod audit;
 mod calls;
 mod call;
+mod captures;
 mod csv;
 mod events;
+mod extractions;
+mod filters;
 mod health;
 mod live;
 mod losses;
@@ -15,8 +20,12 @@ pub mod schema;
 mod session;
 mod streams;
 mod system;
+mod tokens;
+mod users;
 
+pub(crate) use captures::{CAPTURES, Captures};
 pub(crate) use csv::CSV_EXPORTS_MAX;
+pub(crate) use extractions::{EXTRACTIONS, Extractions};
 use crate::guard;
 use crate::state::Web;
 use ask::Text;
@@ -55,7 +64,10 @@ struct Api;
 /// The endpoints of the API with their descriptions.
 fn documented() -> OpenApiRouter<Arc<Web>> {
     OpenApiRouter::new()
-        .routes(routes!(session::show))
+        .routes(routes!(session::show, session::sign_in, session::sign_out))
+        .routes(routes!(session::link))
+        .routes(routes!(session::setup))
+        .routes(routes!(session::password))
         .routes(routes!(calls::list))
         .routes(routes!(calls::summary))
         .routes(routes!(calls::fields))
@@ -73,7 +85,28 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(live::watch))
         .routes(routes!(packets::segments))
         .routes(routes!(packets::timeline))
+        .routes(routes!(extractions::list, extractions::begin))
+        .routes(routes!(extractions::show, extractions::remove))
+        .routes(routes!(extractions::pcap))
+        .routes(routes!(captures::list))
+        .routes(routes!(captures::show, captures::remove))
         .routes(routes!(system::show))
+        .routes(routes!(users::list, users::add))
+        .routes(routes!(users::show, users::change, users::remove))
+        .routes(routes!(users::link))
+        .routes(routes!(tokens::list, tokens::make))
+        .routes(routes!(tokens::remove))
+        .routes(routes!(audit::list))
+        .routes(routes!(aliases::list))
+        .routes(routes!(aliases::set, aliases::remove))
+        .routes(routes!(filters::list))
+        .routes(routes!(filters::save, filters::remove))
+        .merge(uploads())
+}
+
+/// What takes bodies of any size, and bounds them itself.
+fn uploads() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new().routes(routes!(captures::bring)).layer(DefaultBodyLimit::disable())
 }
 
 /// The router of everything, and what it serves.

@@ -4,7 +4,9 @@ pub(crate) mod connection;
 mod patience;
 pub(crate) mod pipe;
 
+use crate::auth::{AuthOptions, LinkKind, NewUser, Refusal, Role};
 use crate::live;
+use crate::moment;
 use crate::sources::{Live, Packets, Reader};
 use crate::state::Web;
 use ipnet::IpNet;
@@ -22,7 +24,9 @@ use utoipa::ToSchema;
 /// Threads that serve connections; the store and extractions have their own.
 pub const WORKERS: usize = 2;
 /// Threads for the store, for passwords and for files.
-pub const BLOCKING_THREADS_MAX: usize = 16;
+pub const BLOCKING_THREADS_MAX: usize = 40;
+/// The user that `open` and `demo` sign in.
+pub const YOU: &str = "you";
 /// How long a stop waits for answers that are under way.
 pub const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -55,6 +59,8 @@ pub struct Options {
     pub trusted_proxies: Vec<IpNet>,
     /// Only clients of these networks are served; empty for all.
     pub networks: Vec<IpNet>,
+    /// Sign-in: sessions, masking, audit.
+    pub auth: AuthOptions,
     /// Whether users may bring captures (there must be a [`Reader`], too).
     pub uploads: bool,
 }
@@ -69,6 +75,7 @@ impl Options {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             trusted_proxies: Vec::new(),
             networks: Vec::new(),
+            auth: AuthOptions::default(),
             uploads: matches!(mode, Mode::Open | Mode::Demo),
         }
     }
@@ -192,7 +199,28 @@ impl Handle {
     /// A link that can be used once: as long as there is no user it makes the first administrator, and in `open` and
     /// `demo` it signs in. None if there is nothing to make: users sign in by their passwords.
     pub fn link(&self) -> Option<String> {
-        None
+        let (desk, now_ns) = (&self.web.desk, moment::now_ns());
+        let made = match self.web.options.mode {
+            Mode::Open | Mode::Demo => {
+                let you = NewUser { name: YOU, display_name: "You", role: Role::Administrator, password: None };
+                match desk.add_user(&you, now_ns) {
+                    Ok(_) | Err(Refusal::Conflict(_)) => desk.make_link(&LinkKind::SignIn(YOU.to_owned()), now_ns),
+                    Err(error) => Err(error),
+                }
+            }
+            Mode::Run | Mode::Web => match desk.has_administrator() {
+                Ok(true) => return None,
+                Ok(false) => desk.make_link(&LinkKind::FirstAdministrator, now_ns),
+                Err(error) => Err(error),
+            },
+        };
+        match made {
+            Ok(secret) => Some(format!("{}link#{}", self.url(), secret.expose())),
+            Err(error) => {
+                tracing::error!(target: "web", "no one-time link could be made: {error}");
+                None
+            }
+        }
     }
 
     /// The folder of extractions and uploads.

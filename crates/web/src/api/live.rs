@@ -1,6 +1,7 @@
 //! What happens now, as server-sent events.
 
-use crate::guard::{Permission, Who};
+use crate::auth::Permission;
+use crate::guard::Who;
 use crate::live::{Idle, LiveCalls, Status, Watching};
 use crate::problem::{Kind, Problem};
 use crate::state::Web;

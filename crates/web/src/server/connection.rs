@@ -1,7 +1,7 @@
 //! Connections: how many, how long they may take to ask, and what is told to the router about who is at their other end.
 
 use super::patience::{Patient, WRITE_PATIENCE};
-use crate::peer::Peer;
+use crate::guard::Peer;
 use crate::state::Web;
 use axum::Router;
 use axum::body::Body;
@@ -104,8 +104,7 @@ struct Place {
 impl Place {
     fn take(web: &Arc<Web>, address: IpAddr) -> Option<Self> {
         let address = address.to_canonical();
-        let trusted = web.options.trusted_proxies.iter().any(|net| net.contains(&address));
-        let most = if trusted { CONNECTIONS_MAX } else { CONNECTIONS_PER_ADDRESS_MAX };
+        let most = if web.is_proxy(address) { CONNECTIONS_MAX } else { CONNECTIONS_PER_ADDRESS_MAX };
         let key = subscriber(address);
         let mut places = web.places.0.lock().unwrap_or_else(PoisonError::into_inner);
         if places.values().sum::<usize>() >= CONNECTIONS_MAX || places.get(&key).is_some_and(|n| *n >= most) {
