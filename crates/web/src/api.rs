@@ -4,8 +4,8 @@
 mod aliases;
 mod ask;
 mod audit;
-mod calls;
 mod call;
+mod calls;
 mod captures;
 mod csv;
 mod events;
@@ -23,9 +23,6 @@ mod system;
 mod tokens;
 mod users;
 
-pub(crate) use captures::{CAPTURES, Captures};
-pub(crate) use csv::CSV_EXPORTS_MAX;
-pub(crate) use extractions::{EXTRACTIONS, Extractions};
 use crate::guard;
 use crate::state::Web;
 use ask::Text;
@@ -33,6 +30,9 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
+pub(crate) use captures::{CAPTURES, Captures};
+pub(crate) use csv::CSV_EXPORTS_MAX;
+pub(crate) use extractions::{EXTRACTIONS, Extractions};
 use std::sync::{Arc, OnceLock};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
@@ -101,6 +101,7 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(aliases::set, aliases::remove))
         .routes(routes!(filters::list))
         .routes(routes!(filters::save, filters::remove))
+        .routes(routes!(document_json))
         .merge(uploads())
 }
 
@@ -118,14 +119,19 @@ pub(crate) fn router(web: Arc<Web>) -> Router {
         .and(NotForContentType::const_new("text/event-stream"))
         .and(NotForContentType::const_new("application/x-pcapng"));
     let compression = CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth);
-    api.route(&format!("{BASE}/openapi.json"), routing::get(async || Text::json(document_text().to_owned())))
-        .layer(compression)
+    api.layer(compression)
         .route("/metrics", routing::get(health::metrics))
         .route("/healthz", routing::get(health::healthz))
         .fallback(page)
         .layer(DefaultBodyLimit::max(BODY_OCTETS_MAX))
         .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::gate))
         .with_state(web)
+}
+
+/// This document.
+#[utoipa::path(get, path = "/openapi.json", tag = "document", responses((status = 200, body = serde_json::Value)))]
+async fn document_json() -> Text {
+    Text::json(document_text().to_owned())
 }
 
 async fn page(State(web): State<Arc<Web>>, request: Request) -> Response {

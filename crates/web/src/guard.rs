@@ -135,6 +135,8 @@ pub struct Anyone {
     pub viewer: Result<Viewer, Problem>,
     /// The session's cookie, if one came.
     pub cookie: Option<String>,
+    /// The token, if one came.
+    pub bearer: Option<String>,
     /// The User-Agent.
     pub agent: String,
     /// Now, nanoseconds since 1970.
@@ -153,13 +155,19 @@ impl FromRequestParts<Arc<Web>> for Anyone {
         let bearer = text(&parts.headers, header::AUTHORIZATION.as_str()).map(|value| {
             value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map_or("", |(_, b)| b)
         });
-        let viewer = match (bearer.map(|bearer| bearer.trim().to_owned()), cookie.clone()) {
-            (Some(bearer), _) => web.at_desk(move |desk| desk.viewer_of_token(&bearer, now_ns)).await,
-            (None, Some(cookie)) => web.at_desk(move |desk| desk.viewer_of_cookie(&cookie, now_ns)).await,
-            (None, None) => Err(Refusal::SignedOut.into()),
-        };
+        let bearer = bearer.map(|bearer| bearer.trim().to_owned());
+        let viewer = viewer_of(web, bearer.clone(), cookie.clone(), now_ns).await;
         check_origin(parts, &caller, viewer.as_ref().ok())?;
-        Ok(Anyone { caller, viewer, cookie, agent, now_ns })
+        Ok(Anyone { caller, viewer, cookie, bearer, agent, now_ns })
+    }
+}
+
+/// Who shows a token or, without one, a cookie.
+async fn viewer_of(web: &Web, bearer: Option<String>, cookie: Option<String>, now_ns: i64) -> Result<Viewer, Problem> {
+    match (bearer, cookie) {
+        (Some(bearer), _) => web.at_desk(move |desk| desk.viewer_of_token(&bearer, now_ns)).await,
+        (None, Some(cookie)) => web.at_desk(move |desk| desk.viewer_of_cookie(&cookie, now_ns)).await,
+        (None, None) => Err(Refusal::SignedOut.into()),
     }
 }
 
@@ -198,6 +206,8 @@ pub struct Rest {
     pub caller: Caller,
     /// The session's cookie, if one came.
     pub cookie: Option<String>,
+    /// The token, if one came.
+    pub bearer: Option<String>,
     /// The User-Agent.
     pub agent: String,
 }
@@ -206,13 +216,19 @@ impl FromRequestParts<Arc<Web>> for Who {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, web: &Arc<Web>) -> Result<Self, Problem> {
-        let Anyone { caller, viewer, cookie, agent, now_ns } = Anyone::from_request_parts(parts, web).await?;
+        let Anyone { caller, viewer, cookie, bearer, agent, now_ns } = Anyone::from_request_parts(parts, web).await?;
         let viewer = viewer?;
-        Ok(Who { viewer, address: caller.client.address, rest: Rest { caller, cookie, agent }, now_ns })
+        Ok(Who { viewer, address: caller.client.address, rest: Rest { caller, cookie, bearer, agent }, now_ns })
     }
 }
 
 impl Who {
+    /// Whether what they showed still holds, and they may still do and see the same.
+    pub async fn is_still(&self, web: &Web) -> bool {
+        let now = viewer_of(web, self.rest.bearer.clone(), self.rest.cookie.clone(), moment::now_ns()).await;
+        now.is_ok_and(|viewer| viewer.permissions == self.viewer.permissions)
+    }
+
     /// Refuses what is not allowed.
     ///
     /// # Errors

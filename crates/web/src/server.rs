@@ -9,6 +9,7 @@ use crate::live;
 use crate::moment;
 use crate::sources::{Live, Packets, Reader};
 use crate::state::Web;
+pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME};
 use ipnet::IpNet;
 use serde::Serialize;
 use std::io;
@@ -27,6 +28,8 @@ pub const WORKERS: usize = 2;
 pub const BLOCKING_THREADS_MAX: usize = 40;
 /// The user that `open` and `demo` sign in.
 pub const YOU: &str = "you";
+/// How often what is over is removed.
+const TIDY_EVERY: Duration = Duration::from_secs(600);
 /// How long a stop waits for answers that are under way.
 pub const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -61,6 +64,8 @@ pub struct Options {
     pub networks: Vec<IpNet>,
     /// Sign-in: sessions, masking, audit.
     pub auth: AuthOptions,
+    /// How long the head of a request may take; [`HEADER_TIME`] unless a test has less patience.
+    pub header_time: Duration,
     /// Whether users may bring captures (there must be a [`Reader`], too).
     pub uploads: bool,
 }
@@ -76,6 +81,7 @@ impl Options {
             trusted_proxies: Vec::new(),
             networks: Vec::new(),
             auth: AuthOptions::default(),
+            header_time: HEADER_TIME,
             uploads: matches!(mode, Mode::Open | Mode::Demo),
         }
     }
@@ -170,9 +176,26 @@ impl Bound {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         drop(guard);
         let router = crate::api::router(Arc::clone(&web));
+        runtime.spawn(housekeeping(Arc::clone(&web), stopping.clone()));
         runtime.spawn(live::run(Arc::clone(&web), stopping.clone()));
         let serving = runtime.spawn(connection::accept(Arc::clone(&web), listener, router, stopping));
         Ok(Handle { web, address: self.address, stop, runtime: Some(runtime), serving: Some(serving) })
+    }
+}
+
+/// Removes what is over, now and then.
+async fn housekeeping(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
+    let mut ticks = tokio::time::interval(TIDY_EVERY);
+    loop {
+        tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => return,
+            _ = ticks.tick() => {}
+        }
+        let now_ns = moment::now_ns();
+        web.extractions.tidy(now_ns);
+        web.captures.tidy(now_ns);
+        // What it refuses is in the log already.
+        let _ = web.at_desk(move |desk| desk.tidy(now_ns)).await;
     }
 }
 

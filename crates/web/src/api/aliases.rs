@@ -71,11 +71,7 @@ pub async fn set(
     delete, path = "/aliases/{*match}", tag = "settings", params(("match" = String, Path)),
     responses((status = 204), (status = "4XX", body = schema::Problem))
 )]
-pub async fn remove(
-    State(web): State<Arc<Web>>,
-    who: Who,
-    Path(network): Path<String>,
-) -> Result<StatusCode, Problem> {
+pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(network): Path<String>) -> Result<StatusCode, Problem> {
     who.need(Permission::AliasesWrite)?;
     who.audit(&web, action::ALIAS_REMOVE, &network).await?;
     web.at_desk(move |desk| desk.remove_alias(&network)).await?;

@@ -68,7 +68,8 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<AuditAsk>
     let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
     let limit = ask::limit(ask.limit)?;
     let wrong = |_| Problem::parameter("cursor", "The cursor is 'next' of the page before, unchanged.");
-    let cursor = ask.cursor.as_deref().filter(|c| !c.is_empty()).map(|c| c.parse::<i64>().map_err(wrong)).transpose()?;
+    let cursor =
+        ask.cursor.as_deref().filter(|c| !c.is_empty()).map(|c| c.parse::<i64>().map_err(wrong)).transpose()?;
     let page = web.at_desk(move |desk| {
         let user = ask.user.as_deref().filter(|user| !user.is_empty());
         desk.audit_page(&auth::AuditAsk { from_ns: span.from_ns, to_ns: span.to_ns, user, limit, cursor })

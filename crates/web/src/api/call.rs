@@ -225,7 +225,8 @@ pub async fn pcap(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     let body = pipe::body(cancel, move |out| {
         let _turn = turn;
         packets.call_pcap(&call, out, &ends).map(|_| ())
-    }).await?;
+    })
+    .await?;
     Ok(attachment(body.into_response(), "application/x-pcapng", &name))
 }
 

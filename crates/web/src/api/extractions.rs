@@ -25,13 +25,8 @@ use trunkline_store::time::rfc3339;
 use utoipa::ToSchema;
 
 /// How extractions are bounded.
-pub const EXTRACTIONS: Limits = Limits {
-    running: 2,
-    kept: 40,
-    waiting_of_one: 4,
-    octets: 4 << 30,
-    octets_in_all: 64 << 30,
-};
+pub const EXTRACTIONS: Limits =
+    Limits { running: 2, kept: 40, waiting_of_one: 4, octets: 4 << 30, octets_in_all: 64 << 30 };
 /// Longest filter, octets.
 pub const FILTER_OCTETS_MAX: usize = 4096;
 
@@ -227,4 +222,3 @@ pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String
     web.extractions.remove(&*web.extractions.find(&id, who.name())?);
     Ok(StatusCode::NO_CONTENT)
 }
-

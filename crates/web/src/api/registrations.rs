@@ -10,8 +10,8 @@ use axum::extract::State;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use trunkline_store::{Store, json};
 use trunkline_store::search::Search;
+use trunkline_store::{Store, json};
 use utoipa::{IntoParams, ToSchema};
 
 /// Which registrations are wanted.

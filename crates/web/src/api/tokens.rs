@@ -104,8 +104,7 @@ pub async fn make(
     let scopes = Permissions::parse(ask.scopes.iter().map(String::as_str)).map_err(unknown)?;
     let expires_ns = ask.expires.as_deref().map(|text| time("expires", text)).transpose()?;
     who.audit(&web, action::TOKEN_ADD, &format!("{} for {}", ask.name, scopes.names().join(" "))).await?;
-    let made =
-        web.at_desk(move |desk| desk.make_token(&who.viewer, &ask.name, scopes, expires_ns, who.now_ns)).await?;
+    let made = web.at_desk(move |desk| desk.make_token(&who.viewer, &ask.name, scopes, expires_ns, who.now_ns)).await?;
     let (secret, token) = made;
     Ok((StatusCode::CREATED, Json(TokenMade { secret: secret.expose().to_owned(), token: token.into() })))
 }

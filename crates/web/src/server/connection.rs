@@ -62,9 +62,10 @@ async fn converse(
     address: SocketAddr,
     router: Router,
     mut stopping: watch::Receiver<bool>,
-    _place: Place,
+    place: Place,
 ) {
     let _ = stream.set_nodelay(true);
+    let header_time = place.web.options.header_time;
     let peer = Peer { address, tls: false };
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -72,7 +73,7 @@ async fn converse(
         router.clone().oneshot(request)
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
+    builder.timer(TokioTimer::new()).header_read_timeout(header_time);
     builder.max_buf_size(HEADER_OCTETS_MAX).max_headers(HEADER_FIELDS_MAX);
     let io = TokioIo::new(Patient::new(stream, WRITE_PATIENCE));
     let mut connection = pin!(builder.serve_connection(io, service));
