@@ -52,13 +52,23 @@ pub struct Shared {
     fills: Vec<AtomicU32>,
     /// Packets of each lane that were recorded and then lost with their disk, or that its interface lost before it, for
     /// the lane to tell.
-    lost_later: Vec<Mutex<Vec<CaptureLoss>>>,
+    lost_later: Vec<Mutex<LostLater>>,
+    /// Such losses that no lane was there to tell.
+    untold: Mutex<Vec<CaptureLoss>>,
     /// Milliseconds that each lane has counted, and how many it left out.
     buckets: Vec<Mutex<(Vec<Bucket>, u64)>>,
     owner: Mutex<OwnerReport>,
     gathered: Mutex<GatherReport>,
     owner_thread: OnceLock<Thread>,
     gather_thread: OnceLock<Thread>,
+}
+
+/// Losses that a lane is to tell.
+#[derive(Debug, Default)]
+struct LostLater {
+    losses: Vec<CaptureLoss>,
+    /// The lane has told its last.
+    is_over: bool,
 }
 
 /// What the owner of the signalling shows.
@@ -91,6 +101,7 @@ impl Shared {
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
             fills: (0..lanes).map(|_| AtomicU32::default()).collect(),
             lost_later: (0..lanes).map(|_| Mutex::default()).collect(),
+            untold: Mutex::default(),
             buckets: (0..lanes).map(|_| Mutex::default()).collect(),
             owner: Mutex::default(),
             gathered: Mutex::default(),
@@ -151,14 +162,37 @@ impl Shared {
         self.lost_elsewhere(loss.tag as u16, lost_on_disk(loss));
     }
 
-    /// A loss that a lane is to tell although it happened elsewhere.
+    /// A loss that a lane is to tell although it happened elsewhere; if the lane has ended, another one, which says as
+    /// well whose it is.
     pub fn lost_elsewhere(&self, lane: u16, loss: CaptureLoss) {
-        self.lost_later.get(usize::from(lane)).into_iter().for_each(|lost| lock(lost).push(loss));
+        let lanes = self.lost_later.len();
+        let in_turn = (0..lanes).filter_map(|n| self.lost_later.get(usize::from(lane).wrapping_add(n) % lanes));
+        for lost in in_turn {
+            let mut lost = lock(lost);
+            if !lost.is_over {
+                return lost.losses.push(loss);
+            }
+        }
+        lock(&self.untold).push(loss);
     }
 
     /// Takes what [`Shared::lost_elsewhere`] was told of a lane.
     pub fn take_lost_elsewhere(&self, lane: u16) -> Vec<CaptureLoss> {
-        self.lost_later.get(usize::from(lane)).map(|lost| core::mem::take(&mut *lock(lost))).unwrap_or_default()
+        let lost = self.lost_later.get(usize::from(lane));
+        lost.map(|lost| core::mem::take(&mut lock(lost).losses)).unwrap_or_default()
+    }
+
+    /// The same for the last time: from now on this lane is given none.
+    pub fn take_last_lost_elsewhere(&self, lane: u16) -> Vec<CaptureLoss> {
+        let Some(lost) = self.lost_later.get(usize::from(lane)) else { return Vec::new() };
+        let mut lost = lock(lost);
+        lost.is_over = true;
+        core::mem::take(&mut lost.losses)
+    }
+
+    /// Takes what [`Shared::lost_elsewhere`] was told when no lane was there any more.
+    pub fn take_untold(&self) -> Vec<CaptureLoss> {
+        core::mem::take(&mut *lock(&self.untold))
     }
 
     /// What the owner reported last.
@@ -355,5 +389,91 @@ fn gather(
         if !any {
             std::thread::park_timeout(NAP);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::rows;
+    use trunkline_calls::ledger::file_of_lanes;
+    use trunkline_calls::live::Front;
+    use trunkline_capture::Batch;
+    use trunkline_capture::live::{Live, LiveError, Next, RingStatistics};
+    use trunkline_store::{Access, Query, Store};
+
+    /// A ring that is quiet, or breaks for good.
+    struct Ring {
+        number: u16,
+        breaks: bool,
+    }
+
+    impl Live for Ring {
+        fn next(&mut self, _: &mut Batch, patience: Duration) -> Result<Next, LiveError> {
+            std::thread::park_timeout(patience);
+            if self.breaks { Err(LiveError::Option("the ring broke".to_owned())) } else { Ok(Next::Nothing) }
+        }
+
+        fn statistics(&mut self) -> RingStatistics {
+            RingStatistics { is_up: true, ..RingStatistics::default() }
+        }
+
+        fn interface(&self) -> &str {
+            "eth1"
+        }
+
+        fn ring(&self) -> u16 {
+            self.number
+        }
+
+        fn link(&self) -> u16 {
+            1
+        }
+    }
+
+    fn plan(number: u16, breaks: bool) -> LanePlan {
+        LanePlan {
+            source: Box::new(Ring { number, breaks }),
+            log: None,
+            front: Front::new(number, Box::new(|_| true)),
+            meter: None,
+            patience: Duration::ZERO,
+            processor: None,
+        }
+    }
+
+    fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+    }
+
+    fn card_loss(since_ns: i64) -> CaptureLoss {
+        CaptureLoss { since_ns, at_ns: since_ns + 1, packets: 7, file: file_of_lanes(0, 2), place: LossPlace::Card }
+    }
+
+    #[test]
+    fn what_the_card_of_a_lane_that_broke_loses_is_still_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let (out, store) = rows::start(Some(Store::open(folder.path(), Access::Write).unwrap()), None).unwrap();
+        let names: Arc<dyn Names> = Arc::new(vec!["eth1".to_owned()]);
+        let engine = Engine::start(vec![plan(0, true), plan(1, false)], names, out).unwrap();
+        let shared = Arc::clone(&engine.shared);
+        let is_over = || lock(&shared.lost_later[0]).is_over;
+        until("the lane has said its last", is_over);
+        assert!(!engine.is_over());
+        // As the cards do: the first lane of the interface is to tell it.
+        shared.lost_elsewhere(0, card_loss(1000));
+        until("another lane takes it", || lock(&shared.lost_later[1]).losses.is_empty());
+        engine.stop();
+        assert!(!engine.join());
+        store.join().unwrap();
+        let told = Store::open(folder.path(), Access::Read).unwrap().losses(&Query::default()).unwrap().rows;
+        assert_eq!(told.iter().map(|l| (l.since_ns, l.count)).collect::<Vec<_>>(), [(1000, 7)]);
+        // When all have ended, the end of the program tells it.
+        shared.lost_elsewhere(1, card_loss(2000));
+        assert_eq!(shared.take_untold(), [card_loss(2000)]);
     }
 }
