@@ -57,7 +57,7 @@ impl Pool {
         }
         let block = match used.idle.pop() {
             Some(block) => block,
-            None => Block::new(self.block).ok()?,
+            None => self.more(&mut used)?,
         };
         used.out += 1;
         self.show(&used);
@@ -107,6 +107,15 @@ impl Pool {
     pub(crate) fn memory(&self) -> Memory {
         let used = self.lock();
         Memory { limit: self.limit, used: used.octets(self.block), packed: used.packed, packed_from: used.packed_from }
+    }
+
+    /// A new block; those that share its page are kept for the next who ask.
+    fn more(&self, used: &mut Used) -> Option<Block> {
+        let room = self.limit.saturating_sub(used.octets(self.block)) / self.block;
+        let mut blocks = Block::several(self.block, room).ok()?;
+        let block = blocks.pop()?;
+        used.idle.append(&mut blocks);
+        Some(block)
     }
 
     /// Keeps a block for the next who asks, or gives it to the system when packed octets took its place.
