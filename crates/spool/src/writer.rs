@@ -175,6 +175,12 @@ impl Writer {
         self.open.as_ref().map_or(0, Open::position)
     }
 
+    /// Octets of the open segment that were handed over to its volume: those behind wait for a full block, or for
+    /// [`Writer::flush`].
+    pub fn handed_over(&self) -> u64 {
+        self.open.as_ref().map_or(0, |o| o.base + o.carried as u64)
+    }
+
     /// Octets of the open segment, up to the end of a record, that are on disk: what `kill -9` would leave.
     pub fn on_disk(&self) -> u64 {
         self.open.as_ref().map_or(0, |o| o.segment.on_disk())
