@@ -350,12 +350,16 @@ impl ClassLog {
     #[inline]
     fn append(&mut self, packet: &Packet, interface: u32, before: &[u8], kept: &[u8]) -> Result<u64, Dropped> {
         let captured = kept.len() as u32;
-        let begin = emit::packet_begin(interface, packet.at_ns, packet.wire, captured);
+        let begin = |out: &mut _| emit::packet_begin(out, interface, packet.at_ns, packet.wire, captured);
         let padding = &[0; 4][..(captured.next_multiple_of(4) - captured) as usize];
         let end = emit::packet_end(captured);
         let offset = match before {
-            [] => self.writer.append(packet.at_ns, &[&begin, kept, padding, &end])?,
-            before => self.writer.append(packet.at_ns, &[before, &begin, kept, padding, &end])?,
+            [] => self.writer.append_headed(packet.at_ns, begin, &[kept, padding, &end])?,
+            before => {
+                let mut made = [0; emit::PACKET_BEGIN_OCTETS];
+                begin(&mut made);
+                self.writer.append(packet.at_ns, &[before, &made, kept, padding, &end])?
+            }
         };
         self.received += 1;
         self.last_ns = self.last_ns.max(packet.at_ns);
