@@ -114,7 +114,7 @@ fn every_packet_is_in_a_segment_of_its_class_and_minute() {
     others_read_them(&data, expected.values().map(Vec::len).sum());
 }
 
-/// Blocks that fill within the time of a flush go to the disk once; what waits for longer goes before its block is full.
+/// Blocks that fill within the time of a flush go to the disk once; what waits longer goes before its block is full.
 #[test]
 fn what_waits_is_flushed_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
