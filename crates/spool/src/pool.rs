@@ -9,8 +9,8 @@ use crate::block::Block;
 use crate::options::{Options, PRIORITIES, Priority};
 use crate::stats::Memory;
 
-/// How long a block that was written rests before it is used again, if there is memory for another one. Its octets lie
-/// in the caches of who just wrote them to the disk: to fill it at once took twice the time of filling one at rest.
+/// How long a block that was written rests before it is used again, if there is memory for another one. To fill it at
+/// once took twice the time, most likely because its octets still lie in the caches of who wrote them to the disk.
 const REST: Duration = Duration::from_millis(40);
 /// The part of the memory that blocks at rest may take, as one in so many.
 const RESTING_PART: usize = 4;
