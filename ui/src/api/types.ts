@@ -299,8 +299,8 @@ export interface SavedFilter {
   name: string;
   text: string;
   shared: boolean;
-  /** Whether it is the viewer's own. */
-  own?: boolean;
+  /** Who saved it last. */
+  by: string;
 }
 
 export interface CaptureRead {

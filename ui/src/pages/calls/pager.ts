@@ -29,6 +29,8 @@ export interface Book {
   rows: () => Call[];
   /** Says which rows are seen: asks for what is missing there, and for the next page when the end comes near. */
   seen: (first: number, end: number) => void;
+  /** Tries again what failed. */
+  again: () => void;
   /** Starts with a page that is already here. */
   begin: (page: CallsPage) => void;
   stop: () => void;
@@ -117,6 +119,7 @@ export function book(ask: Ask, changed: () => void, failed: (error: unknown) => 
       window = { first, end };
       look();
     },
+    again: () => look(),
     begin: (page) => {
       asked.forEach((abort) => abort.abort());
       asked.clear();
