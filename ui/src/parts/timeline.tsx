@@ -168,9 +168,16 @@ export function Timeline(props: TimelineProps): JSX.Element {
           <Axes width={width()} top={top()} y={y} x={x} bottom={ABOVE + height()} from={props.from} to={props.to} />
           <For each={props.marks ?? []}>
             {(mark) => (
-              <rect class={`mark ${mark.meaning}`} x={x(mark.at)} width={Math.max(1.5, x(mark.to ?? mark.at) - x(mark.at))} y={ABOVE} height={height()}>
-                <title>{mark.name}</title>
-              </rect>
+              <>
+                <rect class={`mark ${mark.meaning}`} x={x(mark.at)} width={Math.max(1.5, x(mark.to ?? mark.at) - x(mark.at))} y={ABOVE} height={height()}>
+                  <title>{mark.name}</title>
+                </rect>
+                <Show when={x(mark.to ?? mark.at) - x(mark.at) > mark.name.length * 7 + 12}>
+                  <text class="tick" x={x(mark.at) + 6} y={ABOVE + 14}>
+                    {mark.name}
+                  </text>
+                </Show>
+              </>
             )}
           </For>
           <For each={props.series}>{(one) => <Bars series={one} below={one.inFront ? [] : stacked().slice(0, stacked().indexOf(one))} slot={slot()} y={y} id={id} />}</For>
