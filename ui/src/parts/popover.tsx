@@ -48,6 +48,7 @@ export function Popover(props: PopoverProps): JSX.Element {
     const next = event.relatedTarget as Node | null;
     if (next && !root?.contains(next)) setOpen(false);
   };
+  // The panel itself takes the focus where a click in it finds nothing else: it must not go to the page, and so leave.
   return (
     <div class="popover" ref={root} onKeyDown={escape} onFocusOut={left}>
       <button
@@ -64,7 +65,7 @@ export function Popover(props: PopoverProps): JSX.Element {
         {props.button}
       </button>
       <Show when={open()}>
-        <div ref={panel} id={id} class={`popover-panel ${props.align ?? "start"}`} role="dialog" aria-label={props.label}>
+        <div ref={panel} id={id} tabindex="-1" class={`popover-panel ${props.align ?? "start"}`} role="dialog" aria-label={props.label}>
           {props.children(close)}
         </div>
       </Show>

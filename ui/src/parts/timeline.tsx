@@ -108,6 +108,11 @@ export function Timeline(props: TimelineProps): JSX.Element {
     if (dragged) zoom();
     else if (event.pointerType === "mouse") setAnchor(undefined);
   };
+  /** The finger scrolls the page after all. */
+  const cancel = (): void => {
+    pressed = undefined;
+    forget();
+  };
   const leave = (): void => {
     if (pressed === undefined && document.activeElement !== box) forget();
   };
@@ -158,7 +163,7 @@ export function Timeline(props: TimelineProps): JSX.Element {
         onPointerDown={down}
         onPointerMove={move}
         onPointerUp={up}
-        onPointerCancel={up}
+        onPointerCancel={cancel}
         onPointerLeave={leave}
         onKeyDown={key}
         onBlur={forget}

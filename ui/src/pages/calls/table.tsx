@@ -37,6 +37,7 @@ export function CallsTable(props: TableProps): JSX.Element {
     <div class="calls-table" classList={{ busy: props.calls.busy() }} style={{ "--cols": template() }}>
       <Virtual
         count={props.calls.count()}
+        more={props.calls.more()}
         rowHeight={rowPx()}
         label={props.calls.oldestFirst() ? "Calls, oldest first" : "Calls, newest first"}
         rows="calls"
@@ -221,6 +222,7 @@ function Foot(props: { calls: Selection }): JSX.Element {
   return (
     <p class="calls-foot muted" role="status">
       <Switch fallback={props.calls.more() ? "Loading more calls …" : "That is all."}>
+        <Match when={props.calls.busy() && props.calls.count() === 0}>Loading calls …</Match>
         <Match when={props.calls.pageError()}>
           More calls could not be loaded.{" "}
           <button class="button" onClick={props.calls.retryPage}>
