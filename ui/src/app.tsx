@@ -8,6 +8,7 @@ import { PAGES } from "./pages";
 import { Icon } from "./parts/icon";
 import { knownKeys, listenForKeys, useKeys, type Key } from "./parts/keys";
 import { Empty, Loading, Trouble } from "./parts/states";
+import { Toasts } from "./parts/toast";
 import { setTheme, theme } from "./prefs";
 import { may, refreshSession, session, signOut } from "./session";
 
@@ -111,6 +112,7 @@ function Frame(props: RouteSectionProps): JSX.Element {
           <Suspense fallback={<Loading what="the page" />}>{props.children}</Suspense>
         </ErrorBoundary>
       </main>
+      <Toasts />
       <Show when={help()}>
         <KeyHelp close={() => setHelp(false)} keys={knownKeys()} />
       </Show>
