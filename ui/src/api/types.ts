@@ -247,3 +247,33 @@ export interface CallUp {
   src: string;
   dst: string;
 }
+
+// Figures of a selection of calls.
+
+export interface SummaryTotals {
+  calls: number;
+  answered: number;
+  completed: number;
+  cancelled: number;
+  redirected: number;
+  rejected_4xx: number;
+  rejected_5xx: number;
+  rejected_6xx: number;
+  bad: number;
+  asr: number | null;
+  ner: number | null;
+  acd_s: number | null;
+  pdd_ms: number | null;
+  mos: number | null;
+}
+
+export interface Summary {
+  from: string;
+  to: string;
+  bucket_s: number;
+  buckets: { at: string; calls: number; answered: number; failed: number; bad: number }[];
+  totals: SummaryTotals;
+  exact: boolean;
+  seen_from: string | null;
+  took_ms: number;
+}
