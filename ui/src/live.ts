@@ -13,6 +13,8 @@ export interface Moment {
   packets_per_s: number;
   bits_per_s: number;
   drops_per_s: number;
+  ring_fill: number;
+  buffer_fill: number;
 }
 
 /** Seconds that the page remembers for its sparklines. */
@@ -69,6 +71,8 @@ function take(next: LiveStatus): void {
     packets_per_s: sip + rtp + other,
     bits_per_s: next.rates.bits_per_s,
     drops_per_s: sum(next.rates.drops_per_s),
+    ring_fill: Math.max(0, ...next.lanes.map((lane) => lane.ring_fill)),
+    buffer_fill: next.buffer ? next.buffer.used_octets / Math.max(1, next.buffer.limit_octets) : 0,
   };
   setMoments((before) => [...before.slice(1 - REMEMBERED_MAX), moment]);
 }

@@ -277,3 +277,79 @@ export interface Summary {
   seen_from: string | null;
   took_ms: number;
 }
+
+// The program itself.
+
+export interface SystemMoment {
+  at: string;
+  packets_per_s: number;
+  bits_per_s: number;
+  ring_fill: number;
+  buffer_fill: number;
+  drops: number;
+}
+
+export interface SystemAnswer {
+  live: LiveSnapshot | null;
+  build: { version: string; [more: string]: string };
+  days: string[];
+  history: SystemMoment[];
+}
+
+// The packet log.
+
+export interface Segment {
+  name: string;
+  class: string;
+  lane: number;
+  from: string | null;
+  to: string | null;
+  packets: number | null;
+  octets: number;
+  stored_octets: number;
+  state: string;
+  compressed: boolean;
+  pinned: boolean;
+}
+
+export interface Retention {
+  class: string;
+  rule: string;
+  stored_octets: number;
+  limit_octets: number | null;
+  limit_s: number | null;
+  oldest: string | null;
+  days_estimated: number | null;
+}
+
+export interface Loss {
+  since: string;
+  at: string;
+  place: string;
+  source: string;
+  count: number;
+}
+
+export interface PacketTimeline {
+  from: string;
+  to: string;
+  bucket_s: number;
+  buckets: { at: string; octets: ByClass; packets: number | null; lost: number }[];
+  losses: Loss[];
+  retention: Retention[];
+  oldest: string | null;
+  newest: string | null;
+}
+
+export interface Extraction {
+  id: string;
+  state: "running" | "done" | "failed" | "cancelled";
+  read_octets: number;
+  total_octets: number;
+  packets: number;
+  octets: number;
+  from: string;
+  to: string;
+  filter: string;
+  error: string | null;
+}
