@@ -353,3 +353,40 @@ export interface Extraction {
   filter: string;
   error: string | null;
 }
+
+// Settings.
+
+export interface User {
+  name: string;
+  display_name: string;
+  role: Role;
+  locked: boolean;
+  last_sign_in: string | null;
+  must_change_password: boolean;
+  oidc: boolean;
+}
+
+export interface Token {
+  id: string;
+  name: string;
+  scopes: string[];
+  created: string;
+  expires: string | null;
+  last_used: string | null;
+}
+
+export interface SavedFilter {
+  name: string;
+  text: string;
+  shared: boolean;
+  owner: string;
+}
+
+export interface AuditEntry {
+  at: string;
+  user: string;
+  address: string;
+  action: string;
+  object: string;
+  outcome: string;
+}

@@ -1,6 +1,70 @@
-import type { JSX } from "solid-js";
+// Settings, a part each; parts that one may not change do not show.
+
+import { A, useParams } from "@solidjs/router";
+import { For, Show, type Component, type JSX } from "solid-js";
 import { Head } from "../parts/head";
+import { Empty } from "../parts/states";
+import { may } from "../session";
+import { Account } from "./settings/account";
+import { Aliases } from "./settings/aliases";
+import { Appearance } from "./settings/appearance";
+import { Audit } from "./settings/audit";
+import { Filters } from "./settings/filters";
+import { RetentionPart } from "./settings/retention";
+import { Users } from "./settings/users";
+import "./settings/settings.css";
+
+interface Part {
+  path: string;
+  name: string;
+  needs?: string;
+  body: Component;
+}
+
+const PARTS: Part[] = [
+  { path: "appearance", name: "Appearance", body: Appearance },
+  { path: "account", name: "Account", body: Account },
+  { path: "aliases", name: "Aliases", body: Aliases },
+  { path: "filters", name: "Saved filters", body: Filters },
+  { path: "retention", name: "Retention", body: RetentionPart },
+  { path: "users", name: "Users", needs: "users.admin", body: Users },
+  { path: "audit", name: "Audit", needs: "audit.read", body: Audit },
+];
 
 export default function Settings(): JSX.Element {
-  return <Head title="Settings" />;
+  const params = useParams<{ part?: string }>();
+  const shown = (): Part[] => PARTS.filter((part) => !part.needs || may(part.needs));
+  const part = (): Part | undefined => shown().find((part) => part.path === (params.part ?? "appearance"));
+  return (
+    <>
+      <Head title="Settings" />
+      <div class="settings">
+        <nav aria-label="Settings">
+          <For each={shown()}>
+            {(one) => (
+              <A href={`/settings/${one.path}`} classList={{ here: one === part() }} aria-current={one === part() ? "page" : undefined}>
+                {one.name}
+              </A>
+            )}
+          </For>
+        </nav>
+        <div class="stack">
+          <Show
+            when={part()?.path}
+            keyed
+            fallback={
+              <Empty icon="warn" title="There is no such part">
+                Or your role does not show it. Ask an administrator.
+              </Empty>
+            }
+          >
+            {() => {
+              const Body = part()!.body;
+              return <Body />;
+            }}
+          </Show>
+        </div>
+      </div>
+    </>
+  );
 }
