@@ -2,6 +2,7 @@
 
 import { A, useParams } from "@solidjs/router";
 import { For, Show, type Component, type JSX } from "solid-js";
+import { Dynamic } from "solid-js/web";
 import { Head } from "../parts/head";
 import { Empty } from "../parts/states";
 import { may } from "../session";
@@ -50,18 +51,14 @@ export default function Settings(): JSX.Element {
         </nav>
         <div class="stack">
           <Show
-            when={part()?.path}
-            keyed
+            when={part()}
             fallback={
               <Empty icon="warn" title="There is no such part">
                 Or your role does not show it. Ask an administrator.
               </Empty>
             }
           >
-            {() => {
-              const Body = part()!.body;
-              return <Body />;
-            }}
+            {(part) => <Dynamic component={part().body} />}
           </Show>
         </div>
       </div>
