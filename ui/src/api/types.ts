@@ -390,3 +390,43 @@ export interface AuditEntry {
   object: string;
   outcome: string;
 }
+
+// Registrations and other transactions.
+
+export interface Registration {
+  id: string;
+  sip_call_id: string;
+  aor: string;
+  user: string;
+  contact: string | null;
+  expires: number | null;
+  start: string;
+  end: string | null;
+  response_ms: number | null;
+  code: number | null;
+  reason: string | null;
+  src: string | null;
+  dst: string | null;
+  user_agent: string | null;
+  requests: number;
+  retransmissions: number;
+  verdict: string | null;
+  verdict_kind: string | null;
+  verdict_packets: number[];
+}
+
+export interface SipEvent {
+  id: string;
+  method: string;
+  sip_call_id: string;
+  from: string;
+  to: string;
+  start: string;
+  end: string | null;
+  response_ms: number | null;
+  code: number | null;
+  reason: string | null;
+  src: string | null;
+  dst: string | null;
+  retransmissions: number;
+}
