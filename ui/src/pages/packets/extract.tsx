@@ -70,7 +70,7 @@ export function ExtractPanel(props: ExtractProps): JSX.Element {
           <span>
             Packet filter, in the syntax of tcpdump; empty for all. <code>inner</code> looks into tunnels.
           </span>
-          <input class="input mono" list="extract-examples" spellcheck={"false"} autocapitalize="none" aria-invalid={error() !== ""} value={props.filter} onInput={(event) => props.onFilter(event.currentTarget.value)} placeholder="host 10.1.2.3 and udp" />
+          <input class="input mono" list="extract-examples" spellcheck={false} autocapitalize="none" aria-invalid={error() !== ""} value={props.filter} onInput={(event) => props.onFilter(event.currentTarget.value)} placeholder="host 10.1.2.3 and udp" />
           <datalist id="extract-examples">
             <For each={EXAMPLES}>{(example) => <option value={example} />}</For>
           </datalist>
@@ -124,7 +124,7 @@ function Row(props: { one: Extraction; drop: () => void }): JSX.Element {
       </span>
       <span class="row">
         <Show when={props.one.state === "done" && props.one.packets > 0}>
-          <a class="button" href={url(`/packets/extractions/${props.one.id}/pcap`)} download>
+          <a class="button" href={url(`/packets/extractions/${props.one.id}/pcap`)} download="">
             <Icon name="download" /> Download
           </a>
         </Show>
