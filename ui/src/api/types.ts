@@ -248,9 +248,17 @@ export interface CallUp {
   dst: string;
 }
 
-// Figures of a selection of calls.
+// Calls: what a selection adds up to, what a filter may ask, saved filters, captures that were brought.
 
-export interface SummaryTotals {
+export interface CallsBucket {
+  at: string;
+  calls: number;
+  answered: number;
+  failed: number;
+  bad: number;
+}
+
+export interface CallsTotals {
   calls: number;
   answered: number;
   completed: number;
@@ -267,15 +275,45 @@ export interface SummaryTotals {
   mos: number | null;
 }
 
-export interface Summary {
+export interface CallsSummary {
   from: string;
   to: string;
   bucket_s: number;
-  buckets: { at: string; calls: number; answered: number; failed: number; bad: number }[];
-  totals: SummaryTotals;
+  buckets: CallsBucket[];
+  totals: CallsTotals;
   exact: boolean;
   seen_from: string | null;
   took_ms: number;
+}
+
+export interface FilterField {
+  name: string;
+  aliases: string[];
+  kind: string;
+  help: string;
+  examples: string[];
+  values: string[] | null;
+}
+
+export interface SavedFilter {
+  name: string;
+  text: string;
+  shared: boolean;
+  /** Who saved it last. */
+  by: string;
+}
+
+export interface CaptureRead {
+  id: string;
+  name: string;
+  state: "waiting" | "receiving" | "reading" | "running" | "done" | "failed" | "cancelled";
+  read_octets: number;
+  total_octets: number;
+  packets: number;
+  calls: number;
+  error: string | null;
+  from?: string | null;
+  to?: string | null;
 }
 
 // The program itself.
@@ -291,9 +329,10 @@ export interface SystemMoment {
 
 export interface SystemAnswer {
   live: LiveSnapshot | null;
-  build: { version: string; [more: string]: string };
-  days: string[];
+  build: { version: string; mode: Mode; pages: boolean };
+  days: { day: string; octets: number }[];
   history: SystemMoment[];
+  history_every_s: number;
 }
 
 // The packet log.
@@ -373,13 +412,6 @@ export interface Token {
   created: string;
   expires: string | null;
   last_used: string | null;
-}
-
-export interface SavedFilter {
-  name: string;
-  text: string;
-  shared: boolean;
-  owner: string;
 }
 
 export interface AuditEntry {

@@ -28,7 +28,7 @@ describe("ticks of time", () => {
 
 describe("amounts", () => {
   it("end at a round figure", () => {
-    expect([0, 0.3, 1, 3, 7, 12, 480, 501].map(roundAbove)).toEqual([1, 0.5, 1, 5, 10, 20, 500, 1000]);
+    expect([0, 0.3, 1, 3, 7, 12, 480, 501].map(roundAbove)).toEqual([1, 0.3, 1, 3, 8, 15, 500, 600]);
   });
 });
 

@@ -48,12 +48,13 @@ function nextTick(at: number, step: number, tz: string): number {
   return step >= D ? midnight(at + step + D / 2, tz) : at + step;
 }
 
-/** A round figure at or above the highest: 1, 2, 5 times a power of ten. */
+/** A round figure at or above the highest, not far above: a low chart tells nothing. */
 export function roundAbove(highest: number): number {
   if (!(highest > 0)) return 1;
   const size = 10 ** Math.floor(Math.log10(highest));
-  const times = [1, 2, 5, 10].find((one) => one * size >= highest) ?? 10;
-  return times * size;
+  const times = [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((one) => one * size >= highest) ?? 10;
+  // Half a call is no tick, nor is 0.30000000000000004.
+  return size >= 1 ? Math.ceil(times * size) : Number((times * size).toPrecision(2));
 }
 
 /** Ends of the buckets from `a` to `b`, in either order. */

@@ -15,6 +15,8 @@ export interface Series {
   meaning: SeriesMeaning;
   /** One per bucket. */
   values: readonly number[];
+  /** Counts among the others: thinner bars before the stack, not on top of it. */
+  inFront?: boolean;
 }
 
 export interface Mark {
@@ -63,7 +65,8 @@ export function Timeline(props: TimelineProps): JSX.Element {
   const inner = (): number => Math.max(0, width() - LEFT);
   const x = (ms: number): number => LEFT + ((ms - props.from) / (props.to - props.from)) * inner();
   const slot = (): number => (count() ? (inner() * props.bucketMs) / (props.to - props.from) : 0);
-  const sums = createMemo(() => Array.from({ length: count() }, (_, i) => props.series.reduce((sum, one) => sum + (one.values[i] ?? 0), 0)));
+  const stacked = (): Series[] => props.series.filter((one) => !one.inFront);
+  const sums = createMemo(() => Array.from({ length: count() }, (_, i) => stacked().reduce((sum, one) => sum + (one.values[i] ?? 0), 0)));
   const top = createMemo(() => roundAbove(Math.max(0, ...sums())));
   const y = (value: number): number => ABOVE + height() * (1 - value / top());
   const tell = (value: number): string => (props.tell ?? whole)(value);
@@ -170,7 +173,7 @@ export function Timeline(props: TimelineProps): JSX.Element {
               </rect>
             )}
           </For>
-          <For each={props.series}>{(one, i) => <Bars series={one} below={props.series.slice(0, i())} slot={slot()} y={y} id={id} />}</For>
+          <For each={props.series}>{(one) => <Bars series={one} below={one.inFront ? [] : stacked().slice(0, stacked().indexOf(one))} slot={slot()} y={y} id={id} />}</For>
           <Show when={chosen()}>
             {(stretch) => (
               <rect class={anchor() === undefined ? "here" : "chosen"} x={x(stretch().from)} width={Math.max(1, x(stretch().to) - x(stretch().from))} y={ABOVE} height={height()} />
@@ -198,14 +201,15 @@ function times(from: number, to: number): string {
 /** One path for all bars of a series: a chart of 200 buckets stays three elements. */
 function Bars(props: { series: Series; below: readonly Series[]; slot: number; y: (value: number) => number; id: string }): JSX.Element {
   const path = createMemo(() => {
-    const gap = props.slot > 6 ? 1 : props.slot > 3 ? 0.5 : 0;
+    const gap = props.series.inFront ? props.slot * 0.4 : props.slot > 6 ? 1 : props.slot > 3 ? 0.5 : 0;
+    const width = Math.max(0.5, props.slot - gap).toFixed(2);
     let d = "";
     props.series.values.forEach((value, i) => {
       if (!(value > 0)) return;
       const base = props.below.reduce((sum, one) => sum + (one.values[i] ?? 0), 0);
       // A single bad call among a thousand is what one looks for: never thinner than a pixel and a half.
       const height = Math.max(1.5, props.y(base) - props.y(base + value));
-      d += `M${(LEFT + i * props.slot + gap / 2).toFixed(2)} ${props.y(base).toFixed(2)}h${Math.max(0.5, props.slot - gap).toFixed(2)}v${(-height).toFixed(2)}h${(-Math.max(0.5, props.slot - gap)).toFixed(2)}z`;
+      d += `M${(LEFT + i * props.slot + gap / 2).toFixed(2)} ${props.y(base).toFixed(2)}h${width}v${(-height).toFixed(2)}h-${width}z`;
     });
     return d;
   });

@@ -2,7 +2,7 @@
 
 import { createResource, For, onCleanup, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
-import type { Summary, SummaryTotals } from "../../api/types";
+import type { CallsSummary, CallsTotals } from "../../api/types";
 import { duration, percent, score, whole } from "../../format";
 
 const REFRESH_MS = 60_000;
@@ -10,7 +10,7 @@ const REFRESH_MS = 60_000;
 interface Row {
   name: string;
   about: string;
-  value: (totals: SummaryTotals) => string;
+  value: (totals: CallsTotals) => string;
 }
 
 const ROWS: Row[] = [
@@ -23,11 +23,11 @@ const ROWS: Row[] = [
   { name: "With a verdict", about: "something was wrong with them", value: (t) => share(t) },
 ];
 
-const share = (t: SummaryTotals): string => (t.calls === 0 ? "–" : `${whole(t.bad)} (${percent(t.bad / t.calls)})`);
+const share = (t: CallsTotals): string => (t.calls === 0 ? "–" : `${whole(t.bad)} (${percent(t.bad / t.calls)})`);
 
 export function Compared(): JSX.Element {
   const [both, { refetch }] = createResource(async () => {
-    const hour = (from: string, to: string): Promise<Summary> => get<Summary>("/calls/summary", { from, to, buckets: 1 });
+    const hour = (from: string, to: string): Promise<CallsSummary> => get<CallsSummary>("/calls/summary", { from, to, buckets: 1 });
     const [now, before] = await Promise.all([hour("now-1h", "now"), hour("now-25h", "now-24h")]);
     return { now: now.totals, before: before.totals };
   });

@@ -10,7 +10,7 @@ import { may, session } from "../../session";
 /** Filters that one saved on the Calls page, and those that others share. */
 export function Filters(): JSX.Element {
   const [filters, { refetch }] = createResource(() => get<SavedFilter[]>("/filters"));
-  const isOwn = (filter: SavedFilter): boolean => filter.owner === session()?.user?.name;
+  const isOwn = (filter: SavedFilter): boolean => filter.by === session()?.user?.name;
   const after = (done: Promise<void>): void => void done.then(() => refetch()).catch(toastError);
   return (
     <section class="panel">
@@ -31,7 +31,7 @@ export function Filters(): JSX.Element {
               <li>
                 <A href={`/calls?filter=${encodeURIComponent(filter.text)}`}>{filter.name}</A>
                 <code class="clip">{filter.text}</code>
-                {filter.shared ? <Tag meaning="note">shared{isOwn(filter) ? "" : ` by ${filter.owner}`}</Tag> : null}
+                {filter.shared ? <Tag meaning="note">shared{isOwn(filter) ? "" : ` by ${filter.by}`}</Tag> : null}
                 <span class="row spread">
                   <Show when={isOwn(filter) && may("filters.share")}>
                     <button class="button quiet" onClick={() => after(put(`/filters/${encodeURIComponent(filter.name)}`, { text: filter.text, shared: !filter.shared }))}>
