@@ -1,0 +1,150 @@
+// Where everything in a ladder stands, in pixels. Time runs down, but not evenly: each row takes the same room, and
+// between two rows it is spread evenly, so that any instant has its place and any place its instant.
+
+import type { Columns } from "./columns";
+import type { Row } from "./rows";
+
+export interface Sizes {
+  /** Room that there is, pixels. */
+  width: number;
+  /** Of the column with times, at the left. */
+  times: number;
+  /** Least distance of two columns. */
+  columnMin: number;
+  /** Height of a message's row. */
+  row: number;
+  /** Height of a break in time. */
+  gap: number;
+}
+
+export interface Layout {
+  width: number;
+  height: number;
+  /** Middle of each column. */
+  x: number[];
+  /** Top of each row, and at the end the height of all. */
+  top: number[];
+  /** Where the row's arrow runs. */
+  middle: number[];
+  bands: Band[];
+  yOf: (at: number) => number;
+  atOf: (y: number) => number;
+}
+
+/** A stream: a ribbon beside its sender's line, on the side of its receiver, from first to last packet. */
+export interface Band {
+  stream: number;
+  x: number;
+  from: number;
+  to: number;
+  /** Towards the receiver. */
+  way: 1 | -1;
+  y1: number;
+  y2: number;
+}
+
+export const RIBBON = 7;
+/** Distance of the first ribbon from the sender's line, and of ribbons from each other. */
+const RIBBON_STEP = RIBBON + 2;
+/** Below the last row. */
+const FOOT = 14;
+
+export function layOut(rows: Row[], columns: Columns, streams: { first: number; last: number }[], sizes: Sizes): Layout {
+  const { x, width } = across(columns.columns.length, sizes);
+  const top = tops(rows, sizes);
+  const middle = rows.map((row, at) => (top[at]! + top[at + 1]!) / 2 + (row.kind === "message" && sizes.row >= 30 ? 5 : 0));
+  const clock = clockOf(rows, middle);
+  return { width, height: top.at(-1)! + FOOT, x, top, middle, ...clock, bands: bandsOf(columns, streams, x, clock.yOf) };
+}
+
+function across(count: number, sizes: Sizes): { x: number[]; width: number } {
+  const step = Math.max(sizes.columnMin, (sizes.width - sizes.times) / Math.max(1, count));
+  const x = Array.from({ length: count }, (_, at) => Math.round(sizes.times + (at + 0.5) * step));
+  return { x, width: Math.max(sizes.width, Math.round(sizes.times + count * step)) };
+}
+
+function tops(rows: Row[], sizes: Sizes): number[] {
+  const top = [0];
+  for (const row of rows) top.push(top.at(-1)! + (row.kind === "gap" ? sizes.gap : sizes.row));
+  return top;
+}
+
+interface Clock {
+  yOf: (at: number) => number;
+  atOf: (y: number) => number;
+}
+
+/** Between the arrows of two rows time is spread evenly; before the first and after the last it stands still. */
+function clockOf(rows: Row[], middle: number[]): Clock {
+  const at: number[] = [];
+  const y: number[] = [];
+  rows.forEach((row, index) => {
+    if (row.kind === "gap") return;
+    // Capture order is not always time order: a message over TCP has the time of its last octet.
+    at.push(Math.max(row.at, at.at(-1) ?? row.at));
+    y.push(middle[index]!);
+  });
+  return { yOf: (value) => between(at, y, value), atOf: (value) => between(y, at, value) };
+}
+
+/** Linear between the knots, held at the ends. `from` ascends. */
+function between(from: number[], to: number[], value: number): number {
+  if (from.length === 0) return 0;
+  let low = 0;
+  let high = from.length - 1;
+  if (value <= from[low]!) return to[low]!;
+  if (value >= from[high]!) return to[high]!;
+  while (high - low > 1) {
+    const half = (low + high) >> 1;
+    if (from[half]! <= value) low = half;
+    else high = half;
+  }
+  const width = from[high]! - from[low]!;
+  const share = width > 0 ? (value - from[low]!) / width : 0;
+  return to[low]! + share * (to[high]! - to[low]!);
+}
+
+function bandsOf(columns: Columns, streams: { first: number; last: number }[], x: number[], yOf: Clock["yOf"]): Band[] {
+  const placed: (Band & { lane: number })[] = [];
+  streams.forEach((stream, index) => {
+    const { from, to } = columns.ofStream[index] ?? { from: 0, to: 0 };
+    const way = to >= from ? 1 : -1;
+    const [y1, y2] = [yOf(stream.first), yOf(stream.last)];
+    const beside = placed.filter((band) => band.from === from && band.way === way && band.y1 < y2 + 4 && y1 < band.y2 + 4);
+    let lane = 0;
+    while (beside.some((band) => band.lane === lane)) lane += 1;
+    placed.push({ stream: index, from, to, way, lane, x: (x[from] ?? 0) + way * (6 + lane * RIBBON_STEP + RIBBON / 2), y1, y2: Math.max(y2, y1 + 3) });
+  });
+  return placed;
+}
+
+/** Rows that are visible: [first, end). */
+export function visible(top: number[], from: number, to: number): [number, number] {
+  const rowAt = (y: number): number => {
+    let low = 0;
+    let high = top.length - 1;
+    while (low < high) {
+      const half = (low + high + 1) >> 1;
+      if (top[half]! <= y) low = half;
+      else high = half - 1;
+    }
+    return low;
+  };
+  const rows = top.length - 1;
+  return [Math.min(rowAt(from), rows), Math.min(rowAt(to) + 1, rows)];
+}
+
+/** About how wide a text is: enough to keep labels inside; 0.55 of the size suits the system's sans at small sizes. */
+export const textWidth = (text: string, size: number): number => text.length * size * 0.55;
+
+/** The text if it fits, else its beginning with an ellipsis. */
+export function fit(text: string, width: number, size: number): string {
+  const letters = Math.floor(width / (size * 0.55));
+  return text.length <= letters ? text : `${text.slice(0, Math.max(1, letters - 1))}…`;
+}
+
+/** Where a label is centred so that it stays within the picture. */
+export function labelMiddle(from: number, to: number, width: number, left: number, right: number): number {
+  const half = width / 2;
+  return Math.min(Math.max((from + to) / 2, left + half), Math.max(left + half, right - half));
+}
