@@ -6,7 +6,7 @@ import type { Ladder, Stream } from "../../api/types";
 
 export interface Column {
   address: string;
-  /** The endpoints that were seen of it, as the ladder writes them. */
+  /** The endpoints of its signalling, as the ladder writes them; where there is none, of its media. */
   endpoints: string[];
   /** No signalling came from it or went to it. */
   mediaOnly: boolean;
@@ -30,7 +30,7 @@ export function columnsOf(ladder: Ladder, streams: Stream[]): Columns {
     const known = places.get(key);
     if (known !== undefined) {
       const column = columns[known]!;
-      if (!column.endpoints.includes(endpoint)) column.endpoints.push(endpoint);
+      if (column.mediaOnly === mediaOnly && !column.endpoints.includes(endpoint)) column.endpoints.push(endpoint);
       return known;
     }
     columns.push({ address, endpoints: [endpoint], mediaOnly });

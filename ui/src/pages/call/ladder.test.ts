@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Ladder, LadderMessage, Stream } from "../../api/types";
 import { columnsOf } from "./columns";
-import { fit, labelMiddle, layOut, visible, type Sizes } from "./layout";
+import { fit, labelMiddle, labelOn, layOut, visible, type Sizes } from "./layout";
 import { membersOf, rowOfMessage, rowsOf } from "./rows";
 import { said, since, toneOf } from "./said";
 
@@ -113,10 +113,15 @@ describe("layout", () => {
     expect(layOut(rows, columnsOf(ladder, []), [], SIZES).x).toHaveLength(255);
     expect(rows).toHaveLength(1000);
   });
+  it("puts a label on its arrow, or beside it where that is too short", () => {
+    expect(labelOn(100, 300, 100, 50, 700)).toEqual({ x: 200, anchor: "middle", hole: [148, 252], room: 172 });
+    expect(labelOn(300, 100, 300, 50, 700)).toMatchObject({ x: 308, anchor: "start", hole: undefined });
+    expect(labelOn(550, 690, 300, 50, 700)).toMatchObject({ x: 542, anchor: "end", hole: undefined });
+  });
   it("keeps labels within the picture", () => {
     expect(labelMiddle(0, 100, 200, 50, 700)).toBe(150);
     expect(labelMiddle(600, 690, 300, 50, 700)).toBe(550);
-    expect(fit("Temporarily Unavailable", 60, 12)).toBe("Temporar…");
+    expect(fit("Temporarily Unavailable", 60, 12)).toBe("Tempora…");
     expect(fit("OK", 60, 12)).toBe("OK");
   });
 });

@@ -57,10 +57,16 @@ export function layOut(rows: Row[], columns: Columns, streams: { first: number; 
   return { width, height: top.at(-1)! + FOOT, x, top, middle, ...clock, bands: bandsOf(columns, streams, x, clock.yOf) };
 }
 
+/** Room beside the outermost columns at most, as long as the names above them need no more. */
+const SIDE = 110;
+
 function across(count: number, sizes: Sizes): { x: number[]; width: number } {
-  const step = Math.max(sizes.columnMin, (sizes.width - sizes.times) / Math.max(1, count));
-  const x = Array.from({ length: count }, (_, at) => Math.round(sizes.times + (at + 0.5) * step));
-  return { x, width: Math.max(sizes.width, Math.round(sizes.times + count * step)) };
+  const room = sizes.width - sizes.times;
+  const even = room / Math.max(1, count);
+  const side = Math.max(sizes.columnMin / 2, Math.min(SIDE, even / 2));
+  const step = Math.max(sizes.columnMin, count > 1 ? (room - 2 * side) / (count - 1) : 0);
+  const x = Array.from({ length: count }, (_, at) => Math.round(sizes.times + side + at * step));
+  return { x, width: Math.max(sizes.width, Math.round(sizes.times + 2 * side + (count - 1) * step)) };
 }
 
 function tops(rows: Row[], sizes: Sizes): number[] {
@@ -134,12 +140,12 @@ export function visible(top: number[], from: number, to: number): [number, numbe
   return [Math.min(rowAt(from), rows), Math.min(rowAt(to) + 1, rows)];
 }
 
-/** About how wide a text is: enough to keep labels inside; 0.55 of the size suits the system's sans at small sizes. */
-export const textWidth = (text: string, size: number): number => text.length * size * 0.55;
+/** About how wide a text is: enough to keep labels apart; bold letters of the system's sans take 0.6 of the size. */
+export const textWidth = (text: string, size: number): number => text.length * size * 0.6;
 
 /** The text if it fits, else its beginning with an ellipsis. */
 export function fit(text: string, width: number, size: number): string {
-  const letters = Math.floor(width / (size * 0.55));
+  const letters = Math.floor(width / (size * 0.6));
   return text.length <= letters ? text : `${text.slice(0, Math.max(1, letters - 1))}…`;
 }
 
@@ -147,4 +153,29 @@ export function fit(text: string, width: number, size: number): string {
 export function labelMiddle(from: number, to: number, width: number, left: number, right: number): number {
   const half = width / 2;
   return Math.min(Math.max((from + to) / 2, left + half), Math.max(left + half, right - half));
+}
+
+export interface Label {
+  /** Where its middle, begin or end is. */
+  x: number;
+  anchor: "middle" | "start" | "end";
+  /** The arrow is left out between these, for the label stands on it. */
+  hole: [number, number] | undefined;
+  /** Room for the label, pixels. */
+  room: number;
+}
+
+/** Pixels of an arrow that stay visible on either side of a label on it. */
+const STUB = 14;
+
+/** A label on its arrow, if it fits there, else beside it where there is more room. */
+export function labelOn(from: number, to: number, width: number, left: number, right: number): Label {
+  const [begin, end] = [Math.min(from, to), Math.max(from, to)];
+  if (width <= end - begin - 2 * STUB) {
+    const x = (begin + end) / 2;
+    return { x, anchor: "middle", hole: [x - width / 2 - 2, x + width / 2 + 2], room: end - begin - 2 * STUB };
+  }
+  const [before, after] = [begin - left, right - end];
+  const beside = width <= after || after >= before;
+  return beside ? { x: end + 8, anchor: "start", hole: undefined, room: after - 12 } : { x: begin - 8, anchor: "end", hole: undefined, room: before - 12 };
 }
