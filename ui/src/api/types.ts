@@ -461,4 +461,31 @@ export interface SipEvent {
   src: string | null;
   dst: string | null;
   retransmissions: number;
+
+// The page of one call.
+
+export interface Interval {
+  index: number;
+  start: string;
+  packets: number;
+  missing: number;
+  duplicates: number;
+  reordered: number;
+  jitter_mean_ms: number | null;
+  jitter_max_ms: number | null;
+  mos: { g107: number | null; vm_f1: number | null; vm_f2: number | null; vm_adapt: number | null };
+}
+
+export interface StreamIntervals {
+  stream: string;
+  ssrc: string;
+  intervals: Interval[];
+}
+
+export interface CallIntervals {
+  streams: StreamIntervals[];
+}
+
+export interface CallMessages {
+  messages: { index: number; text: string | null }[];
 }
