@@ -1,4 +1,5 @@
-// The live feed: one connection for the whole page, opened when something shows it and closed when nothing does.
+// The live feed: one connection for the whole page, opened when something shows it, closed when nothing does and while
+// the page is hidden: what nobody sees costs nothing, and a browser has few connections for all its tabs.
 
 import { createSignal, onCleanup } from "solid-js";
 import { url } from "./api/client";
@@ -28,20 +29,37 @@ const [moments, setMoments] = createSignal<Moment[]>([]);
 
 export { callsUp, feed, moments, status, why };
 
+/** Longer silence begins the sparklines anew. */
+const GAP_MS = 5000;
+
 let users = 0;
+/** When the last status came. */
+let heard = 0;
 let source: EventSource | undefined;
 
 /** Keeps the feed open as long as the component that calls it lives. */
 export function useLive(): void {
   users += 1;
-  if (users === 1) open();
+  if (users === 1) {
+    document.addEventListener("visibilitychange", follow);
+    follow();
+  }
   onCleanup(() => {
     users -= 1;
-    if (users === 0) close();
+    if (users > 0) return;
+    document.removeEventListener("visibilitychange", follow);
+    close();
   });
 }
 
+function follow(): void {
+  if (document.hidden) close();
+  else if (!source) open();
+}
+
 function open(): void {
+  // A line over a gap would be a lie.
+  if (Date.now() - heard > GAP_MS) setMoments([]);
   setFeed("connecting");
   source = new EventSource(url("/live"));
   source.addEventListener("status", (event) => take(JSON.parse(event.data) as LiveStatus));
@@ -60,6 +78,7 @@ function close(): void {
 }
 
 function take(next: LiveStatus): void {
+  heard = Date.now();
   setFeed("live");
   setStatus(next);
   const sum = (of: Record<string, number>): number => Object.values(of).reduce((a, b) => a + b, 0);

@@ -232,8 +232,17 @@ export interface LiveStatus extends LiveSnapshot {
     calls: number;
     answered: number;
     bad: number;
-    worst: { id: string; from: string; to: string; mos: number | null; verdict: string | null; start: string }[];
+    worst: CallBrief[];
   };
+}
+
+export interface CallBrief {
+  id: string;
+  from: string;
+  to: string;
+  start: string;
+  mos: number | null;
+  verdict: string | null;
 }
 
 export interface CallUp {
@@ -461,6 +470,7 @@ export interface SipEvent {
   src: string | null;
   dst: string | null;
   retransmissions: number;
+}
 
 // The page of one call.
 

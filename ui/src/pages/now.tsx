@@ -3,6 +3,7 @@
 import { Match, Switch, type JSX } from "solid-js";
 import { feed, status, why } from "../live";
 import { Head } from "../parts/head";
+import { useRowKeys } from "../parts/row-keys";
 import { Empty, Loading } from "../parts/states";
 import { Time } from "../parts/time";
 import { Attention } from "./now/attention";
@@ -14,6 +15,7 @@ import { Worst } from "./now/worst";
 import "./now/now.css";
 
 export default function Now(): JSX.Element {
+  useRowKeys("calls");
   return (
     <>
       <Head title="Now" about={<About />} />
@@ -28,10 +30,10 @@ export default function Now(): JSX.Element {
               <div class="stack">
                 <Attention />
                 <Worst />
-                <Compared />
               </div>
               <CallsUp />
             </div>
+            <Compared />
           </div>
         </Match>
       </Switch>

@@ -110,7 +110,7 @@ function About(props: { timeline: PacketTimeline | undefined }): JSX.Element {
         from <Time at={props.timeline?.oldest} /> to <Time at={props.timeline?.newest} />
       </Show>
       <Show when={lost() > 0}>
-        , <span class="bad-ink num">{whole(lost())} lost</span> in this range
+        , <span class="bad-ink num">{whole(lost())} missing</span> in this range
       </Show>
     </span>
   );

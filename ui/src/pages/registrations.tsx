@@ -4,6 +4,7 @@ import { useSearchParams } from "@solidjs/router";
 import { Match, Show, Switch, type JSX } from "solid-js";
 import { Head } from "../parts/head";
 import { RangePicker } from "../parts/range-picker";
+import { useRowKeys } from "../parts/row-keys";
 import { useRange } from "../range";
 import { Events } from "./registrations/events";
 import { RegistrationList } from "./registrations/list";
@@ -12,6 +13,7 @@ import "./registrations/registrations.css";
 export default function Registrations(): JSX.Element {
   const [range, setRange] = useRange("now-24h");
   const [search, setSearch] = useSearchParams<{ show?: string; q?: string; state?: string; method?: string }>();
+  useRowKeys("registrations");
   const show = (kind: string | undefined): void => setSearch({ show: kind, state: undefined, method: undefined });
   return (
     <>

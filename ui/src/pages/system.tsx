@@ -75,7 +75,7 @@ function Unhealthy(props: { status: LiveStatus }): JSX.Element {
       <Show
         when={!isWell()}
         fallback={
-          <p class="body row">
+          <p class="body line">
             <span class="good-ink">
               <Icon name="good" />
             </span>
@@ -122,25 +122,23 @@ const ADVICE: Record<string, string> = {
 };
 
 function Build(props: { system: SystemAnswer | undefined }): JSX.Element {
-  const days = (): string[] => props.system?.days ?? [];
+  const days = (): SystemAnswer["days"] => props.system?.days ?? [];
   return (
     <section class="panel" aria-label="The program">
       <header>
         <h2>The program</h2>
       </header>
       <dl class="facts body">
-        <For each={Object.entries(props.system?.build ?? {})}>
-          {([name, value]) => (
-            <>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </>
-          )}
-        </For>
+        <dt>version</dt>
+        <dd>{props.system?.build.version}</dd>
+        <dt>started as</dt>
+        <dd>
+          <code>trunkline {props.system?.build.mode}</code>
+        </dd>
         <dt>days in the store</dt>
         <dd>
           <Show when={days().length > 0} fallback="none yet">
-            {days().length}, {days()[0]} to {days().at(-1)}
+            {days().length}, {days()[0]?.day} to {days().at(-1)?.day}, {octets(days().reduce((sum, day) => sum + day.octets, 0))}
           </Show>
         </dd>
         <dt>sensors</dt>

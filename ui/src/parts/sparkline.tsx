@@ -6,6 +6,8 @@ export interface SparklineProps {
   values: readonly number[];
   /** How many values fill the width: a young line begins at the right. */
   room: number;
+  /** The value at the top; the highest of the line if absent. */
+  top?: number | undefined;
   width?: number;
   height?: number;
   meaning?: "accent" | "good" | "warn" | "bad";
@@ -15,21 +17,21 @@ export interface SparklineProps {
 
 const COLOURS = { accent: "var(--accent)", good: "var(--good)", warn: "var(--warn)", bad: "var(--bad)" };
 
-/** The path of the line in a box, highest value at the top. Exported for its test. */
-export function path(values: readonly number[], room: number, width: number, height: number): string {
+/** The path of the line in a box, `top` or the highest value at the top. Exported for its test. */
+export function path(values: readonly number[], room: number, width: number, height: number, top?: number): string {
   if (values.length < 2) return "";
-  const most = Math.max(...values, 1e-9);
+  const most = top ?? Math.max(...values, 1e-9);
   const step = width / (room - 1);
   const left = width - (values.length - 1) * step;
   const at = (value: number, i: number): string =>
-    `${(left + i * step).toFixed(1)},${(height - 1 - (Math.max(value, 0) / most) * (height - 2)).toFixed(1)}`;
+    `${(left + i * step).toFixed(1)},${(height - 1 - (Math.min(Math.max(value, 0) / most, 1)) * (height - 2)).toFixed(1)}`;
   return `M${values.map(at).join("L")}`;
 }
 
 export function Sparkline(props: SparklineProps): JSX.Element {
   const width = (): number => props.width ?? 160;
   const height = (): number => props.height ?? 32;
-  const line = (): string => path(props.values.slice(-props.room), props.room, width(), height());
+  const line = (): string => path(props.values.slice(-props.room), props.room, width(), height(), props.top);
   return (
     <svg
       class="sparkline"

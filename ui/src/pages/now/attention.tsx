@@ -14,7 +14,7 @@ export function Attention(): JSX.Element {
       <Show
         when={items().length > 0}
         fallback={
-          <p class="body row good-ink">
+          <p class="body line good-ink">
             <Icon name="good" /> <span class="muted">Nothing: no packets are lost, the disks keep up, calls end as usual.</span>
           </p>
         }

@@ -1,7 +1,7 @@
 import { A } from "@solidjs/router";
 import { createMemo, Index, Show, type JSX } from "solid-js";
 import type { CallUp } from "../../api/types";
-import { duration, whole } from "../../format";
+import { ticking, whole } from "../../format";
 import { callsUp, status } from "../../live";
 import { StateTag } from "../../parts/meaning";
 
@@ -22,14 +22,14 @@ export function CallsUp(): JSX.Element {
           <Index each={calls()}>
             {(call) => (
               <li>
-                <A href={`/calls/${call().id}`}>
+                <A href={`/calls/${call().id}`} data-row-link>
                   <span class="clip">
                     {call().from || "unknown"} → {call().to || "unknown"}
                   </span>
                   <span>
                     <StateTag state={call().state} />
                   </span>
-                  <span class="num right">{duration(age(call(), now()))}</span>
+                  <span class="num right">{ticking(age(call(), now()))}</span>
                 </A>
               </li>
             )}
@@ -40,4 +40,4 @@ export function CallsUp(): JSX.Element {
   );
 }
 
-const age = (call: CallUp, now: number): number => Math.max(0, now - (call.answer_ns ?? call.start_ns) / 1e6);
+const age = (call: CallUp, now: number): number => now - (call.answer_ns ?? call.start_ns) / 1e6;

@@ -74,6 +74,9 @@ const FIGURES: Figure[] = [
   },
 ];
 
+/** Seconds that a line is wide when the page is young. */
+const YOUNG = 60;
+
 /** The figures that one looks at first, each with its last minutes. */
 export function Figures(): JSX.Element {
   return (
@@ -112,7 +115,7 @@ function Line(props: { figure: Figure }): JSX.Element {
   const meaning = (): "accent" | "bad" => (props.figure.meaning?.() === "bad" ? "bad" : "accent");
   return (
     <span class="figure-line">
-      {props.figure.line ? <Sparkline values={values()} room={REMEMBERED_MAX} meaning={meaning()} height={28} /> : null}
+      {props.figure.line ? <Sparkline values={values()} room={Math.min(REMEMBERED_MAX, Math.max(YOUNG, values().length))} meaning={meaning()} height={28} /> : null}
     </span>
   );
 }

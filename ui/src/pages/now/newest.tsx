@@ -23,7 +23,7 @@ export function Newest(): JSX.Element {
               <For each={page().calls}>
                 {(call) => (
                   <li>
-                    <A href={`/calls/${call.id}`}>
+                    <A href={`/calls/${call.id}`} data-row-link>
                       <span class="brief-who clip">
                         {call.from} → {call.to}
                       </span>

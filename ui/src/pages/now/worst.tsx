@@ -1,31 +1,34 @@
 import { A } from "@solidjs/router";
 import { For, Show, type JSX } from "solid-js";
+import type { CallBrief } from "../../api/types";
 import { status } from "../../live";
+import { meaningOfScore, wordOfScore } from "../../format";
 import { Mos } from "../../parts/meaning";
 import { Time } from "../../parts/time";
 
 /** The worst calls that ended in the last minute, with the reason. */
 export function Worst(): JSX.Element {
-  const calls = (): NonNullable<ReturnType<typeof status>>["last_minute"]["worst"] => status()?.last_minute.worst ?? [];
+  const isBad = (call: CallBrief): boolean => call.verdict !== null || ["warn", "bad"].includes(meaningOfScore(call.mos));
+  const calls = (): CallBrief[] => (status()?.last_minute.worst ?? []).filter(isBad);
   return (
     <section class="panel" aria-label="Worst calls of the last minute">
       <header>
         <h2>Worst calls of the last minute</h2>
         <A href="/calls?filter=has:verdict">All with a verdict</A>
       </header>
-      <Show when={calls().length > 0} fallback={<p class="body muted">No call of the last minute was bad.</p>}>
-        <ul class="brief">
+      <Show when={calls().length > 0} fallback={<p class="body muted worst">No call of the last minute was bad.</p>}>
+        <ul class="brief worst">
           <For each={calls()}>
             {(call) => (
               <li>
-                <A href={`/calls/${call.id}`}>
+                <A href={`/calls/${call.id}`} data-row-link>
                   <span class="brief-who clip">
                     {call.from} → {call.to}
                   </span>
                   <span class="brief-when">
                     <Mos value={call.mos} /> <Time at={call.start} shape="clock" />
                   </span>
-                  <span class="brief-what">{call.verdict ?? "low score"}</span>
+                  <span class="brief-what">{call.verdict ?? wordOfScore(call.mos)}</span>
                 </A>
               </li>
             )}

@@ -4,25 +4,35 @@ import { whole } from "../../format";
 import { Icon } from "../../parts/icon";
 import { Time } from "../../parts/time";
 
-const SHOWN_MAX = 200;
+const SHOWN_MAX = 50;
 
-/** What the capture itself lost, by place and time: the figures that one shows a carrier first. */
+/** Where packets go missing, from the wire to the disk. */
+const PLACES: Record<string, string> = {
+  mirror: "before the tap: gaps in unrelated streams at once",
+  card: "in the network card",
+  "operating-system": "in the kernel, before any ring",
+  ring: "in a ring of the capture",
+  buffer: "in memory, before the disk",
+  disk: "at the disk",
+};
+
+/** What the capture did not get, by place and time: the figures that one shows a carrier first. */
 export function Losses(props: { losses: Loss[] }): JSX.Element {
   const sorted = createMemo(() => [...props.losses].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, SHOWN_MAX));
   return (
-    <section class="panel" aria-label="Losses of the capture">
+    <section class="panel" aria-label="Packets that are missing">
       <header>
-        <h2>Lost by the capture</h2>
+        <h2>Packets that are missing</h2>
         <span class="muted num">{props.losses.length > SHOWN_MAX ? `the last ${SHOWN_MAX} of ${whole(props.losses.length)} reports` : ""}</span>
       </header>
       <Show
         when={sorted().length > 0}
         fallback={
-          <p class="body row">
+          <p class="body line">
             <span class="good-ink">
               <Icon name="good" />
             </span>
-            Nothing was lost in this range.
+            No packet is known to be missing in this range.
           </p>
         }
       >
@@ -47,8 +57,10 @@ export function Losses(props: { losses: Loss[] }): JSX.Element {
                     <td>
                       <Time at={loss.at} shape="clock" />
                     </td>
-                    <td>{loss.place}</td>
-                    <td>{loss.source}</td>
+                    <td>
+                      <b>{loss.place}</b> <span class="muted">{PLACES[loss.place] ?? ""}</span>
+                    </td>
+                    <td class="nowrap">{loss.source || "–"}</td>
                     <td class="right">{whole(loss.count)}</td>
                   </tr>
                 )}

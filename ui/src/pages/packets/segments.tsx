@@ -11,6 +11,8 @@ interface SegmentsPage {
   next: string | null;
 }
 
+/** Asked for at once: a day of the log has thousands. */
+const SHOWN = 25;
 const CLASSES = ["", "sip", "rtp", "other"];
 
 /** The files of the log in the range. */
@@ -18,7 +20,7 @@ export function Segments(props: { range: { from: string; to: string } }): JSX.El
   const [kind, setKind] = createSignal("");
   const [more, setMore] = createSignal<Segment[]>([]);
   const [next, setNext] = createSignal<string | null>(null);
-  const ask = (cursor?: string): Promise<SegmentsPage> => get<SegmentsPage>("/packets/segments", { ...props.range, class: kind(), limit: 100, cursor });
+  const ask = (cursor?: string): Promise<SegmentsPage> => get<SegmentsPage>("/packets/segments", { ...props.range, class: kind(), limit: SHOWN, cursor });
   const [first] = createResource(
     () => [props.range.from, props.range.to, kind()].join(" "),
     async () => {

@@ -60,8 +60,8 @@ function Row(props: { row: SipEvent }): JSX.Element {
           )}
         </Show>
       </td>
-      <td>{e.from}</td>
-      <td>{e.to}</td>
+      <td class="nowrap">{e.from}</td>
+      <td class="nowrap">{e.to}</td>
       <td class="nowrap num" title={e.src ?? ""}>
         {nameOf(e.src)}
       </td>

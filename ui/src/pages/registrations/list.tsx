@@ -37,9 +37,9 @@ export function RegistrationList(props: ListProps): JSX.Element {
                     <th scope="col">From</th>
                     <th scope="col">At</th>
                     <th scope="col" class="right">Expires</th>
-                    <th scope="col" class="right">Answer</th>
+                    <th scope="col" class="right">Answered in</th>
+                    <th scope="col" class="right">Sent again</th>
                     <th scope="col">User agent</th>
-                    <th scope="col">What was wrong</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -57,34 +57,39 @@ export function RegistrationList(props: ListProps): JSX.Element {
 function Row(props: { row: Registration }): JSX.Element {
   const r = props.row;
   return (
-    <tr>
-      <td>
-        <Time at={r.start} />
-      </td>
-      <td>
-        <A href={`/calls?filter=${encodeURIComponent(`number:"${r.user}"`)}`} title={`Calls of ${r.aor}`}>
-          {r.user || r.aor}
-        </A>
-      </td>
-      <td class="nowrap">
-        <State row={r} />
-      </td>
-      <td class="nowrap num" title={r.src ?? ""}>
-        {nameOf(r.src)}
-      </td>
-      <td class="nowrap num" title={r.dst ?? ""}>
-        {nameOf(r.dst)}
-      </td>
-      <td class="right nowrap">{r.expires === null ? "–" : r.expires === 0 ? "signs off" : `${whole(r.expires)} s`}</td>
-      <td class="right nowrap">{duration(r.response_ms)}</td>
-      <td class="registrations-agent">{r.user_agent ?? "–"}</td>
-      <td class="registrations-why">
-        {r.verdict ?? ""}
-        <Show when={r.retransmissions > 0}>
-          <span class="muted"> {r.retransmissions} sent again</span>
-        </Show>
-      </td>
-    </tr>
+    <>
+      <tr classList={{ "has-why": r.verdict !== null }}>
+        <td>
+          <Time at={r.start} />
+        </td>
+        <td class="nowrap">
+          <A data-row-link href={`/calls?filter=${encodeURIComponent(`number:"${r.user}"`)}`} title={`Calls of ${r.aor}`}>
+            {r.user || r.aor}
+          </A>
+        </td>
+        <td class="nowrap">
+          <State row={r} />
+        </td>
+        <td class="nowrap num" title={r.src ?? ""}>
+          {nameOf(r.src)}
+        </td>
+        <td class="nowrap num" title={r.dst ?? ""}>
+          {nameOf(r.dst)}
+        </td>
+        <td class="right nowrap">{r.expires === null ? "–" : r.expires === 0 ? "signs off" : `${whole(r.expires)} s`}</td>
+        <td class="right nowrap">{duration(r.response_ms)}</td>
+        <td class="right">{r.retransmissions || ""}</td>
+        <td class="registrations-agent clip" title={r.user_agent ?? ""}>
+          {r.user_agent ?? "–"}
+        </td>
+      </tr>
+      <Show when={r.verdict}>
+        <tr class="registrations-why">
+          <td />
+          <td colspan={8}>{r.verdict}</td>
+        </tr>
+      </Show>
+    </>
   );
 }
 

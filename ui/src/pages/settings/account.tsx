@@ -5,8 +5,9 @@ import { Confirm } from "../../parts/dialog";
 import { Icon } from "../../parts/icon";
 import { Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
-import { refreshSession, session } from "../../session";
+import { session, signOut } from "../../session";
 import { Form } from "./form";
+import { PasswordForm } from "./password-form";
 
 export function Account(): JSX.Element {
   return (
@@ -15,6 +16,9 @@ export function Account(): JSX.Element {
         <header>
           <h2>{session()?.user?.display_name || session()?.user?.name}</h2>
           <span class="muted">{session()?.user?.role}</span>
+          <button class="button" onClick={() => void signOut()}>
+            <Icon name="out" /> Sign out
+          </button>
         </header>
         <div class="body">
           <PasswordForm />
@@ -22,28 +26,6 @@ export function Account(): JSX.Element {
       </section>
       <Tokens />
     </>
-  );
-}
-
-export function PasswordForm(): JSX.Element {
-  const [old, setOld] = createSignal("");
-  const [next, setNext] = createSignal("");
-  const send = async (): Promise<void> => {
-    await post("/session/password", { old: old(), new: next() });
-    await refreshSession();
-  };
-  return (
-    <Form action="Change the password" done="Changed. Other sessions of yours have ended." send={send}>
-      <input type="text" autocomplete="username" value={session()?.user?.name ?? ""} hidden readonly />
-      <label class="field">
-        <span>Password now</span>
-        <input class="input" type="password" autocomplete="current-password" required onInput={(e) => setOld(e.currentTarget.value)} />
-      </label>
-      <label class="field">
-        <span>New password, at least 10 characters</span>
-        <input class="input" type="password" autocomplete="new-password" minlength="10" required onInput={(e) => setNext(e.currentTarget.value)} />
-      </label>
-    </Form>
   );
 }
 

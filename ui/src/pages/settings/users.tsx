@@ -4,7 +4,7 @@ import type { Role, User } from "../../api/types";
 import { Confirm, Dialog } from "../../parts/dialog";
 import { Icon } from "../../parts/icon";
 import { Tag } from "../../parts/meaning";
-import { Menu, MenuItem } from "../../parts/menu";
+import { Popover } from "../../parts/popover";
 import { Time } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
 import { session } from "../../session";
@@ -69,17 +69,20 @@ export function Users(): JSX.Element {
                     </td>
                     <td>{user.last_sign_in ? <Time at={user.last_sign_in} /> : "never"}</td>
                     <td class="right">
-                      <Menu class="button quiet icon" label={<Icon name="menu" />} title={`Actions for ${user.name}`}>
-                        <MenuItem run={() => makeLink(user.name)}>
-                          <Icon name="link" /> Link to choose a password
-                        </MenuItem>
-                        <MenuItem run={() => change(user, { locked: !user.locked })}>
-                          <Icon name="key" /> {user.locked ? "Unlock" : "Lock"}
-                        </MenuItem>
-                        <MenuItem run={() => setLeaving(user)}>
-                          <Icon name="trash" /> Delete
-                        </MenuItem>
-                      </Menu>
+                      <Popover menu align="end" buttonClass="quiet icon" button={<Icon name="menu" />} label={`Actions for ${user.name}`}>
+                        {(close) => (
+                          <Actions
+                            user={user}
+                            choose={(run) => {
+                              close();
+                              run();
+                            }}
+                            link={() => makeLink(user.name)}
+                            lock={() => change(user, { locked: !user.locked })}
+                            leave={() => setLeaving(user)}
+                          />
+                        )}
+                      </Popover>
                     </td>
                   </tr>
                 )}
@@ -119,6 +122,22 @@ export function Users(): JSX.Element {
           />
         )}
       </Show>
+    </>
+  );
+}
+
+function Actions(props: { user: User; choose: (run: () => void) => void; link: () => void; lock: () => void; leave: () => void }): JSX.Element {
+  return (
+    <>
+      <button class="choice" onClick={() => props.choose(props.link)}>
+        <Icon name="link" /> Link to choose a password
+      </button>
+      <button class="choice" onClick={() => props.choose(props.lock)}>
+        <Icon name="key" /> {props.user.locked ? "Unlock" : "Lock"}
+      </button>
+      <button class="choice" onClick={() => props.choose(props.leave)}>
+        <Icon name="trash" /> Delete
+      </button>
     </>
   );
 }

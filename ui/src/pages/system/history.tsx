@@ -12,13 +12,15 @@ interface Line {
   of: (moment: SystemMoment) => number;
   text: (value: number) => string;
   meaning?: "bad";
+  /** The value at the top of its line. */
+  top?: number;
 }
 
 const LINES: Line[] = [
   { name: "Packets/s", of: (m) => m.packets_per_s, text: short },
   { name: "Rate", of: (m) => m.bits_per_s, text: bits },
-  { name: "Ring", of: (m) => m.ring_fill, text: (v) => percent(v, 0) },
-  { name: "Buffer", of: (m) => m.buffer_fill, text: (v) => percent(v, 0) },
+  { name: "Ring", of: (m) => m.ring_fill, text: (v) => percent(v, 0), top: 1 },
+  { name: "Buffer", of: (m) => m.buffer_fill, text: (v) => percent(v, 0), top: 1 },
   { name: "Lost", of: (m) => m.drops, text: short, meaning: "bad" },
 ];
 
@@ -44,7 +46,7 @@ export function History(props: { begun: SystemMoment[] }): JSX.Element {
             return (
               <li>
                 <span class="muted">{line.name}</span>
-                <Sparkline values={values()} room={ROOM} height={40} meaning={line.meaning && Math.max(0, ...values()) > 0 ? line.meaning : "accent"} />
+                <Sparkline values={values()} room={ROOM} height={40} top={line.top} meaning={line.meaning && Math.max(0, ...values()) > 0 ? line.meaning : "accent"} />
                 <span class="num nowrap">
                   {line.text(values().at(-1) ?? 0)} <span class="muted">most {line.text(Math.max(0, ...values()))}</span>
                 </span>
