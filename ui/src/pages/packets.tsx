@@ -28,6 +28,8 @@ export default function Packets(): JSX.Element {
   const [search, setSearch] = useSearchParams<{ span?: string; filter?: string }>();
   const asked = createMemo(() => ({ from: range().from, to: range().to }));
   const [timeline, { refetch }] = createResource(asked, (asked) => get<PacketTimeline>("/packets/timeline", { ...asked, buckets: BUCKETS }));
+  // One array per answer: the chart tells its series apart by identity.
+  const bars = createMemo(() => (timeline.latest ? series(timeline.latest) : []));
   const choose = (from: number, to: number): void => {
     setSearch({ span: `${rfc3339(from)}..${rfc3339(to)}` }, { replace: true });
   };
@@ -66,7 +68,7 @@ export default function Packets(): JSX.Element {
                     from={ms(timeline().from)}
                     to={ms(timeline().to)}
                     bucketMs={timeline().bucket_s * 1000}
-                    series={series(timeline())}
+                    series={bars()}
                     marks={marks(timeline())}
                     tell={octets}
                     height={140}

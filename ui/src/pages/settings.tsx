@@ -1,7 +1,7 @@
 // Settings, a part each; parts that one may not change do not show.
 
 import { A, useParams } from "@solidjs/router";
-import { For, Show, type Component, type JSX } from "solid-js";
+import { createEffect, For, Show, type Component, type JSX } from "solid-js";
 import { Dynamic } from "solid-js/web";
 import { Head } from "../parts/head";
 import { Empty } from "../parts/states";
@@ -36,6 +36,11 @@ export default function Settings(): JSX.Element {
   const params = useParams<{ part?: string }>();
   const shown = (): Part[] => PARTS.filter((part) => !part.needs || may(part.needs));
   const part = (): Part | undefined => shown().find((part) => part.path === (params.part ?? "appearance"));
+  // On a phone the parts stand in a line that is longer than the screen.
+  createEffect(() => {
+    const name = part()?.path;
+    document.querySelector(`.settings > nav a[href="/settings/${name}"]`)?.scrollIntoView({ block: "nearest", inline: "center" });
+  });
   return (
     <>
       <Head title="Settings" />

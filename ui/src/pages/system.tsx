@@ -8,7 +8,7 @@ import { feed, status, why } from "../live";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
 import { Empty, Loading, Trouble } from "../parts/states";
-import { ago } from "../time";
+import { span } from "../time";
 import { Disks } from "./system/disks";
 import { History } from "./system/history";
 import { Lanes } from "./system/lanes";
@@ -44,10 +44,12 @@ export default function System(): JSX.Element {
               <Lanes status={status()} />
               <History begun={system.latest?.history ?? []} />
               <div class="system-columns">
-                <Disks status={status()} />
+                <div class="stack">
+                  <Disks status={status()} />
+                  <Build system={system.latest} />
+                </div>
                 <Threads status={status()} />
               </div>
-              <Build system={system.latest} />
             </div>
           )}
         </Match>
@@ -61,7 +63,7 @@ function About(props: { system: SystemAnswer | undefined }): JSX.Element {
   return (
     <span class="muted">
       Trunkline {props.system?.build.version}
-      <Show when={since()}>{(since) => <>, capturing since {ago(since(), status()!.at_ns / 1e6)}</>}</Show>
+      <Show when={since()}>{(since) => <>, capturing for {span((status()!.at_ns / 1e6 - since()) / 1000)}</>}</Show>
       <Show when={status()}>{(status) => <>, {octets(status().resident_octets)} of memory</>}</Show>
     </span>
   );

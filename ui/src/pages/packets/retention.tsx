@@ -2,6 +2,7 @@ import { For, Show, type JSX } from "solid-js";
 import type { Retention } from "../../api/types";
 import { octets } from "../../format";
 import { Fill } from "../../parts/fill";
+import { span } from "../../time";
 import { Time } from "../../parts/time";
 
 /** What is kept of each class, how much there is, and how far back it reaches. */
@@ -38,7 +39,7 @@ export function RetentionTable(props: { retention: Retention[] }): JSX.Element {
                     </Show>
                   </td>
                   <td>{one.oldest ? <Time at={one.oldest} /> : "–"}</td>
-                  <td class="right nowrap">{one.days_estimated === null ? "–" : `${one.days_estimated.toFixed(one.days_estimated < 10 ? 1 : 0)} days`}</td>
+                  <td class="right nowrap">{one.days_estimated === null ? "–" : span(one.days_estimated * 86_400)}</td>
                 </tr>
               )}
             </For>

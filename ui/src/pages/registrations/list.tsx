@@ -28,7 +28,7 @@ export function RegistrationList(props: ListProps): JSX.Element {
         <Paged<Registration> path="/registrations" rows="registrations" what="registrations" query={query()} empty={<Nothing isSearch={props.q !== "" || props.state !== ""} />}>
           {(rows) => (
             <div class="scroll">
-              <table class="table">
+              <table class="table registrations-table">
                 <thead>
                   <tr>
                     <th scope="col">When</th>
@@ -38,7 +38,6 @@ export function RegistrationList(props: ListProps): JSX.Element {
                     <th scope="col">At</th>
                     <th scope="col" class="right">Expires</th>
                     <th scope="col" class="right">Answered in</th>
-                    <th scope="col" class="right">Sent again</th>
                     <th scope="col">User agent</th>
                   </tr>
                 </thead>
@@ -62,31 +61,38 @@ function Row(props: { row: Registration }): JSX.Element {
         <td>
           <Time at={r.start} />
         </td>
-        <td class="nowrap">
+        <td class="who nowrap">
           <A data-row-link href={`/calls?filter=${encodeURIComponent(`number:"${r.user}"`)}`} title={`Calls of ${r.aor}`}>
             {r.user || r.aor}
           </A>
         </td>
-        <td class="nowrap">
+        <td class="how nowrap">
           <State row={r} />
         </td>
         <td class="nowrap num" title={r.src ?? ""}>
           {nameOf(r.src)}
         </td>
-        <td class="nowrap num" title={r.dst ?? ""}>
+        <td class="wide nowrap num" title={r.dst ?? ""}>
           {nameOf(r.dst)}
         </td>
-        <td class="right nowrap">{r.expires === null ? "–" : r.expires === 0 ? "signs off" : `${whole(r.expires)} s`}</td>
-        <td class="right nowrap">{duration(r.response_ms)}</td>
-        <td class="right">{r.retransmissions || ""}</td>
-        <td class="registrations-agent clip" title={r.user_agent ?? ""}>
+        <td class="wide right nowrap">{r.expires === null ? "–" : r.expires === 0 ? "signs off" : `${whole(r.expires)} s`}</td>
+        <td class="wide right nowrap">
+          {duration(r.response_ms)}
+          <Show when={r.retransmissions > 0}>
+            <span class="muted" title={`Sent again ${r.retransmissions} times`}>
+              {" "}
+              ↻{r.retransmissions}
+            </span>
+          </Show>
+        </td>
+        <td class="wide registrations-agent clip" title={r.user_agent ?? ""}>
           {r.user_agent ?? "–"}
         </td>
       </tr>
       <Show when={r.verdict}>
         <tr class="registrations-why">
-          <td />
-          <td colspan={8}>{r.verdict}</td>
+          <td class="wide" />
+          <td colspan={7}>{r.verdict}</td>
         </tr>
       </Show>
     </>
