@@ -28,37 +28,36 @@ const AGAIN_MS = 5000;
 
 export default function CallPage(): JSX.Element {
   useLive();
-  const params = useParams<{ id: string }>();
+  const asked = useParams<{ id: string }>();
+  // A Call-ID may hold a / and comes escaped; the router leaves it so.
+  const id = createMemo(() => unescaped(asked.id));
   const navigate = useNavigate();
   const place = useLocation();
   const [call, setCall] = createSignal<CallWithLadder | undefined>();
   const [failed, setFailed] = createSignal<unknown>();
-  const load = async (id: string): Promise<void> => {
+  const load = async (name: string): Promise<void> => {
     try {
-      const found = await get<CallWithLadder>(`/calls/${encodeURIComponent(id)}`);
-      if (id !== params.id) return;
+      const found = await get<CallWithLadder>(`/calls/${encodeURIComponent(name)}`);
+      if (name !== id()) return;
       setFailed(undefined);
       setCall(found);
       // However one came here, the address is the one to send.
-      if (found.id !== id) navigate(`/calls/${found.id}${place.search}${place.hash}`, { replace: true, scroll: false });
+      if (found.id !== name) navigate(`/calls/${found.id}${place.search}${place.hash}`, { replace: true, scroll: false });
     } catch (error) {
-      if (id === params.id) setFailed(() => error);
+      if (name === id()) setFailed(() => error);
     }
   };
   createEffect(
-    on(
-      () => params.id,
-      (id) => {
-        if (call()?.id === id) return;
-        setCall(undefined);
-        setFailed(undefined);
-        void load(id);
-      },
-    ),
+    on(id, (name) => {
+      if (call()?.id === name) return;
+      setCall(undefined);
+      setFailed(undefined);
+      void load(name);
+    }),
   );
-  const up = createMemo((): CallUp | undefined => callsUp().up.find((one) => one.id === (call()?.id ?? params.id) || one.sip_call_id === params.id));
+  const up = createMemo((): CallUp | undefined => callsUp().up.find((one) => one.id === (call()?.id ?? id()) || one.sip_call_id === id()));
   const timer = setInterval(() => {
-    if (call() && up()) void load(params.id);
+    if (call() && up()) void load(id());
   }, AGAIN_MS);
   onCleanup(() => clearInterval(timer));
   const kind = (): string => (failed() instanceof Problem ? (failed() as Problem).kind : "");
@@ -67,22 +66,30 @@ export default function CallPage(): JSX.Element {
       <Match when={call()}>{(found) => <Shown call={found()} up={up() !== undefined} />}</Match>
       <Match when={up() && kind() === "not-found"}>
         <Head title="Call" />
-        <StillUp call={up()!} again={() => void load(params.id)} />
+        <StillUp call={up()!} again={() => void load(id())} />
       </Match>
       <Match when={kind() === "not-found"}>
         <Head title="Call" />
-        <Absent id={params.id} />
+        <Absent id={id()} />
       </Match>
       <Match when={kind() === "ambiguous"}>
         <Head title="Call" />
-        <Several problem={failed() as Problem} id={params.id} />
+        <Several problem={failed() as Problem} id={id()} />
       </Match>
       <Match when={failed()}>
         <Head title="Call" />
-        <Trouble error={failed()} retry={() => void load(params.id)} />
+        <Trouble error={failed()} retry={() => void load(id())} />
       </Match>
     </Switch>
   );
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function Shown(props: { call: CallWithLadder; up: boolean }): JSX.Element {

@@ -30,6 +30,7 @@ export function Absent(props: { id: string }): JSX.Element {
   };
   return (
     <Empty icon="search" title="There is no such call">
+      <div class="stack">
       <p>
         <code>{props.id}</code>
       </p>
@@ -37,6 +38,7 @@ export function Absent(props: { id: string }): JSX.Element {
       <p>
         <A href={`/calls?${new URLSearchParams({ filter: `callid:"${props.id.replace(/[\\"]/g, "\\$&")}*"`, from: "now-30d" }).toString()}`}>Search for it as the beginning of a Call-ID</A>
       </p>
+      </div>
     </Empty>
   );
 }
@@ -77,6 +79,7 @@ export function StillUp(props: { call: CallUp; again: () => void }): JSX.Element
   const since = (): number => Math.max(0, now() - ofNs(props.call.answer_ns ?? props.call.start_ns));
   return (
     <Empty icon="phone" title={`${props.call.from} calls ${props.call.to}`}>
+      <div class="stack">
       <p class="row still-up">
         <StateTag state={props.call.state} /> <span class="num">{duration(Math.floor(since() / 1000) * 1000)}</span>
         <Show when={props.call.answer_ns}> since the answer</Show>
@@ -85,6 +88,7 @@ export function StillUp(props: { call: CallUp; again: () => void }): JSX.Element
         From <code>{props.call.src}</code> to <code>{props.call.dst}</code>, begun at <Time at={ofNs(props.call.start_ns)} />.
       </p>
       <p>The call is up. Its ladder, streams and verdict come here by themselves as soon as it is over.</p>
+      </div>
     </Empty>
   );
 }

@@ -8,14 +8,20 @@ import { clockMs, ms, utc } from "../../time";
 import { Arrow, BeginArrow } from "./arrow";
 import type { Drawn } from "./ladder";
 import { RIBBON, type Band } from "./layout";
-import type { GapRow, Row } from "./rows";
+import { membersOf, type GapRow, type Row } from "./rows";
 import { since } from "./said";
-import { INTERVAL_MS, lookOf } from "./series";
+import { INTERVAL_MS, lookOf, lossOf } from "./series";
 
 export function Picture(props: Drawn): JSX.Element {
   let svg: SVGSVGElement | undefined;
   const rows = createMemo(() => props.rows.slice(props.shown[0], props.shown[1]).map((row, at) => ({ row, at: props.shown[0] + at })));
   const start = (): number => ms(props.view.call().start);
+  /** The row of the chosen message, if it is drawn: a folded one stands in the row of another. */
+  const active = (): string | undefined => {
+    const chosen = props.view.chosen();
+    const found = rows().find((entry) => entry.row.kind === "message" && chosen !== undefined && membersOf(entry.row).includes(chosen));
+    return found?.row.kind === "message" ? `m${found.row.index + 1}` : undefined;
+  };
   const move = (event: PointerEvent): void => {
     if (event.pointerType === "touch" || !svg) return;
     props.view.setCursor(props.layout.atOf(event.clientY - svg.getBoundingClientRect().top));
@@ -30,7 +36,7 @@ export function Picture(props: Drawn): JSX.Element {
       role="listbox"
       tabindex="0"
       aria-label="Messages of the call"
-      aria-activedescendant={props.view.chosen() === undefined ? undefined : `m${props.view.chosen()! + 1}`}
+      aria-activedescendant={active()}
       onPointerMove={move}
       onPointerLeave={() => props.view.setCursor(undefined)}
     >
@@ -74,6 +80,7 @@ function TimeOf(props: Drawn & { row: Row; at: number; start: number }): JSX.Ele
   };
   return (
     <g aria-hidden="true" transform={`translate(${props.window.left} 0)`}>
+      <rect class="time-ground" x={12} y={props.layout.middle[props.at]! - 7} width={props.sizes.times - 18} height={14} />
       <text class="time" x={props.sizes.times - 10} y={props.layout.middle[props.at]! + 4} text-anchor="end">
         {since(props.row.at - props.start)}
         <title>{title()}</title>
@@ -102,22 +109,22 @@ function Ribbon(props: Drawn & { band: Band }): JSX.Element {
   const stream = (): Stream => props.view.call().streams[props.band.stream]!;
   const look = (): ReturnType<typeof lookOf> => lookOf(props.band.stream);
   const [from, to] = [(): number => props.layout.x[props.band.from]!, (): number => props.layout.x[props.band.to]!];
-  const losses = (): { y1: number; y2: number; missing: number }[] => {
+  const losses = createMemo((): { y1: number; y2: number; missing: number; opacity: number }[] => {
     const own = props.intervals.find((one) => one.stream === stream().id)?.intervals ?? [];
     return own.flatMap((interval) => {
       if (interval.missing === 0) return [];
       const at = ms(interval.start);
       const y1 = props.layout.yOf(at);
-      return [{ y1, y2: Math.max(y1 + 2, props.layout.yOf(Math.min(at + INTERVAL_MS, ms(stream().last)))), missing: interval.missing }];
+      return [{ y1, y2: Math.max(y1 + 2, props.layout.yOf(Math.min(at + INTERVAL_MS, ms(stream().last)))), missing: interval.missing, opacity: Math.min(1, 0.25 + (lossOf(interval) ?? 0) * 12) }];
     });
-  };
+  });
   return (
     <g class="ribbon" style={{ color: `var(${look().color})` }}>
       <rect class="talk" x={Math.min(from(), to())} width={Math.abs(to() - from())} y={props.band.y1} height={props.band.y2 - props.band.y1} />
       <rect class="body" x={props.band.x - RIBBON / 2} width={RIBBON} y={props.band.y1} height={props.band.y2 - props.band.y1} rx="2" />
       <For each={losses()}>
         {(loss) => (
-          <rect class="loss" x={props.band.x - RIBBON / 2} width={RIBBON} y={loss.y1} height={loss.y2 - loss.y1}>
+          <rect class="loss" x={props.band.x - RIBBON / 2} width={RIBBON} y={loss.y1} height={loss.y2 - loss.y1} fill-opacity={loss.opacity}>
             <title>{`${loss.missing} missing in these 10 s`}</title>
           </rect>
         )}
