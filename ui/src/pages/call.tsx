@@ -23,8 +23,8 @@ import { Actions, Facts, Verdict } from "./call/summary";
 import { createView } from "./call/view";
 import "./call/call.css";
 
-/** Milliseconds after which a call that is still up is asked for again. */
-const AGAIN_MS = 5000;
+/** Milliseconds after which a call that is up, or just was, is asked for again. */
+const AGAIN_MS = 3000;
 
 export default function CallPage(): JSX.Element {
   useLive();
@@ -50,23 +50,34 @@ export default function CallPage(): JSX.Element {
   createEffect(
     on(id, (name) => {
       if (call()?.id === name) return;
+      setWasUp(undefined);
       setCall(undefined);
       setFailed(undefined);
       void load(name);
     }),
   );
   const up = createMemo((): CallUp | undefined => callsUp().up.find((one) => one.id === (call()?.id ?? id()) || one.sip_call_id === id()));
+  // When it goes from the feed it is over: its row comes to the store a little later.
+  const [wasUp, setWasUp] = createSignal<CallUp | undefined>();
+  createEffect(() => {
+    const now = up();
+    if (now) setWasUp(now);
+  });
   const timer = setInterval(() => {
-    if (call() && up()) void load(id());
+    if (up() || (wasUp() && !call())) void load(id());
   }, AGAIN_MS);
   onCleanup(() => clearInterval(timer));
   const kind = (): string => (failed() instanceof Problem ? (failed() as Problem).kind : "");
   return (
     <Switch fallback={<Loading what="the call" />}>
       <Match when={call()}>{(found) => <Shown call={found()} up={up() !== undefined} />}</Match>
-      <Match when={up() && kind() === "not-found"}>
-        <Head title="Call" />
-        <StillUp call={up()!} again={() => void load(id())} />
+      <Match when={kind() === "not-found" && (up() ?? wasUp())}>
+        {(known) => (
+          <>
+            <Head title="Call" />
+            <StillUp call={known()} listed={up() !== undefined} />
+          </>
+        )}
       </Match>
       <Match when={kind() === "not-found"}>
         <Head title="Call" />

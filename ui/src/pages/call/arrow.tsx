@@ -49,7 +49,8 @@ export function Arrow(props: Drawn & { row: MessageRow; at: number }): JSX.Eleme
   };
   return (
     <g
-      id={`m${props.row.index + 1}`}
+      // Not the name of the address's hash: the browser would scroll there by itself.
+      id={`message-${props.row.index + 1}`}
       class={`message ${toneOf(message())}`}
       classList={{ chosen: chosen(), evidence: evidence(), again: message().retransmission, copy: message().copy }}
       role="option"

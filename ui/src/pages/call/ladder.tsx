@@ -39,14 +39,18 @@ export interface Drawn {
   evidence: Set<number>;
   /** Rows to draw: [first, end). */
   shown: [number, number];
-  window: Window;
+  /** What is visible from left to right. */
+  window: Across;
   unfold: (index: number) => void;
 }
 
-interface Window {
+interface Across {
   left: number;
-  top: number;
   width: number;
+}
+
+interface Window extends Across {
+  top: number;
   height: number;
 }
 
@@ -59,6 +63,9 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
   const [height, setHeight] = createSignal<number | "fit">(many() && window.innerWidth >= 640 ? "fit" : 34);
   const [unfolded, setUnfolded] = createSignal<ReadonlySet<number>>(new Set<number>());
   const [seen, setSeen] = createSignal<Window>({ left: 0, top: 0, width: 700, height: 600 });
+
+  // Scrolling down changes which rows are drawn, not how: only what is to the sides matters to each.
+  const across = createMemo(() => ({ left: seen().left, width: seen().width }), undefined, { equals: (a, b) => a.left === b.left && a.width === b.width });
 
   const columns = createMemo(() => columnsOf(call().ladder, call().streams));
   const rows = createMemo(() => rowsOf(call().ladder.messages, call().streams, { dense: fold(), open: unfolded() }));
@@ -116,7 +123,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
     get ofStream() { return columns().ofStream; },
     get intervals() { return props.intervals; },
     get shown() { return shown(); },
-    get window() { return seen(); },
+    get window() { return across(); },
     nameOfHost: (host) => nameOfColumn(columns().columns[columns().ofHost[host] ?? 0]),
     evidence: new Set(call().verdict_packets),
     unfold: (index) => setUnfolded((before) => new Set([...before, index])),
@@ -129,7 +136,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
         <Tools fold={fold()} setFold={(on) => { setFold(on); setUnfolded(new Set<number>()); }} height={height()} row={sizes().row} setHeight={setHeight} />
       </header>
       <div ref={scroller} class="ladder-scroll" onScroll={look}>
-        <Hosts layout={layout()} columns={columns().columns} window={seen()} />
+        <Hosts layout={layout()} columns={columns().columns} window={across()} />
         <Picture {...drawn} />
       </div>
     </section>
@@ -172,7 +179,7 @@ function reveal(scroller: HTMLDivElement | undefined, layout: Layout, row: numbe
 export const nameOfColumn = (column: Column | undefined): string => (column ? (aliasOf(column.endpoints[0]) ?? column.address) : "unknown");
 
 /** The names above the columns; they stay while one scrolls. */
-function Hosts(props: { layout: Layout; columns: Column[]; window: Window }): JSX.Element {
+function Hosts(props: { layout: Layout; columns: Column[]; window: Across }): JSX.Element {
   const step = (): number => (props.layout.x[1] ?? props.layout.width) - (props.layout.x[0] ?? 0);
   const near = (): { column: Column; x: number }[] =>
     props.columns.flatMap((column, at) => {

@@ -14,13 +14,14 @@ import { INTERVAL_MS, lookOf, lossOf } from "./series";
 
 export function Picture(props: Drawn): JSX.Element {
   let svg: SVGSVGElement | undefined;
-  const rows = createMemo(() => props.rows.slice(props.shown[0], props.shown[1]).map((row, at) => ({ row, at: props.shown[0] + at })));
+  // The rows themselves, so that those that stay visible are not drawn anew.
+  const rows = createMemo(() => props.rows.slice(props.shown[0], props.shown[1]));
   const start = (): number => ms(props.view.call().start);
   /** The row of the chosen message, if it is drawn: a folded one stands in the row of another. */
   const active = (): string | undefined => {
     const chosen = props.view.chosen();
-    const found = rows().find((entry) => entry.row.kind === "message" && chosen !== undefined && membersOf(entry.row).includes(chosen));
-    return found?.row.kind === "message" ? `m${found.row.index + 1}` : undefined;
+    const found = rows().find((row) => row.kind === "message" && chosen !== undefined && membersOf(row).includes(chosen));
+    return found?.kind === "message" ? `message-${found.index + 1}` : undefined;
   };
   const move = (event: PointerEvent): void => {
     if (event.pointerType === "touch" || !svg) return;
@@ -46,11 +47,11 @@ export function Picture(props: Drawn): JSX.Element {
         <For each={props.layout.bands}>{(band) => <Ribbon {...props} band={band} />}</For>
       </g>
       <For each={rows()}>
-        {(entry) => (
+        {(row, index) => (
           <g>
-            {entry.row.kind === "gap" ? <Break {...props} row={entry.row} at={entry.at} /> : entry.row.kind === "begin" ? <BeginArrow {...props} row={entry.row} at={entry.at} /> : <Arrow {...props} row={entry.row} at={entry.at} />}
-            <Show when={entry.row.kind !== "gap"}>
-              <TimeOf {...props} row={entry.row} at={entry.at} start={start()} />
+            <OneRow {...props} row={row} at={props.shown[0] + index()} />
+            <Show when={row.kind !== "gap"}>
+              <TimeOf {...props} row={row} at={props.shown[0] + index()} start={start()} />
             </Show>
           </g>
         )}
@@ -58,6 +59,13 @@ export function Picture(props: Drawn): JSX.Element {
       <Cursor {...props} start={start()} />
     </svg>
   );
+}
+
+function OneRow(props: Drawn & { row: Row; at: number }): JSX.Element {
+  // What kind a row is never changes.
+  const row = props.row;
+  if (row.kind === "gap") return <Break {...props} row={row} />;
+  return row.kind === "begin" ? <BeginArrow {...props} row={row} /> : <Arrow {...props} row={row} />;
 }
 
 const near = (props: Drawn): number[] => props.layout.x.filter((x) => x > props.window.left - 200 && x < props.window.left + props.window.width + 200);
