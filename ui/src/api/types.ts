@@ -274,4 +274,70 @@ export interface CallIntervals {
 
 export interface CallMessages {
   messages: { index: number; text: string | null }[];
+// Calls: what a selection adds up to, what a filter may ask, saved filters, captures that were brought.
+
+export interface CallsBucket {
+  at: string;
+  calls: number;
+  answered: number;
+  failed: number;
+  bad: number;
+}
+
+export interface CallsTotals {
+  calls: number;
+  answered: number;
+  completed: number;
+  cancelled: number;
+  redirected: number;
+  rejected_4xx: number;
+  rejected_5xx: number;
+  rejected_6xx: number;
+  bad: number;
+  asr: number | null;
+  ner: number | null;
+  acd_s: number | null;
+  pdd_ms: number | null;
+  mos: number | null;
+}
+
+export interface CallsSummary {
+  from: string;
+  to: string;
+  bucket_s: number;
+  buckets: CallsBucket[];
+  totals: CallsTotals;
+  exact: boolean;
+  seen_from: string | null;
+  took_ms: number;
+}
+
+export interface FilterField {
+  name: string;
+  aliases: string[];
+  kind: string;
+  help: string;
+  examples: string[];
+  values: string[] | null;
+}
+
+export interface SavedFilter {
+  name: string;
+  text: string;
+  shared: boolean;
+  /** Who saved it last. */
+  by: string;
+}
+
+export interface CaptureRead {
+  id: string;
+  name: string;
+  state: "waiting" | "receiving" | "reading" | "running" | "done" | "failed" | "cancelled";
+  read_octets: number;
+  total_octets: number;
+  packets: number;
+  calls: number;
+  error: string | null;
+  from?: string | null;
+  to?: string | null;
 }
