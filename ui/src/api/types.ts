@@ -274,6 +274,8 @@ export interface CallIntervals {
 
 export interface CallMessages {
   messages: { index: number; text: string | null }[];
+}
+
 // Calls: what a selection adds up to, what a filter may ask, saved filters, captures that were brought.
 
 export interface CallsBucket {
