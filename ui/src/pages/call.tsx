@@ -23,66 +23,84 @@ import { Actions, Facts, Verdict } from "./call/summary";
 import { createView } from "./call/view";
 import "./call/call.css";
 
-/** Milliseconds after which a call that is still up is asked for again. */
-const AGAIN_MS = 5000;
+/** Milliseconds after which a call that is up, or just was, is asked for again. */
+const AGAIN_MS = 3000;
 
 export default function CallPage(): JSX.Element {
   useLive();
-  const params = useParams<{ id: string }>();
+  const asked = useParams<{ id: string }>();
+  // A Call-ID may hold a / and comes escaped; the router leaves it so.
+  const id = createMemo(() => unescaped(asked.id));
   const navigate = useNavigate();
   const place = useLocation();
   const [call, setCall] = createSignal<CallWithLadder | undefined>();
   const [failed, setFailed] = createSignal<unknown>();
-  const load = async (id: string): Promise<void> => {
+  const load = async (name: string): Promise<void> => {
     try {
-      const found = await get<CallWithLadder>(`/calls/${encodeURIComponent(id)}`);
-      if (id !== params.id) return;
+      const found = await get<CallWithLadder>(`/calls/${encodeURIComponent(name)}`);
+      if (name !== id()) return;
       setFailed(undefined);
       setCall(found);
       // However one came here, the address is the one to send.
-      if (found.id !== id) navigate(`/calls/${found.id}${place.search}${place.hash}`, { replace: true, scroll: false });
+      if (found.id !== name) navigate(`/calls/${found.id}${place.search}${place.hash}`, { replace: true, scroll: false });
     } catch (error) {
-      if (id === params.id) setFailed(() => error);
+      if (name === id()) setFailed(() => error);
     }
   };
   createEffect(
-    on(
-      () => params.id,
-      (id) => {
-        if (call()?.id === id) return;
-        setCall(undefined);
-        setFailed(undefined);
-        void load(id);
-      },
-    ),
+    on(id, (name) => {
+      if (call()?.id === name) return;
+      setWasUp(undefined);
+      setCall(undefined);
+      setFailed(undefined);
+      void load(name);
+    }),
   );
-  const up = createMemo((): CallUp | undefined => callsUp().up.find((one) => one.id === (call()?.id ?? params.id) || one.sip_call_id === params.id));
+  const up = createMemo((): CallUp | undefined => callsUp().up.find((one) => one.id === (call()?.id ?? id()) || one.sip_call_id === id()));
+  // When it goes from the feed it is over: its row comes to the store a little later.
+  const [wasUp, setWasUp] = createSignal<CallUp | undefined>();
+  createEffect(() => {
+    const now = up();
+    if (now) setWasUp(now);
+  });
   const timer = setInterval(() => {
-    if (call() && up()) void load(params.id);
+    if (up() || (wasUp() && !call())) void load(id());
   }, AGAIN_MS);
   onCleanup(() => clearInterval(timer));
   const kind = (): string => (failed() instanceof Problem ? (failed() as Problem).kind : "");
   return (
     <Switch fallback={<Loading what="the call" />}>
       <Match when={call()}>{(found) => <Shown call={found()} up={up() !== undefined} />}</Match>
-      <Match when={up() && kind() === "not-found"}>
-        <Head title="Call" />
-        <StillUp call={up()!} again={() => void load(params.id)} />
+      <Match when={kind() === "not-found" && (up() ?? wasUp())}>
+        {(known) => (
+          <>
+            <Head title="Call" />
+            <StillUp call={known()} listed={up() !== undefined} />
+          </>
+        )}
       </Match>
       <Match when={kind() === "not-found"}>
         <Head title="Call" />
-        <Absent id={params.id} />
+        <Absent id={id()} />
       </Match>
       <Match when={kind() === "ambiguous"}>
         <Head title="Call" />
-        <Several problem={failed() as Problem} id={params.id} />
+        <Several problem={failed() as Problem} id={id()} />
       </Match>
       <Match when={failed()}>
         <Head title="Call" />
-        <Trouble error={failed()} retry={() => void load(params.id)} />
+        <Trouble error={failed()} retry={() => void load(id())} />
       </Match>
     </Switch>
   );
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function Shown(props: { call: CallWithLadder; up: boolean }): JSX.Element {

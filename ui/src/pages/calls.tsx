@@ -1,6 +1,6 @@
 // Calls: ask, see how they went over time, find the one.
 
-import { createEffect, createMemo, createSignal, Match, on, Show, Switch, type JSX } from "solid-js";
+import { createEffect, createMemo, createSignal, Match, on, onCleanup, Show, Switch, type JSX } from "solid-js";
 import { Problem } from "../api/problem";
 import { of, whole } from "../format";
 import { Head } from "../parts/head";
@@ -31,7 +31,7 @@ import "./calls/calls.css";
 export default function Calls(): JSX.Element {
   const calls = useSelection();
   const phone = useMedia(PHONE);
-  const [cursor, setCursor] = createSignal(-1);
+  const [cursor, setCursor] = createSignal(calls.place?.cursor ?? -1);
   const [zooms, setZooms] = createSignal<Range[]>([]);
   let list: VirtualHandle | undefined;
   let choose: (() => void) | undefined;
@@ -66,6 +66,14 @@ export default function Calls(): JSX.Element {
     list?.toTop();
     void calls.load();
   };
+  const held = (handle: VirtualHandle): void => {
+    const first = list === undefined;
+    list = handle;
+    const place = calls.place;
+    // The frame scrolls a new page to its top first.
+    if (first && place) requestAnimationFrame(() => (handle.scrollTo(place.top), handle.focus(place.cursor)));
+  };
+  onCleanup(() => calls.lay({ top: list?.top() ?? 0, cursor: cursor() }));
   const asked = (): string => JSON.stringify(calls.question());
   createEffect(
     on(asked, () => {
@@ -89,7 +97,13 @@ export default function Calls(): JSX.Element {
   return (
     <div class="calls" classList={{ none: none() || calls.error() !== undefined }}>
       <Head title="Calls">
-        <button class="button" aria-pressed={calls.following()} title="Take in new calls as they come (f)" onClick={() => calls.setFollowing(!calls.following())}>
+        <button
+          class="button"
+          aria-pressed={calls.following()}
+          disabled={calls.oldestFirst()}
+          title={calls.oldestFirst() ? "Only with the newest first" : "Take in new calls as they come (f)"}
+          onClick={() => calls.setFollowing(!calls.following())}
+        >
           <span class="follow-sign" classList={{ on: calls.following() }} aria-hidden="true" />
           Follow
         </button>
@@ -135,7 +149,7 @@ export default function Calls(): JSX.Element {
             {calls.fresh().atLeast ? " or more" : ""} new {calls.fresh().count === 1 ? "call" : "calls"}
           </button>
         </Show>
-        <Switch fallback={<CallsTable calls={calls} cursor={cursor()} onCursor={setCursor} add={add} handle={(handle) => (list = handle)} />}>
+        <Switch fallback={<CallsTable calls={calls} cursor={cursor()} onCursor={setCursor} add={add} handle={held} />}>
           <Match when={!calls.begun()}>
             <Loading what="calls" />
           </Match>

@@ -119,7 +119,7 @@ export function Timeline(props: TimelineProps): JSX.Element {
       event.preventDefault();
       if (event.shiftKey) setAnchor(anchor() ?? now ?? 0);
       else setAnchor(undefined);
-      setAt(now === undefined ? (step > 0 ? 0 : count() - 1) : clamp(now + step));
+      setAt(clamp((now ?? (step > 0 ? -1 : count())) + step));
     } else if (event.key === "Enter" && now !== undefined) {
       event.preventDefault();
       zoom();

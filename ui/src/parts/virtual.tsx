@@ -38,8 +38,11 @@ export interface VirtualHandle {
   /** Whether the first row is seen. */
   atTop: () => boolean;
   toTop: () => void;
-  /** Rows were put in before the first: keeps the others where they are. */
-  pushedDown: (rows: number) => void;
+  /** What was scrolled past, in pixels, and how to come back there. */
+  top: () => number;
+  scrollTo: (top: number) => void;
+  /** Gives the focus to a row's link. */
+  focus: (row: number) => void;
 }
 
 export function Virtual(props: VirtualProps): JSX.Element {
@@ -76,7 +79,9 @@ export function Virtual(props: VirtualProps): JSX.Element {
     props.handle?.({
       atTop: () => top() < props.rowHeight,
       toTop: () => scrollTo(0),
-      pushedDown: (rows) => scrollTo(top() + rows * props.rowHeight),
+      top,
+      scrollTo,
+      focus,
     });
   });
 
@@ -86,13 +91,14 @@ export function Virtual(props: VirtualProps): JSX.Element {
   createEffect(on(shown, ({ first, end }) => props.onRows?.(first, end)));
   const rows = createMemo(() => rowsOf(shown(), props.cursor, count()));
 
+  const focus = (row: number): void => body?.querySelector<HTMLElement>(`[data-row="${row}"] [data-row-link]`)?.focus({ preventScroll: true });
   const go = (row: number): void => {
     if (count() === 0) return;
     const next = Math.max(0, Math.min(count() - 1, row));
     props.onCursor(next);
     const to = scrollFor(next, props.rowHeight, top(), view() - (page() ? 0 : head()), page() ? 80 : 0);
     if (to !== undefined) scrollTo(Math.max(0, page() && next * props.rowHeight < top() ? to - head() - 8 : to));
-    body?.querySelector<HTMLElement>(`[data-row="${next}"] [data-row-link]`)?.focus({ preventScroll: true });
+    focus(next);
   };
   const start = (): number => (props.cursor < 0 ? Math.ceil(top() / props.rowHeight) - 1 : props.cursor);
   useKeys([

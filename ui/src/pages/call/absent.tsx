@@ -5,7 +5,6 @@ import { createResource, createSignal, For, onCleanup, Show, type JSX } from "so
 import { get } from "../../api/client";
 import type { Problem } from "../../api/problem";
 import type { CallsPage, CallUp } from "../../api/types";
-import { duration } from "../../format";
 import { StateTag } from "../../parts/meaning";
 import { Empty } from "../../parts/states";
 import { Time } from "../../parts/time";
@@ -30,6 +29,7 @@ export function Absent(props: { id: string }): JSX.Element {
   };
   return (
     <Empty icon="search" title="There is no such call">
+      <div class="stack">
       <p>
         <code>{props.id}</code>
       </p>
@@ -37,6 +37,7 @@ export function Absent(props: { id: string }): JSX.Element {
       <p>
         <A href={`/calls?${new URLSearchParams({ filter: `callid:"${props.id.replace(/[\\"]/g, "\\$&")}*"`, from: "now-30d" }).toString()}`}>Search for it as the beginning of a Call-ID</A>
       </p>
+      </div>
     </Empty>
   );
 }
@@ -66,25 +67,36 @@ export function Several(props: { problem: Problem; id: string }): JSX.Element {
   );
 }
 
-/** Not stored yet: it is up. Asks again now and then, until it is over. */
-export function StillUp(props: { call: CallUp; again: () => void }): JSX.Element {
+/** Not stored yet: it is up, or has just ended. The page asks for it again and again. */
+export function StillUp(props: { call: CallUp; listed: boolean }): JSX.Element {
   const [now, setNow] = createSignal(Date.now());
-  const timer = setInterval(() => {
-    setNow(Date.now());
-    if (Math.floor(Date.now() / 1000) % 5 === 0) props.again();
-  }, 1000);
+  const timer = setInterval(() => setNow(Date.now()), 1000);
   onCleanup(() => clearInterval(timer));
   const since = (): number => Math.max(0, now() - ofNs(props.call.answer_ns ?? props.call.start_ns));
   return (
     <Empty icon="phone" title={`${props.call.from} calls ${props.call.to}`}>
-      <p class="row still-up">
-        <StateTag state={props.call.state} /> <span class="num">{duration(Math.floor(since() / 1000) * 1000)}</span>
-        <Show when={props.call.answer_ns}> since the answer</Show>
-      </p>
-      <p>
-        From <code>{props.call.src}</code> to <code>{props.call.dst}</code>, begun at <Time at={ofNs(props.call.start_ns)} />.
-      </p>
-      <p>The call is up. Its ladder, streams and verdict come here by themselves as soon as it is over.</p>
+      <div class="stack">
+        <Show when={props.listed} fallback={<p>It is no longer among the newest calls that are up. Once it is over and written, it comes here by itself.</p>}>
+          <p class="row still-up">
+            <StateTag state={props.call.state} />
+            <span class="num">
+              {clockOf(since())} {props.call.answer_ns ? "since the answer" : "since it began"}
+            </span>
+          </p>
+          <p>The call is up. Its ladder, streams and verdict come here by themselves as soon as it is over.</p>
+        </Show>
+        <p>
+          From <code>{props.call.src}</code> to <code>{props.call.dst}</code>, begun at <Time at={ofNs(props.call.start_ns)} />.
+        </p>
+      </div>
     </Empty>
   );
+}
+
+/** A running time: "0:42", "1:02:33". */
+function clockOf(elapsed: number): string {
+  const s = Math.floor(elapsed / 1000);
+  const two = (n: number): string => String(n).padStart(2, "0");
+  const minutes = Math.floor(s / 60) % 60;
+  return s < 3600 ? `${minutes}:${two(s % 60)}` : `${Math.floor(s / 3600)}:${two(minutes)}:${two(s % 60)}`;
 }

@@ -6,8 +6,9 @@ import { duration, percent, score } from "../../format";
 import { ms } from "../../time";
 import { ABOVE_FROM, type Drawn } from "./ladder";
 import { fit, labelMiddle, labelOn, textWidth } from "./layout";
+import { shortName } from "./names";
 import { membersOf, type BeginRow, type MessageRow } from "./rows";
-import { said, sentence, toneOf } from "./said";
+import { details, said, toneOf } from "./said";
 import { lookOf } from "./series";
 
 /** Half of the width of an arrow that comes back to its own host. */
@@ -21,14 +22,20 @@ export function Arrow(props: Drawn & { row: MessageRow; at: number }): JSX.Eleme
   const members = (): number[] => membersOf(props.row);
   const chosen = (): boolean => members().includes(props.view.chosen() ?? -1);
   const evidence = (): boolean => members().some((index) => props.evidence.has(props.view.call().ladder.messages[index]!.packet));
+  const hosts = (): string => `${shortName(props.nameOfHost(message().src))} → ${shortName(props.nameOfHost(message().dst))}`;
   const above = (): boolean => props.sizes.row >= ABOVE_FROM;
   const size = (): number => (props.sizes.row < 18 ? 11 : 12);
   const label = createMemo(() => {
-    const [left, right] = [props.window.left + props.sizes.times, Math.max(props.layout.width, props.window.width)];
+    const [left, right] = edges(props);
     const parts = partsOf(message(), foldsOf(props.row, props.view.call().ladder.messages));
-    const ends = from() === to() ? { from: from(), to: from() + LOOP } : { from: from(), to: to() };
+    const ends = from() === to() ? { from: from(), to: from() + LOOP } : { from: within(from(), left, right), to: within(to(), left, right) };
+    if (Math.max(from(), to()) < left || Math.min(from(), to()) > right) return outOfSight(parts, size(), left, right, Math.min(from(), to()) > right, hosts());
     return above() ? aboveArrow(parts, ends, size(), left, right) : onArrow(parts, ends, size(), left, right);
   });
+  const spoken = (): string => {
+    const written = label().parts.map((part) => part.text).join("").replace(/\s+/g, " ").trim();
+    return `${written}, ${details(message(), props.nameOfHost(message().src), props.nameOfHost(message().dst))}${evidence() ? ", evidence of the verdict" : ""}`;
+  };
   /** The arrow, left out where its label stands on it. */
   const line = (): string => {
     if (from() === to()) return `M${from()} ${y() - 4}h${LOOP}v8h${-LOOP + 4}`;
@@ -42,35 +49,48 @@ export function Arrow(props: Drawn & { row: MessageRow; at: number }): JSX.Eleme
   };
   return (
     <g
-      id={`m${props.row.index + 1}`}
+      // Not the name of the address's hash: the browser would scroll there by itself.
+      id={`message-${props.row.index + 1}`}
       class={`message ${toneOf(message())}`}
       classList={{ chosen: chosen(), evidence: evidence(), again: message().retransmission, copy: message().copy }}
       role="option"
       aria-selected={chosen()}
-      aria-label={sentence(message(), props.nameOfHost(message().src), props.nameOfHost(message().dst))}
+      aria-label={spoken()}
       onClick={open}
     >
       <rect class="ground" x={props.window.left} y={props.layout.top[props.at]!} width={props.window.width} height={props.sizes.row} />
       <Show when={evidence()}>
-        <path class="pointer" d={`M${props.window.left + 2} ${y() - 5}l8 5l-8 5z`}>
-          <title>Evidence of the verdict</title>
-        </path>
+        <path class="pointer" d={`M${props.window.left + 2} ${y() - 5}l8 5l-8 5z`} />
       </Show>
       <path class="line" d={line()} />
       <path class="head" d={head(from() === to() ? from() + 1 : to(), from() === to() ? y() + 4 : y(), from() < to() ? 1 : -1)} />
-      <text class="label" x={label().x} y={above() ? y() - 6 : y() + 4} text-anchor={label().anchor} font-size={`${size()}px`}>
+      <text class="label" aria-hidden="true" x={label().x} y={above() ? y() - 6 : y() + 4} text-anchor={label().anchor} font-size={`${size()}px`}>
         <For each={label().parts}>{(part) => <Part part={part} unfold={() => props.unfold(props.row.index)} />}</For>
       </text>
-      <title>{sentence(message(), props.nameOfHost(message().src), props.nameOfHost(message().dst))}</title>
     </g>
   );
 }
 
 const head = (x: number, y: number, way: 1 | -1): string => `M${x} ${y}l${-7 * way} -4v8z`;
 
+/** Between what is visible of the picture labels have their place. */
+const edges = (props: Drawn): [number, number] => [props.window.left + props.sizes.times, props.window.left + props.window.width];
+
+const within = (x: number, left: number, right: number): number => Math.min(Math.max(x, left), right);
+
+/** Both ends are beyond the edge: what it is, and where it is to be found. */
+function outOfSight(parts: Part[], size: number, left: number, right: number, isRight: boolean, hosts: string): Placed {
+  const shown = fitting(parts.filter(isNeeded), (right - left) / 2, size);
+  const where: Part = { kind: "cseq", text: isRight ? `  ${hosts} ›` : `‹ ${hosts}  ` };
+  return { x: isRight ? right - 8 : left + 8, anchor: isRight ? "end" : "start", hole: undefined, parts: isRight ? [...shown, where] : [where, ...shown] };
+}
+
 interface Part {
-  kind: "mark" | "what" | "minor" | "odd" | "fold";
+  kind: "mark" | "what" | "cseq" | "gap" | "fold" | "more";
   text: string;
+  /** What is said instead where there is little room. */
+  brief?: string;
+  odd?: boolean;
 }
 
 function Part(props: { part: Part; unfold: () => void }): JSX.Element {
@@ -80,20 +100,20 @@ function Part(props: { part: Part; unfold: () => void }): JSX.Element {
     props.unfold();
   };
   return (
-    <tspan class={props.part.kind} onClick={unfold}>
+    <tspan class={props.part.kind} classList={{ odd: props.part.odd ?? false }} onClick={unfold}>
       {props.part.text}
     </tspan>
   );
 }
 
 /** What an arrow says: the most important first. */
-function partsOf(message: LadderMessage, folds: string[]): Part[] {
+function partsOf(message: LadderMessage, folds: Fold[]): Part[] {
   const { what, cseq, more } = said(message);
   const again = message.copy ? " copy" : message.retransmission ? " again" : "";
   const parts: Part[] = message.odd || message.cut ? [{ kind: "mark", text: "⚠ " }] : [];
-  parts.push({ kind: "what", text: what + again }, { kind: "minor", text: ` (${cseq})` });
-  parts.push(...folds.map((text): Part => ({ kind: "fold", text: `\u2002${text}` })));
-  if (more) parts.push({ kind: message.odd ? "odd" : "minor", text: ` ${more}` });
+  parts.push({ kind: "what", text: what + again }, { kind: "cseq", text: ` (${cseq})` });
+  for (const fold of folds) parts.push({ kind: "gap", text: "\u2002" }, { kind: "fold", ...fold });
+  if (more) parts.push({ kind: "more", text: ` ${more}`, odd: message.odd });
   return parts;
 }
 
@@ -110,38 +130,51 @@ const widthOf = (parts: Part[], size: number): number => parts.reduce((sum, part
 const ABOVE_ROOM = 200;
 
 function aboveArrow(parts: Part[], { from, to }: { from: number; to: number }, size: number, left: number, right: number): Placed {
-  const shown = within(parts, Math.min(right - left, Math.max(Math.abs(to - from) - 20, ABOVE_ROOM)), size);
+  const shown = fitting(parts, Math.min(right - left, Math.max(Math.abs(to - from) - 20, ABOVE_ROOM)), size);
   return { x: labelMiddle(from, to, widthOf(shown, size), left, right), anchor: "middle", hole: undefined, parts: shown };
 }
 
 /** On its arrow as much as fits; beside it, if not even what it is fits there. */
-function onArrow(parts: Part[], { from, to }: { from: number; to: number }, size: number, left: number, right: number): Placed {
-  const least = widthOf(parts.filter((part) => part.kind !== "minor" && part.kind !== "odd"), size);
+function onArrow(all: Part[], { from, to }: { from: number; to: number }, size: number, left: number, right: number): Placed {
+  const full = widthOf(all.filter(isNeeded), size);
+  const parts = full > labelOn(from, to, full, left, right).room ? all.map((part) => ({ ...part, text: part.brief ?? part.text })) : all;
+  const least = widthOf(parts.filter(isNeeded), size);
   const { room, anchor } = labelOn(from, to, least, left, right);
-  const shown = within(parts, room, size);
+  const shown = fitting(parts, room, size);
   const { x, hole } = labelOn(from, to, anchor === "middle" ? widthOf(shown, size) : least, left, right);
   return { x, anchor, hole, parts: shown };
 }
 
-/** The parts that fit; the last one, what there is more to say, is shortened. */
-function within(parts: Part[], room: number, size: number): Part[] {
-  const last = parts.at(-1)!;
-  const fixed = parts.slice(0, -1);
-  const left = room - widthOf(fixed, size);
-  if (widthOf([last], size) <= left) return parts;
-  if (last.text.startsWith(" ") && !last.text.startsWith(" (") && left > 50) return [...fixed, { ...last, text: fit(last.text, left, size) }];
-  return widthOf(fixed, size) <= room ? fixed : fixed.filter((part) => part.kind !== "minor");
+const isNeeded = (part: Part): boolean => part.kind !== "more" && part.kind !== "cseq";
+
+/** The parts that fit. What there is more to say is shortened or left out first, then the CSeq. */
+function fitting(parts: Part[], room: number, size: number): Part[] {
+  if (widthOf(parts, size) <= room) return parts;
+  const more = parts.find((part) => part.kind === "more");
+  const rest = parts.filter((part) => part.kind !== "more");
+  const left = room - widthOf(rest, size);
+  if (more && left > MORE_ROOM) return [...rest, { ...more, text: fit(more.text, left, size) }];
+  return left >= 0 ? rest : parts.filter(isNeeded);
+}
+
+/** Least room in which the beginning of what there is more to say makes sense. */
+const MORE_ROOM = 50;
+
+interface Fold {
+  text: string;
+  brief: string;
 }
 
 /** What is folded into a row: "×7 in 31.5 s", "+100", "+2 copies". */
-function foldsOf(row: MessageRow, messages: LadderMessage[]): string[] {
-  const folds: string[] = [];
+function foldsOf(row: MessageRow, messages: LadderMessage[]): Fold[] {
+  const folds: Fold[] = [];
+  const until = (indices: number[]): string => ` in ${duration(ms(messages[indices.at(-1)!]!.at) - row.at)}`;
   const copies = row.again.filter((index) => messages[index]!.copy).length;
   const repeats = row.again.length - copies;
-  if (repeats > 0) folds.push(`×${repeats + 1} in ${duration(ms(messages[row.again.at(-1)!]!.at) - row.at)}`);
-  if (copies > 0) folds.push(copies === 1 ? "+copy" : `+${copies} copies`);
-  if (row.trying.length > 0) folds.push("+100");
-  if (row.run.length > 0) folds.push(`+${row.run.length} in ${duration(ms(messages[row.run.at(-1)!]!.at) - row.at)}`);
+  if (repeats > 0) folds.push({ text: `×${repeats + 1}${until(row.again)}`, brief: `×${repeats + 1}` });
+  if (copies > 0) folds.push({ text: copies === 1 ? "+copy" : `+${copies} copies`, brief: `+${copies}c` });
+  if (row.trying.length > 0) folds.push({ text: "+100", brief: "+100" });
+  if (row.run.length > 0) folds.push({ text: `+${row.run.length}${until(row.run)}`, brief: `+${row.run.length}` });
   return folds;
 }
 
@@ -157,11 +190,15 @@ export function BeginArrow(props: Drawn & { row: BeginRow; at: number }): JSX.El
   const above = (): boolean => props.sizes.row >= ABOVE_FROM;
   const size = (): number => (props.sizes.row < 18 ? 11 : 12);
   const label = createMemo(() => {
-    const [left, right] = [props.window.left + props.sizes.times, Math.max(props.layout.width, props.window.width)];
+    const [left, right] = edges(props);
     const bad = stream().mos.g107 !== null && stream().mos.g107! < 3.6;
     const [first = "", ...more] = streamParts(stream());
-    const parts: Part[] = [...(bad ? [{ kind: "mark" as const, text: "⚠ " }] : []), { kind: "what", text: first }, { kind: "what", text: ` · ${more.join(" · ")}` }];
-    const ends = { from: from(), to: to() };
+    const parts: Part[] = [...(bad ? [{ kind: "mark" as const, text: "⚠ " }] : []), { kind: "what", text: first }, { kind: "more", text: ` · ${more.join(" · ")}` }];
+    const ends = { from: within(from(), left, right), to: within(to(), left, right) };
+    // Better whole beside its arrow than cut on it.
+    const whole = widthOf(parts, size());
+    const beside = labelOn(ends.from, ends.to, whole, left, right);
+    if (!above() && whole <= beside.room) return { ...beside, parts };
     if (above()) return aboveArrow(parts, ends, size(), left, right);
     return onArrow(parts, ends, size(), left, right);
   });

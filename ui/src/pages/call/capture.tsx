@@ -1,13 +1,13 @@
 // What the capture itself lost around this call, so that nobody blames the network for our mirror.
 
 import { For, Show, type JSX } from "solid-js";
-import { nameOf } from "../../aliases";
 import type { CallWithLadder, Stream } from "../../api/types";
 import { percent, whole } from "../../format";
 import { Icon } from "../../parts/icon";
 import { Tag } from "../../parts/meaning";
 import { Swatch } from "../../parts/plot";
 import { blame, receiverSays, shareOf, type Fault, type Share } from "./fault";
+import { pairName } from "./names";
 import { lookOf } from "./series";
 import "./capture.css";
 
@@ -86,7 +86,7 @@ function Row(props: { stream: Stream; index: number }): JSX.Element {
   return (
     <li>
       <span class="capture-name">
-        <Swatch color={lookOf(props.index).color} dash={lookOf(props.index).dash} /> {nameOf(props.stream.src)} → {nameOf(props.stream.dst)}
+        <Swatch color={lookOf(props.index).color} dash={lookOf(props.index).dash} /> {pairName(props.stream, props.index)}
       </span>
       <Bar share={share()} />
       <span class="num muted">

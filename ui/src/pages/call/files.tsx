@@ -47,11 +47,11 @@ export function Files(props: { call: CallWithLadder }): JSX.Element {
             Media: packets {Math.min(...props.call.streams.map((stream) => stream.packet_first))} – {Math.max(...props.call.streams.map((stream) => stream.packet_last))}
           </p>
         </Show>
-        <p class="row">
+        <p class="files-line">
           <code>{packetFilter(props.call)}</code>
           <CopyButton quiet text={() => packetFilter(props.call)} what="Copy the packet filter" />
         </p>
-        <p class="row">
+        <p class="files-line">
           <code>{command()}</code>
           <CopyButton quiet text={command} what="Copy the command" />
         </p>

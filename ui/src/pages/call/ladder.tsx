@@ -10,6 +10,7 @@ import { ms } from "../../time";
 import { columnsOf, type Column } from "./columns";
 import { Picture } from "./picture";
 import { layOut, visible, type Layout, type Sizes } from "./layout";
+import { shortName } from "./names";
 import { rowOfMessage, rowsOf, type Row } from "./rows";
 import type { View } from "./view";
 import "./ladder.css";
@@ -38,14 +39,18 @@ export interface Drawn {
   evidence: Set<number>;
   /** Rows to draw: [first, end). */
   shown: [number, number];
-  window: Window;
+  /** What is visible from left to right. */
+  window: Across;
   unfold: (index: number) => void;
 }
 
-interface Window {
+interface Across {
   left: number;
-  top: number;
   width: number;
+}
+
+interface Window extends Across {
+  top: number;
   height: number;
 }
 
@@ -54,9 +59,13 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
   const call = (): CallWithLadder => props.view.call();
   const many = (): boolean => call().ladder.messages.length > DENSE_FROM;
   const [fold, setFold] = createSignal(many());
-  const [height, setHeight] = createSignal<number | "fit">(many() ? "fit" : 34);
+  // A finger needs rows that it can hit, and a phone scrolls anyway.
+  const [height, setHeight] = createSignal<number | "fit">(many() && window.innerWidth >= 640 ? "fit" : 34);
   const [unfolded, setUnfolded] = createSignal<ReadonlySet<number>>(new Set<number>());
   const [seen, setSeen] = createSignal<Window>({ left: 0, top: 0, width: 700, height: 600 });
+
+  // Scrolling down changes which rows are drawn, not how: only what is to the sides matters to each.
+  const across = createMemo(() => ({ left: seen().left, width: seen().width }), undefined, { equals: (a, b) => a.left === b.left && a.width === b.width });
 
   const columns = createMemo(() => columnsOf(call().ladder, call().streams));
   const rows = createMemo(() => rowsOf(call().ladder.messages, call().streams, { dense: fold(), open: unfolded() }));
@@ -91,7 +100,10 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
   ]);
   createEffect(
     on(props.view.chosen, (chosen) => {
-      if (chosen !== undefined) reveal(scroller, layout(), rowOf()[chosen] ?? 0);
+      const message = chosen === undefined ? undefined : call().ladder.messages[chosen];
+      if (!message) return;
+      const ends = [message.src, message.dst].map((host) => layout().x[columns().ofHost[host] ?? 0] ?? 0);
+      reveal(scroller, layout(), rowOf()[chosen!] ?? 0, Math.min(...ends), sizes().times);
     }),
   );
   createEffect(
@@ -111,7 +123,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
     get ofStream() { return columns().ofStream; },
     get intervals() { return props.intervals; },
     get shown() { return shown(); },
-    get window() { return seen(); },
+    get window() { return across(); },
     nameOfHost: (host) => nameOfColumn(columns().columns[columns().ofHost[host] ?? 0]),
     evidence: new Set(call().verdict_packets),
     unfold: (index) => setUnfolded((before) => new Set([...before, index])),
@@ -124,7 +136,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
         <Tools fold={fold()} setFold={(on) => { setFold(on); setUnfolded(new Set<number>()); }} height={height()} row={sizes().row} setHeight={setHeight} />
       </header>
       <div ref={scroller} class="ladder-scroll" onScroll={look}>
-        <Hosts layout={layout()} columns={columns().columns} window={seen()} />
+        <Hosts layout={layout()} columns={columns().columns} window={across()} />
         <Picture {...drawn} />
       </div>
     </section>
@@ -137,7 +149,7 @@ function sizesOf(width: number, columns: number, rows: Row[], height: number | "
   const narrow = width < NARROW;
   const gap = typeof height === "number" && height >= ABOVE_FROM ? 22 : 15;
   const many = columns > 12;
-  return { width, times: narrow ? 48 : 82, columnMin: many ? 64 : narrow ? 88 : 120, gap, row: height === "fit" ? fitting(rows, gap) : height };
+  return { width, times: narrow ? 48 : 82, columnMin: many ? 64 : narrow ? 72 : 120, gap, row: height === "fit" ? fitting(rows, gap) : height };
 }
 
 const sameSizes = (a: Sizes, b: Sizes): boolean => a.width === b.width && a.row === b.row && a.gap === b.gap && a.columnMin === b.columnMin;
@@ -149,18 +161,25 @@ function fitting(rows: Row[], gap: number): number {
   return Math.max(HEIGHTS[0]!, Math.min(34, Math.floor(room / Math.max(1, rows.length - gaps))));
 }
 
-function reveal(scroller: HTMLDivElement | undefined, layout: Layout, row: number): void {
+/** Scrolls so that a row, and the left end of its arrow, are seen. */
+function reveal(scroller: HTMLDivElement | undefined, layout: Layout, row: number, x: number, times: number): void {
   if (!scroller) return;
   const [top, bottom] = [layout.top[row] ?? 0, layout.top[row + 1] ?? 0];
-  const head = 56;
+  // Of the names above the columns.
+  const head = 48;
   if (top < scroller.scrollTop) scroller.scrollTop = Math.max(0, top - 40);
   else if (bottom > scroller.scrollTop + scroller.clientHeight - head) scroller.scrollTop = bottom - scroller.clientHeight + head + 40;
+  const seenAt = scroller.getBoundingClientRect().top + head + top - scroller.scrollTop;
+  const [high, low] = [96, window.innerHeight - 96];
+  if (seenAt < high || seenAt > low) window.scrollBy(0, seenAt < high ? seenAt - high : seenAt - low);
+  const [left, right] = [scroller.scrollLeft + times, scroller.scrollLeft + scroller.clientWidth - 60];
+  if (x < left || x > right) scroller.scrollLeft = x - times - 40;
 }
 
 export const nameOfColumn = (column: Column | undefined): string => (column ? (aliasOf(column.endpoints[0]) ?? column.address) : "unknown");
 
 /** The names above the columns; they stay while one scrolls. */
-function Hosts(props: { layout: Layout; columns: Column[]; window: Window }): JSX.Element {
+function Hosts(props: { layout: Layout; columns: Column[]; window: Across }): JSX.Element {
   const step = (): number => (props.layout.x[1] ?? props.layout.width) - (props.layout.x[0] ?? 0);
   const near = (): { column: Column; x: number }[] =>
     props.columns.flatMap((column, at) => {
@@ -172,7 +191,7 @@ function Hosts(props: { layout: Layout; columns: Column[]; window: Window }): JS
       <For each={near()}>
         {({ column, x }) => (
           <div class="ladder-host" style={{ left: `${x}px`, width: `${Math.min(220, Math.max(56, step() - 6))}px` }} title={`${nameOfColumn(column)}\n${column.endpoints.join("\n")}`}>
-            <b class="clip">{nameOfColumn(column)}</b>
+            <b class="clip">{step() < 100 ? shortName(nameOfColumn(column)) : nameOfColumn(column)}</b>
             <span class="clip muted num">{addressLine(column)}</span>
           </div>
         )}

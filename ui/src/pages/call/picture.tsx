@@ -8,14 +8,21 @@ import { clockMs, ms, utc } from "../../time";
 import { Arrow, BeginArrow } from "./arrow";
 import type { Drawn } from "./ladder";
 import { RIBBON, type Band } from "./layout";
-import type { GapRow, Row } from "./rows";
+import { membersOf, type GapRow, type Row } from "./rows";
 import { since } from "./said";
-import { INTERVAL_MS, lookOf } from "./series";
+import { INTERVAL_MS, lookOf, lossOf } from "./series";
 
 export function Picture(props: Drawn): JSX.Element {
   let svg: SVGSVGElement | undefined;
-  const rows = createMemo(() => props.rows.slice(props.shown[0], props.shown[1]).map((row, at) => ({ row, at: props.shown[0] + at })));
+  // The rows themselves, so that those that stay visible are not drawn anew.
+  const rows = createMemo(() => props.rows.slice(props.shown[0], props.shown[1]));
   const start = (): number => ms(props.view.call().start);
+  /** The row of the chosen message, if it is drawn: a folded one stands in the row of another. */
+  const active = (): string | undefined => {
+    const chosen = props.view.chosen();
+    const found = rows().find((row) => row.kind === "message" && chosen !== undefined && membersOf(row).includes(chosen));
+    return found?.kind === "message" ? `message-${found.index + 1}` : undefined;
+  };
   const move = (event: PointerEvent): void => {
     if (event.pointerType === "touch" || !svg) return;
     props.view.setCursor(props.layout.atOf(event.clientY - svg.getBoundingClientRect().top));
@@ -30,7 +37,7 @@ export function Picture(props: Drawn): JSX.Element {
       role="listbox"
       tabindex="0"
       aria-label="Messages of the call"
-      aria-activedescendant={props.view.chosen() === undefined ? undefined : `m${props.view.chosen()! + 1}`}
+      aria-activedescendant={active()}
       onPointerMove={move}
       onPointerLeave={() => props.view.setCursor(undefined)}
     >
@@ -40,11 +47,11 @@ export function Picture(props: Drawn): JSX.Element {
         <For each={props.layout.bands}>{(band) => <Ribbon {...props} band={band} />}</For>
       </g>
       <For each={rows()}>
-        {(entry) => (
+        {(row, index) => (
           <g>
-            {entry.row.kind === "gap" ? <Break {...props} row={entry.row} at={entry.at} /> : entry.row.kind === "begin" ? <BeginArrow {...props} row={entry.row} at={entry.at} /> : <Arrow {...props} row={entry.row} at={entry.at} />}
-            <Show when={entry.row.kind !== "gap"}>
-              <TimeOf {...props} row={entry.row} at={entry.at} start={start()} />
+            <OneRow {...props} row={row} at={props.shown[0] + index()} />
+            <Show when={row.kind !== "gap"}>
+              <TimeOf {...props} row={row} at={props.shown[0] + index()} start={start()} />
             </Show>
           </g>
         )}
@@ -52,6 +59,13 @@ export function Picture(props: Drawn): JSX.Element {
       <Cursor {...props} start={start()} />
     </svg>
   );
+}
+
+function OneRow(props: Drawn & { row: Row; at: number }): JSX.Element {
+  // What kind a row is never changes.
+  const row = props.row;
+  if (row.kind === "gap") return <Break {...props} row={row} />;
+  return row.kind === "begin" ? <BeginArrow {...props} row={row} /> : <Arrow {...props} row={row} />;
 }
 
 const near = (props: Drawn): number[] => props.layout.x.filter((x) => x > props.window.left - 200 && x < props.window.left + props.window.width + 200);
@@ -74,6 +88,7 @@ function TimeOf(props: Drawn & { row: Row; at: number; start: number }): JSX.Ele
   };
   return (
     <g aria-hidden="true" transform={`translate(${props.window.left} 0)`}>
+      <rect class="time-ground" x={12} y={props.layout.middle[props.at]! - 7} width={props.sizes.times - 18} height={14} />
       <text class="time" x={props.sizes.times - 10} y={props.layout.middle[props.at]! + 4} text-anchor="end">
         {since(props.row.at - props.start)}
         <title>{title()}</title>
@@ -102,22 +117,22 @@ function Ribbon(props: Drawn & { band: Band }): JSX.Element {
   const stream = (): Stream => props.view.call().streams[props.band.stream]!;
   const look = (): ReturnType<typeof lookOf> => lookOf(props.band.stream);
   const [from, to] = [(): number => props.layout.x[props.band.from]!, (): number => props.layout.x[props.band.to]!];
-  const losses = (): { y1: number; y2: number; missing: number }[] => {
+  const losses = createMemo((): { y1: number; y2: number; missing: number; opacity: number }[] => {
     const own = props.intervals.find((one) => one.stream === stream().id)?.intervals ?? [];
     return own.flatMap((interval) => {
       if (interval.missing === 0) return [];
       const at = ms(interval.start);
       const y1 = props.layout.yOf(at);
-      return [{ y1, y2: Math.max(y1 + 2, props.layout.yOf(Math.min(at + INTERVAL_MS, ms(stream().last)))), missing: interval.missing }];
+      return [{ y1, y2: Math.max(y1 + 2, props.layout.yOf(Math.min(at + INTERVAL_MS, ms(stream().last)))), missing: interval.missing, opacity: Math.min(1, 0.25 + (lossOf(interval) ?? 0) * 12) }];
     });
-  };
+  });
   return (
     <g class="ribbon" style={{ color: `var(${look().color})` }}>
       <rect class="talk" x={Math.min(from(), to())} width={Math.abs(to() - from())} y={props.band.y1} height={props.band.y2 - props.band.y1} />
       <rect class="body" x={props.band.x - RIBBON / 2} width={RIBBON} y={props.band.y1} height={props.band.y2 - props.band.y1} rx="2" />
       <For each={losses()}>
         {(loss) => (
-          <rect class="loss" x={props.band.x - RIBBON / 2} width={RIBBON} y={loss.y1} height={loss.y2 - loss.y1}>
+          <rect class="loss" x={props.band.x - RIBBON / 2} width={RIBBON} y={loss.y1} height={loss.y2 - loss.y1} fill-opacity={loss.opacity}>
             <title>{`${loss.missing} missing in these 10 s`}</title>
           </rect>
         )}

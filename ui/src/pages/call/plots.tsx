@@ -2,7 +2,6 @@
 // the pointer and one zoomed span.
 
 import { createMemo, For, Show, type JSX } from "solid-js";
-import { nameOf } from "../../aliases";
 import type { Interval, Stream, StreamIntervals } from "../../api/types";
 import { duration, percent } from "../../format";
 import { Empty } from "../../parts/states";
@@ -10,6 +9,7 @@ import { useKeys } from "../../parts/keys";
 import Plot, { Swatch, type PlotSeries } from "../../parts/plot";
 import { clockMs } from "../../time";
 import { linesOf, lookOf, lossOf } from "./series";
+import { pairName } from "./names";
 import type { View } from "./view";
 
 interface Figure {
@@ -23,13 +23,13 @@ interface Figure {
 const score = (value: number): string => value.toFixed(1);
 
 const FIGURES: Figure[] = [
-  { title: "MOS (G.107), by 10 s", of: (interval) => interval.mos.g107, format: score, range: [1, 4.6] },
-  { title: "Packets missing, by 10 s", of: lossOf, format: (value) => percent(value, value < 0.1 ? 1 : 0), top: 0.01 },
-  { title: "Jitter, mean of 10 s", of: (interval) => interval.jitter_mean_ms, format: (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`, top: 5 },
+  { title: "MOS G.107", of: (interval) => interval.mos.g107, format: score, range: [1, 4.6] },
+  { title: "Missing", of: lossOf, format: (value) => percent(value, value < 0.1 ? 1 : 0), top: 0.01 },
+  { title: "Jitter", of: (interval) => interval.jitter_mean_ms, format: (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`, top: 5 },
 ];
 
 /** Shown where no stream has a score of G.107. */
-const COMPATIBLE: Figure = { title: "MOS (as VoIPmonitor, F1), by 10 s", of: (interval) => interval.mos.vm_f1, format: score, range: [1, 4.6] };
+const COMPATIBLE: Figure = { title: "MOS as VoIPmonitor, F1", of: (interval) => interval.mos.vm_f1, format: score, range: [1, 4.6] };
 
 export function Plots(props: { view: View; intervals: StreamIntervals[] }): JSX.Element {
   const streams = (): Stream[] => props.view.call().streams;
@@ -40,7 +40,7 @@ export function Plots(props: { view: View; intervals: StreamIntervals[] }): JSX.
     <section class="panel plots" aria-label="Streams over time">
       <header>
         <h2>Over time</h2>
-        <Show when={props.view.span()} fallback={<span class="muted plots-hint">Drag to zoom</span>}>
+        <Show when={props.view.span()} fallback={<span class="muted plots-hint">Means of 10 s. Drag to zoom.</span>}>
           {(zoomed) => (
             <button class="button" onClick={props.view.reset} title="Show all of the call (Escape, or double-click)">
               {clockMs(zoomed()[0]).slice(0, 10)} + {duration(zoomed()[1] - zoomed()[0])} · show all
@@ -53,7 +53,7 @@ export function Plots(props: { view: View; intervals: StreamIntervals[] }): JSX.
           <For each={streams()}>
             {(stream, index) => (
               <li class="clip" title={`${stream.ssrc} ${stream.src ?? ""} → ${stream.dst ?? ""}`}>
-                <Swatch color={lookOf(index()).color} dash={lookOf(index()).dash} /> {nameOf(stream.src)} → {nameOf(stream.dst)}
+                <Swatch color={lookOf(index()).color} dash={lookOf(index()).dash} /> {pairName(stream, index())}
               </li>
             )}
           </For>
@@ -62,7 +62,7 @@ export function Plots(props: { view: View; intervals: StreamIntervals[] }): JSX.
           <For each={figures()}>
             {(figure) => {
               const lines = createMemo(() => linesOf(streams(), props.intervals, figure.of));
-              const series = createMemo(() => lines().values.map((values, index): PlotSeries => ({ name: `${nameOf(streams()[index]!.src)} to ${nameOf(streams()[index]!.dst)}`, values, ...lookOf(index) })));
+              const series = createMemo(() => lines().values.map((values, index): PlotSeries => ({ name: pairName(streams()[index]!, index), values, ...lookOf(index) })));
               return (
                 <Plot
                   title={figure.title}

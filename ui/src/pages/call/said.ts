@@ -36,9 +36,8 @@ export function toneOf(message: LadderMessage): Tone {
   return status === 401 || status === 407 || status < 500 ? "warn" : "bad";
 }
 
-/** The message in a sentence, for hovers and readers of screens. */
-export function sentence(message: LadderMessage, from: string, to: string): string {
-  const { what, cseq, more } = said(message);
+/** What the arrow does not say in its label, for readers of screens. */
+export function details(message: LadderMessage, from: string, to: string): string {
   const marks = [
     message.retransmission && "sent again",
     message.copy && "copy made by the mirror port",
@@ -46,8 +45,7 @@ export function sentence(message: LadderMessage, from: string, to: string): stri
     message.cut && "cut short by the capture",
     message.tcp && "over TCP",
   ].filter(Boolean);
-  const parts = [`${what} (${cseq}) from ${from} to ${to}`, more, marks.join(", "), `packet ${message.packet}`];
-  return parts.filter(Boolean).join(". ");
+  return [`from ${from} to ${to}`, said(message).more, ...marks, `packet ${message.packet}`].filter(Boolean).join(", ");
 }
 
 /** Seconds since the call began: "+0.021", "12.400". */

@@ -113,7 +113,11 @@ export function Facts(props: { view: View; up: boolean }): JSX.Element {
         <Mos value={call().mos} range={call().mos_range} />
         <span class="muted">{whyScore(call())}</span>
       </Fact>
-      <Fact name="User agent">{call().user_agent ?? "–"}</Fact>
+      <Fact name="User agent">
+        <span class="agent" title={call().user_agent ?? undefined}>
+          {call().user_agent ?? "–"}
+        </span>
+      </Fact>
       <div class="fact call-id">
         <dt>Call-ID</dt>
         <dd>
@@ -190,9 +194,15 @@ export function Actions(props: { view: View }): JSX.Element {
         </a>
       </Show>
       <CopyButton text={text} what="Copy verdict, times, addresses and figures as text for a ticket">
-        Copy for a ticket
+        <span>
+          <span class="wide-only">Copy for a </span>ticket
+        </span>
       </CopyButton>
-      <ShareButton title={`Call ${call().from} to ${call().to}`}>Copy link</ShareButton>
+      <ShareButton title={`Call ${call().from} to ${call().to}`}>
+        <span>
+          <span class="wide-only">Copy </span>link
+        </span>
+      </ShareButton>
     </>
   );
 }

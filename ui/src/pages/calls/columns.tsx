@@ -7,6 +7,7 @@ import { duration, NONE, percent, whole } from "../../format";
 import { Icon } from "../../parts/icon";
 import { Mos, StateTag } from "../../parts/meaning";
 import { Time } from "../../parts/time";
+import { day, full, ms, utc } from "../../time";
 import type { Test } from "./edit";
 
 export interface Column {
@@ -42,6 +43,20 @@ export const codecsOf = (call: Call): string[] => [...new Set(call.streams.flatM
 /** Masked numbers come with stars in their middle. */
 export const isMasked = (number: string): boolean => /\*{3,}/.test(number);
 
+/** The year only where it is not this one: the list is read by day and second. */
+function Start(props: { at: string }): JSX.Element {
+  const at = (): number => ms(props.at);
+  const said = (): string => {
+    const text = full(at());
+    return text.startsWith(day(Date.now()).slice(0, 5)) ? text.slice(5) : text.slice(2);
+  };
+  return (
+    <time class="num nowrap" dateTime={props.at} title={utc(at())}>
+      {said()}
+    </time>
+  );
+}
+
 function Party(props: { user: string; uri: string }): JSX.Element {
   const masked = (): boolean => isMasked(props.user);
   return (
@@ -64,20 +79,20 @@ const user = (field: string, value: string): Test | undefined => (value === "" |
 const host = (field: string, endpoint: string | null): Test | undefined => (endpoint ? { field, value: addressOf(endpoint) } : undefined);
 
 export const COLUMNS: readonly Column[] = [
-  { id: "start", title: "Start", help: "First message", width: 160, shown: true, csv: "start", cell: (call) => <Time at={call.start} /> },
-  { id: "from", title: "From", help: "User part of From", width: 134, shown: true, csv: "from", cell: (call) => <Party user={call.from} uri={call.from_uri} />, test: (call) => user("caller", call.from) },
-  { id: "to", title: "To", help: "User part of To", width: 134, shown: true, csv: "to", cell: (call) => <Party user={call.to} uri={call.to_uri} />, test: (call) => user("callee", call.to) },
-  { id: "state", title: "State", help: "How the call ended, with the code where it was rejected", width: 128, shown: true, csv: "state", cell: (call) => <StateTag state={call.state} code={call.code} />, test: (call) => ({ field: "state", value: call.state }) },
-  { id: "duration", title: "Duration", help: "Answer to end", width: 84, right: true, shown: true, csv: "duration_ms", cell: (call) => <span class="num">{duration(call.duration_ms)}</span> },
-  { id: "mos", title: "MOS", help: "Lowest G.107 score of its streams, 1 to 5", width: 68, right: true, shown: true, csv: "mos", cell: (call) => <Mos value={call.mos} range={call.mos_range} /> },
-  { id: "verdict", title: "Verdict", help: "What was wrong, in a sentence", width: 240, shown: true, grows: true, csv: "verdict", cell: (call) => <Verdict call={call} />, test: (call) => (call.verdict_kind ? { field: "verdict", value: call.verdict_kind } : undefined) },
+  { id: "start", title: "Start", help: "First message", width: 122, shown: true, csv: "start", cell: (call) => <Start at={call.start} /> },
+  { id: "from", title: "From", help: "User part of From", width: 142, shown: true, csv: "from", cell: (call) => <Party user={call.from} uri={call.from_uri} />, test: (call) => user("caller", call.from) },
+  { id: "to", title: "To", help: "User part of To", width: 142, shown: true, csv: "to", cell: (call) => <Party user={call.to} uri={call.to_uri} />, test: (call) => user("callee", call.to) },
+  { id: "state", title: "State", help: "How the call ended, with the code where it was rejected", width: 124, shown: true, csv: "state", cell: (call) => <StateTag state={call.state} code={call.code} />, test: (call) => ({ field: "state", value: call.state }) },
+  { id: "duration", title: "Duration", help: "Answer to end", width: 80, right: true, shown: true, csv: "duration_ms", cell: (call) => <span class="num">{duration(call.duration_ms)}</span> },
+  { id: "mos", title: "MOS", help: "Lowest G.107 score of its streams, 1 to 5", width: 66, right: true, shown: true, csv: "mos", cell: (call) => <Mos value={call.mos} range={call.mos_range} /> },
+  { id: "verdict", title: "Verdict", help: "What was wrong, in a sentence", width: 260, shown: true, grows: true, csv: "verdict", cell: (call) => <Verdict call={call} />, test: (call) => (call.verdict_kind ? { field: "verdict", value: call.verdict_kind } : undefined) },
   { id: "loss", title: "Loss", help: "Packets that never came, of the stream with most of them", width: 72, right: true, cell: (call) => <span class="num">{percent(lossOf(call))}</span> },
   { id: "jitter", title: "Jitter", help: "Highest RFC 3550 jitter of its streams", width: 80, right: true, cell: (call) => <span class="num">{duration(worst(call, (stream) => stream.jitter_max_ms))}</span> },
   { id: "codec", title: "Codec", help: "Codecs that were used", width: 84, cell: (call) => <span class="clip">{codecsOf(call).join(", ") || NONE}</span>, test: (call) => (codecsOf(call)[0] ? { field: "codec", value: codecsOf(call)[0]! } : undefined) },
   { id: "pdd", title: "PDD", help: "Post-dial delay: first INVITE to ringing", width: 80, right: true, csv: "pdd_ms", cell: (call) => <span class="num">{duration(call.pdd_ms)}</span> },
   { id: "setup", title: "Setup", help: "First INVITE to answer", width: 80, right: true, csv: "setup_ms", cell: (call) => <span class="num">{duration(call.setup_ms)}</span> },
-  { id: "src", title: "Source", help: "Where the first INVITE came from; a click asks for the host", width: 128, shown: true, csv: "src", cell: (call) => <Endpoint at={call.src} />, test: (call) => host("src", call.src) },
-  { id: "dst", title: "Destination", help: "Where the first INVITE went; a click asks for the host", width: 128, shown: true, csv: "dst", cell: (call) => <Endpoint at={call.dst} />, test: (call) => host("dst", call.dst) },
+  { id: "src", title: "Source", help: "Where the first INVITE came from; a click asks for the host", width: 124, shown: true, csv: "src", cell: (call) => <Endpoint at={call.src} />, test: (call) => host("src", call.src) },
+  { id: "dst", title: "Destination", help: "Where the first INVITE went; a click asks for the host", width: 124, shown: true, csv: "dst", cell: (call) => <Endpoint at={call.dst} />, test: (call) => host("dst", call.dst) },
   { id: "code", title: "Code", help: "Status code of the deciding response", width: 64, right: true, csv: "code", cell: (call) => <span class="num" title={call.reason ?? undefined}>{call.code ?? NONE}</span>, test: (call) => (call.code === null ? undefined : { field: "code", value: String(call.code) }) },
   { id: "reason", title: "Reason", help: "Reason phrase of the deciding response", width: 150, csv: "reason", cell: (call) => <span class="clip">{call.reason || NONE}</span> },
   { id: "hangup", title: "Hung up", help: "Who ended an answered call", width: 84, csv: "hangup", cell: (call) => <>{call.hangup === "none" ? NONE : call.hangup}</>, test: (call) => ({ field: "hangup", value: call.hangup }) },

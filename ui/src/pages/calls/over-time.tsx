@@ -2,7 +2,7 @@
 
 import { createMemo, Show, type JSX } from "solid-js";
 import type { CallsBucket, CallsSummary } from "../../api/types";
-import { Timeline, type Series } from "../../parts/timeline";
+import { Timeline, type Mark, type Series } from "../../parts/timeline";
 import { ms } from "../../time";
 
 export function OverTime(props: { summary: CallsSummary | undefined; onZoom: (from: number, to: number) => void; height: number }): JSX.Element {
@@ -20,9 +20,13 @@ export function OverTime(props: { summary: CallsSummary | undefined; onZoom: (fr
   const bucketMs = (): number => Math.max(1, (props.summary?.bucket_s ?? 60) * 1000);
   const from = (): number => (props.summary?.buckets[0] ? ms(props.summary.buckets[0].at) : 0);
   const to = (): number => from() + bucketMs() * Math.max(1, props.summary?.buckets.length ?? 1);
+  const marks = (): Mark[] => {
+    const counted = props.summary?.seen_from;
+    return counted ? [{ at: from(), to: ms(counted), name: "Not counted", meaning: "warn" }] : [];
+  };
   return (
     <Show when={props.summary && props.summary.buckets.length > 0} fallback={<div class="over-time-empty" style={{ height: `${props.height + 42}px` }} />}>
-      <Timeline label="Calls" from={from()} to={to()} bucketMs={bucketMs()} series={series()} height={props.height} onZoom={props.onZoom} />
+      <Timeline label="Calls" from={from()} to={to()} bucketMs={bucketMs()} series={series()} marks={marks()} height={props.height} onZoom={props.onZoom} />
     </Show>
   );
 }

@@ -70,6 +70,19 @@ describe("pages of calls", () => {
     expect(calls.count()).toBe(200);
   });
 
+  it("are taken up again where they were laid aside", async () => {
+    const first = made(1000);
+    first.calls.seen(60, 90);
+    await settle();
+    const second = made(1000);
+    second.calls.resume(first.calls.lay());
+    expect(second.calls.count()).toBe(200);
+    expect(second.calls.row(150)?.id).toBe("150");
+    second.calls.seen(150, 180);
+    await settle();
+    expect(second.calls.count()).toBe(300);
+  });
+
   it("are forgotten when a new list begins", async () => {
     const { calls, changed } = made(1000);
     calls.seen(60, 90);

@@ -19,6 +19,12 @@ interface Known {
   rows: Call[] | undefined;
 }
 
+/** A book that was laid aside: what was known of it. */
+export interface Laid {
+  known: Known[];
+  next: string | null;
+}
+
 export interface Book {
   /** Rows known so far. */
   count: () => number;
@@ -33,8 +39,10 @@ export interface Book {
   again: () => void;
   /** Starts with a page that is already here. */
   begin: (page: CallsPage) => void;
-  stop: () => void;
-  waiting: () => boolean;
+  /** Goes on with a book that was laid aside. */
+  resume: (laid: Laid) => void;
+  /** Stops asking, and gives what is known. */
+  lay: () => Laid;
 }
 
 /** `changed` is called after every answer, `failed` with what went wrong; the next `seen` tries again. */
@@ -128,7 +136,14 @@ export function book(ask: Ask, changed: () => void, failed: (error: unknown) => 
       window = { first: 0, end: Math.min(window.end - window.first, count()) };
       look();
     },
-    stop: () => asked.forEach((abort) => abort.abort()),
-    waiting: () => asked.size > 0,
+    resume: (laid) => {
+      known = laid.known;
+      next = laid.next;
+    },
+    lay: () => {
+      asked.forEach((abort) => abort.abort());
+      asked.clear();
+      return { known, next };
+    },
   };
 }

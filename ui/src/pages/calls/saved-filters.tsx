@@ -57,7 +57,7 @@ function Panel(props: { filter: string; use: (filter: string) => void; here: Sav
         </p>
       </Show>
       <Show when={saved().length > 0}>
-        <h3>Saved</h3>
+        <h2>Saved</h2>
         <ul>
           <For each={saved()}>
             {(one) => (
@@ -80,7 +80,7 @@ function Panel(props: { filter: string; use: (filter: string) => void; here: Sav
         </ul>
       </Show>
       <Show when={recent().length > 0}>
-        <h3>Asked before in this browser</h3>
+        <h2>Asked before in this browser</h2>
         <ul>
           <For each={recent()}>
             {(text) => (

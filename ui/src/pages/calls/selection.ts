@@ -9,7 +9,7 @@ import type { Call, CallsPage, CallsSummary, Skipped } from "../../api/types";
 import { status } from "../../live";
 import { zone } from "../../prefs";
 import { useRange, type Range } from "../../range";
-import { book, PAGE_ROWS } from "./pager";
+import { book, PAGE_ROWS, type Laid } from "./pager";
 
 /** How often new calls are looked for while one follows. */
 const FOLLOW_MS = 3000;
@@ -18,6 +18,16 @@ const FOLLOW_ROWS = 50;
 /** How often the figures are asked for again while one follows. */
 const FIGURES_MS = 10_000;
 const BUCKETS = 150;
+/** How long a list that was left for one of its calls is taken up again as it was. */
+const LAID_MS = 10 * 60_000;
+
+/** Where one was in the list. */
+export interface Place {
+  top: number;
+  cursor: number;
+}
+
+let laid: { question: string; at: number; pages: Laid; summary: CallsSummary | undefined; place: Place } | undefined;
 
 export type Selection = ReturnType<typeof useSelection>;
 
@@ -49,10 +59,10 @@ export function useSelection() {
   let figures: AbortController | undefined;
 
   /** The rows anew, from the first. What stood there stays until they are here. */
-  const load = async (): Promise<void> => {
+  const load = async (quietly = false): Promise<void> => {
     first?.abort();
     const abort = (first = new AbortController());
-    setBusy(true);
+    if (!quietly) setBusy(true);
     try {
       const page = await ask(undefined, abort.signal);
       batch(() => {
@@ -96,22 +106,30 @@ export function useSelection() {
     void load();
     void sum();
   };
-  createEffect(on(() => JSON.stringify(question()), reload));
+  const asked = (): string => JSON.stringify(question());
+  const again = laid?.question === asked() && Date.now() - laid.at < LAID_MS ? laid : undefined;
+  if (again) {
+    pages.resume(again.pages);
+    setSummary(again.summary);
+    done();
+    void sum();
+  }
+  createEffect(on(asked, reload, { defer: again !== undefined }));
 
   /** Counts calls that were not there; takes them in where that moves nothing that is read. */
   const look = async (mayTake: () => boolean): Promise<void> => {
     if (busy()) return;
     const known = new Set(pages.rows().slice(0, 2 * PAGE_ROWS).map((call) => call.id));
-    const asked = question();
-    const head = await get<CallsPage>("/calls", { ...asked, limit: FOLLOW_ROWS });
-    if (JSON.stringify(asked) !== JSON.stringify(question()) || busy()) return;
+    const before = asked();
+    const head = await get<CallsPage>("/calls", { ...question(), limit: FOLLOW_ROWS });
+    if (before !== asked() || busy()) return;
     const count = head.calls.filter((call) => !known.has(call.id)).length;
-    if (count > 0 && mayTake()) await load();
+    if (count > 0 && mayTake()) await load(true);
     else setFresh({ count, atLeast: count === FOLLOW_ROWS && head.next !== null });
   };
   const follow = (mayTake: () => boolean): void => {
     createEffect(() => {
-      if (!following()) return;
+      if (!following() || search.order === "oldest") return;
       let seen: number | undefined;
       let summed = Date.now();
       const tick = (): void => {
@@ -132,8 +150,12 @@ export function useSelection() {
   onCleanup(() => {
     first?.abort();
     figures?.abort();
-    pages.stop();
   });
+  /** Called on leaving: the list is taken up again as it is, if one comes back. */
+  const lay = (place: Place): void => {
+    const whole = begun() && !busy() && error() === undefined;
+    laid = whole ? { question: asked(), at: Date.now(), pages: pages.lay(), summary: summary(), place } : undefined;
+  };
 
   const read = <T>(of: () => T): (() => T) => () => (version(), of());
   return {
@@ -146,6 +168,9 @@ export function useSelection() {
     question,
     reload,
     load,
+    lay,
+    /** Where one was, if the list was taken up again. */
+    place: again?.place,
     busy,
     begun,
     error,

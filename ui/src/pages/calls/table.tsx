@@ -38,13 +38,13 @@ export function CallsTable(props: TableProps): JSX.Element {
       <Virtual
         count={props.calls.count()}
         rowHeight={rowPx()}
-        label="Calls, newest first"
+        label={props.calls.oldestFirst() ? "Calls, oldest first" : "Calls, newest first"}
         rows="calls"
         cursor={props.cursor}
         onCursor={props.onCursor}
         onRows={props.calls.seen}
         scroller={phone() ? "page" : "self"}
-        head={phone() ? undefined : <Head />}
+        head={phone() ? undefined : <Head calls={props.calls} />}
         headHeight={HEAD_PX}
         {...(phone() ? {} : { width: `${widthOfAll()}px` })}
         handle={props.handle}
@@ -60,13 +60,23 @@ export function CallsTable(props: TableProps): JSX.Element {
   );
 }
 
-function Head(): JSX.Element {
+function Head(props: { calls: Selection }): JSX.Element {
+  const order = (): "ascending" | "descending" => (props.calls.oldestFirst() ? "ascending" : "descending");
   return (
     <div class="calls-row calls-head" role="row">
       <For each={shownColumns()}>
         {(column) => (
-          <div role="columnheader" classList={{ right: column.right ?? false }} title={column.help}>
-            <span class="clip">{column.title}</span>
+          <div role="columnheader" classList={{ right: column.right ?? false }} title={column.help} aria-sort={column.id === "start" ? order() : undefined}>
+            <Show when={column.id === "start"} fallback={<span class="clip">{column.title}</span>}>
+              <button
+                type="button"
+                class="order"
+                title={props.calls.oldestFirst() ? "Oldest first; a click puts the newest first" : "Newest first; a click puts the oldest first"}
+                onClick={() => props.calls.setOldestFirst(!props.calls.oldestFirst())}
+              >
+                {column.title} <span aria-hidden="true">{props.calls.oldestFirst() ? "↑" : "↓"}</span>
+              </button>
+            </Show>
             <Grip column={column} />
           </div>
         )}
@@ -188,16 +198,18 @@ function Card(props: { call: Call; opened: (call: Call) => void }): JSX.Element 
       </div>
       <div class="card-line muted">
         <Time at={props.call.start} shape="clock" />
-        <span class="num nowrap">{duration(props.call.duration_ms)}</span>
+        <Show when={props.call.duration_ms !== null}>
+          <span class="num nowrap">{duration(props.call.duration_ms)}</span>
+        </Show>
         <Show when={props.call.mos !== null}>
           <Mos value={props.call.mos} range={props.call.mos_range} />
         </Show>
         <Show when={props.call.verdict}>
-          <span class="clip spread">
+          <span class="clip verdict spread">
             <span class="warn-ink">
               <Icon name="warn" size={12} />
-            </span>{" "}
-            {props.call.verdict}
+            </span>
+            <span class="clip">{props.call.verdict}</span>
           </span>
         </Show>
       </div>
