@@ -33,19 +33,20 @@ const PARTS: Part[] = [
 ];
 
 export default function Settings(): JSX.Element {
+  let nav: HTMLElement | undefined;
   const params = useParams<{ part?: string }>();
   const shown = (): Part[] => PARTS.filter((part) => !part.needs || may(part.needs));
   const part = (): Part | undefined => shown().find((part) => part.path === (params.part ?? "appearance"));
   // On a phone the parts stand in a line that is longer than the screen.
   createEffect(() => {
-    const name = part()?.path;
-    document.querySelector(`.settings > nav a[href="/settings/${name}"]`)?.scrollIntoView({ block: "nearest", inline: "center" });
+    const link = nav?.querySelector<HTMLElement>(`a[href="/settings/${part()?.path}"]`);
+    if (nav && link) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
   });
   return (
     <>
       <Head title="Settings" />
       <div class="settings">
-        <nav aria-label="Settings">
+        <nav ref={nav} aria-label="Settings">
           <For each={shown()}>
             {(one) => (
               <A href={`/settings/${one.path}`} classList={{ here: one === part() }} aria-current={one === part() ? "page" : undefined}>

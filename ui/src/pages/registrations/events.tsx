@@ -48,7 +48,7 @@ function Row(props: { row: SipEvent }): JSX.Element {
   return (
     <tr>
       <td>
-        <Time at={e.start} />
+        <Time at={e.start} shape="short" />
       </td>
       <td>{e.method}</td>
       <td class="nowrap">

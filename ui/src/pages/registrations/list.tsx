@@ -36,7 +36,7 @@ export function RegistrationList(props: ListProps): JSX.Element {
                     <th scope="col">State</th>
                     <th scope="col">From</th>
                     <th scope="col">At</th>
-                    <th scope="col" class="right">Expires</th>
+                    <th scope="col" class="expires right">Expires</th>
                     <th scope="col" class="right">Answered in</th>
                     <th scope="col">User agent</th>
                   </tr>
@@ -59,23 +59,23 @@ function Row(props: { row: Registration }): JSX.Element {
     <>
       <tr classList={{ "has-why": r.verdict !== null }}>
         <td>
-          <Time at={r.start} />
+          <Time at={r.start} shape="short" />
         </td>
         <td class="who nowrap">
           <A data-row-link href={`/calls?filter=${encodeURIComponent(`number:"${r.user}"`)}`} title={`Calls of ${r.aor}`}>
             {r.user || r.aor}
           </A>
         </td>
-        <td class="how nowrap">
+        <td class="how at-right nowrap">
           <State row={r} />
         </td>
-        <td class="nowrap num" title={r.src ?? ""}>
+        <td class="at-right nowrap num" title={r.src ?? ""}>
           {nameOf(r.src)}
         </td>
         <td class="wide nowrap num" title={r.dst ?? ""}>
           {nameOf(r.dst)}
         </td>
-        <td class="wide right nowrap">{r.expires === null ? "–" : r.expires === 0 ? "signs off" : `${whole(r.expires)} s`}</td>
+        <td class="wide expires right nowrap">{r.expires === null ? "–" : r.expires === 0 ? "signs off" : `${whole(r.expires)} s`}</td>
         <td class="wide right nowrap">
           {duration(r.response_ms)}
           <Show when={r.retransmissions > 0}>
