@@ -30,7 +30,7 @@ export function aliasOf(endpoint: string | null | undefined): string | undefined
 export async function refreshAliases(): Promise<void> {
   asked = true;
   try {
-    setAliases(await get<Alias[]>("/aliases"));
+    setAliases((await get<{ aliases: Alias[] }>("/aliases")).aliases);
   } catch {
     // Names are a comfort: without them the addresses stand there, and the next page asks again.
     asked = false;

@@ -400,6 +400,8 @@ export interface Extraction {
   to: string;
   filter: string;
   error: string | null;
+  /** What was not found, though the extraction ended: damaged or deleted segments. */
+  faults: string[];
 }
 
 // Settings.
@@ -409,13 +411,17 @@ export interface User {
   display_name: string;
   role: Role;
   locked: boolean;
+  /** After too many wrong passwords. */
+  held_off_until: string | null;
   last_sign_in: string | null;
+  has_password: boolean;
   must_change_password: boolean;
   oidc: boolean;
 }
 
 export interface Token {
-  id: string;
+  id: number;
+  user: string;
   name: string;
   scopes: string[];
   created: string;
@@ -425,8 +431,8 @@ export interface Token {
 
 export interface AuditEntry {
   at: string;
-  user: string;
-  address: string;
+  user: string | null;
+  address: string | null;
   action: string;
   object: string;
   outcome: string;

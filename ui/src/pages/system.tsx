@@ -77,7 +77,7 @@ function Unhealthy(props: { status: LiveStatus }): JSX.Element {
       <Show
         when={!isWell()}
         fallback={
-          <p class="body line">
+          <p class="body remark">
             <span class="good-ink">
               <Icon name="good" />
             </span>
@@ -130,7 +130,7 @@ function Build(props: { system: SystemAnswer | undefined }): JSX.Element {
       <header>
         <h2>The program</h2>
       </header>
-      <dl class="facts body">
+      <dl class="system-facts body">
         <dt>version</dt>
         <dd>{props.system?.build.version}</dd>
         <dt>started as</dt>

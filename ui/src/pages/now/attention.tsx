@@ -14,12 +14,12 @@ export function Attention(): JSX.Element {
       <Show
         when={items().length > 0}
         fallback={
-          <p class="body line good-ink">
+          <p class="body remark good-ink">
             <Icon name="good" /> <span class="muted">Nothing: no packets are lost, the disks keep up, calls end as usual.</span>
           </p>
         }
       >
-        <ul class="attention">
+        <ul class="now-attention">
           <For each={items()}>
             {(item) => (
               <li>

@@ -18,7 +18,7 @@ export function CallsUp(): JSX.Element {
         </span>
       </header>
       <Show when={calls().length > 0} fallback={<p class="body muted">No call is up. When one begins it shows here within a second.</p>}>
-        <ul class="up">
+        <ul class="now-up">
           <Index each={calls()}>
             {(call) => (
               <li>

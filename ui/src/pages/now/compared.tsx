@@ -42,14 +42,14 @@ export function Compared(): JSX.Element {
         <span class="muted">beside the same hour of yesterday</span>
       </header>
       <Show when={!both.error} fallback={<p class="body muted">{String(both.error?.message)}</p>}>
-        <dl class="compared">
+        <dl class="now-hour">
           <For each={ROWS}>
             {(row) => (
               <div>
                 <dt>{row.name}</dt>
-                <dd class="compared-now num">{value(row, "now")}</dd>
+                <dd class="now-hour-now num">{value(row, "now")}</dd>
                 <dd class="muted num">yesterday {value(row, "before")}</dd>
-                <dd class="compared-about">{row.about}</dd>
+                <dd class="now-hour-about">{row.about}</dd>
               </div>
             )}
           </For>

@@ -80,19 +80,19 @@ const YOUNG = 60;
 /** The figures that one looks at first, each with its last minutes. */
 export function Figures(): JSX.Element {
   return (
-    <ul class="figures">
+    <ul class="now-figures">
       <For each={FIGURES}>
         {(figure) => (
           <li class="panel">
-            <A href={figure.href} class="figure">
-              <span class="figure-name">
+            <A href={figure.href} class="now-figure">
+              <span class="now-figure-name">
                 <Sign meaning={figure.meaning?.() ?? "none"} />
                 {figure.name}
               </span>
-              <span class="figure-value num">
+              <span class="now-figure-value num">
                 {figure.value()} <small>{figure.unit}</small>
               </span>
-              <span class="figure-more clip">{figure.more()}</span>
+              <span class="now-figure-more clip">{figure.more()}</span>
               <Line figure={figure} />
             </A>
           </li>
@@ -114,7 +114,7 @@ function Line(props: { figure: Figure }): JSX.Element {
   const values = (): number[] => (props.figure.line ? moments().map(props.figure.line) : []);
   const meaning = (): "accent" | "bad" => (props.figure.meaning?.() === "bad" ? "bad" : "accent");
   return (
-    <span class="figure-line">
+    <span class="now-figure-line">
       {props.figure.line ? <Sparkline values={values()} room={Math.min(REMEMBERED_MAX, Math.max(YOUNG, values().length))} meaning={meaning()} height={28} /> : null}
     </span>
   );

@@ -19,18 +19,18 @@ export function Newest(): JSX.Element {
       <Show when={page.latest} fallback={<p class="body muted">{page.error ? String(page.error.message) : "Loading …"}</p>}>
         {(page) => (
           <Show when={page().calls.length > 0} fallback={<p class="body muted">The store holds no call yet.</p>}>
-            <ul class="brief">
+            <ul class="now-brief">
               <For each={page().calls}>
                 {(call) => (
                   <li>
                     <A href={`/calls/${call.id}`} data-row-link>
-                      <span class="brief-who clip">
+                      <span class="now-brief-who clip">
                         {call.from} → {call.to}
                       </span>
-                      <span class="brief-when">
+                      <span class="now-brief-when">
                         <Mos value={call.mos} range={call.mos_range} /> <StateTag state={call.state} code={call.code} /> <Time at={call.start} />
                       </span>
-                      <span class="brief-what">{call.verdict ?? ""}</span>
+                      <span class="now-brief-what">{call.verdict ?? ""}</span>
                     </A>
                   </li>
                 )}

@@ -16,19 +16,19 @@ export function Worst(): JSX.Element {
         <h2>Worst calls of the last minute</h2>
         <A href="/calls?filter=has:verdict">All with a verdict</A>
       </header>
-      <Show when={calls().length > 0} fallback={<p class="body muted worst">No call of the last minute was bad.</p>}>
-        <ul class="brief worst">
+      <Show when={calls().length > 0} fallback={<p class="body muted now-worst">No call of the last minute was bad.</p>}>
+        <ul class="now-brief now-worst">
           <For each={calls()}>
             {(call) => (
               <li>
                 <A href={`/calls/${call.id}`} data-row-link>
-                  <span class="brief-who clip">
+                  <span class="now-brief-who clip">
                     {call.from} → {call.to}
                   </span>
-                  <span class="brief-when">
+                  <span class="now-brief-when">
                     <Mos value={call.mos} /> <Time at={call.start} shape="clock" />
                   </span>
-                  <span class="brief-what">{call.verdict ?? wordOfScore(call.mos)}</span>
+                  <span class="now-brief-what">{call.verdict ?? wordOfScore(call.mos)}</span>
                 </A>
               </li>
             )}

@@ -28,7 +28,7 @@ export function Losses(props: { losses: Loss[] }): JSX.Element {
       <Show
         when={sorted().length > 0}
         fallback={
-          <p class="body line">
+          <p class="body remark">
             <span class="good-ink">
               <Icon name="good" />
             </span>

@@ -6,6 +6,7 @@ import { Icon } from "../../parts/icon";
 import { Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
 import { session, signOut } from "../../session";
+import { rfc3339 } from "../../time";
 import { Form } from "./form";
 import { PasswordForm } from "./password-form";
 
@@ -37,14 +38,14 @@ const DAYS = [
 
 /** Tokens let programs use the API in one's name, with less. */
 function Tokens(): JSX.Element {
-  const [tokens, { refetch }] = createResource(() => get<Token[]>("/tokens"));
+  const [tokens, { refetch }] = createResource(async () => (await get<{ tokens: Token[] }>("/tokens")).tokens);
   const [name, setName] = createSignal("");
   const [scopes, setScopes] = createSignal<string[]>(["calls.read"]);
   const [days, setDays] = createSignal(90);
   const [secret, setSecret] = createSignal("");
   const [leaving, setLeaving] = createSignal<Token>();
   const make = async (): Promise<void> => {
-    const made = await post<{ secret: string }>("/tokens", { name: name(), scopes: scopes(), expires_days: days() });
+    const made = await post<{ secret: string }>("/tokens", { name: name(), scopes: scopes(), expires: rfc3339(Date.now() + days() * 864e5) });
     setSecret(made.secret);
     await refetch();
   };
@@ -68,7 +69,7 @@ function Tokens(): JSX.Element {
           </div>
         </div>
       </Show>
-      <Show when={(tokens.latest?.length ?? 0) > 0} fallback={<p class="body muted">You have no token.</p>}>
+      <Show when={(tokens.latest?.length ?? 0) > 0} fallback={<p class="body muted">There is no token yet.</p>}>
         <div class="scroll">
           <table class="table">
             <thead>
@@ -86,7 +87,12 @@ function Tokens(): JSX.Element {
               <For each={tokens.latest}>
                 {(token) => (
                   <tr>
-                    <td>{token.name}</td>
+                    <td>
+                      {token.name}
+                      <Show when={token.user !== session()?.user?.name}>
+                        <span class="muted"> of {token.user}</span>
+                      </Show>
+                    </td>
                     <td>{token.scopes.join(", ")}</td>
                     <td>{token.expires ? <Time at={token.expires} shape="day" /> : "never"}</td>
                     <td>{token.last_used ? <Time at={token.last_used} /> : "never"}</td>

@@ -11,7 +11,7 @@ const keep = (alias: Alias): Promise<void> => put(`/aliases/${encodeURIComponent
 
 /** Names for addresses and networks: what ladders and tables show instead. */
 export function Aliases(): JSX.Element {
-  const [aliases, { refetch }] = createResource(() => get<Alias[]>("/aliases"));
+  const [aliases, { refetch }] = createResource(async () => (await get<{ aliases: Alias[] }>("/aliases")).aliases);
   const canWrite = may("aliases.write");
   const drop = (alias: Alias): void => {
     remove(`/aliases/${encodeURIComponent(alias.match)}`)

@@ -19,7 +19,7 @@ const ROLES: { role: Role; may: string }[] = [
 
 /** Who may sign in, and as what. Passwords are chosen by their owners, through a one-time link. */
 export function Users(): JSX.Element {
-  const [users, { refetch }] = createResource(() => get<User[]>("/users"));
+  const [users, { refetch }] = createResource(async () => (await get<{ users: User[] }>("/users")).users);
   const [link, setLink] = createSignal<{ user: string; link: string }>();
   const [leaving, setLeaving] = createSignal<User>();
   const change = (user: User, what: Partial<User>): void => {
@@ -28,8 +28,8 @@ export function Users(): JSX.Element {
       .catch(toastError);
   };
   const makeLink = (name: string): void => {
-    post<{ link: string }>(`/users/${encodeURIComponent(name)}/link`)
-      .then((made) => setLink({ user: name, link: made.link }))
+    post<{ path: string }>(`/users/${encodeURIComponent(name)}/link`)
+      .then((made) => setLink({ user: name, link: location.origin + made.path }))
       .catch(toastError);
   };
   return (
@@ -64,8 +64,8 @@ export function Users(): JSX.Element {
                       </select>
                     </td>
                     <td>
-                      {user.locked ? <Tag meaning="bad">locked</Tag> : user.must_change_password ? <Tag meaning="warn">no password yet</Tag> : <Tag meaning="good">active</Tag>}
-                      {user.oidc ? <Tag meaning="note">single sign-on</Tag> : null}
+                      {user.locked ? <Tag meaning="bad">locked</Tag> : !user.has_password && !user.oidc ? <Tag meaning="warn">no password yet</Tag> : <Tag meaning="good">active</Tag>}
+                      {user.held_off_until ? <Tag meaning="warn">held off after wrong passwords</Tag> : null} {user.oidc ? <Tag meaning="note">single sign-on</Tag> : null}
                     </td>
                     <td>{user.last_sign_in ? <Time at={user.last_sign_in} /> : "never"}</td>
                     <td class="right">
