@@ -161,6 +161,8 @@ export interface CallsPage {
   calls: Call[];
   next: string | null;
   skipped: Skipped[];
+  /** Whether the search was given up after some seconds before the page was full: `next` goes on. */
+  stopped?: boolean;
   took_ms: number;
 }
 
@@ -292,6 +294,7 @@ export interface CallsSummary {
   totals: CallsTotals;
   exact: boolean;
   seen_from: string | null;
+  skipped?: Skipped[];
   took_ms: number;
 }
 

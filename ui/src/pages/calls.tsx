@@ -125,7 +125,7 @@ export default function Calls(): JSX.Element {
         </FilterBar>
       </div>
       <Bring show={(range) => (range ? setRange(range) : calls.reload())} chooser={(open) => (choose = open)} />
-      <div class="calls-sum" hidden={badFilter()}>
+      <div class="calls-sum" classList={{ busy: calls.summing() && calls.summary() !== undefined }} hidden={badFilter()}>
         <Figures summary={calls.summary()} error={calls.summaryError()} retry={calls.reload} />
         <div class="over-time">
           <OverTime summary={calls.summary()} onZoom={zoom} height={phone() ? 56 : 64} />

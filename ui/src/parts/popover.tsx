@@ -44,6 +44,7 @@ export function Popover(props: PopoverProps): JSX.Element {
     });
   };
   const after = (event: ToggleEvent): void => void (event.newState === "closed" && setOpen(false));
+  // The panel itself takes the focus where a click in it finds nothing else: it must not go to the page, and so leave.
   const left = (event: FocusEvent): void => {
     const next = event.relatedTarget as Node | null;
     if (next && next !== button && !panel?.contains(next)) panel?.hidePopover();
@@ -68,6 +69,7 @@ export function Popover(props: PopoverProps): JSX.Element {
         ref={panel}
         id={id}
         popover="auto"
+        tabindex="-1"
         class="popover-panel"
         role="dialog"
         aria-label={props.label}

@@ -108,6 +108,11 @@ export function Timeline(props: TimelineProps): JSX.Element {
     if (dragged) zoom();
     else if (event.pointerType === "mouse") setAnchor(undefined);
   };
+  /** The finger scrolls the page after all. */
+  const cancel = (): void => {
+    pressed = undefined;
+    forget();
+  };
   const leave = (): void => {
     if (pressed === undefined && document.activeElement !== box) forget();
   };
@@ -158,7 +163,7 @@ export function Timeline(props: TimelineProps): JSX.Element {
         onPointerDown={down}
         onPointerMove={move}
         onPointerUp={up}
-        onPointerCancel={up}
+        onPointerCancel={cancel}
         onPointerLeave={leave}
         onKeyDown={key}
         onBlur={forget}
@@ -168,9 +173,16 @@ export function Timeline(props: TimelineProps): JSX.Element {
           <Axes width={width()} top={top()} y={y} x={x} bottom={ABOVE + height()} from={props.from} to={props.to} />
           <For each={props.marks ?? []}>
             {(mark) => (
-              <rect class={`mark ${mark.meaning}`} x={x(mark.at)} width={Math.max(1.5, x(mark.to ?? mark.at) - x(mark.at))} y={ABOVE} height={height()}>
-                <title>{mark.name}</title>
-              </rect>
+              <>
+                <rect class={`mark ${mark.meaning}`} x={x(mark.at)} width={Math.max(1.5, x(mark.to ?? mark.at) - x(mark.at))} y={ABOVE} height={height()}>
+                  <title>{mark.name}</title>
+                </rect>
+                <Show when={x(mark.to ?? mark.at) - x(mark.at) > mark.name.length * 7 + 12}>
+                  <text class="tick" x={x(mark.at) + 6} y={ABOVE + 14}>
+                    {mark.name}
+                  </text>
+                </Show>
+              </>
             )}
           </For>
           <For each={props.series}>{(one) => <Bars series={one} below={one.inFront ? [] : stacked().slice(0, stacked().indexOf(one))} slot={slot()} y={y} id={id} />}</For>

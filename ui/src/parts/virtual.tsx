@@ -10,6 +10,8 @@ import "./virtual.css";
 export interface VirtualProps {
   /** How many rows there are, as far as is known. */
   count: number;
+  /** Whether there are more than are known. */
+  more?: boolean;
   /** Of a row, in pixels. */
   rowHeight: number;
   label: string;
@@ -127,7 +129,7 @@ export function Virtual(props: VirtualProps): JSX.Element {
       onKeyDown={key}
       onFocusIn={focused}
     >
-      <div class="virtual-wide" style={{ width: props.width }} role="table" aria-label={props.label} aria-rowcount={props.count + (props.head ? 1 : 0)}>
+      <div class="virtual-wide" style={{ width: props.width }} role="table" aria-label={props.label} aria-rowcount={props.more ? -1 : props.count + (props.head ? 1 : 0)}>
         {props.head && <div class="virtual-head" role="rowgroup" style={{ height: `${head()}px` }}>{props.head}</div>}
         <div ref={body} class="virtual-body" role="rowgroup" style={{ height: `${count() * props.rowHeight}px` }}>
           <For each={rows()}>

@@ -27,10 +27,10 @@ export function ColumnChoice(): JSX.Element {
               {(column, i) => (
                 <li class="saved-line">
                   <Check column={column} />
-                  <button type="button" class="button icon quiet" aria-label={`${column.title} further left`} disabled={i() === 0} onClick={() => move(column.id, -1)}>
+                  <button type="button" class="button icon quiet" aria-label={`${column.title} further left`} disabled={i() === 0} onClick={(event) => moved(event.currentTarget, column.id, -1)}>
                     <Icon name="left" size={14} />
                   </button>
-                  <button type="button" class="button icon quiet" aria-label={`${column.title} further right`} disabled={i() === shownColumns().length - 1} onClick={() => move(column.id, 1)}>
+                  <button type="button" class="button icon quiet" aria-label={`${column.title} further right`} disabled={i() === shownColumns().length - 1} onClick={(event) => moved(event.currentTarget, column.id, 1)}>
                     <Icon name="right" size={14} />
                   </button>
                 </li>
@@ -53,6 +53,12 @@ export function ColumnChoice(): JSX.Element {
       )}
     </Popover>
   );
+}
+
+/** A line that changes its place loses the focus: the button gets it back, that one can press it again. */
+function moved(button: HTMLElement, id: string, way: -1 | 1): void {
+  move(id, way);
+  button.focus();
 }
 
 function Check(props: { column: Column }): JSX.Element {

@@ -38,7 +38,15 @@ const worst = (call: Call, of: (stream: Stream) => number): number | undefined =
 /** Packets that never came, of those expected; of the stream with most of them. */
 export const lossOf = (call: Call): number | undefined => worst(call, (stream) => (stream.expected > 0 ? stream.missing / stream.expected : 0));
 
-export const codecsOf = (call: Call): string[] => [...new Set(call.streams.flatMap((stream) => (stream.codec ? [stream.codec] : [])))];
+/** All that its streams used: a stream may change codecs, and carries tones and comfort noise as well. */
+export const codecsOf = (call: Call): string[] => [...new Set(call.streams.flatMap((stream) => stream.codec?.split(", ") ?? []))];
+
+/** Those that carry speech; the others if there are no such. */
+function speechOf(call: Call): string[] {
+  const all = codecsOf(call);
+  const speech = all.filter((codec) => codec !== "telephone-event" && codec !== "CN");
+  return speech.length > 0 ? speech : all;
+}
 
 /** Masked numbers come with stars in their middle. */
 export const isMasked = (number: string): boolean => /\*{3,}/.test(number);
@@ -88,7 +96,7 @@ export const COLUMNS: readonly Column[] = [
   { id: "verdict", title: "Verdict", help: "What was wrong, in a sentence", width: 260, shown: true, grows: true, csv: "verdict", cell: (call) => <Verdict call={call} />, test: (call) => (call.verdict_kind ? { field: "verdict", value: call.verdict_kind } : undefined) },
   { id: "loss", title: "Loss", help: "Packets that never came, of the stream with most of them", width: 72, right: true, cell: (call) => <span class="num">{percent(lossOf(call))}</span> },
   { id: "jitter", title: "Jitter", help: "Highest RFC 3550 jitter of its streams", width: 80, right: true, cell: (call) => <span class="num">{duration(worst(call, (stream) => stream.jitter_max_ms))}</span> },
-  { id: "codec", title: "Codec", help: "Codecs that were used", width: 84, cell: (call) => <span class="clip">{codecsOf(call).join(", ") || NONE}</span>, test: (call) => (codecsOf(call)[0] ? { field: "codec", value: codecsOf(call)[0]! } : undefined) },
+  { id: "codec", title: "Codec", help: "Codecs that were used", width: 84, cell: (call) => <span class="clip" title={codecsOf(call).join(", ")}>{speechOf(call).join(", ") || NONE}</span>, test: (call) => (speechOf(call)[0] ? { field: "codec", value: speechOf(call)[0]! } : undefined) },
   { id: "pdd", title: "PDD", help: "Post-dial delay: first INVITE to ringing", width: 80, right: true, csv: "pdd_ms", cell: (call) => <span class="num">{duration(call.pdd_ms)}</span> },
   { id: "setup", title: "Setup", help: "First INVITE to answer", width: 80, right: true, csv: "setup_ms", cell: (call) => <span class="num">{duration(call.setup_ms)}</span> },
   { id: "src", title: "Source", help: "Where the first INVITE came from; a click asks for the host", width: 124, shown: true, csv: "src", cell: (call) => <Endpoint at={call.src} />, test: (call) => host("src", call.src) },

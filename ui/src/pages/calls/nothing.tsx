@@ -11,7 +11,7 @@ import { absolute, type Range } from "../../range";
 import { may, session } from "../../session";
 import { rfc3339 } from "../../time";
 import { parts, without } from "./edit";
-import { nearest, type Stretch } from "./nearest";
+import { nearest, PAUSE_MS, type Stretch } from "./nearest";
 import "./nothing.css";
 
 const BUCKETS = 1000;
@@ -141,7 +141,8 @@ async function look(filter: string, range: Range, signal: AbortSignal): Promise<
     filter === "" ? undefined : ask("", range.from, range.to, 0),
     ...(all.length > 1 ? all.slice(0, 6).map((_, i) => ask(without(filter, i), range.from, range.to, 0)) : []),
   ]);
-  const any = everywhere.totals.calls > 0 || (inRange?.totals.calls ?? 0) > 0 || (filter !== "" && (await ask("", "", "", 0)).totals.calls > 0);
+  // A day that cannot be read may hold some.
+  const any = (everywhere.skipped?.length ?? 0) > 0 || everywhere.totals.calls > 0 || (inRange?.totals.calls ?? 0) > 0 || (filter !== "" && (await ask("", "", "", 0)).totals.calls > 0);
   const dropped = all.slice(0, each.length).map((part, i) => ({ text: part.text, filter: without(filter, i), calls: each[i]?.totals.calls ?? 0 }));
   return { inRange: inRange?.totals.calls ?? 0, any, dropped: dropped.filter((one) => one.calls > 0), elsewhere: everywhere.totals.calls > 0 ? await near(ask, filter, range) : undefined };
 }
@@ -152,10 +153,11 @@ async function near(ask: (filter: string, from: string, to: string, buckets: num
   let span = { from: "", to: "" };
   let there: Stretch | undefined;
   for (let turn = 0; turn < 3; turn += 1) {
-    const next = nearest(await ask(filter, span.from, span.to, BUCKETS), here);
+    const buckets = await ask(filter, span.from, span.to, BUCKETS);
+    const next = nearest(buckets, here);
     if (!next) break;
     there = next;
-    if (next.to - next.from < 36e5) break;
+    if (buckets.bucket_s * 1000 <= PAUSE_MS) break;
     span = { from: rfc3339(next.from), to: rfc3339(next.to) };
   }
   return there;

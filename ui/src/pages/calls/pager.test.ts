@@ -70,6 +70,20 @@ describe("pages of calls", () => {
     expect(calls.count()).toBe(200);
   });
 
+  it("are not asked for by themselves where the program gave up", async () => {
+    const ask = vi.fn(() => Promise.resolve(page(0, 30)));
+    const calls = book(ask, vi.fn(), vi.fn());
+    calls.begin({ calls: [], next: "5", skipped: [], took_ms: 1, stopped: true });
+    calls.seen(0, 0);
+    expect(ask).not.toHaveBeenCalled();
+    expect(calls.stopped()).toBe(true);
+    calls.again();
+    await settle();
+    expect(ask).toHaveBeenCalledTimes(1);
+    expect(calls.count()).toBe(30);
+    expect(calls.stopped()).toBe(false);
+  });
+
   it("are taken up again where they were laid aside", async () => {
     const first = made(1000);
     first.calls.seen(60, 90);

@@ -35,7 +35,9 @@ export interface Book {
   rows: () => Call[];
   /** Says which rows are seen: asks for what is missing there, and for the next page when the end comes near. */
   seen: (first: number, end: number) => void;
-  /** Tries again what failed. */
+  /** Whether the program gave up before it found a page full: it goes on when told to, not by itself. */
+  stopped: () => boolean;
+  /** Tries again what failed, goes on where the program gave up. */
   again: () => void;
   /** Starts with a page that is already here. */
   begin: (page: CallsPage) => void;
@@ -49,6 +51,7 @@ export interface Book {
 export function book(ask: Ask, changed: () => void, failed: (error: unknown) => void): Book {
   let known: Known[] = [];
   let next: string | null = null;
+  let stopped = false;
   let window = { first: 0, end: 0 };
   const asked = new Map<number, AbortController>();
 
@@ -102,6 +105,7 @@ export function book(ask: Ask, changed: () => void, failed: (error: unknown) => 
     } else {
       known.push({ cursor, first: count(), count: page.calls.length, rows: page.calls });
       next = page.next;
+      stopped = page.stopped ?? false;
     }
     tidy();
     changed();
@@ -112,7 +116,7 @@ export function book(ask: Ask, changed: () => void, failed: (error: unknown) => 
     if (known.length === 0) return;
     const last = pageAt(Math.max(0, Math.min(window.end, count()) - 1));
     for (let at = pageAt(window.first); at >= 0 && at <= last; at += 1) if (!known[at]?.rows) load(at);
-    if (next !== null && window.end + AHEAD_ROWS >= count()) load(known.length);
+    if (next !== null && !stopped && window.end + AHEAD_ROWS >= count()) load(known.length);
   };
 
   return {
@@ -127,12 +131,17 @@ export function book(ask: Ask, changed: () => void, failed: (error: unknown) => 
       window = { first, end };
       look();
     },
-    again: () => look(),
+    stopped: () => stopped && next !== null,
+    again: () => {
+      stopped = false;
+      look();
+    },
     begin: (page) => {
       asked.forEach((abort) => abort.abort());
       asked.clear();
       known = [{ cursor: undefined, first: 0, count: page.calls.length, rows: page.calls }];
       next = page.next;
+      stopped = page.stopped ?? false;
       window = { first: 0, end: Math.min(window.end - window.first, count()) };
       look();
     },

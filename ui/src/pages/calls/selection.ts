@@ -44,6 +44,7 @@ export function useSelection() {
   const [pageError, setPageError] = createSignal<unknown>();
   const [summary, setSummary] = createSignal<CallsSummary>();
   const [summaryError, setSummaryError] = createSignal<unknown>();
+  const [summing, setSumming] = createSignal(false);
   const [skipped, setSkipped] = createSignal<Skipped[]>([]);
   const [fresh, setFresh] = createSignal({ count: 0, atLeast: false });
   const [following, setFollowing] = createSignal(false);
@@ -85,8 +86,9 @@ export function useSelection() {
     setBegun(true);
     changed();
   };
-  const sum = async (): Promise<void> => {
+  const sum = async (quietly = false): Promise<void> => {
     figures?.abort();
+    if (!quietly) setSumming(true);
     const abort = (figures = new AbortController());
     const { order: _, ...asked } = question();
     try {
@@ -94,12 +96,16 @@ export function useSelection() {
       batch(() => {
         setSummary(answer);
         setSummaryError(undefined);
+        setSumming(false);
       });
     } catch (problem) {
       if (abort.signal.aborted) return;
       // A mistake in the filter is told by the rows.
-      setSummaryError(problem instanceof Problem && problem.kind === "bad-filter" ? undefined : problem);
-      setSummary(undefined);
+      batch(() => {
+        setSummaryError(problem instanceof Problem && problem.kind === "bad-filter" ? undefined : problem);
+        setSummary(undefined);
+        setSumming(false);
+      });
     }
   };
   const reload = (): void => {
@@ -112,7 +118,7 @@ export function useSelection() {
     pages.resume(again.pages);
     setSummary(again.summary);
     done();
-    void sum();
+    void sum(true);
   }
   createEffect(on(asked, reload, { defer: again !== undefined }));
 
@@ -140,7 +146,7 @@ export function useSelection() {
         look(mayTake).catch(() => void (seen = undefined));
         if (Date.now() - summed > FIGURES_MS) {
           summed = Date.now();
-          void sum();
+          void sum(true);
         }
       };
       const timer = setInterval(tick, FOLLOW_MS);
@@ -178,14 +184,18 @@ export function useSelection() {
     retryPage: (): void => {
       setPageError(undefined);
       pages.again();
+      changed();
     },
     count: read(pages.count),
     more: read(pages.more),
+    stopped: read(pages.stopped),
     rows: read(pages.rows),
     row: (index: number): Call | undefined => (version(), pages.row(index)),
     seen: pages.seen,
     skipped,
     summary,
+    /** Whether the summary is still that of what was asked before. */
+    summing,
     summaryError,
     fresh,
     following,

@@ -1,7 +1,7 @@
 // The list of calls: a table on a desk, cards of two lines on a phone. A row is a link; a value in it is a filter.
 
 import { A } from "@solidjs/router";
-import { createEffect, createMemo, For, onCleanup, Show, type JSX } from "solid-js";
+import { createMemo, For, Match, onCleanup, Show, Switch, type JSX } from "solid-js";
 import type { Call } from "../../api/types";
 import { duration } from "../../format";
 import { Icon } from "../../parts/icon";
@@ -37,6 +37,7 @@ export function CallsTable(props: TableProps): JSX.Element {
     <div class="calls-table" classList={{ busy: props.calls.busy() }} style={{ "--cols": template() }}>
       <Virtual
         count={props.calls.count()}
+        more={props.calls.more()}
         rowHeight={rowPx()}
         label={props.calls.oldestFirst() ? "Calls, oldest first" : "Calls, newest first"}
         rows="calls"
@@ -218,18 +219,23 @@ function Card(props: { call: Call; opened: (call: Call) => void }): JSX.Element 
 }
 
 function Foot(props: { calls: Selection }): JSX.Element {
-  // A list that is shorter than the screen must not wait for a turn of the wheel.
-  createEffect(() => props.calls.count());
   return (
     <p class="calls-foot muted" role="status">
-      <Show when={props.calls.more()} fallback={props.calls.count() > 0 ? "That is all." : ""}>
-        <Show when={props.calls.pageError()} fallback={<>Loading more calls …</>}>
+      <Switch fallback={props.calls.more() ? "Loading more calls …" : "That is all."}>
+        <Match when={props.calls.busy() && props.calls.count() === 0}>Loading calls …</Match>
+        <Match when={props.calls.pageError()}>
           More calls could not be loaded.{" "}
           <button class="button" onClick={props.calls.retryPage}>
             Try again
           </button>
-        </Show>
-      </Show>
+        </Match>
+        <Match when={props.calls.stopped()}>
+          Finding {props.calls.count() > 0 ? "more" : "calls that pass the filter"} takes long: nothing else so far.{" "}
+          <button class="button" onClick={props.calls.retryPage}>
+            Search on
+          </button>
+        </Match>
+      </Switch>
     </p>
   );
 }
