@@ -113,6 +113,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
       scroller.scrollIntoView({ block: "nearest" });
     }),
   );
+  const evidence = createMemo(() => new Set(call().verdict_packets));
   const drawn: Drawn = {
     get view() { return props.view; },
     get rows() { return rows(); },
@@ -125,7 +126,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
     get shown() { return shown(); },
     get window() { return across(); },
     nameOfHost: (host) => nameOfColumn(columns().columns[columns().ofHost[host] ?? 0]),
-    evidence: new Set(call().verdict_packets),
+    get evidence() { return evidence(); },
     unfold: (index) => setUnfolded((before) => new Set([...before, index])),
   };
   return (
