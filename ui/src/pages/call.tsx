@@ -4,7 +4,7 @@ import { A, useLocation, useNavigate, useParams } from "@solidjs/router";
 import { createEffect, createMemo, createResource, createSignal, Match, on, onCleanup, Show, Switch, type JSX } from "solid-js";
 import { get } from "../api/client";
 import { Problem } from "../api/problem";
-import type { CallIntervals, CallUp, CallWithLadder } from "../api/types";
+import type { CallIntervals, CallUp, CallWithLadder, StreamIntervals } from "../api/types";
 import { callsUp, useLive } from "../live";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
@@ -107,10 +107,12 @@ function Shown(props: { call: CallWithLadder; up: boolean }): JSX.Element {
   const view = createView(() => props.call);
   useEscape(() => view);
   const [intervals] = createResource(
-    () => (props.call.streams.length > 0 ? props.call.id : undefined),
-    (id) => get<CallIntervals>(`/calls/${encodeURIComponent(id)}/intervals`),
+    // Anew when the call went on.
+    () => (props.call.streams.length > 0 ? `${props.call.id} ${props.call.last}` : undefined),
+    (key) => get<CallIntervals>(`/calls/${encodeURIComponent(key.split(" ")[0]!)}/intervals`),
   );
-  const known = () => (intervals.state === "ready" ? intervals().streams : []);
+  const isThere = (): boolean => intervals.state === "ready" || intervals.state === "refreshing";
+  const known = createMemo((): StreamIntervals[] => (isThere() ? (intervals.latest?.streams ?? []) : []));
   const columns = createMemo(() => columnsOf(props.call.ladder, props.call.streams));
   const nameOfHost = (host: number): string => nameOfColumn(columns().columns[columns().ofHost[host] ?? 0]);
   const reading = (): boolean => view.open() && view.chosen() !== undefined;
@@ -133,7 +135,7 @@ function Shown(props: { call: CallWithLadder; up: boolean }): JSX.Element {
               <Match when={intervals.error}>
                 <Trouble error={intervals.error} />
               </Match>
-              <Match when={intervals.state === "ready"}>
+              <Match when={isThere()}>
                 <Plots view={view} intervals={known()} />
               </Match>
               <Match when={true}>

@@ -30,13 +30,13 @@ export function Absent(props: { id: string }): JSX.Element {
   return (
     <Empty icon="search" title="There is no such call">
       <div class="stack">
-      <p>
-        <code>{props.id}</code>
-      </p>
-      <p>{why()}</p>
-      <p>
-        <A href={`/calls?${new URLSearchParams({ filter: `callid:"${props.id.replace(/[\\"]/g, "\\$&")}*"`, from: "now-30d" }).toString()}`}>Search for it as the beginning of a Call-ID</A>
-      </p>
+        <p>
+          <code>{props.id}</code>
+        </p>
+        <p>{why()}</p>
+        <p>
+          <A href={`/calls?${new URLSearchParams({ filter: `callid:"${props.id.replace(/[\\"]/g, "\\$&")}*"`, from: "now-30d" }).toString()}`}>Search for it as the beginning of a Call-ID</A>
+        </p>
       </div>
     </Empty>
   );

@@ -40,7 +40,7 @@ export function Arrow(props: Drawn & { row: MessageRow; at: number }): JSX.Eleme
   const line = (): string => {
     if (from() === to()) return `M${from()} ${y() - 4}h${LOOP}v8h${-LOOP + 4}`;
     const hole = label().hole;
-    const [begin, end] = [Math.min(from(), to()), Math.max(from(), to())];
+    const [begin, end] = outside(props, Math.min(from(), to()), Math.max(from(), to()));
     return hole ? `M${begin} ${y()}H${hole[0]}M${hole[1]} ${y()}H${end}` : `M${begin} ${y()}H${end}`;
   };
   const open = (): void => {
@@ -63,7 +63,9 @@ export function Arrow(props: Drawn & { row: MessageRow; at: number }): JSX.Eleme
         <path class="pointer" d={`M${props.window.left + 2} ${y() - 5}l8 5l-8 5z`} />
       </Show>
       <path class="line" d={line()} />
-      <path class="head" d={head(from() === to() ? from() + 1 : to(), from() === to() ? y() + 4 : y(), from() < to() ? 1 : -1)} />
+      <Show when={to() >= edges(props)[0] - 4}>
+        <path class="head" d={head(from() === to() ? from() + 1 : to(), from() === to() ? y() + 4 : y(), from() < to() ? 1 : -1)} />
+      </Show>
       <text class="label" aria-hidden="true" x={label().x} y={above() ? y() - 6 : y() + 4} text-anchor={label().anchor} font-size={`${size()}px`}>
         <For each={label().parts}>{(part) => <Part part={part} unfold={() => props.unfold(props.row.index)} />}</For>
       </text>
@@ -77,6 +79,9 @@ const head = (x: number, y: number, way: 1 | -1): string => `M${x} ${y}l${-7 * w
 const edges = (props: Drawn): [number, number] => [props.window.left + props.sizes.times, props.window.left + props.window.width];
 
 const within = (x: number, left: number, right: number): number => Math.min(Math.max(x, left), right);
+
+/** Nothing is drawn over the times, which stay while one scrolls to the side. */
+const outside = (props: Drawn, begin: number, end: number): [number, number] => [Math.max(begin, edges(props)[0] - 4), Math.max(end, edges(props)[0] - 4)];
 
 /** Both ends are beyond the edge: what it is, and where it is to be found. */
 function outOfSight(parts: Part[], size: number, left: number, right: number, isRight: boolean, hosts: string): Placed {
@@ -112,7 +117,7 @@ function partsOf(message: LadderMessage, folds: Fold[]): Part[] {
   const again = message.copy ? " copy" : message.retransmission ? " again" : "";
   const parts: Part[] = message.odd || message.cut ? [{ kind: "mark", text: "⚠ " }] : [];
   parts.push({ kind: "what", text: what + again }, { kind: "cseq", text: ` (${cseq})` });
-  for (const fold of folds) parts.push({ kind: "gap", text: "\u2002" }, { kind: "fold", ...fold });
+  for (const fold of folds) parts.push({ kind: "gap", text: "\u2002" }, { kind: "fold", text: `[${fold.text}]`, brief: `[${fold.brief}]` });
   if (more) parts.push({ kind: "more", text: ` ${more}`, odd: message.odd });
   return parts;
 }
@@ -203,7 +208,7 @@ export function BeginArrow(props: Drawn & { row: BeginRow; at: number }): JSX.El
     return onArrow(parts, ends, size(), left, right);
   });
   const rails = (y: number): string => {
-    const [begin, end] = way() > 0 ? [from(), to() - 9] : [to() + 9, from()];
+    const [begin, end] = outside(props, ...(way() > 0 ? ([from(), to() - 9] as const) : ([to() + 9, from()] as const)));
     const hole = label().hole;
     return hole ? `M${begin} ${y}H${hole[0]}M${hole[1]} ${y}H${end}` : `M${begin} ${y}H${end}`;
   };

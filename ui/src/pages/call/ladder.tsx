@@ -102,8 +102,11 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
     on(props.view.chosen, (chosen) => {
       const message = chosen === undefined ? undefined : call().ladder.messages[chosen];
       if (!message) return;
-      const ends = [message.src, message.dst].map((host) => layout().x[columns().ofHost[host] ?? 0] ?? 0);
-      reveal(scroller, layout(), rowOf()[chosen!] ?? 0, Math.min(...ends), sizes().times);
+      // After the page has its size, and the frame has gone to its top.
+      requestAnimationFrame(() => {
+        const ends = [message.src, message.dst].map((host) => layout().x[columns().ofHost[host] ?? 0] ?? 0);
+        reveal(scroller, layout(), rowOf()[chosen!] ?? 0, Math.min(...ends), sizes().times);
+      });
     }),
   );
   createEffect(
@@ -113,6 +116,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
       scroller.scrollIntoView({ block: "nearest" });
     }),
   );
+  const evidence = createMemo(() => new Set(call().verdict_packets));
   const drawn: Drawn = {
     get view() { return props.view; },
     get rows() { return rows(); },
@@ -125,7 +129,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
     get shown() { return shown(); },
     get window() { return across(); },
     nameOfHost: (host) => nameOfColumn(columns().columns[columns().ofHost[host] ?? 0]),
-    evidence: new Set(call().verdict_packets),
+    get evidence() { return evidence(); },
     unfold: (index) => setUnfolded((before) => new Set([...before, index])),
   };
   return (
@@ -167,8 +171,9 @@ function reveal(scroller: HTMLDivElement | undefined, layout: Layout, row: numbe
   const [top, bottom] = [layout.top[row] ?? 0, layout.top[row + 1] ?? 0];
   // Of the names above the columns.
   const head = 48;
-  if (top < scroller.scrollTop) scroller.scrollTop = Math.max(0, top - 40);
-  else if (bottom > scroller.scrollTop + scroller.clientHeight - head) scroller.scrollTop = bottom - scroller.clientHeight + head + 40;
+  const beyond = bottom - (scroller.scrollTop + scroller.clientHeight - head);
+  if (top < scroller.scrollTop || beyond > 200) scroller.scrollTop = Math.max(0, top - 80);
+  else if (beyond > 0) scroller.scrollTop += beyond + 40;
   const seenAt = scroller.getBoundingClientRect().top + head + top - scroller.scrollTop;
   const [high, low] = [96, window.innerHeight - 96];
   if (seenAt < high || seenAt > low) window.scrollBy(0, seenAt < high ? seenAt - high : seenAt - low);

@@ -26,10 +26,11 @@ export function MessagePanel(props: MessageProps): JSX.Element {
   const index = (): number => props.view.chosen() ?? 0;
   const message = (): LadderMessage => call().ladder.messages[index()]!;
   const [texts, { refetch }] = createResource(
-    () => (may("messages.read") ? call().id : undefined),
-    (id) => get<CallMessages>(`/calls/${encodeURIComponent(id)}/messages`),
+    // Anew when there are more of them: a call that is up grows.
+    () => (may("messages.read") ? `${call().id} ${call().ladder.messages.length}` : undefined),
+    (key) => get<CallMessages>(`/calls/${encodeURIComponent(key.split(" ")[0]!)}/messages`),
   );
-  const byIndex = createMemo(() => new Map((texts.state === "ready" ? texts().messages : []).map((one) => [one.index, one.text])));
+  const byIndex = createMemo(() => new Map((texts.state === "ready" || texts.state === "refreshing" ? (texts.latest?.messages ?? []) : []).map((one) => [one.index, one.text])));
   const text = (): string | null => byIndex().get(index()) ?? null;
   const step = (by: number): void => props.view.choose(Math.min(call().ladder.messages.length - 1, Math.max(0, index() + by)));
   return (
@@ -66,7 +67,7 @@ export function MessagePanel(props: MessageProps): JSX.Element {
           <Match when={texts.error}>
             <Trouble error={texts.error} retry={() => void refetch()} />
           </Match>
-          <Match when={texts.loading}>
+          <Match when={texts.state === "pending"}>
             <Loading what="the messages" />
           </Match>
           <Match when={text() === null}>

@@ -10,6 +10,7 @@ import type { Drawn } from "./ladder";
 import { RIBBON, type Band } from "./layout";
 import { membersOf, type GapRow, type Row } from "./rows";
 import { since } from "./said";
+import { weightOf } from "./words";
 import { INTERVAL_MS, lookOf, lossOf } from "./series";
 
 export function Picture(props: Drawn): JSX.Element {
@@ -30,8 +31,7 @@ export function Picture(props: Drawn): JSX.Element {
   return (
     <svg
       ref={svg}
-      class="ladder-picture"
-      classList={{ dense: props.sizes.row < 26 }}
+      class={`ladder-picture evidence-${weightOf(props.view.call())}`}
       width={props.layout.width}
       height={props.layout.height}
       role="listbox"

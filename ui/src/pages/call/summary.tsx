@@ -133,7 +133,7 @@ export function Facts(props: { view: View; up: boolean }): JSX.Element {
 
 /** Why there is no score, or a range. */
 function whyScore(call: CallWithLadder): string {
-  if (call.mos_range) return "depends on what our capture lost";
+  if (call.mos_range) return `depends on what our capture lost${call.capture.note ? `: ${call.capture.note.split("; ")[0]}` : ""}`;
   if (call.mos !== null) return call.streams.length > 1 ? "of its worst stream" : "";
   return call.streams.length === 0 ? "no media was seen" : "no score is published for the codec, or too little was seen";
 }

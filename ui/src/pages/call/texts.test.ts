@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Call, Interval, LadderMessage, Stream } from "../../api/types";
+import { setAliases } from "../../aliases";
+import { formatSpan, parseHash, parseSpan } from "./address";
 import { diff, inside } from "./diff";
 import { blame, receiverSays, shareOf } from "./fault";
+import { pairName, shortName } from "./names";
 import { explain, isPrivate } from "./sdp-words";
 import { linesOf as plotLines, lossOf } from "./series";
 import { linesOf, type Kind } from "./sip-text";
 import { ticket } from "./ticket";
 import { twinsOf } from "./twins";
+import { packetFilter, quoted, timeOfId, weightOf, withoutVerdict } from "./words";
 
 // RFC 3665 section 3.1, message F1, shortened.
 const INVITE = `INVITE sip:bob@biloxi.example.com SIP/2.0
@@ -168,5 +172,45 @@ describe("a ticket", () => {
       "MOS:      3.10 to 4.20, depending on what the capture lost", "Agent:    Phone", "Capture:  not complete; lost before the tap 1, at the tap 2 to 9; a hole",
       "Call-ID:  x@y", "Call:     018f", "", "https://t/calls/018f", "",
     ]);
+  });
+});
+
+describe("the address", () => {
+  it("names messages from 1, and only those that there are", () => {
+    expect(["#m1", "#m12", "#m13", "#m0", "#x", ""].map((hash) => parseHash(hash, 12))).toEqual([0, 11, undefined, undefined, undefined, undefined]);
+  });
+  it("holds spans in seconds of the call", () => {
+    const bounds: [number, number] = [1000, 61_000];
+    expect(parseSpan(formatSpan(2500, 12_000), bounds)).toEqual([3500, 13_000]);
+    expect(parseSpan("50-99", bounds)).toEqual([51_000, 61_000]);
+    expect([parseSpan("5-4", bounds), parseSpan("<script>", bounds), parseSpan(undefined, bounds), parseSpan("90-99", bounds)]).toEqual([undefined, undefined, undefined, undefined]);
+  });
+});
+
+describe("words of the page", () => {
+  it("weigh verdicts", () => {
+    const weigh = (verdict_kind: string | null, state = "completed"): string => weightOf({ verdict: verdict_kind, verdict_kind, state } as Call);
+    expect([weigh("loss"), weigh("not-captured"), weigh("slow-setup"), weigh(null), weigh(null, "rejected")]).toEqual(["bad", "note", "warn", "good", "none"]);
+    expect(withoutVerdict({ state: "rejected", code: 486, reason: "Busy Here" } as Call)).toContain("refused with 486 Busy Here");
+  });
+  it("quote what the filter language would read", () => {
+    expect([quoted("+4420"), quoted("a b"), quoted('x"y\\'), quoted("")]).toEqual(["+4420", '"a b"', '"x\\"y\\\\"', '""']);
+  });
+  it("read the time of an identifier", () => {
+    expect(timeOfId("018f332b-12e0-7c7f-8000-000000000001")).toBe(0x018f332b12e0);
+    expect([timeOfId("018f"), timeOfId("a84b4c76e66710@pc33"), timeOfId("018f332b-12e0-4c7f")]).toEqual([undefined, undefined, undefined]);
+  });
+  it("ask for the packets between the call's hosts", () => {
+    const call = { src: "10.0.0.1:5060", dst: "[2001:db8::1]:5060", streams: [] } as unknown as Call;
+    expect(packetFilter(call)).toBe("(src host 10.0.0.1 or src host 2001:db8::1) and (dst host 10.0.0.1 or dst host 2001:db8::1)");
+    expect(packetFilter({ ...call, dst: null })).toBe("host 10.0.0.1");
+  });
+  it("tell streams of one name apart by their addresses", () => {
+    setAliases([{ match: "10.0.0.0/8", name: "Office" }]);
+    const pair = (src: string, dst: string): string => pairName({ src, dst } as Stream, 0);
+    expect(pair("10.0.0.1:4", "192.0.2.1:4")).toBe("1. Office → 192.0.2.1");
+    expect(pair("10.0.0.1:4", "10.0.0.2:4")).toBe("1. 10.0.0.1 → 10.0.0.2");
+    expect(pair("10.0.0.1:4", "10.0.0.1:6")).toBe("1. 10.0.0.1:4 → 10.0.0.1:6");
+    expect([shortName("10.0.189.1"), shortName("2001:db8::1e9"), shortName("SBC 1")]).toEqual(["…189.1", "…db8:1e9", "SBC 1"]);
   });
 });

@@ -5,6 +5,7 @@ import { useLocation, useNavigate, useSearchParams } from "@solidjs/router";
 import { createMemo, createSignal, type Accessor } from "solid-js";
 import type { CallWithLadder } from "../../api/types";
 import { ms } from "../../time";
+import { formatSpan, parseHash, parseSpan, SPAN_MIN } from "./address";
 
 export interface View {
   call: Accessor<CallWithLadder>;
@@ -32,9 +33,6 @@ export interface View {
   /** Number of the message with this packet. */
   ofPacket: (packet: number) => number | undefined;
 }
-
-/** Shortest span that can be zoomed to, milliseconds. */
-const SPAN_MIN = 20;
 
 export function createView(call: Accessor<CallWithLadder>): View {
   const place = useLocation();
@@ -74,21 +72,6 @@ function boundsOf(call: CallWithLadder): [number, number] {
   const lasts = [call.last, call.end ?? call.start, ...call.streams.map((stream) => stream.last)].map(ms);
   const [from, to] = [Math.min(...firsts), Math.max(...lasts)];
   return [from, Math.max(to, from + SPAN_MIN)];
-}
-
-/** "#m12" is the message with index 11. */
-export function parseHash(hash: string, count: number): number | undefined {
-  const number = Number(/^#m(\d+)$/.exec(hash)?.[1] ?? 0);
-  return number >= 1 && number <= count ? number - 1 : undefined;
-}
-
-export const formatSpan = (from: number, to: number): string => `${(from / 1000).toFixed(3)}-${(to / 1000).toFixed(3)}`;
-
-export function parseSpan(text: string | undefined, [start, end]: [number, number]): [number, number] | undefined {
-  const found = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(text ?? "");
-  if (!found) return undefined;
-  const [from, to] = [start + Number(found[1]) * 1000, Math.min(end, start + Number(found[2]) * 1000)];
-  return to - from >= SPAN_MIN ? [from, to] : undefined;
 }
 
 /** Another message is not compared with what the one before was. */
