@@ -12,7 +12,11 @@ interface Network {
 }
 
 const [networks, setNetworks] = createSignal<Network[]>([]);
-let asked = false;
+/** When they may be asked for next, milliseconds since 1970. */
+let askAt = 0;
+
+/** Milliseconds after which aliases that could not be had are asked for again. */
+const AGAIN_MS = 60_000;
 
 /** The alias of an endpoint ("10.1.2.3:5060", "[2001:db8::1]:5060") or address; else its address without the port. */
 export function nameOf(endpoint: string | null | undefined): string {
@@ -22,18 +26,18 @@ export function nameOf(endpoint: string | null | undefined): string {
 
 /** The alias alone; none where nobody gave one. */
 export function aliasOf(endpoint: string | null | undefined): string | undefined {
-  if (!asked) void refreshAliases();
+  if (Date.now() >= askAt) void refreshAliases();
   return endpoint ? find(networks(), addressOf(endpoint)) : undefined;
 }
 
 /** Asks anew: after somebody changed one. */
 export async function refreshAliases(): Promise<void> {
-  asked = true;
+  askAt = Infinity;
   try {
-    setAliases(await get<Alias[]>("/aliases"));
+    setAliases((await get<{ aliases: Alias[] }>("/aliases")).aliases);
   } catch {
-    // Names are a comfort: without them the addresses stand there, and the next page asks again.
-    asked = false;
+    // Names are a comfort: without them the addresses stand there.
+    askAt = Date.now() + AGAIN_MS;
   }
 }
 

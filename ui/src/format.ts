@@ -53,6 +53,14 @@ export function duration(value: number | null | undefined): string {
   return `${Math.floor(s / 3600)}:${two(Number(minutes))}:${two(s % 60)} h`;
 }
 
+/** Milliseconds of what goes on, in whole seconds so that it ticks: "0:07", "12:45", "1:02:33". */
+export function ticking(value: number): string {
+  const s = Math.max(0, Math.floor(value / 1000));
+  const two = (n: number): string => String(n).padStart(2, "0");
+  const head = s < 3600 ? `${Math.floor(s / 60)}` : `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}`;
+  return `${head}:${two(s % 60)}`;
+}
+
 /** A share of 1 as percent: "0.3 %", "98 %". */
 export function percent(share: number | null | undefined, digits = 1): string {
   if (share === null || share === undefined) return NONE;

@@ -74,8 +74,8 @@ export async function patch<T>(path: string, body: unknown): Promise<T> {
   return json<T>(await send("PATCH", url(path), body));
 }
 
-export async function remove(path: string): Promise<void> {
-  await send("DELETE", url(path));
+export async function remove(path: string, query?: Query): Promise<void> {
+  await send("DELETE", url(path, query));
 }
 
 /** Sends a file as it is, and tells how many octets are gone: fetch cannot say that. */

@@ -234,8 +234,17 @@ export interface LiveStatus extends LiveSnapshot {
     calls: number;
     answered: number;
     bad: number;
-    worst: { id: string; from: string; to: string; mos: number | null; verdict: string | null; start: string }[];
+    worst: CallBrief[];
   };
+}
+
+export interface CallBrief {
+  id: string;
+  from: string;
+  to: string;
+  start: string;
+  mos: number | null;
+  verdict: string | null;
 }
 
 export interface CallUp {
@@ -317,4 +326,185 @@ export interface CaptureRead {
   error: string | null;
   from?: string | null;
   to?: string | null;
+}
+
+// The program itself.
+
+export interface SystemMoment {
+  at: string;
+  packets_per_s: number;
+  bits_per_s: number;
+  ring_fill: number;
+  buffer_fill: number;
+  drops: number;
+}
+
+export interface SystemAnswer {
+  live: LiveSnapshot | null;
+  build: { version: string; mode: Mode; pages: boolean };
+  days: { day: string; octets: number }[];
+  history: SystemMoment[];
+  history_every_s: number;
+}
+
+// The packet log.
+
+export interface Segment {
+  name: string;
+  class: string;
+  lane: number;
+  from: string | null;
+  to: string | null;
+  packets: number | null;
+  octets: number;
+  stored_octets: number;
+  state: string;
+  compressed: boolean;
+  pinned: boolean;
+}
+
+export interface Retention {
+  class: string;
+  rule: string;
+  stored_octets: number;
+  limit_octets: number | null;
+  limit_s: number | null;
+  oldest: string | null;
+  days_estimated: number | null;
+}
+
+export interface Loss {
+  since: string;
+  at: string;
+  place: string;
+  source: string;
+  count: number;
+}
+
+export interface PacketTimeline {
+  from: string;
+  to: string;
+  bucket_s: number;
+  buckets: { at: string; octets: ByClass; packets: number | null; lost: number }[];
+  losses: Loss[];
+  retention: Retention[];
+  oldest: string | null;
+  newest: string | null;
+}
+
+export interface Extraction {
+  id: string;
+  state: "running" | "done" | "failed" | "cancelled";
+  read_octets: number;
+  total_octets: number;
+  packets: number;
+  octets: number;
+  from: string;
+  to: string;
+  filter: string;
+  error: string | null;
+  /** What was not found, though the extraction ended: damaged or deleted segments. */
+  faults: string[];
+}
+
+// Settings.
+
+export interface User {
+  name: string;
+  display_name: string;
+  role: Role;
+  locked: boolean;
+  /** After too many wrong passwords. */
+  held_off_until: string | null;
+  last_sign_in: string | null;
+  has_password: boolean;
+  must_change_password: boolean;
+  oidc: boolean;
+}
+
+export interface Token {
+  id: number;
+  user: string;
+  name: string;
+  scopes: string[];
+  created: string;
+  expires: string | null;
+  last_used: string | null;
+}
+
+export interface AuditEntry {
+  at: string;
+  user: string | null;
+  address: string | null;
+  action: string;
+  object: string;
+  outcome: string;
+}
+
+// Registrations and other transactions.
+
+export interface Registration {
+  id: string;
+  sip_call_id: string;
+  aor: string;
+  user: string;
+  contact: string | null;
+  expires: number | null;
+  start: string;
+  end: string | null;
+  response_ms: number | null;
+  code: number | null;
+  reason: string | null;
+  src: string | null;
+  dst: string | null;
+  user_agent: string | null;
+  requests: number;
+  retransmissions: number;
+  verdict: string | null;
+  verdict_kind: string | null;
+  verdict_packets: number[];
+}
+
+export interface SipEvent {
+  id: string;
+  method: string;
+  sip_call_id: string;
+  from: string;
+  to: string;
+  start: string;
+  end: string | null;
+  response_ms: number | null;
+  code: number | null;
+  reason: string | null;
+  src: string | null;
+  dst: string | null;
+  retransmissions: number;
+}
+
+// The page of one call.
+
+export interface Interval {
+  index: number;
+  start: string;
+  packets: number;
+  missing: number;
+  duplicates: number;
+  reordered: number;
+  jitter_mean_ms: number | null;
+  jitter_max_ms: number | null;
+  mos: { g107: number | null; vm_f1: number | null; vm_f2: number | null; vm_adapt: number | null };
+}
+
+export interface StreamIntervals {
+  stream: string;
+  ssrc: string;
+  intervals: Interval[];
+}
+
+export interface CallIntervals {
+  streams: StreamIntervals[];
+}
+
+export interface CallMessages {
+  messages: { index: number; text: string | null }[];
 }

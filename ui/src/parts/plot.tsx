@@ -115,8 +115,8 @@ function Values(props: PlotProps & { at: number | undefined }): JSX.Element {
 /** The line of a series, short: for legends. */
 export function Swatch(props: { color: string; dash?: number[] | undefined }): JSX.Element {
   return (
-    <svg class="swatch" width="20" height="8" aria-hidden="true">
-      <line x1="0" y1="4" x2="20" y2="4" stroke={`var(${props.color})`} stroke-width="2.5" stroke-dasharray={props.dash?.join(" ") ?? "none"} />
+    <svg class="swatch" width="22" height="8" aria-hidden="true">
+      <line x1="0" y1="4" x2="22" y2="4" stroke={`var(${props.color})`} stroke-width="2.5" stroke-dasharray={props.dash?.join(" ") ?? "none"} />
     </svg>
   );
 }
@@ -191,7 +191,7 @@ function options(props: PlotProps, place: HTMLElement, Made: typeof uPlot): uPlo
     ms: 1,
     tzDate: (at) => Made.tzDate(new Date(at), zone()),
     legend: { show: false },
-    padding: [6, 8, 0, 0],
+    padding: [6, 26, 0, 0],
     cursor: {
       y: false,
       points: { show: false },

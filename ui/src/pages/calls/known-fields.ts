@@ -26,7 +26,7 @@ export function loadFields(): void {
 
 async function loadSaved(): Promise<void> {
   try {
-    setSaved(await get<SavedFilter[]>("/filters"));
+    setSaved((await get<{ filters: SavedFilter[] }>("/filters")).filters);
   } catch {
     // Told where somebody saves one.
   }
@@ -37,8 +37,8 @@ export async function save(name: string, text: string, shared: boolean): Promise
   await loadSaved();
 }
 
-export async function forget(name: string): Promise<void> {
-  await remove(`/filters/${encodeURIComponent(name)}`);
+export async function forget(name: string, shared: boolean): Promise<void> {
+  await remove(`/filters/${encodeURIComponent(name)}`, { shared });
   await loadSaved();
 }
 

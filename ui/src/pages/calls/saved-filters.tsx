@@ -70,7 +70,7 @@ function Panel(props: { filter: string; use: (filter: string) => void; here: Sav
                   </Show>
                 </button>
                 <Show when={removable(one)}>
-                  <button type="button" class="button icon quiet" aria-label={`Forget ${one.name}`} title="Forget" onClick={() => void attempt(() => forget(one.name))}>
+                  <button type="button" class="button icon quiet" aria-label={`Forget ${one.name}`} title="Forget" onClick={() => void attempt(() => forget(one.name, one.shared))}>
                     <Icon name="trash" size={14} />
                   </button>
                 </Show>
