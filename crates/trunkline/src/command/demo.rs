@@ -64,7 +64,8 @@ impl Demo {
         let start_ns = now_ns() - i64::from(self.history) * 60 * 1_000_000_000;
         let stage = Stage::new(start_ns, LANES);
         let rings = Tapped::rings(&demo::world(self.seed, start_ns), &stage).map_err(Failure::Failed)?;
-        let service = Service::on(&settings, rings)?;
+        let mut service = Service::on(&settings, rings)?;
+        service.show(&settings, "demo");
         catch_up(&stage, &service, &stop);
         let web = if stop.is_asked() {
             None

@@ -73,10 +73,7 @@ impl Service {
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let mut service = Service::on(settings, rings)?;
         let view = Arc::clone(&service.view);
-        match socket::serve(folder, Arc::clone(&view), "live") {
-            Ok(socket) => service.socket = Some(socket),
-            Err(e) => tracing::warn!("no other process can look at this run: {}: {e}", socket::path(folder).display()),
-        }
+        service.show(settings, "live");
         if let Some(bound) = metrics {
             tracing::info!("metrics at {}", bound.address());
             let view = Arc::clone(&view);
@@ -89,6 +86,16 @@ impl Service {
             service.web = Some(handle);
         }
         Ok(service)
+    }
+
+    /// Lets other processes of this machine look at it; `source` is what snapshots call it. Where that cannot be, it
+    /// goes on without.
+    pub fn show(&mut self, settings: &Settings, source: &'static str) {
+        let data = &settings.data.folder;
+        match socket::serve(data, Arc::clone(&self.view), source) {
+            Ok(socket) => self.socket = Some(socket),
+            Err(e) => tracing::warn!("no other process can look at this run: {}: {e}", socket::path(data).display()),
+        }
     }
 
     /// Starts everything behind these rings.
