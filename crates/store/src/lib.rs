@@ -19,10 +19,16 @@ pub mod packed;
 pub mod rollup;
 pub mod row;
 pub mod schema;
+pub mod search;
+pub mod stop;
 pub mod store;
+pub mod summary;
 pub mod time;
 pub mod worst;
 
 pub use error::{Skipped, StoreError};
 pub use filter::{Filter, FilterError};
+pub use search::{Counts, Outcome, Search};
+pub use stop::Stop;
 pub use store::{Access, Cursor, Found, Order, Page, Query, SqlDone, SqlLimits, SqlValue, Store};
+pub use summary::{Bucket, Summary, SummaryQuery};

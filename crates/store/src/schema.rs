@@ -1,7 +1,7 @@
 //! The tables of a day, described once: backends make their DDL from this, SQL views and their help too.
 
 /// The version of these tables and of the packed columns. A change of either needs a new number.
-pub const VERSION: i64 = 3;
+pub const VERSION: i64 = 4;
 
 /// How a column is kept and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,6 +260,9 @@ pub const MINUTES: Table = Table {
         column("pdd_count", Kind::Whole, "calls that rang"),
         column("mos_thousandths", Kind::Whole, "sum of scores, thousandths"),
         column("mos_count", Kind::Whole, "calls with a score"),
+        column("bad", Kind::Whole, "calls with a verdict"),
+        column("delivered", Kind::Whole, "not answered, but brought to the called user"),
+        column("challenged", Kind::Whole, "challenged and not tried again"),
     ],
     key: &["minute"],
     indexes: &[],

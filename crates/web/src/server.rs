@@ -1,7 +1,8 @@
 //! The server: bound while privileges last, then serving on threads of its own until it is stopped.
 
-mod connection;
+pub(crate) mod connection;
 mod patience;
+pub(crate) mod pipe;
 
 use crate::live;
 use crate::sources::{Live, Packets, Reader};
@@ -156,8 +157,8 @@ impl Bound {
             .thread_name("web")
             .enable_all()
             .build()?;
-        let web = Web::new(self.options, sources)?;
         let (stop, stopping) = watch::channel(false);
+        let web = Web::new(self.options, sources, stopping.clone())?;
         let guard = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         drop(guard);

@@ -7,7 +7,9 @@ mod functions;
 mod open;
 mod read;
 mod runs;
+mod search;
 mod sql;
+mod summary;
 mod write;
 
 use super::Backend;
@@ -19,9 +21,11 @@ use crate::key;
 use crate::rollup::{Minute, minute_of};
 use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
 use crate::schema::{self, Table};
+use crate::search::{Counts, Search};
 use crate::store::{
     Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written,
 };
+use crate::summary::{Summary, SummaryQuery};
 use crate::time::Day;
 use core::cell::RefCell;
 use read::{DayReader, SqliteRow, Wanted, WantedById};
@@ -373,7 +377,8 @@ impl Backend for Sqlite {
             Ok(rows.len() <= limit)
         })?;
         let page = page(rows, limit, |(day, (key, _))| cursor_of_key(*day, *key), skipped);
-        Ok(Page { rows: page.rows.into_iter().map(|(_, call)| call).collect(), next: page.next, skipped: page.skipped })
+        let rows = page.rows.into_iter().map(|(_, call)| call).collect();
+        Ok(Page { rows, next: page.next, stopped: false, skipped: page.skipped })
     }
 
     fn call(&self, name: &str) -> Result<Found, StoreError> {
@@ -422,6 +427,26 @@ impl Backend for Sqlite {
         self.page_by_id(&schema::SIP_EVENTS, "", query, |e: &SipEvent| e.id, |row| columns::event_of(row))
     }
 
+    fn search_registrations(&self, search: &Search) -> Result<Page<Registration>, StoreError> {
+        search::registrations(self, search)
+    }
+
+    fn count_registrations(&self, search: &Search) -> Result<Counts, StoreError> {
+        search::count_registrations(self, search)
+    }
+
+    fn search_events(&self, search: &Search) -> Result<Page<SipEvent>, StoreError> {
+        search::events(self, search)
+    }
+
+    fn count_events(&self, search: &Search) -> Result<Counts, StoreError> {
+        search::count_events(self, search)
+    }
+
+    fn summary(&self, query: &SummaryQuery) -> Result<Summary, StoreError> {
+        summary::summary(self, query)
+    }
+
     fn losses(&self, query: &Query) -> Result<Page<Loss>, StoreError> {
         no_filter(query, "losses")?;
         let limit = query.limit.min(PAGE_ROWS_MAX);
@@ -430,7 +455,7 @@ impl Backend for Sqlite {
             rows.extend(reader.losses(query.from_ns, query.to_ns, query.order, limit - rows.len())?);
             Ok(rows.len() < limit)
         })?;
-        Ok(Page { rows, next: None, skipped })
+        Ok(Page { rows, next: None, stopped: false, skipped })
     }
 
     fn minutes(&self, from_ns: i64, to_ns: i64) -> Result<Vec<(i64, Minute)>, StoreError> {
@@ -508,7 +533,7 @@ fn page<T>(
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = if more { rows.last().map(cursor) } else { None };
-    Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next, skipped }
+    Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next, stopped: false, skipped }
 }
 
 fn no_filter(query: &Query, what: &str) -> Result<(), StoreError> {

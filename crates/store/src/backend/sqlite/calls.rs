@@ -6,7 +6,7 @@ use super::write::Texts;
 use crate::columns::{self, Scratch};
 use crate::key;
 use crate::rollup::{self, Minute};
-use crate::row::Call;
+use crate::row::{Call, Verdict};
 use crate::store::Written;
 use rusqlite::{Connection, Result};
 use std::collections::BTreeMap;
@@ -168,8 +168,8 @@ struct There {
 impl There {
     fn under(conn: &Connection, key: i64) -> Result<Self> {
         let mut select = conn.prepare_cached(
-            "SELECT id, last_ns, seen, start_ns, ringing_ns, answer_ns, end_ns, state, code, mos \
-             FROM calls WHERE key = ?",
+            "SELECT id, last_ns, seen, start_ns, ringing_ns, answer_ns, end_ns, state, code, mos, \
+             (SELECT text FROM words WHERE words.id = verdict_kind) FROM calls WHERE key = ?",
         )?;
         select.query_row([key], |r| {
             let call = Call {
@@ -182,6 +182,7 @@ impl There {
                 state: columns::state_of(r.get(7)?),
                 code: r.get::<_, Option<u16>>(8)?.unwrap_or(0),
                 mos: r.get::<_, Option<f64>>(9)?.map(|m| m as f32),
+                verdict: r.get::<_, Option<String>>(10)?.map(|kind| Verdict { kind, ..Verdict::default() }),
                 ..Call::default()
             };
             Ok(There { call, seen: r.get(2)? })

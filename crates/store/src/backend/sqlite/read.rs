@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::filter::sql::{Condition, Parameter};
 use crate::key;
 use crate::packed::Damaged;
-use crate::rollup::Minute;
+use crate::rollup::{COUNTS, Minute};
 use crate::row::{Call, Loss, Stream, StreamInterval};
 use crate::schema::{self, Table};
 use crate::store::Order;
@@ -253,7 +253,7 @@ impl DayReader {
         self.tell(|| {
             let mut stmt = self.conn.prepare_cached(&sql)?;
             let rows = stmt.query_map(params![from, to], |r| {
-                let mut sums = [0; 13];
+                let mut sums = [0; COUNTS];
                 for (i, sum) in sums.iter_mut().enumerate() {
                     *sum = r.get(i + 1)?;
                 }

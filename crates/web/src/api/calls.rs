@@ -1,0 +1,240 @@
+//! Lists of calls, what they add up to, and what can be asked about them.
+
+use super::ask::{self, Ask, Span, Text};
+use super::schema;
+use crate::guard::{Permission, Who};
+use crate::moment;
+use crate::problem::Problem;
+use crate::state::Web;
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Instant;
+use trunkline_store::filter::{self, Kind};
+use trunkline_store::{Query, json};
+use utoipa::{IntoParams, ToSchema};
+
+/// Which calls are wanted.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CallsAsk {
+    /// Filter, as `mos<3.5 and caller:+4420*`; what it may ask: /calls/fields.
+    pub filter: Option<String>,
+    /// Calls that start then or later: RFC 3339, a day, `now`, `now-15m`, `-1h`.
+    pub from: Option<String>,
+    /// Calls that start before then; a day counts to its end.
+    pub to: Option<String>,
+    /// `newest` (default) or `oldest` first.
+    pub order: Option<String>,
+    /// Rows of a page, 1 to 1000; 100 if nothing is said.
+    pub limit: Option<u32>,
+    /// `next` of the page before.
+    pub cursor: Option<String>,
+    /// Zone of times without an offset (IANA name); UTC if nothing is said.
+    pub tz: Option<String>,
+}
+
+impl CallsAsk {
+    /// As the store asks it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn query(&self, who: &Who) -> Result<Query, Problem> {
+        let zone = moment::zone(self.tz.as_deref())?;
+        let span = Span::read(self.from.as_deref(), self.to.as_deref(), who.now_ns, &zone)?;
+        let filter = ask::filter(self.filter.as_deref(), &zone)?;
+        Ok(Query {
+            filter,
+            from_ns: span.from_ns,
+            to_ns: span.to_ns,
+            order: ask::order(self.order.as_deref())?,
+            limit: ask::limit(self.limit)?,
+            cursor: ask::cursor(self.cursor.as_deref())?,
+        })
+    }
+}
+
+/// A page of calls.
+#[derive(Serialize, ToSchema)]
+pub struct CallsPage {
+    /// The calls, without their ladders.
+    pub calls: Vec<schema::Call>,
+    /// What to hand back as `cursor` for more; null at the end.
+    pub next: Option<String>,
+    /// Days that could not be read.
+    pub skipped: Vec<schema::SkippedDay>,
+    /// How long the search took, milliseconds.
+    pub took_ms: f64,
+}
+
+/// Calls, newest first, page by page.
+#[utoipa::path(
+    get, path = "/calls", tag = "calls", params(CallsAsk),
+    responses((status = 200, body = CallsPage), (status = "4XX", body = schema::Problem))
+)]
+pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CallsAsk>) -> Result<Text, Problem> {
+    who.need(Permission::CallsRead)?;
+    let query = ask.query(&who)?;
+    let began = Instant::now();
+    let page = web.stores.ask(move |store| store.calls(&query)).await?;
+    Ok(Text::object(|o| {
+        o.list("calls", &page.rows, json::call);
+        ask::page_end(o, page.next, &page.skipped);
+        o.real("took_ms", Some(began.elapsed().as_secs_f64() * 1000.0));
+    }))
+}
+
+/// Which calls are summed up.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SummaryAsk {
+    /// As of /calls.
+    pub filter: Option<String>,
+    /// As of /calls.
+    pub from: Option<String>,
+    /// As of /calls.
+    pub to: Option<String>,
+    /// Most buckets, 0 to 2000; 120 if nothing is said.
+    pub buckets: Option<u32>,
+    /// As of /calls.
+    pub tz: Option<String>,
+}
+
+/// What calls add up to.
+#[derive(Serialize, ToSchema)]
+pub struct CallsSummary {
+    /// Beginning of the span.
+    #[schema(format = DateTime)]
+    pub from: String,
+    /// End of the span.
+    #[schema(format = DateTime)]
+    pub to: String,
+    /// Length of a bucket, seconds; 0 without buckets.
+    pub bucket_s: u64,
+    /// Oldest first, without gaps.
+    pub buckets: Vec<CallsBucket>,
+    /// Of the whole span.
+    pub totals: CallsTotals,
+    /// Whether every call of the span was looked at.
+    pub exact: bool,
+    /// If not: from then on all were, and what is earlier is not counted.
+    #[schema(format = DateTime)]
+    pub seen_from: Option<String>,
+    /// Days that could not be read.
+    pub skipped: Vec<schema::SkippedDay>,
+    /// How long it took, milliseconds.
+    pub took_ms: f64,
+}
+
+/// Calls that started in a span of time.
+#[derive(Serialize, ToSchema)]
+pub struct CallsBucket {
+    /// When it begins.
+    #[schema(format = DateTime)]
+    pub at: String,
+    /// Calls.
+    pub calls: u64,
+    /// Of these, with a 2xx.
+    pub answered: u64,
+    /// Of these, rejected.
+    pub failed: u64,
+    /// Of these, with a verdict.
+    pub bad: u64,
+}
+
+/// What calls add up to in all.
+#[derive(Serialize, ToSchema)]
+pub struct CallsTotals {
+    /// Calls.
+    pub calls: u64,
+    /// With a 2xx.
+    pub answered: u64,
+    /// With a 2xx and BYE.
+    pub completed: u64,
+    /// Cancelled.
+    pub cancelled: u64,
+    /// Ended with 3xx.
+    pub redirected: u64,
+    /// Ended with 4xx.
+    pub rejected_4xx: u64,
+    /// Ended with 5xx.
+    pub rejected_5xx: u64,
+    /// Ended with 6xx.
+    pub rejected_6xx: u64,
+    /// With a verdict.
+    pub bad: u64,
+    /// Answer-seizure ratio, 0 to 1.
+    pub asr: Option<f64>,
+    /// Network effectiveness ratio (ITU-T E.425), 0 to 1.
+    pub ner: Option<f64>,
+    /// Mean duration of answered calls, seconds.
+    pub acd_s: Option<f64>,
+    /// Mean post-dial delay, milliseconds.
+    pub pdd_ms: Option<f64>,
+    /// Mean of the calls' lowest scores.
+    pub mos: Option<f64>,
+}
+
+/// What calls add up to: answer ratio, duration, quality, over time.
+#[utoipa::path(
+    get, path = "/calls/summary", tag = "calls", params(SummaryAsk),
+    responses((status = 200, body = CallsSummary), (status = "4XX", body = schema::Problem))
+)]
+pub async fn summary(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<SummaryAsk>) -> Result<Text, Problem> {
+    who.need(Permission::CallsRead)?;
+    let _ = (web, ask);
+    Err(Problem::new(crate::problem::Kind::Busy, "Not yet."))
+}
+
+/// A field of the filter language.
+#[derive(Serialize, ToSchema)]
+pub struct FilterField {
+    /// Its name in filters.
+    pub name: &'static str,
+    /// Other names that are understood.
+    pub aliases: Vec<&'static str>,
+    /// What it takes: text, name, code, score, seconds, milliseconds, percent, time, address, ssrc.
+    pub kind: &'static str,
+    /// Whether `<`, `<=`, `>` and `>=` make sense.
+    pub ordered: bool,
+    /// One line of help.
+    pub help: &'static str,
+    /// Filters that use it.
+    pub examples: Vec<&'static str>,
+    /// What it may be, where that is a list; else null.
+    pub values: Option<Vec<&'static str>>,
+}
+
+/// What a filter may ask, for completion.
+#[utoipa::path(get, path = "/calls/fields", tag = "calls", responses((status = 200, body = Vec<FilterField>)))]
+pub async fn fields(who: Who) -> Result<Json<Vec<FilterField>>, Problem> {
+    who.need(Permission::CallsRead)?;
+    let field = |field: &filter::FieldHelp| FilterField {
+        name: field.name,
+        aliases: field.aliases.to_vec(),
+        kind: kind_name(field.kind),
+        ordered: field.kind.is_ordered(),
+        help: field.help,
+        examples: field.examples.to_vec(),
+        values: if let Kind::Name(values) = field.kind { Some(values.to_vec()) } else { None },
+    };
+    Ok(Json(filter::fields().iter().map(field).collect()))
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Text => "text",
+        Kind::Name(_) => "name",
+        Kind::Code => "code",
+        Kind::Score => "score",
+        Kind::Seconds => "seconds",
+        Kind::Milliseconds => "milliseconds",
+        Kind::Percent => "percent",
+        Kind::Time => "time",
+        Kind::Address => "address",
+        Kind::Ssrc => "ssrc",
+    }
+}
