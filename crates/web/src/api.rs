@@ -16,6 +16,7 @@ mod session;
 mod streams;
 mod system;
 
+pub(crate) use csv::CSV_EXPORTS_MAX;
 use crate::guard;
 use crate::state::Web;
 use ask::Text;
@@ -67,6 +68,7 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(registrations::list))
         .routes(routes!(registrations::summary))
         .routes(routes!(events::list))
+        .routes(routes!(events::summary))
         .routes(routes!(losses::list))
         .routes(routes!(live::watch))
         .routes(routes!(packets::segments))

@@ -14,7 +14,7 @@ pub use attention::Attention;
 use axum::body::Bytes;
 pub use ended::CallBrief;
 use ended::Ended;
-pub use history::{HISTORY_EVERY_S, HISTORY_MAX, Moment};
+pub use history::{HISTORY_EVERY_S, Moment};
 use history::History;
 pub use rates::{LastMinute, Rates};
 use rates::Ratings;

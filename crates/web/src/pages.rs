@@ -42,6 +42,11 @@ impl Pages {
         Pages(files.map(|(path, octets)| (path, File::new(path, octets))).collect())
     }
 
+    /// Whether the program was built with its pages.
+    pub fn are_built(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// Answers a request for a file or a page.
     pub fn answer(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Response {
         if !matches!(*method, Method::GET | Method::HEAD) {

@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use trunkline_kit::metrics::Sample;
 
 trunkline_kit::counters! {
@@ -47,6 +47,8 @@ pub struct Web {
     pub pages: Pages,
     /// Connections that are open.
     pub places: Places,
+    /// Exports that may be under way.
+    pub exports: Arc<Semaphore>,
     /// Becomes true when the server is to end: what streams without an end looks at it.
     pub stopping: watch::Receiver<bool>,
     counters: Mutex<WebCounters>,
@@ -66,6 +68,7 @@ impl Web {
             feed: Feed::default(),
             pages: Pages::embedded(),
             places: Places::default(),
+            exports: Arc::new(Semaphore::new(crate::api::CSV_EXPORTS_MAX)),
             stopping,
             counters: Mutex::default(),
             answers: Mutex::default(),

@@ -2,16 +2,20 @@
 
 use crate::problem::{Kind, Problem};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use trunkline_store::stop::Stop;
 use trunkline_store::{Access, Store, StoreError};
 
 /// Questions to the store at once; more wait.
 pub const STORES_MAX: usize = 6;
 /// How long a question waits for its turn before it is refused as busy.
 pub const TURN_TIME: Duration = Duration::from_secs(10);
+/// How long one question may take before it tells what it has.
+pub const QUESTION_TIME: Duration = Duration::from_secs(5);
 
 /// Stores that are open for reading, shared by who asks. Each keeps its prepared statements and the last days it read.
 pub struct Stores {
@@ -24,6 +28,19 @@ impl Stores {
     /// Of a folder, which need not exist yet.
     pub fn new(folder: PathBuf) -> Self {
         Stores { folder, turns: Arc::new(Semaphore::new(STORES_MAX)), idle: Arc::default() }
+    }
+
+    /// Asks the store, for at most [`QUESTION_TIME`] and only as long as somebody waits for the answer.
+    ///
+    /// # Errors
+    /// As [`Stores::ask`].
+    pub async fn ask_for_a_while<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Store, Stop) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let gone = Gone(Arc::default());
+        let switch = Arc::clone(&gone.0);
+        self.ask(move |store| question(store, Stop::after(QUESTION_TIME).or_when(switch))).await
     }
 
     /// Asks the store on a thread that may wait.
@@ -54,5 +71,14 @@ impl Stores {
             Ok(answer) => Ok(answer?),
             Err(error) => Err(Problem::failed(error)),
         }
+    }
+}
+
+/// Ends a question when nobody waits for its answer any more: the future that holds this was dropped.
+struct Gone(Arc<AtomicBool>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }

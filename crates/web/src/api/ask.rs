@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 use trunkline_store::json::Object;
+use trunkline_store::search::Outcome;
 use trunkline_store::{Cursor, Filter, Order, Skipped};
 
 /// How long the body of a request may take.
@@ -154,6 +155,15 @@ pub fn order(text: Option<&str>) -> Result<Order, Problem> {
     }
 }
 
+/// Reads how something ended.
+///
+/// # Errors
+/// It is no outcome.
+pub fn outcome(text: Option<&str>) -> Result<Option<Outcome>, Problem> {
+    let unknown = || Problem::parameter("state", "The state is ok, failed or unanswered.");
+    text.filter(|text| !text.is_empty()).map(|text| Outcome::named(text).ok_or_else(unknown)).transpose()
+}
+
 /// How many rows are wanted.
 ///
 /// # Errors
@@ -178,6 +188,11 @@ pub fn cursor(text: Option<&str>) -> Result<Option<Cursor>, Problem> {
 /// Writes what every page ends with: `next`, and days that could not be read.
 pub fn page_end(object: &mut Object<'_>, next: Option<Cursor>, skipped: &[Skipped]) {
     object.maybe_text("next", next.map(|cursor| cursor.to_string()).as_deref());
+    self::skipped(object, skipped);
+}
+
+/// Writes the days that could not be read.
+pub fn skipped(object: &mut Object<'_>, skipped: &[Skipped]) {
     object.list("skipped", skipped, |out, skipped| {
         let mut day = Object::new(out);
         // The whole reason names a file of this machine: that is for its log.

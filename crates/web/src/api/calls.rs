@@ -12,8 +12,15 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_store::filter::{self, Kind};
-use trunkline_store::{Query, json};
+use trunkline_store::json::{self, Object};
+use trunkline_store::rollup::Minute;
+use trunkline_store::summary::{BUCKETS_MAX, SummaryQuery};
+use trunkline_store::time::SECOND_NS;
+use trunkline_store::{Query, Store};
 use utoipa::{IntoParams, ToSchema};
+
+/// Buckets of a summary when nothing is said.
+pub const BUCKETS_DEFAULT: usize = 120;
 
 /// Which calls are wanted.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -52,6 +59,7 @@ impl CallsAsk {
             order: ask::order(self.order.as_deref())?,
             limit: ask::limit(self.limit)?,
             cursor: ask::cursor(self.cursor.as_deref())?,
+            ..Query::default()
         })
     }
 }
@@ -65,6 +73,8 @@ pub struct CallsPage {
     pub next: Option<String>,
     /// Days that could not be read.
     pub skipped: Vec<schema::SkippedDay>,
+    /// Whether the search was given up after some seconds before the page was full: `next` goes on.
+    pub stopped: bool,
     /// How long the search took, milliseconds.
     pub took_ms: f64,
 }
@@ -78,10 +88,11 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CallsAsk>
     who.need(Permission::CallsRead)?;
     let query = ask.query(&who)?;
     let began = Instant::now();
-    let page = web.stores.ask(move |store| store.calls(&query)).await?;
+    let page = web.stores.ask_for_a_while(move |store, stop| store.calls(&Query { stop, ..query })).await?;
     Ok(Text::object(|o| {
         o.list("calls", &page.rows, json::call);
         ask::page_end(o, page.next, &page.skipped);
+        o.bool("stopped", page.stopped);
         o.real("took_ms", Some(began.elapsed().as_secs_f64() * 1000.0));
     }))
 }
@@ -185,8 +196,55 @@ pub struct CallsTotals {
 )]
 pub async fn summary(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<SummaryAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
-    let _ = (web, ask);
-    Err(Problem::new(crate::problem::Kind::Busy, "Not yet."))
+    let zone = moment::zone(ask.tz.as_deref())?;
+    let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &zone)?;
+    let filter = ask::filter(ask.filter.as_deref(), &zone)?;
+    let buckets = match ask.buckets {
+        None => BUCKETS_DEFAULT,
+        Some(n) if n as usize <= BUCKETS_MAX => n as usize,
+        Some(_) => return Err(Problem::parameter("buckets", format!("There are 0 to {BUCKETS_MAX} buckets."))),
+    };
+    let began = Instant::now();
+    let (from_ns, to_ns) = (span.from_ns, span.to_ns);
+    let asked = move |store: &Store, stop| store.summary(&SummaryQuery { filter, from_ns, to_ns, buckets, stop });
+    let summary = web.stores.ask_for_a_while(asked).await?;
+    Ok(Text::object(|o| {
+        o.time("from", Some(summary.from_ns)).time("to", Some(summary.to_ns));
+        o.int("bucket_s", Some((summary.bucket_ns / SECOND_NS).unsigned_abs()));
+        o.list("buckets", &summary.buckets, |out, bucket| {
+            let mut o = Object::new(out);
+            o.time("at", Some(bucket.at_ns)).int("calls", Some(bucket.calls)).int("answered", Some(bucket.answered));
+            o.int("failed", Some(bucket.failed)).int("bad", Some(bucket.bad));
+            o.end();
+        });
+        totals(o.object("totals"), &summary.totals);
+        o.bool("exact", summary.exact).time("seen_from", summary.seen_from_ns);
+        ask::skipped(o, &summary.skipped);
+        o.real("took_ms", Some(began.elapsed().as_secs_f64() * 1000.0));
+    }))
+}
+
+fn totals(mut o: Object<'_>, sum: &Minute) {
+    let [four, five, six] = sum.rejected;
+    for (name, count) in [
+        ("calls", sum.started),
+        ("answered", sum.answered),
+        ("completed", sum.completed),
+        ("cancelled", sum.cancelled),
+        ("redirected", sum.redirected),
+        ("rejected_4xx", four),
+        ("rejected_5xx", five),
+        ("rejected_6xx", six),
+        ("bad", sum.bad),
+    ] {
+        o.int(name, Some(count.max(0).unsigned_abs()));
+    }
+    for (name, value) in
+        [("asr", sum.asr()), ("ner", sum.ner()), ("acd_s", sum.acd_s()), ("pdd_ms", sum.pdd_ms()), ("mos", sum.mos())]
+    {
+        o.real(name, value);
+    }
+    o.end();
 }
 
 /// A field of the filter language.

@@ -9,7 +9,8 @@ use axum::extract::State;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use trunkline_store::{Query, json};
+use trunkline_store::json::{self, Object};
+use trunkline_store::search::Search;
 use utoipa::{IntoParams, ToSchema};
 
 /// Which events are wanted.
@@ -35,6 +36,27 @@ pub struct EventsAsk {
     pub cursor: Option<String>,
 }
 
+impl EventsAsk {
+    /// As the store asks it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn search(self, who: &Who) -> Result<Search, Problem> {
+        let span = Span::read(self.from.as_deref(), self.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
+        Ok(Search {
+            text: self.q.unwrap_or_default(),
+            state: ask::outcome(self.state.as_deref())?,
+            method: self.method.unwrap_or_default(),
+            from_ns: span.from_ns,
+            to_ns: span.to_ns,
+            order: ask::order(self.order.as_deref())?,
+            limit: ask::limit(self.limit)?,
+            cursor: ask::cursor(self.cursor.as_deref())?,
+            ..Search::default()
+        })
+    }
+}
+
 /// A page of events.
 #[derive(Serialize, ToSchema)]
 pub struct EventsPage {
@@ -44,6 +66,8 @@ pub struct EventsPage {
     pub next: Option<String>,
     /// Days that could not be read.
     pub skipped: Vec<schema::SkippedDay>,
+    /// Whether the search was given up after some seconds before the page was full: `next` goes on.
+    pub stopped: bool,
 }
 
 /// SIP transactions outside calls and registrations, newest first.
@@ -53,18 +77,64 @@ pub struct EventsPage {
 )]
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<EventsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
-    let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
-    let query = Query {
-        filter: None,
-        from_ns: span.from_ns,
-        to_ns: span.to_ns,
-        order: ask::order(ask.order.as_deref())?,
-        limit: ask::limit(ask.limit)?,
-        cursor: ask::cursor(ask.cursor.as_deref())?,
-    };
-    let page = web.stores.ask(move |store| store.events(&query)).await?;
+    let search = ask.search(&who)?;
+    let page = web.stores.ask_for_a_while(move |store, stop| store.search_events(&Search { stop, ..search })).await?;
     Ok(Text::object(|o| {
         o.list("events", &page.rows, json::event);
         ask::page_end(o, page.next, &page.skipped);
+        o.bool("stopped", page.stopped);
+    }))
+}
+
+/// How many events there are.
+#[derive(Serialize, ToSchema)]
+pub struct EventsSummary {
+    /// In all.
+    pub total: u64,
+    /// With a 2xx.
+    pub ok: u64,
+    /// With another final response.
+    pub failed: u64,
+    /// Without one.
+    pub unanswered: u64,
+    /// By method, by name.
+    pub methods: Vec<MethodCount>,
+    /// Whether all were looked at.
+    pub exact: bool,
+    /// If not: from then on all were.
+    #[schema(format = DateTime)]
+    pub seen_from: Option<String>,
+    /// Days that could not be read.
+    pub skipped: Vec<schema::SkippedDay>,
+}
+
+/// How many events of a method there are.
+#[derive(Serialize, ToSchema)]
+pub struct MethodCount {
+    /// The method.
+    pub method: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// How many events there are, by how they ended and by method.
+#[utoipa::path(
+    get, path = "/events/summary", tag = "registrations", params(EventsAsk),
+    responses((status = 200, body = EventsSummary), (status = "4XX", body = schema::Problem))
+)]
+pub async fn summary(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<EventsAsk>) -> Result<Text, Problem> {
+    who.need(Permission::CallsRead)?;
+    let search = ask.search(&who)?;
+    let counts = web.stores.ask_for_a_while(move |store, stop| store.count_events(&Search { stop, ..search })).await?;
+    Ok(Text::object(|o| {
+        o.int("total", Some(counts.ok + counts.failed + counts.unanswered)).int("ok", Some(counts.ok));
+        o.int("failed", Some(counts.failed)).int("unanswered", Some(counts.unanswered));
+        o.list("methods", &counts.methods, |out, (method, count)| {
+            let mut o = Object::new(out);
+            o.text("method", method).int("count", Some(*count));
+            o.end();
+        });
+        o.bool("exact", counts.exact).time("seen_from", counts.seen_from_ns);
+        ask::skipped(o, &counts.skipped);
     }))
 }

@@ -9,7 +9,8 @@ use axum::extract::State;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use trunkline_store::{Query, json};
+use trunkline_store::{Store, json};
+use trunkline_store::search::Search;
 use utoipa::{IntoParams, ToSchema};
 
 /// Which registrations are wanted.
@@ -33,6 +34,27 @@ pub struct RegistrationsAsk {
     pub cursor: Option<String>,
 }
 
+impl RegistrationsAsk {
+    /// As the store asks it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn search(self, who: &Who) -> Result<Search, Problem> {
+        let span = Span::read(self.from.as_deref(), self.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
+        Ok(Search {
+            text: self.q.unwrap_or_default(),
+            state: ask::outcome(self.state.as_deref())?,
+            method: String::new(),
+            from_ns: span.from_ns,
+            to_ns: span.to_ns,
+            order: ask::order(self.order.as_deref())?,
+            limit: ask::limit(self.limit)?,
+            cursor: ask::cursor(self.cursor.as_deref())?,
+            ..Search::default()
+        })
+    }
+}
+
 /// A page of registrations.
 #[derive(Serialize, ToSchema)]
 pub struct RegistrationsPage {
@@ -42,6 +64,8 @@ pub struct RegistrationsPage {
     pub next: Option<String>,
     /// Days that could not be read.
     pub skipped: Vec<schema::SkippedDay>,
+    /// Whether the search was given up after some seconds before the page was full: `next` goes on.
+    pub stopped: bool,
 }
 
 /// Registrations, newest first.
@@ -51,19 +75,12 @@ pub struct RegistrationsPage {
 )]
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<RegistrationsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
-    let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
-    let query = Query {
-        filter: None,
-        from_ns: span.from_ns,
-        to_ns: span.to_ns,
-        order: ask::order(ask.order.as_deref())?,
-        limit: ask::limit(ask.limit)?,
-        cursor: ask::cursor(ask.cursor.as_deref())?,
-    };
-    let page = web.stores.ask(move |store| store.registrations(&query)).await?;
+    let search = ask.search(&who)?;
+    let page = web.stores.ask_for_a_while(move |store, stop| store.search_registrations(&Search { stop, ..search })).await?;
     Ok(Text::object(|o| {
         o.list("registrations", &page.rows, json::registration);
         ask::page_end(o, page.next, &page.skipped);
+        o.bool("stopped", page.stopped);
     }))
 }
 
@@ -83,6 +100,8 @@ pub struct RegistrationsSummary {
     /// If not: from then on all were.
     #[schema(format = DateTime)]
     pub seen_from: Option<String>,
+    /// Days that could not be read.
+    pub skipped: Vec<schema::SkippedDay>,
 }
 
 /// How many registrations there are, by how they ended.
@@ -92,6 +111,13 @@ pub struct RegistrationsSummary {
 )]
 pub async fn summary(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<RegistrationsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
-    let _ = (web, ask);
-    Err(Problem::new(crate::problem::Kind::Busy, "Not yet."))
+    let search = ask.search(&who)?;
+    let asked = move |store: &Store, stop| store.count_registrations(&Search { stop, ..search });
+    let counts = web.stores.ask_for_a_while(asked).await?;
+    Ok(Text::object(|o| {
+        o.int("total", Some(counts.ok + counts.failed + counts.unanswered)).int("ok", Some(counts.ok));
+        o.int("failed", Some(counts.failed)).int("unanswered", Some(counts.unanswered));
+        o.bool("exact", counts.exact).time("seen_from", counts.seen_from_ns);
+        ask::skipped(o, &counts.skipped);
+    }))
 }

@@ -49,12 +49,12 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<StreamsAs
     who.need(Permission::CallsRead)?;
     let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
     let query = Query {
-        filter: None,
         from_ns: span.from_ns,
         to_ns: span.to_ns,
         order: ask::order(ask.order.as_deref())?,
         limit: ask::limit(ask.limit)?,
         cursor: ask::cursor(ask.cursor.as_deref())?,
+        ..Query::default()
     };
     let page = web.stores.ask(move |store| store.streams_without_call(&query)).await?;
     Ok(Text::object(|o| {

@@ -6,7 +6,8 @@ use crate::sources::{LiveSnapshot, RetentionInfo};
 use crate::state::Web;
 use serde::Serialize;
 use std::sync::Arc;
-use trunkline_store::Query;
+use trunkline_store::StoreError;
+use trunkline_store::search::Search;
 use trunkline_store::time::{MINUTE_NS, SECOND_NS};
 use utoipa::ToSchema;
 
@@ -21,7 +22,7 @@ const FAR_ABOVE: f64 = 3.0;
 /// A share of bad calls below which nothing is said, whatever is usual.
 const SHARE_MIN: f64 = 0.05;
 /// Registrations a minute below which there is no storm.
-const STORM_MIN: usize = 300;
+const STORM_MIN: u64 = 300;
 /// How many times the usual number of registrations is a storm.
 const STORM_TIMES: f64 = 5.0;
 /// Seconds between two looks at what changes slowly.
@@ -103,13 +104,13 @@ async fn slow(web: &Arc<Web>, now_ns: i64) -> Vec<Attention> {
             all.extend(rules.iter().filter_map(retention));
         }
     }
-    let from_ns = now_ns.saturating_sub(60 * MINUTE_NS);
-    let last_ns = now_ns.saturating_sub(MINUTE_NS);
-    let counted = web.stores.ask(move |store| {
-        let limit = trunkline_store::store::PAGE_ROWS_MAX;
-        let page = store.registrations(&Query { from_ns, limit, ..Query::default() })?;
-        let last = page.rows.iter().filter(|r| r.start_ns >= last_ns).count();
-        Ok((last, page.rows.len()))
+    let counted = web.stores.ask_for_a_while(move |store, stop| {
+        let since = |minutes: i64| {
+            let from_ns = now_ns.saturating_sub(minutes * MINUTE_NS);
+            let counts = store.count_registrations(&Search { from_ns, stop: stop.clone(), ..Search::default() })?;
+            Ok::<u64, StoreError>(counts.ok + counts.failed + counts.unanswered)
+        };
+        Ok((since(1)?, since(60)?))
     });
     if let Ok((last, hour)) = counted.await {
         all.extend(storm(last, hour));
@@ -132,7 +133,7 @@ fn retention(rule: &RetentionInfo) -> Option<Attention> {
 }
 
 /// Many more registrations in the last minute than in those of the hour before.
-fn storm(last: usize, hour: usize) -> Option<Attention> {
+fn storm(last: u64, hour: u64) -> Option<Attention> {
     let usual = hour.saturating_sub(last) as f64 / 59.0;
     if last < STORM_MIN || (last as f64) < STORM_TIMES * usual {
         return None;

@@ -144,7 +144,7 @@ impl Ratings {
 }
 
 fn counts(minute: &Minute) -> Counts {
-    [minute.started, minute.answered, 0]
+    [minute.started, minute.answered, minute.bad]
 }
 
 fn difference(before: &LiveSnapshot, now: &LiveSnapshot) -> Rates {
