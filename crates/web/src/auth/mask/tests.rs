@@ -1,0 +1,1 @@
+//! What masked rows show.

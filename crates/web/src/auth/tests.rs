@@ -1,0 +1,1 @@
+//! The desk with a driven clock.
