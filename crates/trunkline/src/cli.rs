@@ -30,6 +30,7 @@ pub enum Command {
     Read(command::read::Read),
     Run(command::run::Run),
     Web(command::web::Web),
+    User(command::user::Manage),
     Replay(command::replay::Replay),
     Calls(command::calls::Calls),
     Call(command::call::Show),

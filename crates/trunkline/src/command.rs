@@ -22,6 +22,7 @@ pub mod run;
 pub mod sim;
 pub mod sql;
 pub mod streams;
+pub mod user;
 pub mod web;
 
 use crate::cli::{Cli, Command};
@@ -42,6 +43,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Read(read) => read.run(&terminal),
         Command::Run(run) => run.run(),
         Command::Web(web) => web.run(),
+        Command::User(user) => user.run(&terminal),
         Command::Replay(replay) => replay.run(),
         Command::Calls(calls) => calls.run(&terminal),
         Command::Call(call) => call.run(&terminal),

@@ -71,7 +71,8 @@ fn a_capture_is_opened_and_another_one_dropped_onto_it() {
     let taken = browser.ask("POST", "/api/v1/captures?name=two.pcap", &two);
     assert_eq!(taken.status, 202, "{}", String::from_utf8_lossy(&taken.body));
     let upload = taken.json()["id"].as_str().unwrap().to_owned();
-    let read = browser.until(&format!("/captures/{upload}"), "it is read", |c| c["state"] != "running" && c["state"] != "waiting");
+    let read = browser
+        .until(&format!("/captures/{upload}"), "it is read", |c| c["state"] != "running" && c["state"] != "waiting");
     assert_eq!((read["state"].as_str(), read["calls"].as_u64()), (Some("done"), Some(12)), "{read}");
     assert_eq!(ids(&browser.calls("")), first.union(&second).cloned().collect());
     let id = second.first().unwrap();

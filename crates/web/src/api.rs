@@ -2,8 +2,8 @@
 //! and its name in [`documented`].
 
 mod ask;
-mod calls;
 mod call;
+mod calls;
 mod csv;
 mod events;
 mod health;
@@ -16,7 +16,6 @@ mod session;
 mod streams;
 mod system;
 
-pub(crate) use csv::CSV_EXPORTS_MAX;
 use crate::guard;
 use crate::state::Web;
 use ask::Text;
@@ -24,6 +23,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
+pub(crate) use csv::CSV_EXPORTS_MAX;
 use std::sync::{Arc, OnceLock};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;

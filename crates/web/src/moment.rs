@@ -58,13 +58,7 @@ pub fn read(name: &str, text: &str, end: End, now_ns: i64, zone: &TimeZone) -> R
 ///
 /// # Errors
 /// As [`read`].
-pub fn maybe(
-    name: &str,
-    text: Option<&str>,
-    end: End,
-    now_ns: i64,
-    zone: &TimeZone,
-) -> Result<Option<i64>, Problem> {
+pub fn maybe(name: &str, text: Option<&str>, end: End, now_ns: i64, zone: &TimeZone) -> Result<Option<i64>, Problem> {
     text.filter(|t| !t.trim().is_empty()).map(|text| read(name, text, end, now_ns, zone)).transpose()
 }
 

@@ -173,7 +173,10 @@ mod tests {
     #[test]
     fn assets_are_kept_and_pages_are_asked_for_again() {
         let asset = get("/assets/a-1.js", &[("accept-encoding", "br, gzip")]);
-        assert_eq!((field(&asset, "content-encoding"), field(&asset, "cache-control")), ("gzip".into(), FOREVER.into()));
+        assert_eq!(
+            (field(&asset, "content-encoding"), field(&asset, "cache-control")),
+            ("gzip".into(), FOREVER.into())
+        );
         let tag = field(&asset, "etag");
         let again = get("/assets/a-1.js", &[("accept-encoding", "gzip"), ("if-none-match", &tag)]);
         assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
@@ -188,7 +191,9 @@ mod tests {
 
     #[test]
     fn nothing_else_is_a_file() {
-        for path in ["/assets/b.js", "/../Cargo.toml", "/assets/../../etc/passwd", "/%2e%2e/x.rs", "/api/v2/x", "/x.php"] {
+        for path in
+            ["/assets/b.js", "/../Cargo.toml", "/assets/../../etc/passwd", "/%2e%2e/x.rs", "/api/v2/x", "/x.php"]
+        {
             assert_eq!(get(path, &[]).status(), StatusCode::NOT_FOUND, "{path}");
         }
     }

@@ -133,8 +133,7 @@ impl Problem {
 
     /// A filter with a mistake.
     pub fn filter(text: &str, error: &FilterError) -> Self {
-        let near: String =
-            text.chars().skip(error.column.saturating_sub(1)).take(error.width.clamp(1, 64)).collect();
+        let near: String = text.chars().skip(error.column.saturating_sub(1)).take(error.width.clamp(1, 64)).collect();
         let (what, expected) = match error.message.split_once("; ") {
             Some((what, expected)) => (what, Some(expected)),
             None => (error.message.as_str(), None),

@@ -111,5 +111,8 @@ fn sentence(summary: &Summary) -> String {
     let (packets, calls) =
         (figure::of(summary.packets, "packet", "packets"), figure::of(summary.calls, "call", "calls"));
     let streams = figure::of(summary.streams, "RTP stream", "RTP streams");
-    format!("{packets} read: {calls}, {streams}, {}", figure::of(summary.registrations, "registration", "registrations"))
+    format!(
+        "{packets} read: {calls}, {streams}, {}",
+        figure::of(summary.registrations, "registration", "registrations")
+    )
 }

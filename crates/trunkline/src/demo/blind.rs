@@ -35,20 +35,13 @@ const TIMES: [Again; 2] = [
         lasts_ns: 2 * SECOND_NS,
         share: 90,
     },
-    Again {
-        blind: Blind::Ring,
-        first_ns: 420 * SECOND_NS,
-        every_ns: 780 * SECOND_NS,
-        lasts_ns: SECOND_NS,
-        share: 128,
-    },
+    Again { blind: Blind::Ring, first_ns: 420 * SECOND_NS, every_ns: 780 * SECOND_NS, lasts_ns: SECOND_NS, share: 128 },
 ];
 
 /// Whether a packet is lost, so long after the world began; the answer is the same for each who asks.
 pub fn lost(since_ns: i64, octets: &[u8]) -> Option<Blind> {
-    let now = |again: &&Again| {
-        since_ns >= again.first_ns && (since_ns - again.first_ns) % again.every_ns < again.lasts_ns
-    };
+    let now =
+        |again: &&Again| since_ns >= again.first_ns && (since_ns - again.first_ns) % again.every_ns < again.lasts_ns;
     let again = TIMES.iter().find(now)?;
     (chance(since_ns) % 256 < again.share && is_media(octets)).then_some(again.blind)
 }

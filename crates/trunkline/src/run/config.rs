@@ -8,7 +8,9 @@ mod types;
 mod web;
 
 pub use load::{Given, load, mistakes};
-pub use types::{Classes, SOCKET_PATH_MAX, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, Snap, Source, Timestamps};
+pub use types::{
+    Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
+};
 
 pub use web::{Address, Oidc, Tls, Web};
 

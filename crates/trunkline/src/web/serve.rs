@@ -2,7 +2,7 @@
 
 use super::packets::{Captures, LogPackets};
 use crate::failure::Failure;
-use crate::run::config::Settings;
+use crate::run::config::{Settings, Tls};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ pub fn bind_or_next(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
             Err(e) => return Err(refused(listen, &e)),
         }
     }
-    let what = format!("port {} and the {PORTS_TRIED_MAX} after it are taken: name another with --listen", first.port());
+    let what =
+        format!("port {} and the {PORTS_TRIED_MAX} after it are taken: name another with --listen", first.port());
     Err(Failure::Failed(what))
 }
 
@@ -156,6 +157,17 @@ impl Folder {
             }
         }
     }
+}
+
+/// What to type into a browser, as the settings say it; the name of this machine where it listens on all addresses.
+pub fn url(settings: &Settings) -> String {
+    let listen = settings.web.listen.0;
+    let scheme = if settings.web.tls == Tls::Off { "http" } else { "https" };
+    if !listen.ip().is_unspecified() {
+        return format!("{scheme}://{listen}/");
+    }
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("{scheme}://{name}:{}/", listen.port())
 }
 
 /// Says in the log where the web is. The link belongs to whoever reads the log, who could read everything anyway.

@@ -9,8 +9,8 @@ use axum::extract::State;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use trunkline_store::{Store, json};
 use trunkline_store::search::Search;
+use trunkline_store::{Store, json};
 use utoipa::{IntoParams, ToSchema};
 
 /// Which registrations are wanted.
@@ -76,7 +76,8 @@ pub struct RegistrationsPage {
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<RegistrationsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
     let search = ask.search(&who)?;
-    let page = web.stores.ask_for_a_while(move |store, stop| store.search_registrations(&Search { stop, ..search })).await?;
+    let page =
+        web.stores.ask_for_a_while(move |store, stop| store.search_registrations(&Search { stop, ..search })).await?;
     Ok(Text::object(|o| {
         o.list("registrations", &page.rows, json::registration);
         ask::page_end(o, page.next, &page.skipped);

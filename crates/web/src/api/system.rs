@@ -58,11 +58,7 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who) -> Result<Json<System>,
         let days = store.days()?.into_iter().map(|day| day.to_string());
         Ok(days.map(|day| StoreDay { octets: size(&day), day }).collect())
     });
-    let build = Build {
-        version: web.options.version.clone(),
-        mode: web.options.mode,
-        pages: web.pages.are_built(),
-    };
+    let build = Build { version: web.options.version.clone(), mode: web.options.mode, pages: web.pages.are_built() };
     let days = days.await?;
     let live = web.feed.last();
     let live = if who.masked() { live.map(crate::guard::masked_status) } else { live };

@@ -42,7 +42,8 @@ pub struct History {
 impl History {
     /// Takes a moment if it is time for one.
     pub fn take(&mut self, now: &LiveSnapshot, rates: &Rates) {
-        if now.at_ns.saturating_sub(self.last_ns).unsigned_abs() < HISTORY_EVERY_S as u64 * 1_000_000_000 - 500_000_000 {
+        if now.at_ns.saturating_sub(self.last_ns).unsigned_abs() < HISTORY_EVERY_S as u64 * 1_000_000_000 - 500_000_000
+        {
             return;
         }
         self.last_ns = now.at_ns;

@@ -34,11 +34,14 @@ fn web(settings: &Settings, wrong: &mut Objections) {
     wrong.unless(web.tls == Tls::Files || named == (false, false), "web", "tls", || {
         "certificate and key are not used: write tls = \"files\"".to_owned()
     });
-    wrong.unless(web.session_idle <= web.session_max, "web", "session-idle", || "is longer than session-max".to_owned());
+    wrong
+        .unless(web.session_idle <= web.session_max, "web", "session-idle", || "is longer than session-max".to_owned());
     let on = (oidc.issuer.is_some(), oidc.client_id.is_some());
     wrong.unless(on.0 == on.1, "web.oidc", "issuer", || "needs client-id, and client-id needs it".to_owned());
     let secure = |issuer: &String| issuer.starts_with("https://") || issuer.starts_with("http://127.0.0.1");
-    wrong.unless(oidc.issuer.as_ref().is_none_or(secure), "web.oidc", "issuer", || "does not begin with https://".to_owned());
+    wrong.unless(oidc.issuer.as_ref().is_none_or(secure), "web.oidc", "issuer", || {
+        "does not begin with https://".to_owned()
+    });
     wrong.unless(!on.0 || !oidc.roles.is_empty(), "web.oidc", "roles", || {
         "no group makes a role: nobody would be let in".to_owned()
     });

@@ -29,7 +29,7 @@ trunkline_kit::section! {
         /// Whether engineers may bring captures, by drag and drop.
         uploads: bool = false => Restart;
         /// After how long without a request a session ends.
-        session_idle: Duration = Duration::from_secs(8 * 3600) => Restart,
+        session_idle: Duration = Duration::from_secs(12 * 3600) => Restart,
             Duration::from_secs(60) => Duration::from_secs(30 * 86_400);
         /// After how long a session ends in any case.
         session_max: Duration = Duration::from_secs(7 * 86_400) => Restart,
@@ -135,7 +135,8 @@ impl Value for RoleOf {
     }
 
     fn of(raw: &Raw) -> Result<Self, String> {
-        let (group, role) = raw.as_text().and_then(|text| text.rsplit_once('=')).ok_or_else(|| expected::<Self>(raw))?;
+        let (group, role) =
+            raw.as_text().and_then(|text| text.rsplit_once('=')).ok_or_else(|| expected::<Self>(raw))?;
         let role = Role::of(&Raw::Word(role.trim().to_owned()))?;
         Ok(RoleOf { group: group.trim().to_owned(), role })
     }

@@ -111,7 +111,8 @@ impl Stock {
         let systems = volumes.folders.iter().filter_map(|folder| rustix::fs::statvfs(folder).ok());
         let room = systems.map(|s| {
             let size = s.f_blocks.saturating_mul(s.f_frsize);
-            let others = size.saturating_sub(s.f_bavail.saturating_mul(s.f_frsize)).saturating_sub(stored / count.max(1));
+            let others =
+                size.saturating_sub(s.f_bavail.saturating_mul(s.f_frsize)).saturating_sub(stored / count.max(1));
             ((size as f64 * percent / 100.0) as u64).saturating_sub(others).max(size / 20)
         });
         Ok(room.sum())
