@@ -1,11 +1,16 @@
 //! The endpoints, a file for each group. `docs/adding/endpoint.md` says how to add one: a function with its description,
 //! and its name in [`documented`].
 
+mod aliases;
 mod ask;
+mod audit;
 mod call;
 mod calls;
+mod captures;
 mod csv;
 mod events;
+mod extractions;
+mod filters;
 mod health;
 mod live;
 mod losses;
@@ -15,6 +20,8 @@ pub mod schema;
 mod session;
 mod streams;
 mod system;
+mod tokens;
+mod users;
 
 use crate::guard;
 use crate::state::Web;
@@ -23,7 +30,9 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
+pub(crate) use captures::{CAPTURES, Captures};
 pub(crate) use csv::CSV_EXPORTS_MAX;
+pub(crate) use extractions::{EXTRACTIONS, Extractions};
 use std::sync::{Arc, OnceLock};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
@@ -55,7 +64,10 @@ struct Api;
 /// The endpoints of the API with their descriptions.
 fn documented() -> OpenApiRouter<Arc<Web>> {
     OpenApiRouter::new()
-        .routes(routes!(session::show))
+        .routes(routes!(session::show, session::sign_in, session::sign_out))
+        .routes(routes!(session::link))
+        .routes(routes!(session::setup))
+        .routes(routes!(session::password))
         .routes(routes!(calls::list))
         .routes(routes!(calls::summary))
         .routes(routes!(calls::fields))
@@ -73,7 +85,29 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(live::watch))
         .routes(routes!(packets::segments))
         .routes(routes!(packets::timeline))
+        .routes(routes!(extractions::list, extractions::begin))
+        .routes(routes!(extractions::show, extractions::remove))
+        .routes(routes!(extractions::pcap))
+        .routes(routes!(captures::list))
+        .routes(routes!(captures::show, captures::remove))
         .routes(routes!(system::show))
+        .routes(routes!(users::list, users::add))
+        .routes(routes!(users::show, users::change, users::remove))
+        .routes(routes!(users::link))
+        .routes(routes!(tokens::list, tokens::make))
+        .routes(routes!(tokens::remove))
+        .routes(routes!(audit::list))
+        .routes(routes!(aliases::list))
+        .routes(routes!(aliases::set, aliases::remove))
+        .routes(routes!(filters::list))
+        .routes(routes!(filters::save, filters::remove))
+        .routes(routes!(document_json))
+        .merge(uploads())
+}
+
+/// What takes bodies of any size, and bounds them itself.
+fn uploads() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new().routes(routes!(captures::bring)).layer(DefaultBodyLimit::disable())
 }
 
 /// The router of everything, and what it serves.
@@ -85,14 +119,19 @@ pub(crate) fn router(web: Arc<Web>) -> Router {
         .and(NotForContentType::const_new("text/event-stream"))
         .and(NotForContentType::const_new("application/x-pcapng"));
     let compression = CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth);
-    api.route(&format!("{BASE}/openapi.json"), routing::get(async || Text::json(document_text().to_owned())))
-        .layer(compression)
+    api.layer(compression)
         .route("/metrics", routing::get(health::metrics))
         .route("/healthz", routing::get(health::healthz))
         .fallback(page)
         .layer(DefaultBodyLimit::max(BODY_OCTETS_MAX))
         .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::gate))
         .with_state(web)
+}
+
+/// This document.
+#[utoipa::path(get, path = "/openapi.json", tag = "document", responses((status = 200, body = serde_json::Value)))]
+async fn document_json() -> Text {
+    Text::json(document_text().to_owned())
 }
 
 async fn page(State(web): State<Arc<Web>>, request: Request) -> Response {

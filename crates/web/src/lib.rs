@@ -14,7 +14,7 @@
 //! # Ok::<(), trunkline_web::ServeError>(())
 //! ```
 //!
-//! A request goes: connection ([`server`]) -> who is it from (`peer`) -> may they (`guard`) -> its endpoint (`api`, a
+//! A request goes: connection ([`server`]) -> who is it from and may they (`guard`, by [`auth`]) -> its endpoint (`api`, a
 //! file each) -> the store on a bounded number of threads (`stores`).
 #![forbid(unsafe_code)]
 
@@ -24,11 +24,11 @@ mod guard;
 mod live;
 mod moment;
 mod pages;
-mod peer;
 mod problem;
 pub mod server;
 pub mod sources;
 mod state;
 mod stores;
+mod work;
 
 pub use server::{Bound, Handle, Mode, Options, ServeError, Server, Sources};

@@ -1,6 +1,7 @@
 //! What went wrong, as RFC 9457 (`application/problem+json`): a kind for programs, a sentence for people, never what is
 //! inside.
 
+use crate::auth::Refusal;
 use crate::sources::{SourceError, Trouble};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -30,15 +31,13 @@ pub enum Kind {
     BadParameter,
     /// A link that was used, is too old or never was.
     BadLink,
-    /// The name or the password is wrong.
-    BadPassword,
     /// What is there already stands in the way.
     Conflict,
     /// The body is too large.
     TooLarge,
     /// Too many requests.
     TooMany,
-    /// The account is locked for a while.
+    /// Too many wrong passwords for this name: held off for a while.
     Locked,
     /// Too much is under way.
     Busy,
@@ -47,7 +46,7 @@ pub enum Kind {
 }
 
 /// All kinds, for the document.
-pub const KINDS: [Kind; 17] = [
+pub const KINDS: [Kind; 16] = [
     Kind::SignedOut,
     Kind::Forbidden,
     Kind::Csrf,
@@ -58,7 +57,6 @@ pub const KINDS: [Kind; 17] = [
     Kind::BadFilter,
     Kind::BadParameter,
     Kind::BadLink,
-    Kind::BadPassword,
     Kind::Conflict,
     Kind::TooLarge,
     Kind::TooMany,
@@ -81,11 +79,10 @@ impl Kind {
             Kind::BadFilter => ("bad-filter", StatusCode::BAD_REQUEST, "The filter is wrong"),
             Kind::BadParameter => ("bad-parameter", StatusCode::BAD_REQUEST, "The request is wrong"),
             Kind::BadLink => ("bad-link", StatusCode::BAD_REQUEST, "The link is not valid"),
-            Kind::BadPassword => ("bad-password", StatusCode::UNAUTHORIZED, "Name or password is wrong"),
             Kind::Conflict => ("conflict", StatusCode::CONFLICT, "That cannot be done as things are"),
             Kind::TooLarge => ("too-large", StatusCode::PAYLOAD_TOO_LARGE, "Too large"),
             Kind::TooMany => ("too-many", StatusCode::TOO_MANY_REQUESTS, "Too many requests"),
-            Kind::Locked => ("locked", StatusCode::LOCKED, "Locked for a while"),
+            Kind::Locked => ("locked", StatusCode::TOO_MANY_REQUESTS, "Held off for a while"),
             Kind::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE, "Too much is under way"),
             Kind::Failed => ("failed", StatusCode::INTERNAL_SERVER_ERROR, "It failed here"),
         }
@@ -145,6 +142,29 @@ impl Problem {
             .with("message", what)
             .with("expected", expected.map_or(Value::Null, Value::from))
     }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let kind = KINDS.into_iter().find(|kind| kind.told().0 == refusal.kind());
+        let (Some(kind), false) = (kind, matches!(refusal, Refusal::Failed(_))) else {
+            return Problem::failed(refusal);
+        };
+        let problem = Problem::new(kind, sentence(&refusal.shown()));
+        let problem = match &refusal {
+            Refusal::BadValue { parameter, .. } => problem.with("parameter", *parameter),
+            _ => problem,
+        };
+        refusal.retry_after_s().map_or(problem.clone(), |seconds| problem.retry_after(seconds))
+    }
+}
+
+/// Words that begin like a sentence and end like one.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
+    let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
 }
 
 impl From<StoreError> for Problem {

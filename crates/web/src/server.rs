@@ -4,9 +4,12 @@ pub(crate) mod connection;
 mod patience;
 pub(crate) mod pipe;
 
+use crate::auth::{AuthOptions, LinkKind, NewUser, Refusal, Role};
 use crate::live;
+use crate::moment;
 use crate::sources::{Live, Packets, Reader};
 use crate::state::Web;
+pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME};
 use ipnet::IpNet;
 use serde::Serialize;
 use std::io;
@@ -22,7 +25,11 @@ use utoipa::ToSchema;
 /// Threads that serve connections; the store and extractions have their own.
 pub const WORKERS: usize = 2;
 /// Threads for the store, for passwords and for files.
-pub const BLOCKING_THREADS_MAX: usize = 16;
+pub const BLOCKING_THREADS_MAX: usize = 40;
+/// The user that `open` and `demo` sign in.
+pub const YOU: &str = "you";
+/// How often what is over is removed.
+const TIDY_EVERY: Duration = Duration::from_secs(600);
 /// How long a stop waits for answers that are under way.
 pub const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -55,6 +62,10 @@ pub struct Options {
     pub trusted_proxies: Vec<IpNet>,
     /// Only clients of these networks are served; empty for all.
     pub networks: Vec<IpNet>,
+    /// Sign-in: sessions, masking, audit.
+    pub auth: AuthOptions,
+    /// How long the head of a request may take; [`HEADER_TIME`] unless a test has less patience.
+    pub header_time: Duration,
     /// Whether users may bring captures (there must be a [`Reader`], too).
     pub uploads: bool,
 }
@@ -69,6 +80,8 @@ impl Options {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             trusted_proxies: Vec::new(),
             networks: Vec::new(),
+            auth: AuthOptions::default(),
+            header_time: HEADER_TIME,
             uploads: matches!(mode, Mode::Open | Mode::Demo),
         }
     }
@@ -163,9 +176,26 @@ impl Bound {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         drop(guard);
         let router = crate::api::router(Arc::clone(&web));
+        runtime.spawn(housekeeping(Arc::clone(&web), stopping.clone()));
         runtime.spawn(live::run(Arc::clone(&web), stopping.clone()));
         let serving = runtime.spawn(connection::accept(Arc::clone(&web), listener, router, stopping));
         Ok(Handle { web, address: self.address, stop, runtime: Some(runtime), serving: Some(serving) })
+    }
+}
+
+/// Removes what is over, now and then.
+async fn housekeeping(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
+    let mut ticks = tokio::time::interval(TIDY_EVERY);
+    loop {
+        tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => return,
+            _ = ticks.tick() => {}
+        }
+        let now_ns = moment::now_ns();
+        web.extractions.tidy(now_ns);
+        web.captures.tidy(now_ns);
+        // What it refuses is in the log already.
+        let _ = web.at_desk(move |desk| desk.tidy(now_ns)).await;
     }
 }
 
@@ -192,7 +222,28 @@ impl Handle {
     /// A link that can be used once: as long as there is no user it makes the first administrator, and in `open` and
     /// `demo` it signs in. None if there is nothing to make: users sign in by their passwords.
     pub fn link(&self) -> Option<String> {
-        None
+        let (desk, now_ns) = (&self.web.desk, moment::now_ns());
+        let made = match self.web.options.mode {
+            Mode::Open | Mode::Demo => {
+                let you = NewUser { name: YOU, display_name: "You", role: Role::Administrator, password: None };
+                match desk.add_user(&you, now_ns) {
+                    Ok(_) | Err(Refusal::Conflict(_)) => desk.make_link(&LinkKind::SignIn(YOU.to_owned()), now_ns),
+                    Err(error) => Err(error),
+                }
+            }
+            Mode::Run | Mode::Web => match desk.has_administrator() {
+                Ok(true) => return None,
+                Ok(false) => desk.make_link(&LinkKind::FirstAdministrator, now_ns),
+                Err(error) => Err(error),
+            },
+        };
+        match made {
+            Ok(secret) => Some(format!("{}link#{}", self.url(), secret.expose())),
+            Err(error) => {
+                tracing::error!(target: "web", "no one-time link could be made: {error}");
+                None
+            }
+        }
     }
 
     /// The folder of extractions and uploads.

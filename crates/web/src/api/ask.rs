@@ -1,5 +1,7 @@
 //! What is asked, read strictly: a misspelt parameter is told, not passed over.
 
+use crate::auth::mask;
+use crate::guard::Who;
 use crate::moment::{self, End};
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
@@ -141,6 +143,31 @@ pub fn filter(text: Option<&str>, zone: &TimeZone) -> Result<Option<Filter>, Pro
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
     let read = Filter::parse_in(text, &|clock_ns| moment::of_clock(clock_ns, zone));
     read.map(Some).map_err(|error| Problem::filter(text, &error))
+}
+
+/// The same, if whoever asks may ask it: who sees masked numbers may ask for whole ones, and for few.
+///
+/// # Errors
+/// As [`filter`]; [`Kind::Forbidden`], [`Kind::TooMany`].
+pub fn filter_of(web: &Web, who: &Who, text: Option<&str>, zone: &TimeZone) -> Result<Option<Filter>, Problem> {
+    let filter = filter(text, zone)?;
+    if let Some(filter) = filter.as_ref().filter(|_| who.masked()) {
+        let numbers = mask::check_filter(filter)?;
+        web.desk.may_ask_for(&who.viewer, numbers.iter().map(String::as_str), who.now_ns)?;
+    }
+    Ok(filter)
+}
+
+/// The text of a search, if whoever asks may search by it.
+///
+/// # Errors
+/// [`Kind::Forbidden`].
+pub fn search_of(who: &Who, text: Option<String>) -> Result<String, Problem> {
+    let text = text.unwrap_or_default();
+    if who.masked() {
+        mask::check_search(&text)?;
+    }
+    Ok(text)
 }
 
 /// Reads an order: `newest` or `oldest`.

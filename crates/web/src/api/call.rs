@@ -2,7 +2,8 @@
 
 use super::ask::Text;
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::{Permission, action, mask};
+use crate::guard::Who;
 use crate::problem::{Kind, Problem};
 use crate::server::pipe;
 use crate::sources::{Cancel, Packets};
@@ -14,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
 use trunkline_store::json::Object;
 use trunkline_store::row::Call;
 use trunkline_store::time::rfc3339;
@@ -35,7 +37,11 @@ pub const NAME_OCTETS_MAX: usize = 512;
 )]
 pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
-    let call = find(&web, &id).await?;
+    let mut call = find(&web, &id).await?;
+    who.audit(&web, action::CALL_SEE, &call.id.to_string()).await?;
+    if who.masked() {
+        mask::call(&mut call);
+    }
     let mut text = String::new();
     rows::call_with_ladder(&mut text, &call);
     Ok(Text::json(text))
@@ -92,7 +98,10 @@ pub async fn messages(
     who.need(Permission::MessagesRead)?;
     let packets = packets(&web)?;
     let call = find(&web, &id).await?;
-    let read = tokio::task::spawn_blocking(move || packets.messages(&call)).await.map_err(Problem::failed)??;
+    let turn = download(&web)?;
+    who.audit(&web, action::CALL_MESSAGES, &call.id.to_string()).await?;
+    let read = super::packets::blocking(move || packets.messages(&call)).await?;
+    drop(turn);
     let text = |octets: Vec<u8>| String::from_utf8_lossy(&octets).into_owned();
     let messages = read.into_iter().enumerate();
     let messages = messages.map(|(index, octets)| RawMessage { index, text: octets.map(text) }).collect();
@@ -106,6 +115,15 @@ pub async fn messages(
 pub fn packets(web: &Web) -> Result<Arc<dyn Packets>, Problem> {
     let none = || Problem::new(Kind::NotFound, "There are no packets here: only the store is shown.");
     web.sources.packets.clone().ok_or_else(none)
+}
+
+/// A turn to read packets.
+///
+/// # Errors
+/// [`Kind::Busy`].
+fn download(web: &Web) -> Result<OwnedSemaphorePermit, Problem> {
+    let busy = |_| Problem::new(Kind::Busy, "Too many downloads are under way.").retry_after(5);
+    Arc::clone(&web.downloads).try_acquire_owned().map_err(busy)
 }
 
 /// Ten seconds of each stream, for plots.
@@ -199,10 +217,16 @@ pub async fn pcap(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     who.need(Permission::PacketsDownload)?;
     let packets = packets(&web)?;
     let call = find(&web, &id).await?;
+    let turn = download(&web)?;
+    who.audit(&web, action::CALL_PACKETS, &call.id.to_string()).await?;
     let name = format!("call-{}.pcapng", call.id);
     let cancel = Cancel::default();
     let ends = cancel.clone();
-    let body = pipe::body(cancel, move |out| packets.call_pcap(&call, out, &ends).map(|_| ())).await?;
+    let body = pipe::body(cancel, move |out| {
+        let _turn = turn;
+        packets.call_pcap(&call, out, &ends).map(|_| ())
+    })
+    .await?;
     Ok(attachment(body.into_response(), "application/x-pcapng", &name))
 }
 

@@ -2,7 +2,8 @@
 
 use super::ask::{self, Ask, Span, Text};
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::{Permission, mask};
+use crate::guard::Who;
 use crate::moment;
 use crate::problem::Problem;
 use crate::state::Web;
@@ -48,10 +49,10 @@ impl CallsAsk {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn query(&self, who: &Who) -> Result<Query, Problem> {
+    fn query(&self, web: &Web, who: &Who) -> Result<Query, Problem> {
         let zone = moment::zone(self.tz.as_deref())?;
         let span = Span::read(self.from.as_deref(), self.to.as_deref(), who.now_ns, &zone)?;
-        let filter = ask::filter(self.filter.as_deref(), &zone)?;
+        let filter = ask::filter_of(web, who, self.filter.as_deref(), &zone)?;
         Ok(Query {
             filter,
             from_ns: span.from_ns,
@@ -86,9 +87,12 @@ pub struct CallsPage {
 )]
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CallsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
-    let query = ask.query(&who)?;
+    let query = ask.query(&web, &who)?;
     let began = Instant::now();
-    let page = web.stores.ask_for_a_while(move |store, stop| store.calls(&Query { stop, ..query })).await?;
+    let mut page = web.stores.ask_for_a_while(move |store, stop| store.calls(&Query { stop, ..query })).await?;
+    if who.masked() {
+        page.rows.iter_mut().for_each(mask::call);
+    }
     Ok(Text::object(|o| {
         o.list("calls", &page.rows, json::call);
         ask::page_end(o, page.next, &page.skipped);
@@ -198,7 +202,7 @@ pub async fn summary(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<Summar
     who.need(Permission::CallsRead)?;
     let zone = moment::zone(ask.tz.as_deref())?;
     let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &zone)?;
-    let filter = ask::filter(ask.filter.as_deref(), &zone)?;
+    let filter = ask::filter_of(&web, &who, ask.filter.as_deref(), &zone)?;
     let buckets = match ask.buckets {
         None => BUCKETS_DEFAULT,
         Some(n) if n as usize <= BUCKETS_MAX => n as usize,

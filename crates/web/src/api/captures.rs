@@ -3,7 +3,8 @@
 use super::ask::Ask;
 use super::extractions::Taken;
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::{Permission, action};
+use crate::guard::Who;
 use crate::problem::{Kind, Problem};
 use crate::sources::{ReadDone, Reader};
 use crate::state::Web;
@@ -102,11 +103,11 @@ pub async fn bring(
     if told.is_some_and(|octets| octets > octets_max) {
         return Err(too_large(octets_max));
     }
+    who.audit(&web, action::CAPTURE_UPLOAD, &name).await?;
     let work = web.captures.take(who.name(), CaptureAsk { name: name.clone() }, who.now_ns)?;
     let mut arriving = Arriving { web: &web, work: Some(Arc::clone(&work)) };
     receive(&work, body, octets_max).await?;
     arriving.work = None;
-    who.audit(&web, "upload", &name).await;
     web.captures.run(&work, move |work, cancel| reader.read(&work.path, &work.ask.name, &work.progress, cancel));
     Ok((StatusCode::ACCEPTED, Json(Taken { id: work.id.clone() })))
 }
@@ -204,4 +205,15 @@ fn shown(work: &Work<CaptureAsk, ReadDone>) -> Capture {
         oddities: done.oddities,
         error,
     }
+}
+
+/// Ends the reading of a capture; calls that were read already stay.
+#[utoipa::path(
+    delete, path = "/captures/{id}", tag = "captures", params(("id" = String, Path)),
+    responses((status = 204), (status = "4XX", body = schema::Problem))
+)]
+pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    who.need(Permission::CapturesUpload)?;
+    web.captures.remove(&*web.captures.find(&id, who.name())?);
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -3,7 +3,8 @@
 use super::ask::{self, Ask, Span};
 use super::call::attachment;
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::{Permission, action, mask};
+use crate::guard::Who;
 use crate::moment;
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
@@ -89,7 +90,8 @@ pub async fn calls(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CsvAsk>)
     who.need(Permission::CallsExport)?;
     let zone = moment::zone(ask.tz.as_deref())?;
     let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &zone)?;
-    let filter = ask::filter(ask.filter.as_deref(), &zone)?;
+    let filter = ask::filter_of(&web, &who, ask.filter.as_deref(), &zone)?;
+    let object = format!("filter '{}' columns '{}'", told(&ask.filter), told(&ask.columns));
     let left = match ask.limit {
         None => CSV_ROWS_MAX,
         Some(limit @ 1..) if limit as usize <= CSV_ROWS_MAX => limit as usize,
@@ -100,6 +102,7 @@ pub async fn calls(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CsvAsk>)
     let columns = columns(ask.columns.as_deref())?;
     let turn = Arc::clone(&web.exports).try_acquire_owned();
     let turn = turn.map_err(|_| Problem::new(Kind::Busy, "Too many exports are under way.").retry_after(30))?;
+    who.audit(&web, action::CALLS_EXPORT, &object).await?;
     let titles: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let mut export = Export { web, query, columns, left, masked: who.masked(), _turn: turn };
     // The first page is read before anything is answered: what is wrong with the question is told as a problem.
@@ -109,6 +112,10 @@ pub async fn calls(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CsvAsk>)
     let mut response = attachment(Body::from_stream(pieces).into_response(), "text/csv; charset=utf-8", "calls.csv");
     response.headers_mut().insert("x-trunkline-rows-max", (CSV_ROWS_MAX as u64).into());
     Ok(response)
+}
+
+fn told(text: &Option<String>) -> &str {
+    text.as_deref().unwrap_or_default()
 }
 
 fn columns(text: Option<&str>) -> Result<Vec<Column>, Problem> {
@@ -139,7 +146,7 @@ impl Export {
         let asked = self.web.stores.ask_for_a_while(move |store, stop| {
             let mut page = store.calls(&Query { stop, ..query })?;
             if masked {
-                page.rows.iter_mut().for_each(crate::guard::mask_call);
+                page.rows.iter_mut().for_each(mask::call);
             }
             let mut text = String::new();
             for call in &page.rows {

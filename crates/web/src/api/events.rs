@@ -2,13 +2,15 @@
 
 use super::ask::{self, Ask, Span, Text};
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::{Permission, mask};
+use crate::guard::Who;
 use crate::problem::Problem;
 use crate::state::Web;
 use axum::extract::State;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use trunkline_store::Store;
 use trunkline_store::json::{self, Object};
 use trunkline_store::search::Search;
 use utoipa::{IntoParams, ToSchema};
@@ -44,7 +46,7 @@ impl EventsAsk {
     fn search(self, who: &Who) -> Result<Search, Problem> {
         let span = Span::read(self.from.as_deref(), self.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
         Ok(Search {
-            text: self.q.unwrap_or_default(),
+            text: ask::search_of(who, self.q)?,
             state: ask::outcome(self.state.as_deref())?,
             method: self.method.unwrap_or_default(),
             from_ns: span.from_ns,
@@ -78,7 +80,11 @@ pub struct EventsPage {
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<EventsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
     let search = ask.search(&who)?;
-    let page = web.stores.ask_for_a_while(move |store, stop| store.search_events(&Search { stop, ..search })).await?;
+    let asked = move |store: &Store, stop| store.search_events(&Search { stop, ..search });
+    let mut page = web.stores.ask_for_a_while(asked).await?;
+    if who.masked() {
+        page.rows.iter_mut().for_each(mask::event);
+    }
     Ok(Text::object(|o| {
         o.list("events", &page.rows, json::event);
         ask::page_end(o, page.next, &page.skipped);

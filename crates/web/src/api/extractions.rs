@@ -4,9 +4,10 @@ use super::ask::Told;
 use super::call::{attachment, packets};
 use super::packets::{blocking, time};
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::{Permission, action};
+use crate::guard::Who;
 use crate::problem::{Kind, Problem};
-use crate::sources::{ExtractAsk, Packets, Progress, SourceError, Trouble};
+use crate::sources::{ExtractAsk, Progress, SourceError, Trouble};
 use crate::state::Web;
 use crate::work::{Bounded, Limits, Shelf, Work, WorkState};
 use axum::Json;
@@ -24,13 +25,8 @@ use trunkline_store::time::rfc3339;
 use utoipa::ToSchema;
 
 /// How extractions are bounded.
-pub const EXTRACTIONS: Limits = Limits {
-    running: 2,
-    kept: 40,
-    waiting_of_one: 4,
-    octets: 4 << 30,
-    octets_in_all: 64 << 30,
-};
+pub const EXTRACTIONS: Limits =
+    Limits { running: 2, kept: 40, waiting_of_one: 4, octets: 4 << 30, octets_in_all: 64 << 30 };
 /// Longest filter, octets.
 pub const FILTER_OCTETS_MAX: usize = 4096;
 
@@ -128,8 +124,8 @@ pub async fn begin(
     let wrong = |problem: Problem| problem.with("parameter", "filter");
     blocking(move || checks.check_filter(&checked)).await.map_err(wrong)?;
     let object = format!("{} to {} '{filter}'", rfc3339(from_ns), rfc3339(to_ns));
+    who.audit(&web, action::PACKETS_EXTRACT, &object).await?;
     let work = web.extractions.take(who.name(), ExtractAsk { from_ns, to_ns, filter }, who.now_ns)?;
-    who.audit(&web, "extract", &object).await;
     let octets_max = web.extractions.limits().octets;
     web.extractions.run(&work, move |work, cancel| {
         let mut out = Bounded::create(&work.path, octets_max).map_err(failed)?;
@@ -199,6 +195,7 @@ pub async fn pcap(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     if state != WorkState::Done {
         return Err(Problem::new(Kind::Conflict, "It is not done."));
     }
+    who.audit(&web, action::PACKETS_DOWNLOAD, &work.id).await?;
     let file = tokio::fs::File::open(&work.path).await.map_err(Problem::failed)?;
     let octets = file.metadata().await.map_err(Problem::failed)?.len();
     let name = format!("packets-{}.pcapng", rfc3339(work.ask.from_ns).get(..19).unwrap_or("log").replace(':', ""));
@@ -225,4 +222,3 @@ pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String
     web.extractions.remove(&*web.extractions.find(&id, who.name())?);
     Ok(StatusCode::NO_CONTENT)
 }
-

@@ -1,6 +1,7 @@
 //! What happens now, as server-sent events.
 
-use crate::guard::{Permission, Who};
+use crate::auth::Permission;
+use crate::guard::Who;
 use crate::live::{Idle, LiveCalls, Status, Watching};
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
@@ -12,7 +13,11 @@ use futures_util::stream;
 use serde::Serialize;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use utoipa::ToSchema;
+
+/// How often it is looked whether who watches still may.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// What an event of the feed holds, by its name.
 #[derive(Serialize, ToSchema)]
@@ -36,9 +41,17 @@ pub async fn watch(State(web): State<Arc<Web>>, who: Who) -> Result<Response, Pr
     who.need(Permission::CallsRead)?;
     let watching = Watching::begin(&web, who.masked());
     let watching = watching.ok_or_else(|| Problem::new(Kind::Busy, "Too many watch already.").retry_after(30))?;
-    let frames = stream::unfold(watching, |mut watching| async move {
+    let seen = (watching, who, web, Instant::now());
+    let frames = stream::unfold(seen, |(mut watching, who, web, mut looked)| async move {
         let frame = watching.next().await?;
-        Some((Ok::<_, Infallible>(frame), watching))
+        // Who signed out, or was locked out, or got another role meanwhile, sees no more.
+        if looked.elapsed() >= LOOK_AGAIN {
+            looked = Instant::now();
+            if !who.is_still(&web).await {
+                return None;
+            }
+        }
+        Some((Ok::<_, Infallible>(frame), (watching, who, web, looked)))
     });
     let mut response = Body::from_stream(frames).into_response();
     let headers = response.headers_mut();

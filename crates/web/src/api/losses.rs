@@ -2,7 +2,8 @@
 
 use super::ask::{self, Ask, Span, Text};
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::Permission;
+use crate::guard::Who;
 use crate::problem::Problem;
 use crate::state::Web;
 use axum::extract::State;

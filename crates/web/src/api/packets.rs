@@ -3,7 +3,8 @@
 use super::ask::{self, Ask, Span, Text};
 use super::call::packets;
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::Permission;
+use crate::guard::Who;
 use crate::problem::Problem;
 use crate::sources::{RetentionInfo, SegmentInfo};
 use crate::state::Web;

@@ -2,7 +2,8 @@
 
 use super::ask::{self, Ask, Span, Text};
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::{Permission, mask};
+use crate::guard::Who;
 use crate::problem::Problem;
 use crate::state::Web;
 use axum::extract::State;
@@ -42,7 +43,7 @@ impl RegistrationsAsk {
     fn search(self, who: &Who) -> Result<Search, Problem> {
         let span = Span::read(self.from.as_deref(), self.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
         Ok(Search {
-            text: self.q.unwrap_or_default(),
+            text: ask::search_of(who, self.q)?,
             state: ask::outcome(self.state.as_deref())?,
             method: String::new(),
             from_ns: span.from_ns,
@@ -76,8 +77,11 @@ pub struct RegistrationsPage {
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<RegistrationsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
     let search = ask.search(&who)?;
-    let page =
-        web.stores.ask_for_a_while(move |store, stop| store.search_registrations(&Search { stop, ..search })).await?;
+    let asked = move |store: &Store, stop| store.search_registrations(&Search { stop, ..search });
+    let mut page = web.stores.ask_for_a_while(asked).await?;
+    if who.masked() {
+        page.rows.iter_mut().for_each(mask::registration);
+    }
     Ok(Text::object(|o| {
         o.list("registrations", &page.rows, json::registration);
         ask::page_end(o, page.next, &page.skipped);

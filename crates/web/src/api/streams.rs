@@ -2,7 +2,8 @@
 
 use super::ask::{self, Ask, Span, Text};
 use super::schema;
-use crate::guard::{Permission, Who};
+use crate::auth::{Permission, mask};
+use crate::guard::Who;
 use crate::problem::Problem;
 use crate::state::Web;
 use axum::extract::State;
@@ -56,7 +57,10 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<StreamsAs
         cursor: ask::cursor(ask.cursor.as_deref())?,
         ..Query::default()
     };
-    let page = web.stores.ask(move |store| store.streams_without_call(&query)).await?;
+    let mut page = web.stores.ask(move |store| store.streams_without_call(&query)).await?;
+    if who.masked() {
+        page.rows.iter_mut().for_each(mask::stream);
+    }
     Ok(Text::object(|o| {
         o.list("streams", &page.rows, json::stream);
         ask::page_end(o, page.next, &page.skipped);

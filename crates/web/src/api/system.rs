@@ -1,6 +1,7 @@
 //! The system: the capture as it stands, the last ten minutes, the days of the store, the build.
 
-use crate::guard::{Permission, Who};
+use crate::auth::Permission;
+use crate::guard::Who;
 use crate::live::{HISTORY_EVERY_S, Moment, Status};
 use crate::problem::Problem;
 use crate::server::Mode;
@@ -61,6 +62,6 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who) -> Result<Json<System>,
     let build = Build { version: web.options.version.clone(), mode: web.options.mode, pages: web.pages.are_built() };
     let days = days.await?;
     let live = web.feed.last();
-    let live = if who.masked() { live.map(crate::guard::masked_status) } else { live };
+    let live = if who.masked() { live.map(Status::masked) } else { live };
     Ok(Json(System { live, history: web.feed.history(), history_every_s: HISTORY_EVERY_S, days, build }))
 }

@@ -1,11 +1,12 @@
 //! Calls that ended: those that were up a second ago and are not any more, and those that came and went in between. The
 //! store knows how.
 
+use crate::auth::mask;
 use crate::sources::CallsUp;
 use crate::state::Web;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashSet, VecDeque};
-use trunkline_store::row::Call;
+use trunkline_store::row::{Call, Ladder};
 use trunkline_store::time::{SECOND_NS, rfc3339};
 use trunkline_store::{Found, Query, json};
 use utoipa::ToSchema;
@@ -50,11 +51,17 @@ pub struct CallBrief {
     pub verdict: Option<String>,
     /// Its short name.
     pub verdict_kind: Option<String>,
+    /// The same for who may not see whole numbers: from, to, verdict.
+    #[serde(skip)]
+    masked: Box<(String, String, Option<String>)>,
 }
 
 impl CallBrief {
     /// A call in brief.
     pub fn of(call: &Call) -> Self {
+        let mut light = Call { ladder: Ladder::default(), streams: Vec::new(), ..call.clone() };
+        mask::call(&mut light);
+        let masked = (light.from, light.to, light.verdict.map(|v| v.text));
         let thousandths = |value: f64| (value * 1000.0).round() / 1000.0;
         CallBrief {
             id: call.id.to_string(),
@@ -67,7 +74,13 @@ impl CallBrief {
             mos: call.mos.map(|mos| thousandths(f64::from(mos))),
             verdict: call.verdict.as_ref().map(|v| v.text.clone()),
             verdict_kind: call.verdict.as_ref().map(|v| v.kind.clone()),
+            masked: Box::new(masked),
         }
+    }
+
+    /// Leaves what may be seen by who may not see whole numbers.
+    pub fn mask(&mut self) {
+        (self.from, self.to, self.verdict) = std::mem::take(&mut *self.masked);
     }
 }
 

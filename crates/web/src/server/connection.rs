@@ -1,7 +1,7 @@
 //! Connections: how many, how long they may take to ask, and what is told to the router about who is at their other end.
 
 use super::patience::{Patient, WRITE_PATIENCE};
-use crate::peer::Peer;
+use crate::guard::Peer;
 use crate::state::Web;
 use axum::Router;
 use axum::body::Body;
@@ -62,9 +62,10 @@ async fn converse(
     address: SocketAddr,
     router: Router,
     mut stopping: watch::Receiver<bool>,
-    _place: Place,
+    place: Place,
 ) {
     let _ = stream.set_nodelay(true);
+    let header_time = place.web.options.header_time;
     let peer = Peer { address, tls: false };
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -72,7 +73,7 @@ async fn converse(
         router.clone().oneshot(request)
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
+    builder.timer(TokioTimer::new()).header_read_timeout(header_time);
     builder.max_buf_size(HEADER_OCTETS_MAX).max_headers(HEADER_FIELDS_MAX);
     let io = TokioIo::new(Patient::new(stream, WRITE_PATIENCE));
     let mut connection = pin!(builder.serve_connection(io, service));
@@ -104,8 +105,7 @@ struct Place {
 impl Place {
     fn take(web: &Arc<Web>, address: IpAddr) -> Option<Self> {
         let address = address.to_canonical();
-        let trusted = web.options.trusted_proxies.iter().any(|net| net.contains(&address));
-        let most = if trusted { CONNECTIONS_MAX } else { CONNECTIONS_PER_ADDRESS_MAX };
+        let most = if web.is_proxy(address) { CONNECTIONS_MAX } else { CONNECTIONS_PER_ADDRESS_MAX };
         let key = subscriber(address);
         let mut places = web.places.0.lock().unwrap_or_else(PoisonError::into_inner);
         if places.values().sum::<usize>() >= CONNECTIONS_MAX || places.get(&key).is_some_and(|n| *n >= most) {

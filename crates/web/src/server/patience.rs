@@ -76,10 +76,10 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn who_does_not_read_is_dropped() {
         let (ours, mut theirs) = tokio::io::duplex(16);
-        let mut ours = Patient::new(ours, Duration::from_secs(5));
+        let mut ours = Patient::new(ours, Duration::from_millis(50));
         let reading = tokio::spawn(async move {
             let mut taken = [0; 32];
             let _ = theirs.read(&mut taken).await;
