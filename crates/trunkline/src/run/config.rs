@@ -129,7 +129,7 @@ trunkline_kit::section! {
         keep_size: Option<Octets> = None => Running;
         /// Whether its finished segments are rewritten to take less room, at the lowest priority: `off`, or `zstd`, in
         /// frames of which only those that are needed are read. Worth it for `sip`, which takes a tenth; media hardly
-        /// gets smaller.
+        /// gets smaller. With `off`, what is compressed already stays so.
         compress: Compress = Compress::Off => Running;
     }
 }

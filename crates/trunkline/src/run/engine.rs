@@ -57,7 +57,9 @@ pub struct Shared {
     fills: Vec<AtomicU32>,
     /// Packets of each lane that were recorded and then lost with their disk, or that its interface lost before it, for
     /// the lane to tell.
-    lost_later: Vec<Mutex<Vec<CaptureLoss>>>,
+    lost_later: Vec<Mutex<LostLater>>,
+    /// Such losses that no lane was there to tell.
+    untold: Mutex<Vec<CaptureLoss>>,
     /// Milliseconds that each lane has counted, and how many it left out.
     buckets: Vec<Mutex<(Vec<Bucket>, u64)>>,
     owner: Mutex<OwnerReport>,
@@ -68,6 +70,14 @@ pub struct Shared {
     gathered: Mutex<GatherReport>,
     owner_thread: OnceLock<Thread>,
     gather_thread: OnceLock<Thread>,
+}
+
+/// Losses that a lane is to tell.
+#[derive(Debug, Default)]
+struct LostLater {
+    losses: Vec<CaptureLoss>,
+    /// The lane has told its last.
+    is_over: bool,
 }
 
 /// What the owner of the signalling shows.
@@ -110,6 +120,7 @@ impl Shared {
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
             fills: (0..lanes).map(|_| AtomicU32::default()).collect(),
             lost_later: (0..lanes).map(|_| Mutex::default()).collect(),
+            untold: Mutex::default(),
             buckets: (0..lanes).map(|_| Mutex::default()).collect(),
             owner: Mutex::default(),
             wanted: AtomicUsize::new(0),
@@ -173,14 +184,37 @@ impl Shared {
         self.lost_elsewhere(loss.tag as u16, lost_on_disk(loss));
     }
 
-    /// A loss that a lane is to tell although it happened elsewhere.
+    /// A loss that a lane is to tell although it happened elsewhere; if the lane has ended, another one, which says as
+    /// well whose it is.
     pub fn lost_elsewhere(&self, lane: u16, loss: CaptureLoss) {
-        self.lost_later.get(usize::from(lane)).into_iter().for_each(|lost| lock(lost).push(loss));
+        let lanes = self.lost_later.len();
+        let in_turn = (0..lanes).filter_map(|n| self.lost_later.get(usize::from(lane).wrapping_add(n) % lanes));
+        for lost in in_turn {
+            let mut lost = lock(lost);
+            if !lost.is_over {
+                return lost.losses.push(loss);
+            }
+        }
+        lock(&self.untold).push(loss);
     }
 
     /// Takes what [`Shared::lost_elsewhere`] was told of a lane.
     pub fn take_lost_elsewhere(&self, lane: u16) -> Vec<CaptureLoss> {
-        self.lost_later.get(usize::from(lane)).map(|lost| core::mem::take(&mut *lock(lost))).unwrap_or_default()
+        let lost = self.lost_later.get(usize::from(lane));
+        lost.map(|lost| core::mem::take(&mut lock(lost).losses)).unwrap_or_default()
+    }
+
+    /// The same for the last time: from now on this lane is given none.
+    pub fn take_last_lost_elsewhere(&self, lane: u16) -> Vec<CaptureLoss> {
+        let Some(lost) = self.lost_later.get(usize::from(lane)) else { return Vec::new() };
+        let mut lost = lock(lost);
+        lost.is_over = true;
+        core::mem::take(&mut lost.losses)
+    }
+
+    /// Takes what [`Shared::lost_elsewhere`] was told when no lane was there any more.
+    pub fn take_untold(&self) -> Vec<CaptureLoss> {
+        core::mem::take(&mut *lock(&self.untold))
     }
 
     /// What the owner reported last.
@@ -403,3 +437,6 @@ fn gather(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

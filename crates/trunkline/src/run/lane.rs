@@ -239,7 +239,11 @@ impl<'a> Lane<'a> {
         let file = file_of_lane(self.me);
         let not_recorded = self.plan.log.iter_mut().flat_map(|log| log.not_recorded());
         let mut lost: Vec<CaptureLoss> = not_recorded.map(|n| loss(&n, file)).collect();
-        lost.extend(self.shared.take_lost_elsewhere(self.me));
+        // What it takes after its last word, nobody would hear of.
+        lost.extend(match self.told_last {
+            true => self.shared.take_last_lost_elsewhere(self.me),
+            false => self.shared.take_lost_elsewhere(self.me),
+        });
         self.plan.front.lost(lost);
     }
 

@@ -23,6 +23,7 @@ use trunkline_calls::job::Sink;
 use trunkline_calls::join::{Names, lost_row};
 use trunkline_calls::ledger::{is_interface, lanes_of};
 use trunkline_calls::live::Front;
+use trunkline_capture::CaptureLoss;
 use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
 use trunkline_record::{Recorder, Segments};
@@ -183,16 +184,18 @@ impl Service {
         if self.engine.join() {
             troubles.push("a thread failed; this is a defect of Trunkline".to_owned());
         }
+        let mut late = shared.take_untold();
         // Closing finds what the disk did not take: that goes into rows as well, so the store ends last.
         if let Some(recorder) = self.recorder.and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()) {
             let closed = recorder.close(CLOSE_PATIENCE);
             packet_log::tell_events(&closed.events);
             packet_log::tell_news(&closed.news);
-            tell_late(&closed.losses, self.late, &self.names);
+            late.extend(
+                closed.losses.iter().filter(|loss| loss.records > 0).inspect(|l| tell_loss(l)).map(lost_on_disk),
+            );
             self.view.closed(closed);
-        } else {
-            drop(self.late);
         }
+        tell_late(&late, self.late, &self.names);
         if self.store.join().is_err() {
             troubles.push("the store's thread failed; this is a defect of Trunkline".to_owned());
         }
@@ -217,11 +220,9 @@ fn look_at_cards(cards: &Mutex<Cards>, shared: &Shared, is_end: bool) {
     }
 }
 
-/// Losses that only closing found, as rows and in the log.
-fn tell_late(losses: &[Loss], mut rows: RowsOut, names: &LiveNames) {
-    let losses: Vec<_> = losses.iter().filter(|loss| loss.records > 0).collect();
-    losses.iter().for_each(|loss| tell_loss(loss));
-    let losses = losses.iter().map(|loss| lost_row(&lost_on_disk(loss), names)).collect();
+/// Losses that no lane was there to tell, as rows.
+fn tell_late(losses: &[CaptureLoss], mut rows: RowsOut, names: &LiveNames) {
+    let losses = losses.iter().map(|loss| lost_row(loss, names)).collect();
     // What waits in memory is never refused.
     let _ = rows.rows(Rows { losses, ..Rows::default() });
 }

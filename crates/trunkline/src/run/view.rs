@@ -109,6 +109,7 @@ impl View {
             drops: self.drops(&lanes, stats.as_ref()),
             disk_waits: waits.clone().map(|w| w.count).sum(),
             disk_waited: Duration::from_micros(waits.map(|w| w.sum_us).sum()),
+            compress_waiting: self.house().map_or(0, |report| report.roomless as u64),
             threads: process::threads(),
             resident: process::resident(),
         }
@@ -289,6 +290,11 @@ fn of_house(report: &Report) -> Vec<Sample> {
     }
     samples.extend([
         gauge("trunkline_record_exec_waiting_segments", "finished segments that wait for exec", report.waiting as f64),
+        gauge(
+            "trunkline_record_compress_waiting_segments",
+            "segments that wait for room to be compressed",
+            report.roomless as f64,
+        ),
         gauge("trunkline_record_in_use_segments", "segments that would leave but are read", report.in_use as f64),
         gauge(
             "trunkline_record_ages_suspended",
