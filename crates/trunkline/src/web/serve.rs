@@ -111,6 +111,7 @@ fn options(settings: &Settings, mode: Mode) -> Options {
         trusted_proxies: web.trusted_proxies.iter().map(|n| n.0).collect(),
         networks: web.networks.iter().map(|n| n.0).collect(),
         uploads: web.uploads,
+        auth: super::desk::options(settings),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..Options::new(&settings.data.folder, mode)
     }

@@ -183,6 +183,7 @@ impl Browser {
 
     /// Calls that pass a filter, all pages.
     pub fn calls(&mut self, filter: &str) -> Vec<Value> {
+        let filter: String = filter.bytes().map(|octet| format!("%{octet:02x}")).collect();
         let (mut calls, mut cursor) = (Vec::new(), String::new());
         loop {
             let page = self.json(&format!("/calls?limit=200&filter={filter}{cursor}"));
