@@ -222,8 +222,8 @@ impl Shared {
         lock(&self.owner).clone()
     }
 
-    /// The newest calls that are up, at most so many and at most [`CALLS_UP_MAX`]: asked of the owner of the signalling,
-    /// who looks when it is between two batches.
+    /// The newest calls that are up, at most so many and at most [`CALLS_UP_MAX`]: asked of the owner of the
+    /// signalling, who looks when it is between two batches.
     pub fn calls_up(&self, limit: usize) -> Vec<CallUp> {
         let limit = limit.min(CALLS_UP_MAX);
         let listed = lock(&self.listed);

@@ -19,6 +19,7 @@ const PORTS_TRIED_MAX: u16 = 100;
 /// # Errors
 /// It is taken, or not of this machine.
 pub fn bind(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
+    is_served(settings)?;
     let options = options(settings, mode);
     let address = options.listen;
     Server::bind(options).map_err(|e| refused(address, &e))
@@ -48,6 +49,16 @@ pub fn bind_or_next(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
     let what =
         format!("port {} and the {PORTS_TRIED_MAX} after it are taken: name another with --listen", first.port());
     Err(Failure::Failed(what))
+}
+
+/// What the settings ask for and is not served must not be left out in silence.
+fn is_served(settings: &Settings) -> Result<(), Failure> {
+    let not = |what: &str| Err(Failure::Usage(format!("{what} is not there yet: put a proxy that does it in front")));
+    match (settings.web.tls, &settings.web_oidc.issuer) {
+        (Tls::Off, None) => Ok(()),
+        (Tls::Off, Some(_)) => not("web.oidc"),
+        (Tls::SelfSigned | Tls::Files, _) => not("TLS (web.tls)"),
+    }
 }
 
 fn refused(address: SocketAddr, error: &ServeError) -> Failure {
