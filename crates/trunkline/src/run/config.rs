@@ -5,9 +5,14 @@
 mod check;
 mod load;
 mod types;
+mod web;
 
 pub use load::{Given, load, mistakes};
-pub use types::{Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, Snap, Source, Timestamps};
+pub use types::{
+    Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
+};
+
+pub use web::{Address, Oidc, Tls, Web};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -189,6 +194,10 @@ trunkline_kit::configuration! {
         store: Store = "store",
         /// Metrics.
         metrics: Metrics = "metrics",
+        /// The web.
+        web: Web = "web",
+        /// Sign-in by OpenID Connect.
+        web_oidc: Oidc = "web.oidc",
         /// The program's own log.
         log: Log = "log",
     }
