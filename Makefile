@@ -33,6 +33,7 @@ demo: build
 test:
 	scripts/setup test
 	cargo test --locked --workspace --no-fail-fast
+	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
 
 lint:
 	scripts/setup lint
