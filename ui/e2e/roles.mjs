@@ -60,6 +60,7 @@ export function roleTests(world) {
     assert.match(await dialog.innerText(), /\/link#/);
     await tab.keyboard.press("Escape");
     await tab.getByRole("cell", { name: "nils", exact: true }).waitFor();
+    assert.ok(await tab.getByRole("radio", { name: /^viewer/ }).isChecked(), "the next user begins with the least role again");
 
     await tab.goto("/settings/aliases");
     await tab.getByRole("textbox").fill("192.0.2.10, SBC of the test");
