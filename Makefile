@@ -52,6 +52,7 @@ test: ui
 	scripts/setup test
 	cd ui && npm run --silent test -- --passWithNoTests
 	cargo test --locked --workspace --no-fail-fast
+	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
 
 lint:
 	scripts/setup lint

@@ -59,14 +59,15 @@ export function roleTests(world) {
     await dialog.waitFor();
     assert.match(await dialog.innerText(), /\/link#/);
     await tab.keyboard.press("Escape");
-    await tab.getByRole("cell", { name: "nils" }).waitFor();
+    await tab.getByRole("cell", { name: "nils", exact: true }).waitFor();
+    assert.ok(await tab.getByRole("radio", { name: /^viewer/ }).isChecked(), "the next user begins with the least role again");
 
     await tab.goto("/settings/aliases");
     await tab.getByRole("textbox").fill("192.0.2.10, SBC of the test");
     await tab.getByRole("button", { name: "Keep them" }).click();
     await tab.getByRole("cell", { name: "SBC of the test" }).waitFor();
     await tab.goto("/settings/audit");
-    await tab.getByRole("cell", { name: "nils" }).first().waitFor();
+    await tab.getByRole("cell", { name: "nils", exact: true }).first().waitFor();
     assert.deepEqual(faults, []);
     await context.close();
   });

@@ -5,6 +5,7 @@ import { createEffect, createSignal, ErrorBoundary, For, lazy, Match, onCleanup,
 import "./app.css";
 import { feed, status, useLive } from "./live";
 import { PAGES } from "./pages";
+import { Head } from "./parts/head";
 import { Icon } from "./parts/icon";
 import { knownKeys, listenForKeys, useKeys, type Key } from "./parts/keys";
 import { Empty, Loading, Trouble } from "./parts/states";
@@ -60,9 +61,12 @@ export function App(): JSX.Element {
 
 function Lost(): JSX.Element {
   return (
-    <Empty icon="warn" title="There is no such page">
-      The address may be mistyped, or a newer Trunkline made the link. <A href="/">See what happens now</A>.
-    </Empty>
+    <>
+      <Head title="There is no such page" />
+      <Empty icon="warn" title="Nothing is at this address">
+        It may be mistyped, or a newer Trunkline made the link. <A href="/">See what happens now</A>.
+      </Empty>
+    </>
   );
 }
 

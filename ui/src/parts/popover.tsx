@@ -50,7 +50,7 @@ export function Popover(props: PopoverProps): JSX.Element {
     if (next && next !== button && !panel?.contains(next)) panel?.hidePopover();
   };
   return (
-    <>
+    <div class="popover">
       <button
         ref={button}
         type="button"
@@ -80,7 +80,7 @@ export function Popover(props: PopoverProps): JSX.Element {
       >
         <Show when={open()}>{props.children(close)}</Show>
       </div>
-    </>
+    </div>
   );
 }
 

@@ -47,6 +47,8 @@ function Tokens(): JSX.Element {
   const make = async (): Promise<void> => {
     const made = await post<{ secret: string }>("/tokens", { name: name(), scopes: scopes(), expires: rfc3339(Date.now() + days() * 864e5) });
     setSecret(made.secret);
+    setName("");
+    setScopes(["calls.read"]);
     await refetch();
   };
   const toggle = (scope: string, on: boolean): unknown => setScopes((before) => (on ? [...before, scope] : before.filter((one) => one !== scope)));
@@ -112,7 +114,7 @@ function Tokens(): JSX.Element {
         <Form action="Make a token" send={make}>
           <label class="field">
             <span>What it is for</span>
-            <input class="input" required maxlength="80" onInput={(e) => setName(e.currentTarget.value)} />
+            <input class="input" required maxlength="80" value={name()} onInput={(e) => setName(e.currentTarget.value)} />
           </label>
           <fieldset class="choices">
             <legend>It may</legend>
@@ -126,7 +128,7 @@ function Tokens(): JSX.Element {
           </fieldset>
           <label class="field">
             <span>It ends after</span>
-            <select class="input" onChange={(e) => setDays(Number(e.currentTarget.value))}>
+            <select class="input" value={days()} onChange={(e) => setDays(Number(e.currentTarget.value))}>
               <For each={DAYS}>
                 {(one) => (
                   <option value={one.days} selected={one.days === days()}>

@@ -74,6 +74,7 @@ function Add(props: { added: () => void }): JSX.Element {
     if (faults.length > 0) throw new Error(faults[0]);
     for (const alias of aliases) await keep(alias);
     toast(`${aliases.length} kept`);
+    setText("");
     props.added();
   };
   return (
@@ -85,7 +86,7 @@ function Add(props: { added: () => void }): JSX.Element {
         <Form action="Keep them" send={send}>
           <label class="field">
             <span>One a line: address or network, then its name. A line for one that is known changes its name.</span>
-            <textarea class="input mono" rows="5" required placeholder={"10.1.0.0/16, access network\n10.1.2.3, SBC west"} onInput={(e) => setText(e.currentTarget.value)} />
+            <textarea class="input mono" rows="5" required placeholder={"10.1.0.0/16, access network\n10.1.2.3, SBC west"} value={text()} onInput={(e) => setText(e.currentTarget.value)} />
           </label>
         </Form>
       </div>

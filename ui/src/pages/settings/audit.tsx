@@ -65,7 +65,7 @@ export function Audit(): JSX.Element {
                     <td class="num nowrap">{entry.address}</td>
                     <td class="nowrap">{entry.action}</td>
                     <td>{entry.object}</td>
-                    <td>{entry.outcome === "done" ? "done" : <Tag meaning="warn">{entry.outcome}</Tag>}</td>
+                    <td>{entry.outcome === "ok" ? "ok" : <Tag meaning="warn">{entry.outcome}</Tag>}</td>
                   </tr>
                 )}
               </For>

@@ -6,7 +6,7 @@ import { Icon } from "../../parts/icon";
 export interface FormProps {
   /** The button, a verb. */
   action: string;
-  /** Sends it; what it throws is shown. */
+  /** Sends it, and empties its own fields when that went well; what it throws is shown. */
   send: () => Promise<void>;
   /** Said when it went well. */
   done?: string;
@@ -19,14 +19,12 @@ export function Form(props: FormProps): JSX.Element {
   const [busy, setBusy] = createSignal(false);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
     setBusy(true);
     setError("");
     setDone(false);
     try {
       await props.send();
       setDone(true);
-      form.reset();
     } catch (problem) {
       setError(problem instanceof Error ? problem.message : String(problem));
     }

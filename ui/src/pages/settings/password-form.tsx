@@ -9,6 +9,8 @@ export function PasswordForm(): JSX.Element {
   const [next, setNext] = createSignal("");
   const send = async (): Promise<void> => {
     await post("/session/password", { old: old(), new: next() });
+    setOld("");
+    setNext("");
     await refreshSession();
   };
   return (
@@ -16,11 +18,11 @@ export function PasswordForm(): JSX.Element {
       <input type="text" autocomplete="username" value={session()?.user?.name ?? ""} hidden readonly />
       <label class="field">
         <span>Password now</span>
-        <input class="input" type="password" autocomplete="current-password" required onInput={(e) => setOld(e.currentTarget.value)} />
+        <input class="input" type="password" autocomplete="current-password" required value={old()} onInput={(e) => setOld(e.currentTarget.value)} />
       </label>
       <label class="field">
         <span>New password, at least 10 characters</span>
-        <input class="input" type="password" autocomplete="new-password" minlength="10" required onInput={(e) => setNext(e.currentTarget.value)} />
+        <input class="input" type="password" autocomplete="new-password" minlength="10" required value={next()} onInput={(e) => setNext(e.currentTarget.value)} />
       </label>
     </Form>
   );

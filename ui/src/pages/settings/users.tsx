@@ -149,6 +149,9 @@ function NewUser(props: { made: (name: string) => void }): JSX.Element {
   const send = async (): Promise<void> => {
     await post("/users", { name: name(), display_name: display(), role: role() });
     props.made(name());
+    setName("");
+    setDisplay("");
+    setRole("viewer");
   };
   return (
     <section class="panel">
@@ -159,19 +162,19 @@ function NewUser(props: { made: (name: string) => void }): JSX.Element {
         <Form action="Add the user" send={send}>
           <label class="field">
             <span>Name to sign in with</span>
-            <input class="input" required maxlength="64" autocapitalize="none" onInput={(e) => setName(e.currentTarget.value)} />
+            <input class="input" required maxlength="64" autocapitalize="none" value={name()} onInput={(e) => setName(e.currentTarget.value)} />
           </label>
           <label class="field">
             <span>Name as people know it (may be empty)</span>
-            <input class="input" maxlength="128" onInput={(e) => setDisplay(e.currentTarget.value)} />
+            <input class="input" maxlength="128" value={display()} onInput={(e) => setDisplay(e.currentTarget.value)} />
           </label>
           <fieldset class="choices column">
             <legend>Role</legend>
             <For each={ROLES}>
               {(one) => (
                 <label>
-                  <input type="radio" name="role" checked={role() === one.role} onChange={() => setRole(one.role)} /> {one.role}
-                  <span class="muted"> – {one.may}</span>
+                  <input type="radio" name="role" checked={role() === one.role} onChange={() => setRole(one.role)} /> <span class="nowrap">{one.role}</span>
+                  <span class="muted">{one.may}</span>
                 </label>
               )}
             </For>
