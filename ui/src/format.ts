@@ -68,6 +68,13 @@ export function percent(share: number | null | undefined, digits = 1): string {
   return `${value === 0 || value === 100 ? value : value.toFixed(digits)} %`;
 }
 
+/** A score that what the tap lost leaves open, as the document has it: either end may be unknown. */
+export type ScoreRange = { low: number | null; high: number | null };
+
+/** "3.1–4.2" */
+export const scoreRange = (range: ScoreRange, digits = 1, between = "–"): string =>
+  [range.low, range.high].map((end) => (end === null ? "?" : end.toFixed(digits))).join(between);
+
 export const score = (mos: number | null | undefined): string => (mos === null || mos === undefined ? NONE : mos.toFixed(2));
 
 /** "1 call", "2 calls" */

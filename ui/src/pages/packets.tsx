@@ -65,8 +65,8 @@ export default function Packets(): JSX.Element {
                 <div class="body">
                   <Timeline
                     label="Octets recorded"
-                    from={ms(timeline().from)}
-                    to={ms(timeline().to)}
+                    from={timeline().from === null ? shown(asked()).from : ms(timeline().from!)}
+                    to={timeline().to === null ? shown(asked()).to : ms(timeline().to!)}
                     bucketMs={timeline().bucket_s * 1000}
                     series={bars()}
                     marks={marks(timeline())}

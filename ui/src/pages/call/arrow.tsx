@@ -2,7 +2,7 @@
 
 import { createMemo, For, Show, type JSX } from "solid-js";
 import type { LadderMessage, Stream } from "../../api/types";
-import { duration, percent, score } from "../../format";
+import { duration, percent, score, scoreRange } from "../../format";
 import { ms } from "../../time";
 import { ABOVE_FROM, type Drawn } from "./ladder";
 import { fit, labelMiddle, labelOn, textWidth } from "./layout";
@@ -228,7 +228,7 @@ export function BeginArrow(props: Drawn & { row: BeginRow; at: number }): JSX.El
 /** "RTP PCMA, 0.3 % missing, MOS 4.12, DTMF 12#" */
 function streamParts(stream: Stream): string[] {
   const missing = stream.expected > 0 ? stream.missing / stream.expected : 0;
-  const mos = stream.mos_range ? `MOS ${stream.mos_range.low.toFixed(1)}–${stream.mos_range.high.toFixed(1)}` : `MOS ${score(stream.mos.g107)}`;
+  const mos = stream.mos_range ? `MOS ${scoreRange(stream.mos_range)}` : `MOS ${score(stream.mos.g107)}`;
   const reports = stream.rtcp.sender_reports + stream.rtcp.receiver_reports;
   const parts = [
     `${stream.encrypted ? "SRTP" : "RTP"} ${stream.codec ?? ""}`.trim(),

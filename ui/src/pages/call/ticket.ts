@@ -2,7 +2,7 @@
 
 import { addressOf } from "../../aliases";
 import type { Call, Stream } from "../../api/types";
-import { duration, percent, score, whole } from "../../format";
+import { duration, percent, score, whole, scoreRange } from "../../format";
 import { ms, utc } from "../../time";
 
 export interface TicketOptions {
@@ -53,7 +53,7 @@ function timing(call: Call): string {
 }
 
 function quality(call: Call): string {
-  const range = call.mos_range ? `${call.mos_range.low.toFixed(2)} to ${call.mos_range.high.toFixed(2)}, depending on what the capture lost` : "";
+  const range = call.mos_range ? `${scoreRange(call.mos_range, 2, " to ")}, depending on what the capture lost` : "";
   if (call.mos !== null) return `${score(call.mos)}${range ? ` (${range})` : ""}`;
   return range || "n/a";
 }
@@ -70,6 +70,6 @@ function streamLines(stream: Stream, index: number, at: (endpoint: string | null
     "",
     clean(`Stream ${index + 1}, from the ${stream.direction ?? "unknown side"}: ${at(stream.src)} -> ${at(stream.dst)}, ${stream.ssrc}, ${stream.codec ?? "unknown codec"}`),
     `  packets ${whole(stream.packets)} of ${whole(stream.expected)}, missing ${whole(stream.missing)}${missing}, duplicates ${whole(stream.duplicates)}, reordered ${whole(stream.reordered)}`,
-    `  jitter ${stream.jitter_mean_ms.toFixed(1)} ms mean, ${stream.jitter_max_ms.toFixed(1)} ms max; MOS ${score(stream.mos.g107)}${stream.mos.scale ? ` (G.107 ${stream.mos.scale})` : ""}, VoIPmonitor F1 ${score(stream.mos.vm_f1)} F2 ${score(stream.mos.vm_f2)} adaptive ${score(stream.mos.vm_adapt)}`,
+    `  jitter ${duration(stream.jitter_mean_ms)} mean, ${duration(stream.jitter_max_ms)} max; MOS ${score(stream.mos.g107)}${stream.mos.scale ? ` (G.107 ${stream.mos.scale})` : ""}, VoIPmonitor F1 ${score(stream.mos.vm_f1)} F2 ${score(stream.mos.vm_f2)} adaptive ${score(stream.mos.vm_adapt)}`,
   ];
 }

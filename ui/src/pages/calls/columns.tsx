@@ -95,7 +95,7 @@ export const COLUMNS: readonly Column[] = [
   { id: "mos", title: "MOS", help: "Lowest G.107 score of its streams, 1 to 5", width: 66, right: true, shown: true, csv: "mos", cell: (call) => <Mos value={call.mos} range={call.mos_range} /> },
   { id: "verdict", title: "Verdict", help: "What was wrong, in a sentence", width: 260, shown: true, grows: true, csv: "verdict", cell: (call) => <Verdict call={call} />, test: (call) => (call.verdict_kind ? { field: "verdict", value: call.verdict_kind } : undefined) },
   { id: "loss", title: "Loss", help: "Packets that never came, of the stream with most of them", width: 72, right: true, cell: (call) => <span class="num">{percent(lossOf(call))}</span> },
-  { id: "jitter", title: "Jitter", help: "Highest RFC 3550 jitter of its streams", width: 80, right: true, cell: (call) => <span class="num">{duration(worst(call, (stream) => stream.jitter_max_ms))}</span> },
+  { id: "jitter", title: "Jitter", help: "Highest RFC 3550 jitter of its streams", width: 80, right: true, cell: (call) => <span class="num">{duration(worst(call, (stream) => stream.jitter_max_ms ?? 0))}</span> },
   { id: "codec", title: "Codec", help: "Codecs that were used", width: 84, cell: (call) => <span class="clip" title={codecsOf(call).join(", ")}>{speechOf(call).join(", ") || NONE}</span>, test: (call) => (speechOf(call)[0] ? { field: "codec", value: speechOf(call)[0]! } : undefined) },
   { id: "pdd", title: "PDD", help: "Post-dial delay: first INVITE to ringing", width: 80, right: true, csv: "pdd_ms", cell: (call) => <span class="num">{duration(call.pdd_ms)}</span> },
   { id: "setup", title: "Setup", help: "First INVITE to answer", width: 80, right: true, csv: "setup_ms", cell: (call) => <span class="num">{duration(call.setup_ms)}</span> },

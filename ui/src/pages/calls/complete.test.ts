@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FilterField } from "../../api/types";
 import { complete, taken } from "./complete";
 
-const field = (name: string, kind: string, help: string, examples: string[], values: string[] | null = null, aliases: string[] = []): FilterField => ({ name, kind, help, examples, values, aliases });
+const field = (name: string, kind: string, help: string, examples: string[], values: string[] | null = null, aliases: string[] = []): FilterField => ({ name, kind, ordered: false, help, examples, values, aliases });
 const FIELDS = [
   field("caller", "text", "user part of From", ["caller:+4420*"], null, ["from"]),
   field("callee", "text", "user part of To", ["callee:*1234"], null, ["to"]),

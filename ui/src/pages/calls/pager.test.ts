@@ -5,7 +5,7 @@ import { book, PAGE_ROWS, PAGES_KEPT } from "./pager";
 const page = (from: number, total: number): CallsPage => {
   const end = Math.min(total, from + PAGE_ROWS);
   const calls = Array.from({ length: end - from }, (_, i) => ({ id: String(from + i) }) as Call);
-  return { calls, next: end < total ? String(end) : null, skipped: [], took_ms: 1 };
+  return { calls, next: end < total ? String(end) : null, skipped: [], stopped: false, took_ms: 1 };
 };
 const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
 const made = (total: number): { ask: ReturnType<typeof vi.fn>; changed: ReturnType<typeof vi.fn>; failed: ReturnType<typeof vi.fn>; calls: ReturnType<typeof book> } => {

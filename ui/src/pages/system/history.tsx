@@ -20,7 +20,7 @@ const LINES: Line[] = [
   { name: "Packets/s", of: (m) => m.packets_per_s, text: short },
   { name: "Rate", of: (m) => m.bits_per_s, text: bits },
   { name: "Ring", of: (m) => m.ring_fill, text: (v) => percent(v, 0), top: 1 },
-  { name: "Buffer", of: (m) => m.buffer_fill, text: (v) => percent(v, 0), top: 1 },
+  { name: "Buffer", of: (m) => m.buffer_fill ?? 0, text: (v) => percent(v, 0), top: 1 },
   { name: "Lost", of: (m) => m.drops, text: short, meaning: "bad" },
 ];
 
@@ -31,7 +31,7 @@ export function History(props: { begun: SystemMoment[] }): JSX.Element {
     const since = last ? ms(last.at) : 0;
     const own = moments()
       .filter((m, i) => i % 5 === 0 && m.at > since)
-      .map((m) => ({ at: "", packets_per_s: m.packets_per_s, bits_per_s: m.bits_per_s, ring_fill: m.ring_fill, buffer_fill: m.buffer_fill, drops: m.drops_per_s }));
+      .map((m) => ({ at: "", packets_per_s: m.packets_per_s, bits_per_s: m.bits_per_s, ring_fill: m.ring_fill, buffer_fill: m.buffer_fill, drops: m.drops_per_s, calls_up: m.calls_up }));
     return [...props.begun, ...own].slice(-ROOM);
   });
   return (
