@@ -7,7 +7,9 @@ pub mod sqlite;
 use crate::error::{Skipped, StoreError};
 use crate::rollup::Minute;
 use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
+use crate::search::{Counts, Search};
 use crate::store::{Found, OnRow, Page, Query, SqlDone, SqlLimits, Written};
+use crate::summary::{Summary, SummaryQuery};
 use crate::time::Day;
 use trunkline_kit::Id;
 
@@ -26,6 +28,11 @@ pub trait Backend: Send {
     fn streams_without_call(&self, query: &Query) -> Result<Page<Stream>, StoreError>;
     fn registrations(&self, query: &Query) -> Result<Page<Registration>, StoreError>;
     fn events(&self, query: &Query) -> Result<Page<SipEvent>, StoreError>;
+    fn search_registrations(&self, search: &Search) -> Result<Page<Registration>, StoreError>;
+    fn count_registrations(&self, search: &Search) -> Result<Counts, StoreError>;
+    fn search_events(&self, search: &Search) -> Result<Page<SipEvent>, StoreError>;
+    fn count_events(&self, search: &Search) -> Result<Counts, StoreError>;
+    fn summary(&self, query: &SummaryQuery) -> Result<Summary, StoreError>;
     fn losses(&self, query: &Query) -> Result<Page<Loss>, StoreError>;
     fn minutes(&self, from_ns: i64, to_ns: i64) -> Result<Vec<(i64, Minute)>, StoreError>;
     fn sql(&self, text: &str, limits: &SqlLimits, on_row: OnRow<'_>) -> Result<SqlDone, StoreError>;

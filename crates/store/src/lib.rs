@@ -11,6 +11,7 @@ pub mod error;
 #[doc(hidden)]
 pub mod exercise;
 pub mod filter;
+pub mod gist;
 pub mod journal;
 pub mod json;
 pub mod key;
@@ -19,10 +20,16 @@ pub mod packed;
 pub mod rollup;
 pub mod row;
 pub mod schema;
+pub mod search;
+pub mod stop;
 pub mod store;
+pub mod summary;
 pub mod time;
 pub mod worst;
 
 pub use error::{Skipped, StoreError};
 pub use filter::{Filter, FilterError};
+pub use search::{Counts, Outcome, Search};
+pub use stop::Stop;
 pub use store::{Access, Cursor, Found, Order, Page, Query, SqlDone, SqlLimits, SqlValue, Store};
+pub use summary::{Bucket, Summary, SummaryQuery};

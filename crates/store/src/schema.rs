@@ -1,7 +1,16 @@
 //! The tables of a day, described once: backends make their DDL from this, SQL views and their help too.
 
 /// The version of these tables and of the packed columns. A change of either needs a new number.
-pub const VERSION: i64 = 3;
+pub const VERSION: i64 = 4;
+
+/// The oldest version that is read; a day of it becomes one of [`VERSION`] when it is written.
+pub const VERSION_READ_MIN: i64 = 3;
+
+/// The first version with gists of calls and with [`MINUTES_LATER`].
+pub const VERSION_GISTS: i64 = 4;
+
+/// Columns of [`MINUTES`] that came with [`VERSION_GISTS`].
+pub const MINUTES_LATER: [&str; 3] = ["bad", "delivered", "challenged"];
 
 /// How a column is kept and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,6 +269,9 @@ pub const MINUTES: Table = Table {
         column("pdd_count", Kind::Whole, "calls that rang"),
         column("mos_thousandths", Kind::Whole, "sum of scores, thousandths"),
         column("mos_count", Kind::Whole, "calls with a score"),
+        column("bad", Kind::Whole, "calls with a verdict"),
+        column("delivered", Kind::Whole, "not answered, but brought to the called user"),
+        column("challenged", Kind::Whole, "challenged and not tried again"),
     ],
     key: &["minute"],
     indexes: &[],

@@ -5,6 +5,9 @@ use crate::error::{Skipped, StoreError};
 use crate::filter::Filter;
 use crate::rollup::Minute;
 use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
+use crate::search::{Counts, Search};
+use crate::stop::Stop;
+use crate::summary::{Summary, SummaryQuery};
 use crate::time::Day;
 use core::fmt;
 use core::str::FromStr;
@@ -54,12 +57,14 @@ pub struct Query {
     pub limit: usize,
     /// Go on behind this row: [`Page::next`] of the page before.
     pub cursor: Option<Cursor>,
+    /// When to give up, of calls: the page says so and has a cursor to go on. Other rows are not bound by it.
+    pub stop: Stop,
 }
 
 impl Default for Query {
     fn default() -> Self {
-        let (filter, cursor) = (None, None);
-        Query { filter, from_ns: i64::MIN, to_ns: i64::MAX, order: Order::Newest, limit: 100, cursor }
+        let (filter, cursor, stop) = (None, None, Stop::never());
+        Query { filter, from_ns: i64::MIN, to_ns: i64::MAX, order: Order::Newest, limit: 100, cursor, stop }
     }
 }
 
@@ -68,6 +73,24 @@ impl Default for Query {
 pub struct Cursor {
     pub(crate) day: Day,
     pub(crate) row: [u8; 16],
+}
+
+impl Cursor {
+    /// Behind all rows of a day.
+    pub(crate) fn behind(day: Day, order: Order) -> Self {
+        Cursor { day, row: if order == Order::Newest { [0; 16] } else { [0xff; 16] } }
+    }
+
+    /// Narrows a span to what is left behind it.
+    pub(crate) fn cut(self, order: Order, (from_ns, to_ns): (i64, i64)) -> (i64, i64) {
+        let is_through = self == Cursor::behind(self.day, order);
+        match (order, is_through) {
+            (Order::Newest, false) => (from_ns, to_ns.min(self.day.end_ns())),
+            (Order::Newest, true) => (from_ns, to_ns.min(self.day.start_ns())),
+            (Order::Oldest, false) => (from_ns.max(self.day.start_ns()), to_ns),
+            (Order::Oldest, true) => (from_ns.max(self.day.end_ns()), to_ns),
+        }
+    }
 }
 
 impl fmt::Display for Cursor {
@@ -93,6 +116,8 @@ pub struct Page<T> {
     pub rows: Vec<T>,
     /// Where to go on; none at the end.
     pub next: Option<Cursor>,
+    /// Whether it was stopped before it was full ([`Query::stop`]): [`Page::next`] goes on behind what was looked at.
+    pub stopped: bool,
     /// Days that could not be read.
     pub skipped: Vec<Skipped>,
 }
@@ -192,7 +217,8 @@ impl Store {
     /// packets); a call's streams are replaced with it. Rows of a day that cannot be written are refused and counted.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] and [`StoreError::Disk`]: what was written since the last commit may be lost.
+    /// [`StoreError::Busy`] and [`StoreError::Disk`]: what was written since the last commit may be lost. Hand all of
+    /// it in again: it is stored once, and refused rows are counted once, when a commit has gone through.
     pub fn write(&mut self, rows: &Rows) -> Result<(), StoreError> {
         self.0.write(rows)
     }
@@ -200,7 +226,8 @@ impl Store {
     /// Makes all that was written durable, and visible to readers.
     ///
     /// # Errors
-    /// [`StoreError::Disk`] or [`StoreError::Busy`]: the days that could be committed were.
+    /// [`StoreError::Disk`] or [`StoreError::Busy`]: the days that could be committed were. As after
+    /// [`Store::write`], hand in again what was written since the last one.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         self.0.commit()
     }
@@ -277,6 +304,46 @@ impl Store {
     /// As [`Store::streams_without_call`].
     pub fn events(&self, query: &Query) -> Result<Page<SipEvent>, StoreError> {
         self.0.events(query)
+    }
+
+    /// Registrations that a search finds.
+    ///
+    /// # Errors
+    /// As [`Store::calls`].
+    pub fn search_registrations(&self, search: &Search) -> Result<Page<Registration>, StoreError> {
+        self.0.search_registrations(search)
+    }
+
+    /// How many registrations a search finds, by outcome: state, order, limit and cursor are not looked at.
+    ///
+    /// # Errors
+    /// As [`Store::calls`].
+    pub fn count_registrations(&self, search: &Search) -> Result<Counts, StoreError> {
+        self.0.count_registrations(search)
+    }
+
+    /// Transactions outside calls and registrations that a search finds.
+    ///
+    /// # Errors
+    /// As [`Store::calls`].
+    pub fn search_events(&self, search: &Search) -> Result<Page<SipEvent>, StoreError> {
+        self.0.search_events(search)
+    }
+
+    /// How many events a search finds, by outcome and method: state, order, limit and cursor are not looked at.
+    ///
+    /// # Errors
+    /// As [`Store::calls`].
+    pub fn count_events(&self, search: &Search) -> Result<Counts, StoreError> {
+        self.0.count_events(search)
+    }
+
+    /// What calls add up to.
+    ///
+    /// # Errors
+    /// As [`Store::calls`]; a day that cannot be read is in [`Summary::skipped`].
+    pub fn summary(&self, query: &SummaryQuery) -> Result<Summary, StoreError> {
+        self.0.summary(query)
     }
 
     /// Losses of the capture, by `since`; in one page, the cursor is not looked at.

@@ -3,28 +3,32 @@
 mod bind;
 mod calls;
 mod ddl;
+mod find;
 mod functions;
+mod gists;
 mod open;
+mod pages;
 mod read;
 mod runs;
 mod sql;
+mod summary;
 mod write;
 
 use super::Backend;
-use crate::columns;
 use crate::entry::Lookup;
 use crate::error::{Skipped, StoreError};
 use crate::filter::{Filter, sql as filter_sql};
 use crate::key;
 use crate::rollup::{Minute, minute_of};
 use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
-use crate::schema::{self, Table};
+use crate::search::{Counts, Search};
 use crate::store::{
     Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written,
 };
+use crate::summary::{Summary, SummaryQuery};
 use crate::time::Day;
 use core::cell::RefCell;
-use read::{DayReader, SqliteRow, Wanted, WantedById};
+use read::DayReader;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
@@ -46,6 +50,8 @@ pub struct Sqlite {
     uses: u64,
     days_made: usize,
     written: Written,
+    /// Rows refused since the last commit that went through: who is given an error hands all of them in again.
+    refused: u64,
     skipped: RefCell<BTreeMap<Day, String>>,
     readers: RefCell<Vec<(Day, DayReader)>>,
 }
@@ -66,6 +72,7 @@ impl Sqlite {
             uses: 0,
             days_made: 0,
             written: Written::default(),
+            refused: 0,
             skipped: RefCell::default(),
             readers: RefCell::default(),
         })
@@ -138,14 +145,14 @@ impl Sqlite {
         }
         let uncommitted = self.writers.remove(&day).map_or(0, |writer| writer.uncommitted);
         self.skipped.get_mut().insert(day, error.to_string());
-        self.written.refused += rows + uncommitted;
+        self.refused += rows + uncommitted;
         Ok(())
     }
 
     fn write_calls(&mut self, day: Day, calls: &[&Call]) -> Result<Vec<Elsewhere>, StoreError> {
-        let mut written = self.written;
+        let mut written = Written { refused: 0, ..self.written };
         let Some(writer) = self.writer(day)? else {
-            self.written.refused += calls.len() as u64;
+            self.refused += calls.len() as u64;
             return Ok(vec![]);
         };
         let elsewhere = match writer.calls(calls, &mut written) {
@@ -153,15 +160,15 @@ impl Sqlite {
             Err(error) => return self.pass_over(day, error, calls.len() as u64).map(|()| vec![]),
         };
         writer.uncommitted += calls.len() as u64;
-        written.commits = self.written.commits;
-        self.written = written;
+        self.refused += written.refused;
+        self.written = Written { commits: self.written.commits, refused: self.written.refused, ..written };
         Ok(elsewhere)
     }
 
     fn write_others(&mut self, day: Day, batch: &Batch<'_>) -> Result<(), StoreError> {
         let rows = batch.rows() as u64;
         let Some(writer) = self.writer(day)? else {
-            self.written.refused += rows;
+            self.refused += rows;
             return Ok(());
         };
         if let Err(error) = writer.others(batch) {
@@ -170,6 +177,49 @@ impl Sqlite {
         writer.uncommitted += rows;
         self.written.rows_other += rows;
         Ok(())
+    }
+
+    fn write_days(&mut self, rows: &Rows) -> Result<(), StoreError> {
+        let mut days = by_day(rows);
+        let mut elsewhere: BTreeMap<Day, Vec<Elsewhere>> = BTreeMap::new();
+        for (day, batch) in &mut days {
+            let calls = core::mem::take(&mut batch.calls);
+            if calls.is_empty() {
+                continue;
+            }
+            for stream in self.write_calls(*day, &calls)? {
+                elsewhere.entry(key::day_of(stream.stream)).or_default().push(stream);
+            }
+        }
+        for (day, streams) in elsewhere {
+            if let Some(Err(error)) = self.writer(day)?.map(|writer| writer.elsewhere(&streams)) {
+                self.pass_over(day, error, 0)?;
+            }
+        }
+        for (day, batch) in days.iter().filter(|(_, batch)| batch.rows() > 0) {
+            self.write_others(*day, batch)?;
+        }
+        Ok(())
+    }
+
+    fn commit_days(&mut self) -> Result<(), StoreError> {
+        let mut first_error = None;
+        let days: Vec<Day> = self.writers.keys().copied().collect();
+        for day in days {
+            if let Err(e) = self.commit_day(day) {
+                first_error = first_error.or(Some(e));
+            }
+        }
+        first_error.map_or(Ok(()), Err)
+    }
+
+    /// After an error all that was not committed is handed in again: it is counted then.
+    fn forget_if_failed(&mut self, done: Result<(), StoreError>) -> Result<(), StoreError> {
+        if done.is_err() {
+            self.refused = 0;
+            self.writers.values_mut().for_each(|writer| writer.uncommitted = 0);
+        }
+        done
     }
 
     /// Runs on the reader of each day, in order, until it says false. A day that cannot be read is skipped and told.
@@ -231,35 +281,6 @@ impl Sqlite {
         }
         done
     }
-
-    /// A page of a table whose rows lie under their identifier.
-    fn page_by_id<T>(
-        &self,
-        table: &Table,
-        and: &str,
-        query: &Query,
-        id_of: impl Fn(&T) -> Id,
-        read: impl Fn(&SqliteRow<'_, '_>) -> Result<T, crate::packed::Damaged>,
-    ) -> Result<Page<T>, StoreError> {
-        no_filter(query, table.name)?;
-        let limit = query.limit.min(PAGE_ROWS_MAX);
-        let mut rows = vec![];
-        let (from_ns, to_ns) = cut_by_cursor(query, query.from_ns, query.to_ns);
-        let skipped = self.each_day(query.order, from_ns, to_ns, |day, reader| {
-            let mut ids = (Id::default(), Id::from_octets([0xff; 16]));
-            if let Some(cursor) = query.cursor.filter(|c| c.day == day) {
-                let end = if query.order == Order::Newest { &mut ids.1 } else { &mut ids.0 };
-                *end = Id::from_octets(cursor.row);
-            }
-            let starts = (query.from_ns, query.to_ns);
-            let wanted = WantedById { ids, starts, and, order: query.order, limit: limit + 1 - rows.len() };
-            let found = reader.by_id(table, &wanted, &read)?;
-            rows.extend(found.into_iter().map(|row| (day, row)));
-            Ok(rows.len() <= limit)
-        })?;
-        let cursor = |(day, row): &(Day, T)| Cursor { day: *day, row: *id_of(row).octets() };
-        Ok(page(rows, limit, cursor, skipped))
-    }
 }
 
 impl Backend for Sqlite {
@@ -267,37 +288,15 @@ impl Backend for Sqlite {
         if self.access == Access::Read {
             return Err(StoreError::Question("the store is open for reading only".into()));
         }
-        let mut days = by_day(rows);
-        let mut elsewhere: BTreeMap<Day, Vec<Elsewhere>> = BTreeMap::new();
-        for (day, batch) in &mut days {
-            let calls = core::mem::take(&mut batch.calls);
-            if calls.is_empty() {
-                continue;
-            }
-            for stream in self.write_calls(*day, &calls)? {
-                elsewhere.entry(key::day_of(stream.stream)).or_default().push(stream);
-            }
-        }
-        for (day, streams) in elsewhere {
-            if let Some(Err(error)) = self.writer(day)?.map(|writer| writer.elsewhere(&streams)) {
-                self.pass_over(day, error, 0)?;
-            }
-        }
-        for (day, batch) in days.iter().filter(|(_, batch)| batch.rows() > 0) {
-            self.write_others(*day, batch)?;
-        }
-        Ok(())
+        let done = self.write_days(rows);
+        self.forget_if_failed(done)
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        let mut first_error = None;
-        let days: Vec<Day> = self.writers.keys().copied().collect();
-        for day in days {
-            if let Err(e) = self.commit_day(day) {
-                first_error = first_error.or(Some(e));
-            }
-        }
-        first_error.map_or(Ok(()), Err)
+        let done = self.commit_days();
+        self.forget_if_failed(done)?;
+        self.written.refused += core::mem::take(&mut self.refused);
+        Ok(())
     }
 
     fn written(&self) -> Written {
@@ -350,9 +349,12 @@ impl Backend for Sqlite {
         let condition = query.filter.as_ref().map(filter_sql::condition).unwrap_or_default();
         let lookups = query.filter.as_ref().map(Lookup::of_filter).unwrap_or_default();
         let mut rows: Vec<(Day, (i64, Call))> = vec![];
-        let (from_ns, to_ns) = cut_by_cursor(query, start.0, start.1);
+        let mut stopped = None;
+        let (from_ns, to_ns) = query.cursor.map_or(start, |cursor| cursor.cut(query.order, start));
         let skipped = self.each_day(query.order, from_ns, to_ns, |day, reader| {
-            let mut wanted = Wanted {
+            let mut wanted = find::Wanted {
+                day,
+                filter: query.filter.as_ref(),
                 condition: &condition,
                 lookups: &lookups,
                 from: key::at(start.0.saturating_sub(day.start_ns())),
@@ -361,6 +363,7 @@ impl Backend for Sqlite {
                 to_ns: start.1,
                 order: query.order,
                 limit: limit + 1 - rows.len(),
+                stop: &query.stop,
             };
             if let Some(cursor) = query.cursor.filter(|c| c.day == day) {
                 let key = i64::from_be_bytes(*cursor.row.first_chunk().unwrap_or(&[0; 8]));
@@ -369,11 +372,17 @@ impl Backend for Sqlite {
                     Order::Oldest => wanted.from = wanted.from.max(key.saturating_add(1)),
                 }
             }
-            rows.extend(reader.calls(&wanted)?.into_iter().map(|row| (day, row)));
-            Ok(rows.len() <= limit)
+            let found = reader.calls(&wanted)?;
+            rows.extend(found.calls.into_iter().map(|row| (day, row)));
+            let end = found.stopped.map(|key| cursor_of_key(day, key));
+            let behind = || query.stop.is_due().then(|| Cursor::behind(day, query.order));
+            stopped = end.or_else(behind).filter(|_| rows.len() <= limit);
+            Ok(rows.len() <= limit && stopped.is_none())
         })?;
         let page = page(rows, limit, |(day, (key, _))| cursor_of_key(*day, *key), skipped);
-        Ok(Page { rows: page.rows.into_iter().map(|(_, call)| call).collect(), next: page.next, skipped: page.skipped })
+        let rows = page.rows.into_iter().map(|(_, call)| call).collect();
+        let (next, stopped) = (stopped.or(page.next), stopped.is_some());
+        Ok(Page { rows, next, stopped, skipped: page.skipped })
     }
 
     fn call(&self, name: &str) -> Result<Found, StoreError> {
@@ -398,7 +407,7 @@ impl Backend for Sqlite {
         match found.as_slice() {
             [] => Ok(Found::None),
             [(day, (key, ..))] => {
-                let call = self.with_reader(*day, |reader| reader.call(*key))?.flatten();
+                let call = self.with_reader(*day, |reader| reader.call(*day, *key))?.flatten();
                 Ok(call.map_or(Found::None, |call| Found::One(Box::new(call))))
             }
             many => Ok(Found::Many(many.iter().map(|(_, (_, id, start))| (*id, *start)).collect())),
@@ -410,16 +419,35 @@ impl Backend for Sqlite {
     }
 
     fn streams_without_call(&self, query: &Query) -> Result<Page<Stream>, StoreError> {
-        let alone = "AND call_key IS NULL";
-        self.page_by_id(&schema::STREAMS, alone, query, |s: &Stream| s.id, |row| columns::stream_of(row, None))
+        pages::streams_without_call(self, query)
     }
 
     fn registrations(&self, query: &Query) -> Result<Page<Registration>, StoreError> {
-        self.page_by_id(&schema::REGISTRATIONS, "", query, |r: &Registration| r.id, |row| columns::registration_of(row))
+        pages::registrations(self, query)
     }
 
     fn events(&self, query: &Query) -> Result<Page<SipEvent>, StoreError> {
-        self.page_by_id(&schema::SIP_EVENTS, "", query, |e: &SipEvent| e.id, |row| columns::event_of(row))
+        pages::events(self, query)
+    }
+
+    fn search_registrations(&self, search: &Search) -> Result<Page<Registration>, StoreError> {
+        pages::search_registrations(self, search)
+    }
+
+    fn count_registrations(&self, search: &Search) -> Result<Counts, StoreError> {
+        pages::count_registrations(self, search)
+    }
+
+    fn search_events(&self, search: &Search) -> Result<Page<SipEvent>, StoreError> {
+        pages::search_events(self, search)
+    }
+
+    fn count_events(&self, search: &Search) -> Result<Counts, StoreError> {
+        pages::count_events(self, search)
+    }
+
+    fn summary(&self, query: &SummaryQuery) -> Result<Summary, StoreError> {
+        summary::summary(self, query)
     }
 
     fn losses(&self, query: &Query) -> Result<Page<Loss>, StoreError> {
@@ -430,7 +458,7 @@ impl Backend for Sqlite {
             rows.extend(reader.losses(query.from_ns, query.to_ns, query.order, limit - rows.len())?);
             Ok(rows.len() < limit)
         })?;
-        Ok(Page { rows, next: None, skipped })
+        Ok(Page { rows, next: None, stopped: false, skipped })
     }
 
     fn minutes(&self, from_ns: i64, to_ns: i64) -> Result<Vec<(i64, Minute)>, StoreError> {
@@ -489,15 +517,6 @@ fn cursor_of_key(day: Day, key: i64) -> Cursor {
     Cursor { day, row }
 }
 
-/// The span of time that is left behind a cursor.
-fn cut_by_cursor(query: &Query, from_ns: i64, to_ns: i64) -> (i64, i64) {
-    match (query.cursor, query.order) {
-        (None, _) => (from_ns, to_ns),
-        (Some(cursor), Order::Newest) => (from_ns, to_ns.min(cursor.day.end_ns())),
-        (Some(cursor), Order::Oldest) => (from_ns.max(cursor.day.start_ns()), to_ns),
-    }
-}
-
 /// Cuts the one row too many, which only says that there is more.
 fn page<T>(
     mut rows: Vec<(Day, T)>,
@@ -508,7 +527,7 @@ fn page<T>(
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = if more { rows.last().map(cursor) } else { None };
-    Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next, skipped }
+    Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next, stopped: false, skipped }
 }
 
 fn no_filter(query: &Query, what: &str) -> Result<(), StoreError> {

@@ -9,6 +9,8 @@ use crate::time::Zone;
 
 mod value;
 
+pub use value::network;
+
 /// Reads a whole filter, with times of that zone.
 pub fn parse(text: &str, zone: Zone<'_>) -> Result<Node, FilterError> {
     let mut parser = Parser { text, zone, at: 0, depth: 0, tests: 0 };

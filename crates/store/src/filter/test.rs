@@ -54,6 +54,11 @@ pub struct Network {
 }
 
 impl Network {
+    /// From `10.1.0.0/16`, `10.1.*`, `192.0.2.7`, `[2001:db8::1]:5060`; none if it is nothing of that.
+    pub fn parse(text: &str) -> Option<Self> {
+        super::parse::network(text).ok()
+    }
+
     /// Whether an endpoint lies in it.
     pub fn contains(&self, e: Endpoint) -> bool {
         self.first.is_v4() == e.address.is_v4()

@@ -121,7 +121,7 @@ fn ssrc(text: &str) -> Result<u32, String> {
     value.ok_or_else(|| format!("expected an SSRC like 0x3a980074 or 983040116, not '{text}'"))
 }
 
-fn network(text: &str) -> Result<Network, String> {
+pub fn network(text: &str) -> Result<Network, String> {
     let expected =
         || format!("expected an address, a network or address:port, like 10.1.0.0/16 or 10.1.2.3:5060, not '{text}'");
     if let Some((address, bits)) = text.split_once('/') {

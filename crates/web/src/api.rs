@@ -1,0 +1,188 @@
+//! The endpoints, a file for each group. `docs/adding/endpoint.md` says how to add one: a function with its description,
+//! and its name in [`documented`].
+
+mod aliases;
+mod ask;
+mod audit;
+mod call;
+mod calls;
+mod captures;
+mod csv;
+mod events;
+mod extractions;
+mod filters;
+mod health;
+mod live;
+mod losses;
+mod packets;
+mod registrations;
+pub mod schema;
+mod session;
+mod streams;
+mod system;
+mod tokens;
+mod users;
+
+use crate::guard;
+use crate::state::Web;
+use ask::Text;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::{Router, routing};
+pub(crate) use captures::{CAPTURES, Captures};
+pub(crate) use csv::CSV_EXPORTS_MAX;
+pub(crate) use extractions::{EXTRACTIONS, Extractions};
+use std::sync::{Arc, OnceLock};
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+use utoipa::openapi::OpenApi as Document;
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Where the API is.
+pub const BASE: &str = "/api/v1";
+/// Octets of a body, unless an endpoint says otherwise.
+pub const BODY_OCTETS_MAX: usize = 64 * 1024;
+/// Answers below this size are not worth compressing.
+const COMPRESSED_FROM: u16 = 1024;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Trunkline",
+        description = "Calls, their quality, the packet log and the system. Errors are RFC 9457 problems.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    modifiers(&Answers),
+    components(schemas(schema::Problem))
+)]
+struct Api;
+
+/// The endpoints of the API with their descriptions.
+fn documented() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
+        .routes(routes!(session::show, session::sign_in, session::sign_out))
+        .routes(routes!(session::link))
+        .routes(routes!(session::setup))
+        .routes(routes!(session::password))
+        .routes(routes!(calls::list))
+        .routes(routes!(calls::summary))
+        .routes(routes!(calls::fields))
+        .routes(routes!(csv::calls))
+        .routes(routes!(call::show))
+        .routes(routes!(call::messages))
+        .routes(routes!(call::intervals))
+        .routes(routes!(call::pcap))
+        .routes(routes!(streams::list))
+        .routes(routes!(registrations::list))
+        .routes(routes!(registrations::summary))
+        .routes(routes!(events::list))
+        .routes(routes!(events::summary))
+        .routes(routes!(losses::list))
+        .routes(routes!(live::watch))
+        .routes(routes!(packets::segments))
+        .routes(routes!(packets::timeline))
+        .routes(routes!(extractions::list, extractions::begin))
+        .routes(routes!(extractions::show, extractions::remove))
+        .routes(routes!(extractions::pcap))
+        .routes(routes!(captures::list))
+        .routes(routes!(captures::show, captures::remove))
+        .routes(routes!(system::show))
+        .routes(routes!(users::list, users::add))
+        .routes(routes!(users::show, users::change, users::remove))
+        .routes(routes!(users::link))
+        .routes(routes!(tokens::list, tokens::make))
+        .routes(routes!(tokens::remove))
+        .routes(routes!(audit::list))
+        .routes(routes!(aliases::list))
+        .routes(routes!(aliases::set, aliases::remove))
+        .routes(routes!(filters::list))
+        .routes(routes!(filters::save, filters::remove))
+        .routes(routes!(document_json))
+        .merge(uploads())
+}
+
+/// What takes bodies of any size, and bounds them itself.
+fn uploads() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new().routes(routes!(captures::bring)).layer(DefaultBodyLimit::disable())
+}
+
+/// The router of everything, and what it serves.
+pub(crate) fn router(web: Arc<Web>) -> Router {
+    let (api, _) = OpenApiRouter::with_openapi(Api::openapi()).nest(BASE, documented()).split_for_parts();
+    // What is compressed and holds a secret beside something that a stranger chose tells the secret (BREACH): answers
+    // with secrets are smaller than this, and streams are never compressed.
+    let worth = SizeAbove::new(COMPRESSED_FROM)
+        .and(NotForContentType::const_new("text/event-stream"))
+        .and(NotForContentType::const_new("application/x-pcapng"));
+    let compression = CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth);
+    api.layer(compression)
+        .route("/metrics", routing::get(health::metrics))
+        .route("/healthz", routing::get(health::healthz))
+        .fallback(page)
+        .layer(DefaultBodyLimit::max(BODY_OCTETS_MAX))
+        .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::gate))
+        .with_state(web)
+}
+
+/// This document.
+#[utoipa::path(get, path = "/openapi.json", tag = "document", responses((status = 200, body = serde_json::Value)))]
+async fn document_json() -> Text {
+    Text::json(document_text().to_owned())
+}
+
+async fn page(State(web): State<Arc<Web>>, request: Request) -> Response {
+    web.pages.answer(request.method(), request.uri(), request.headers()).into_response()
+}
+
+/// The OpenAPI document: what `openapi.json` in this crate's folder holds.
+pub fn document() -> Document {
+    let (_, document) = OpenApiRouter::with_openapi(Api::openapi()).nest(BASE, documented()).split_for_parts();
+    let mut document = document;
+    Answers.modify(&mut document);
+    document
+}
+
+/// The document as text, indented, with a line feed at its end.
+pub fn document_text() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| document().to_pretty_json().unwrap_or_default() + "\n")
+}
+
+/// Answers always have all their members: what is absent is null. Members of what is asked may be left out; the names of
+/// those types end in `Ask`.
+/// Operations are called by method and path: names of functions come more than once.
+struct Answers;
+
+impl Modify for Answers {
+    fn modify(&self, document: &mut Document) {
+        for (path, item) in &mut document.paths.paths {
+            let name: String = path.strip_prefix(BASE).unwrap_or(path).replace(['{', '}', '*'], "");
+            let name = name.trim_matches('/').replace(['/', '.', '-'], "_");
+            let methods = [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete].into_iter();
+            for (method, operation) in ["get", "post", "put", "patch", "delete"].into_iter().zip(methods) {
+                if let Some(operation) = operation {
+                    operation.operation_id = Some(format!("{method}_{name}"));
+                }
+            }
+        }
+        let Some(components) = document.components.as_mut() else { return };
+        for (name, schema) in &mut components.schemas {
+            if !name.ends_with("Ask") && name != "Problem" {
+                require_all(schema);
+            }
+        }
+    }
+}
+
+fn require_all(schema: &mut utoipa::openapi::RefOr<utoipa::openapi::Schema>) {
+    use utoipa::openapi::{RefOr, Schema};
+    match schema {
+        RefOr::T(Schema::Object(object)) => object.required = object.properties.keys().cloned().collect(),
+        RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().for_each(require_all),
+        _ => {}
+    }
+}

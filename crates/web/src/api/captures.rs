@@ -1,0 +1,219 @@
+//! Captures that a user brings: streamed to disk, then read into the store.
+
+use super::ask::Ask;
+use super::extractions::Taken;
+use super::schema;
+use crate::auth::{Permission, action};
+use crate::guard::Who;
+use crate::problem::{Kind, Problem};
+use crate::sources::{ReadDone, Reader};
+use crate::state::Web;
+use crate::work::{Limits, Shelf, Work, WorkState};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use futures_util::StreamExt;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
+use trunkline_store::time::rfc3339;
+use utoipa::{IntoParams, ToSchema};
+
+/// How captures are bounded.
+pub const CAPTURES: Limits =
+    Limits { running: 1, kept: 100, waiting_of_one: 8, octets: 4 << 30, octets_in_all: 64 << 30 };
+/// How long the next piece of a capture may take to come.
+pub const PIECE_TIME: Duration = Duration::from_secs(30);
+/// Longest name of a capture, characters.
+pub const NAME_CHARS_MAX: usize = 200;
+
+/// All captures.
+pub type Captures = Shelf<CaptureAsk, ReadDone>;
+
+/// What the user calls the capture.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CaptureAsk {
+    /// Its name, for people.
+    pub name: String,
+}
+
+/// A capture that a user brought.
+#[derive(Serialize, ToSchema)]
+pub struct Capture {
+    /// Its name for the API.
+    pub id: String,
+    /// What the user called it.
+    pub name: String,
+    /// How far it is.
+    pub state: WorkState,
+    /// Octets that were read.
+    pub read_octets: u64,
+    /// Octets to be read.
+    pub total_octets: u64,
+    /// Packets found.
+    pub packets: u64,
+    /// Calls found.
+    pub calls: u64,
+    /// First call or packet.
+    #[schema(format = DateTime)]
+    pub from: Option<String>,
+    /// Last one.
+    #[schema(format = DateTime)]
+    pub to: Option<String>,
+    /// What was odd, a sentence each.
+    pub oddities: Vec<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// Your captures.
+#[derive(Serialize, ToSchema)]
+pub struct CapturesList {
+    /// The newest first.
+    pub captures: Vec<Capture>,
+}
+
+/// Brings a capture (pcap or pcapng, as the body) to be read into the store.
+#[utoipa::path(
+    post, path = "/captures", tag = "captures", params(CaptureAsk),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 202, body = Taken), (status = "4XX", body = schema::Problem))
+)]
+pub async fn bring(
+    State(web): State<Arc<Web>>,
+    who: Who,
+    Ask(ask): Ask<CaptureAsk>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Taken>), Problem> {
+    who.need(Permission::CapturesUpload)?;
+    let reader = reader(&web)?;
+    let name: String = ask.name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
+    if name.trim().is_empty() {
+        return Err(Problem::parameter("name", "The capture needs a name."));
+    }
+    let octets_max = web.captures.limits().octets;
+    let told = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+    if told.is_some_and(|octets| octets > octets_max) {
+        return Err(too_large(octets_max));
+    }
+    who.audit(&web, action::CAPTURE_UPLOAD, &name).await?;
+    let work = web.captures.take(who.name(), CaptureAsk { name: name.clone() }, who.now_ns)?;
+    let mut arriving = Arriving { web: &web, work: Some(Arc::clone(&work)) };
+    receive(&work, body, octets_max).await?;
+    arriving.work = None;
+    web.captures.run(&work, move |work, cancel| reader.read(&work.path, &work.ask.name, &work.progress, cancel));
+    Ok((StatusCode::ACCEPTED, Json(Taken { id: work.id.clone() })))
+}
+
+/// What did not come whole is forgotten, whether it was refused or who sent it has gone.
+struct Arriving<'a> {
+    web: &'a Web,
+    work: Option<Arc<Work<CaptureAsk, ReadDone>>>,
+}
+
+impl Drop for Arriving<'_> {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            self.web.captures.remove(&work);
+        }
+    }
+}
+
+async fn receive(work: &Work<CaptureAsk, ReadDone>, body: Body, octets_max: u64) -> Result<(), Problem> {
+    let mut options = tokio::fs::OpenOptions::new();
+    let file = options.write(true).create_new(true).mode(0o600).open(&work.path).await;
+    let mut file = file.map_err(Problem::failed)?;
+    let mut pieces = body.into_data_stream();
+    let mut octets = 0u64;
+    loop {
+        let piece = match timeout(PIECE_TIME, pieces.next()).await {
+            Err(_) => return Err(Problem::new(Kind::BadParameter, "The capture came too slowly.")),
+            Ok(None) => break,
+            Ok(Some(Err(_))) => return Err(Problem::new(Kind::BadParameter, "The capture did not come whole.")),
+            Ok(Some(Ok(piece))) => piece,
+        };
+        octets = octets.saturating_add(piece.len() as u64);
+        if octets > octets_max {
+            return Err(too_large(octets_max));
+        }
+        file.write_all(&piece).await.map_err(Problem::failed)?;
+    }
+    file.flush().await.map_err(Problem::failed)?;
+    if octets == 0 {
+        return Err(Problem::new(Kind::BadParameter, "The capture is empty."));
+    }
+    work.progress.total_octets.store(octets, Ordering::Relaxed);
+    Ok(())
+}
+
+fn too_large(octets_max: u64) -> Problem {
+    let text = format!("A capture may have {} MB here; trunkline read takes larger ones.", octets_max / 1_000_000);
+    Problem::new(Kind::TooLarge, text)
+}
+
+/// What reads captures.
+///
+/// # Errors
+/// Captures are not taken here.
+fn reader(web: &Web) -> Result<Arc<dyn Reader>, Problem> {
+    let reader = web.sources.reader.clone().filter(|_| web.options.uploads);
+    reader.ok_or_else(|| Problem::new(Kind::Forbidden, "Captures are not taken here (web.uploads)."))
+}
+
+/// Your captures, the newest first.
+#[utoipa::path(
+    get, path = "/captures", tag = "captures",
+    responses((status = 200, body = CapturesList), (status = "4XX", body = schema::Problem))
+)]
+pub async fn list(State(web): State<Arc<Web>>, who: Who) -> Result<Json<CapturesList>, Problem> {
+    who.need(Permission::CapturesUpload)?;
+    let captures = web.captures.list(who.name()).iter().map(|work| shown(work)).collect();
+    Ok(Json(CapturesList { captures }))
+}
+
+/// How far a capture is.
+#[utoipa::path(
+    get, path = "/captures/{id}", tag = "captures", params(("id" = String, Path)),
+    responses((status = 200, body = Capture), (status = "4XX", body = schema::Problem))
+)]
+pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<Json<Capture>, Problem> {
+    who.need(Permission::CapturesUpload)?;
+    Ok(Json(shown(&*web.captures.find(&id, who.name())?)))
+}
+
+fn shown(work: &Work<CaptureAsk, ReadDone>) -> Capture {
+    let (state, done, error) = work.state();
+    let done = done.unwrap_or_default();
+    let (progress, over) = (&work.progress, state == WorkState::Done);
+    Capture {
+        id: work.id.clone(),
+        name: work.ask.name.clone(),
+        state,
+        read_octets: progress.read_octets.load(Ordering::Relaxed),
+        total_octets: progress.total_octets.load(Ordering::Relaxed),
+        packets: if over { done.packets } else { progress.packets.load(Ordering::Relaxed) },
+        calls: if over { done.calls } else { progress.calls.load(Ordering::Relaxed) },
+        from: done.from_ns.map(rfc3339),
+        to: done.to_ns.map(rfc3339),
+        oddities: done.oddities,
+        error,
+    }
+}
+
+/// Ends the reading of a capture; calls that were read already stay.
+#[utoipa::path(
+    delete, path = "/captures/{id}", tag = "captures", params(("id" = String, Path)),
+    responses((status = 204), (status = "4XX", body = schema::Problem))
+)]
+pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    who.need(Permission::CapturesUpload)?;
+    web.captures.remove(&*web.captures.find(&id, who.name())?);
+    Ok(StatusCode::NO_CONTENT)
+}

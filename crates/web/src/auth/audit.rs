@@ -1,0 +1,288 @@
+//! The audit log: who saw, heard, downloaded and changed what, and what was refused. Appended to, never changed; the
+//! oldest entries go when there are too many or they are too old.
+//!
+//! What people write who did not sign in is bounded apart: a flood of wrong passwords neither fills the log nor pushes
+//! out what users did.
+
+use super::desk::{Desk, held};
+use super::refusal::Refusal;
+use super::viewer::{How, Viewer};
+use rusqlite::{Row, params};
+use std::net::IpAddr;
+
+/// Most characters of an object; the rest is cut.
+pub const AUDIT_OBJECT_CHARACTERS_MAX: usize = 512;
+/// Entries a minute of people who did not sign in; further ones are counted, and told in one entry.
+pub const STRANGER_ENTRIES_PER_MINUTE_MAX: u64 = 60;
+/// Most entries of one page.
+pub const AUDIT_PAGE_MAX: usize = 1000;
+/// After so many entries the log is looked over.
+const TRIM_EVERY: u64 = 1000;
+const MINUTE_NS: i64 = 60_000_000_000;
+
+/// Names of what is done. Others may be used; these are what the parts of the web use.
+#[allow(missing_docs)] // each says itself
+pub mod action {
+    pub const SIGN_IN: &str = "sign-in";
+    pub const SIGN_OUT: &str = "sign-out";
+    pub const SESSION_END: &str = "session.end";
+    pub const PASSWORD: &str = "password.change";
+    pub const LINK_MAKE: &str = "link.make";
+    pub const USER_ADD: &str = "user.add";
+    pub const USER_CHANGE: &str = "user.change";
+    pub const USER_REMOVE: &str = "user.remove";
+    pub const TOKEN_ADD: &str = "token.add";
+    pub const TOKEN_REMOVE: &str = "token.remove";
+    pub const CALL_SEE: &str = "call.see";
+    pub const CALL_HEAR: &str = "call.hear";
+    pub const CALL_MESSAGES: &str = "call.messages";
+    pub const CALL_PACKETS: &str = "call.packets";
+    pub const CALLS_EXPORT: &str = "calls.export";
+    pub const PACKETS_EXTRACT: &str = "packets.extract";
+    pub const PACKETS_DOWNLOAD: &str = "packets.download";
+    pub const CAPTURE_UPLOAD: &str = "capture.upload";
+    pub const ALIAS_SET: &str = "alias.set";
+    pub const ALIAS_REMOVE: &str = "alias.remove";
+    pub const FILTER_SHARE: &str = "filter.share";
+    pub const AUDIT_READ: &str = "audit.read";
+}
+
+/// One entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// When, nanoseconds since 1970.
+    pub at_ns: i64,
+    /// Who; none if nobody was signed in. Of a token: `alice (token backup)`.
+    pub user: Option<String>,
+    /// From where.
+    pub address: Option<IpAddr>,
+    /// What was done: one of [`action`].
+    pub action: String,
+    /// To what: a call's identifier, a user's name, a filter.
+    pub object: String,
+    /// `ok`, or the kind of problem.
+    pub outcome: String,
+}
+
+/// Which entries are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditAsk<'a> {
+    /// At or after.
+    pub from_ns: i64,
+    /// Before.
+    pub to_ns: i64,
+    /// Of this user alone.
+    pub user: Option<&'a str>,
+    /// At most so many, and never more than [`AUDIT_PAGE_MAX`].
+    pub limit: usize,
+    /// Where the page before ended.
+    pub cursor: Option<i64>,
+}
+
+/// A page of the log, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditPage {
+    /// The entries.
+    pub entries: Vec<AuditEntry>,
+    /// Where the next page begins; none if there is none.
+    pub next: Option<i64>,
+}
+
+/// How much was written lately.
+#[derive(Debug, Default)]
+pub struct AuditState {
+    minute: i64,
+    strangers: u64,
+    not_written: u64,
+    since_trim: u64,
+}
+
+impl Desk {
+    /// Appends an entry.
+    ///
+    /// # Errors
+    /// [`Refusal::Failed`]: what is not in the log should not be done.
+    pub fn audit(&self, entry: &AuditEntry) -> Result<(), Refusal> {
+        if entry.user.is_none() && !self.stranger_may_write(entry.at_ns)? {
+            self.count(|c| c.audit_not_written += 1);
+            return Ok(());
+        }
+        self.append(entry)?;
+        let mut state = held(&self.audit_state);
+        state.since_trim += 1;
+        if state.since_trim < TRIM_EVERY {
+            return Ok(());
+        }
+        state.since_trim = 0;
+        drop(state);
+        self.trim_audit(entry.at_ns)
+    }
+
+    /// Appends what a viewer did, with how it ended.
+    ///
+    /// # Errors
+    /// As [`Desk::audit`].
+    pub fn audit_viewer(
+        &self,
+        viewer: &Viewer,
+        address: IpAddr,
+        action: &str,
+        object: &str,
+        outcome: &str,
+        now_ns: i64,
+    ) -> Result<(), Refusal> {
+        let user = match &viewer.how {
+            How::Session { .. } => viewer.name.clone(),
+            How::Token { name, .. } => format!("{} (token {name})", viewer.name),
+        };
+        self.audit(&AuditEntry {
+            at_ns: now_ns,
+            user: Some(user),
+            address: Some(address),
+            action: action.to_owned(),
+            object: object.to_owned(),
+            outcome: outcome.to_owned(),
+        })
+    }
+
+    pub(crate) fn audit_of<T>(
+        &self,
+        viewer: &Viewer,
+        address: IpAddr,
+        action: &str,
+        object: &str,
+        result: &Result<T, Refusal>,
+        now_ns: i64,
+    ) {
+        if let Err(error) = self.audit_viewer(viewer, address, action, object, &outcome(result), now_ns) {
+            tracing::error!("the audit log could not be written: {error}");
+        }
+    }
+
+    pub(crate) fn audit_or_log(&self, entry: &AuditEntry) {
+        if let Err(error) = self.audit(entry) {
+            tracing::error!("the audit log could not be written: {error}");
+        }
+    }
+
+    /// A page of the log, newest first.
+    ///
+    /// # Errors
+    /// [`Refusal::Failed`].
+    pub fn audit_page(&self, ask: &AuditAsk<'_>) -> Result<AuditPage, Refusal> {
+        let limit = ask.limit.clamp(1, AUDIT_PAGE_MAX);
+        self.read(|c| {
+            let mut page = c.prepare_cached(
+                "SELECT id, at_ns, user, address, action, object, outcome FROM audit \
+                 WHERE at_ns >= ?1 AND at_ns < ?2 AND (?3 IS NULL OR user = ?3 OR user LIKE ?4 ESCAPE '\\') \
+                 AND id < ?5 ORDER BY id DESC LIMIT ?6",
+            )?;
+            let tokens = ask
+                .user
+                .map(|u| format!("{} (token %", u.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")));
+            let before = ask.cursor.unwrap_or(i64::MAX);
+            let rows = page
+                .query_map(params![ask.from_ns, ask.to_ns, ask.user, tokens, before, limit as i64 + 1], |row| {
+                    Ok((row.get::<_, i64>(0)?, entry_of(row)?))
+                })?;
+            let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+            let more = rows.len() > limit;
+            rows.truncate(limit);
+            let next = if more { rows.last().map(|(id, _)| *id) } else { None };
+            Ok(AuditPage { entries: rows.into_iter().map(|(_, entry)| entry).collect(), next })
+        })
+    }
+
+    /// Removes entries that are too old or too many, the oldest first.
+    pub(crate) fn trim_audit(&self, now_ns: i64) -> Result<(), Refusal> {
+        let age_ns = i64::try_from(self.options.audit_age_max_s).unwrap_or(i64::MAX).saturating_mul(1_000_000_000);
+        let too_old = now_ns.saturating_sub(age_ns);
+        let most = i64::try_from(self.options.audit_entries_max.max(10)).unwrap_or(i64::MAX);
+        let removed = self.write(|t| {
+            let mut removed = 0;
+            for (stranger, most) in [(false, most), (true, most / 10)] {
+                // By identifier, so that only the oldest go, whatever clock wrote them.
+                removed += t.execute(
+                    "DELETE FROM audit WHERE stranger = ?1 AND id < max(\
+                     coalesce((SELECT min(id) FROM audit WHERE stranger = ?1 AND at_ns >= ?2), 9223372036854775807), \
+                     coalesce((SELECT id FROM audit WHERE stranger = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?3), 0))",
+                    params![stranger, too_old, most.saturating_sub(1)],
+                )?;
+            }
+            Ok(removed)
+        })?;
+        self.count(|c| c.audit_removed += removed as u64);
+        Ok(())
+    }
+
+    /// Whether somebody who did not sign in may still write in this minute; tells of the minute before what could not.
+    fn stranger_may_write(&self, now_ns: i64) -> Result<bool, Refusal> {
+        let mut state = held(&self.audit_state);
+        let minute = now_ns.div_euclid(MINUTE_NS);
+        let mut untold = 0;
+        if minute != state.minute {
+            untold = std::mem::take(&mut state.not_written);
+            (state.minute, state.strangers) = (minute, 0);
+        }
+        state.strangers += 1;
+        let may = state.strangers <= STRANGER_ENTRIES_PER_MINUTE_MAX;
+        state.not_written += u64::from(!may);
+        drop(state);
+        if untold > 0 {
+            self.append(&AuditEntry {
+                at_ns: now_ns,
+                user: None,
+                address: None,
+                action: action::SIGN_IN.to_owned(),
+                object: format!("{untold} more attempts in a minute"),
+                outcome: "not-written".to_owned(),
+            })?;
+        }
+        Ok(may)
+    }
+
+    fn append(&self, entry: &AuditEntry) -> Result<(), Refusal> {
+        let one_line = |text: &str| -> String {
+            let cut = text.chars().take(AUDIT_OBJECT_CHARACTERS_MAX);
+            cut.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+        };
+        let address = entry.address.map(|a| a.to_canonical().to_string());
+        self.write(|t| {
+            t.execute(
+                "INSERT INTO audit (at_ns, stranger, user, address, action, object, outcome) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![
+                    entry.at_ns,
+                    entry.user.is_none(),
+                    entry.user.as_deref().map(one_line),
+                    address,
+                    one_line(&entry.action),
+                    one_line(&entry.object),
+                    one_line(&entry.outcome),
+                ],
+            )?;
+            Ok(())
+        })
+    }
+}
+
+/// How something ended, for the log.
+pub fn outcome<T>(result: &Result<T, Refusal>) -> String {
+    match result {
+        Ok(_) => "ok".to_owned(),
+        Err(Refusal::WrongPassword) => "wrong-password".to_owned(),
+        Err(refusal) => refusal.kind().to_owned(),
+    }
+}
+
+fn entry_of(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
+    let address: Option<String> = row.get(3)?;
+    Ok(AuditEntry {
+        at_ns: row.get(1)?,
+        user: row.get(2)?,
+        address: address.and_then(|a| a.parse().ok()),
+        action: row.get(4)?,
+        object: row.get(5)?,
+        outcome: row.get(6)?,
+    })
+}

@@ -1,0 +1,308 @@
+//! What every request passes on its way in and out: whom it comes from, whether they may, and the headers that keep
+//! browsers from doing what nobody meant. What is decided is decided in [`crate::auth`]; this is where HTTP meets it.
+
+use crate::auth::csrf::{self, CSRF_HEADER, Origin};
+use crate::auth::{Client, Forwarding, Permission, Refusal, Viewer};
+use crate::moment;
+use crate::problem::{Kind, Problem};
+use crate::state::Web;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Headers of every answer. Scripts, styles and everything else come from here alone, nobody frames the pages, and no
+/// type is guessed.
+pub const HEADERS: [(HeaderName, &str); 7] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+];
+/// A year, as browsers that have seen TLS here shall not ask without (RFC 6797).
+const TRANSPORT_SECURITY: &str = "max-age=31536000";
+/// The session's cookie over https. Browsers take a name of this beginning only with Secure, Path=/ and no Domain.
+const COOKIE_HTTPS: &str = "__Host-trunkline";
+/// The session's cookie where there is no TLS: on this machine.
+const COOKIE_PLAIN: &str = "trunkline";
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Whether the connection is encrypted up to here.
+    pub tls: bool,
+}
+
+/// Whom a request comes from.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// As far as trusted proxies tell.
+    pub client: Client,
+    /// Whether the browser asked by https.
+    pub https: bool,
+    /// Whether a session may be opened: nobody on the way can read its cookie.
+    pub private: bool,
+}
+
+impl Caller {
+    fn find(web: &Web, peer: Peer, headers: &HeaderMap) -> Result<Self, Refusal> {
+        let texts = |name: &str| -> Vec<&str> {
+            // What is no text is no address either, and must not vanish from a list that is read from its end.
+            headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
+        };
+        let (x_for, x_proto) = (texts("x-forwarded-for"), texts("x-forwarded-proto"));
+        let (x_host, forwarded) = (texts("x-forwarded-host"), texts("forwarded"));
+        let forwarding = Forwarding { x_for: &x_for, x_proto: &x_proto, x_host: &x_host, forwarded: &forwarded };
+        let address = peer.address.ip().to_canonical();
+        let client = web.proxies.client(address, &forwarding)?;
+        web.networks.check(client.address)?;
+        let proxied = web.is_proxy(address) && client.address != address;
+        let https = client.https.unwrap_or(peer.tls && !proxied);
+        Ok(Caller { private: https || (address.is_loopback() && !proxied), client, https })
+    }
+}
+
+/// The first thing that looks at a request: finds who it is from, refuses foreign networks, counts, and adds
+/// [`HEADERS`].
+pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let caller = match request.extensions().get::<Peer>() {
+        Some(peer) => Caller::find(&web, *peer, request.headers()).map_err(Problem::from),
+        None => Err(Problem::failed("a request without a peer")),
+    };
+    let https = caller.as_ref().is_ok_and(|caller| caller.https);
+    let mut response = match caller {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            plain_errors_as_problems(next.run(request).await)
+        }
+        Err(problem) => {
+            web.count(|c| c.networks_refused += 1);
+            problem.into_response()
+        }
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if https {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(TRANSPORT_SECURITY));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    web.count_answer(response.status(), began.elapsed());
+    response
+}
+
+/// What the router itself refuses, told as everything else is.
+fn plain_errors_as_problems(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !(status.is_client_error() || status.is_server_error()) || kind.starts_with("application/problem") {
+        return response;
+    }
+    match status.as_u16() {
+        405 => {
+            let mut told = Problem::new(Kind::Method, "This endpoint does not know the method.").into_response();
+            if let Some(allowed) = response.headers().get(header::ALLOW) {
+                told.headers_mut().insert(header::ALLOW, allowed.clone());
+            }
+            told
+        }
+        413 => Problem::new(Kind::TooLarge, "The body is too large.").into_response(),
+        400 => Problem::new(Kind::BadParameter, "The address cannot be read.").into_response(),
+        _ => response,
+    }
+}
+
+/// Whoever asks, signed in or not.
+pub struct Anyone {
+    /// Whom the request comes from.
+    pub caller: Caller,
+    /// Who is signed in; or why nobody is.
+    pub viewer: Result<Viewer, Problem>,
+    /// The session's cookie, if one came.
+    pub cookie: Option<String>,
+    /// The token, if one came.
+    pub bearer: Option<String>,
+    /// The User-Agent.
+    pub agent: String,
+    /// Now, nanoseconds since 1970.
+    pub now_ns: i64,
+}
+
+impl FromRequestParts<Arc<Web>> for Anyone {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, web: &Arc<Web>) -> Result<Self, Problem> {
+        let caller = parts.extensions.get::<Caller>().cloned();
+        let caller = caller.ok_or_else(|| Problem::failed("a request without a caller"))?;
+        let now_ns = moment::now_ns();
+        let cookie = cookie(&parts.headers, caller.https);
+        let agent = text(&parts.headers, header::USER_AGENT.as_str()).unwrap_or_default().to_owned();
+        let bearer = text(&parts.headers, header::AUTHORIZATION.as_str()).map(|value| {
+            value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map_or("", |(_, b)| b)
+        });
+        let bearer = bearer.map(|bearer| bearer.trim().to_owned());
+        let viewer = viewer_of(web, bearer.clone(), cookie.clone(), now_ns).await;
+        check_origin(parts, &caller, viewer.as_ref().ok())?;
+        Ok(Anyone { caller, viewer, cookie, bearer, agent, now_ns })
+    }
+}
+
+/// Who shows a token or, without one, a cookie.
+async fn viewer_of(web: &Web, bearer: Option<String>, cookie: Option<String>, now_ns: i64) -> Result<Viewer, Problem> {
+    match (bearer, cookie) {
+        (Some(bearer), _) => web.at_desk(move |desk| desk.viewer_of_token(&bearer, now_ns)).await,
+        (None, Some(cookie)) => web.at_desk(move |desk| desk.viewer_of_cookie(&cookie, now_ns)).await,
+        (None, None) => Err(Refusal::SignedOut.into()),
+    }
+}
+
+fn check_origin(parts: &Parts, caller: &Caller, viewer: Option<&Viewer>) -> Result<(), Problem> {
+    if matches!(parts.method, Method::GET | Method::HEAD) {
+        return Ok(());
+    }
+    let host = caller.client.host.as_deref().or_else(|| text(&parts.headers, header::HOST.as_str()));
+    let host = host.or_else(|| parts.uri.authority().map(|authority| authority.as_str()));
+    let origin = Origin {
+        method: parts.method.as_str(),
+        token: text(&parts.headers, CSRF_HEADER),
+        origin: text(&parts.headers, header::ORIGIN.as_str()),
+        site: text(&parts.headers, "sec-fetch-site"),
+        host,
+        https: caller.https,
+    };
+    Ok(csrf::check(viewer, &origin)?)
+}
+
+/// Who asks, signed in.
+pub struct Who {
+    /// Who.
+    pub viewer: Viewer,
+    /// From where.
+    pub address: IpAddr,
+    /// The rest of the request.
+    pub rest: Rest,
+    /// Now, nanoseconds since 1970.
+    pub now_ns: i64,
+}
+
+/// What is left of a request whose viewer is known.
+pub struct Rest {
+    /// Whom it comes from.
+    pub caller: Caller,
+    /// The session's cookie, if one came.
+    pub cookie: Option<String>,
+    /// The token, if one came.
+    pub bearer: Option<String>,
+    /// The User-Agent.
+    pub agent: String,
+}
+
+impl FromRequestParts<Arc<Web>> for Who {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, web: &Arc<Web>) -> Result<Self, Problem> {
+        let Anyone { caller, viewer, cookie, bearer, agent, now_ns } = Anyone::from_request_parts(parts, web).await?;
+        let viewer = viewer?;
+        Ok(Who { viewer, address: caller.client.address, rest: Rest { caller, cookie, bearer, agent }, now_ns })
+    }
+}
+
+impl Who {
+    /// Whether what they showed still holds, and they may still do and see the same.
+    pub async fn is_still(&self, web: &Web) -> bool {
+        let now = viewer_of(web, self.rest.bearer.clone(), self.rest.cookie.clone(), moment::now_ns()).await;
+        now.is_ok_and(|viewer| viewer.permissions == self.viewer.permissions)
+    }
+
+    /// Refuses what is not allowed.
+    ///
+    /// # Errors
+    /// [`Kind::Forbidden`].
+    pub fn need(&self, permission: Permission) -> Result<(), Problem> {
+        Ok(self.viewer.need(permission)?)
+    }
+
+    /// Whether numbers are masked.
+    pub fn masked(&self) -> bool {
+        self.viewer.masked()
+    }
+
+    /// Their name.
+    pub fn name(&self) -> &str {
+        &self.viewer.name
+    }
+
+    /// Writes down what they did; it is not done if that cannot be written.
+    ///
+    /// # Errors
+    /// [`Kind::Failed`].
+    pub async fn audit(&self, web: &Web, action: &'static str, object: &str) -> Result<(), Problem> {
+        let (viewer, address, now_ns) = (self.viewer.clone(), self.address, self.now_ns);
+        let object = object.to_owned();
+        web.at_desk(move |desk| desk.audit_viewer(&viewer, address, action, &object, "ok", now_ns)).await
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// The session's cookie. Where several came by that name, somebody else has set one: none is taken.
+fn cookie(headers: &HeaderMap, https: bool) -> Option<String> {
+    let wanted = if https { COOKIE_HTTPS } else { COOKIE_PLAIN };
+    let fields = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = fields.flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
+    let first = values.next()?;
+    values.next().is_none().then(|| first.to_owned())
+}
+
+/// `Set-Cookie` for a session that ends after some seconds; 0 removes it.
+pub fn set_cookie(secret: &str, seconds: u64, https: bool) -> HeaderValue {
+    let (name, secure) = if https { (COOKIE_HTTPS, "; Secure") } else { (COOKIE_PLAIN, "") };
+    let text = format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
+    HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_that_came_twice_is_none() {
+        let of = |fields: &[&str], https| {
+            let mut headers = HeaderMap::new();
+            for field in fields {
+                headers.append(header::COOKIE, field.parse().unwrap());
+            }
+            cookie(&headers, https)
+        };
+        assert_eq!(of(&["a=b; trunkline=x"], false), Some("x".to_owned()));
+        assert_eq!(of(&["__Host-trunkline=y; trunkline=x"], true), Some("y".to_owned()));
+        assert_eq!(of(&["trunkline=x"], true), None);
+        assert_eq!(of(&["trunkline=x", "trunkline=y"], false), None);
+    }
+
+    #[test]
+    fn cookies_are_for_this_host_alone() {
+        let value = set_cookie("s", 60, true);
+        let text = value.to_str().unwrap();
+        assert_eq!(text, "__Host-trunkline=s; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure");
+        assert!(!set_cookie("s", 0, false).to_str().unwrap().contains("Secure"));
+    }
+}

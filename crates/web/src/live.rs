@@ -1,0 +1,254 @@
+//! What is live: one task looks once a second, and all clients get the same octets. A client that is slow misses frames,
+//! never holds one up.
+
+mod attention;
+mod ended;
+mod history;
+mod rates;
+
+use crate::auth::mask;
+use crate::moment;
+use crate::sources::{CallsUp, LiveSnapshot};
+use crate::state::Web;
+pub use attention::Attention;
+use attention::Look;
+use axum::body::Bytes;
+pub use ended::CallBrief;
+use ended::Ended;
+use history::History;
+pub use history::{HISTORY_EVERY_S, Moment};
+use rates::Ratings;
+pub use rates::{LastMinute, Rates};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
+use trunkline_store::time::rfc3339;
+use utoipa::ToSchema;
+
+/// Clients of the live feed at a time.
+pub const LIVE_CLIENTS_MAX: usize = 200;
+/// Calls that are up that a frame lists.
+pub const UP_LISTED_MAX: usize = 50;
+/// How often the live task looks.
+const EVERY: Duration = Duration::from_secs(1);
+/// Frames between two words of life while nothing runs.
+const IDLE_EVERY: u64 = 5;
+
+/// The capture as it stands, with rates: data of the event `status`.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Status {
+    /// When it was taken, RFC 3339.
+    pub at: String,
+    /// When the capture began, RFC 3339.
+    pub since: String,
+    /// The totals.
+    #[serde(flatten)]
+    pub snapshot: LiveSnapshot,
+    /// What happens a second.
+    pub rates: Rates,
+    /// What somebody should look at.
+    pub attention: Vec<Attention>,
+    /// Calls that ended in the last minute.
+    pub last_minute: LastMinute,
+}
+
+impl Status {
+    /// For who may not see whole numbers.
+    pub fn masked(mut self) -> Self {
+        self.last_minute.worst.iter_mut().for_each(CallBrief::mask);
+        self
+    }
+}
+
+/// Data of the event `calls`.
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+pub struct LiveCalls {
+    /// Calls that are up.
+    pub total: u64,
+    /// The newest of them.
+    pub up: Vec<crate::sources::CallUp>,
+    /// Calls that ended in the last minute, the last first.
+    pub ended: Vec<CallBrief>,
+}
+
+impl LiveCalls {
+    fn masked(mut self) -> Self {
+        self.up.iter_mut().for_each(mask::call_up);
+        self.ended.iter_mut().for_each(CallBrief::mask);
+        self
+    }
+}
+
+/// Data of the event `idle`.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Idle {
+    /// Why there is nothing to see.
+    pub why: String,
+}
+
+/// Where the live task leaves what it found.
+pub struct Feed {
+    whole: watch::Sender<Bytes>,
+    masked: watch::Sender<Bytes>,
+    clients: AtomicUsize,
+    last: Mutex<Option<Status>>,
+    history: Mutex<History>,
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        let (whole, masked) = (watch::Sender::new(Bytes::new()), watch::Sender::new(Bytes::new()));
+        Feed { whole, masked, clients: AtomicUsize::new(0), last: Mutex::default(), history: Mutex::default() }
+    }
+}
+
+impl Feed {
+    /// Clients that watch.
+    pub fn clients(&self) -> usize {
+        self.clients.load(Ordering::Relaxed)
+    }
+
+    /// The last status, with whole numbers; none if nothing runs.
+    pub fn last(&self) -> Option<Status> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The last ten minutes, oldest first.
+    pub fn history(&self) -> Vec<Moment> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).moments()
+    }
+}
+
+/// One client of the feed; it counts as long as it lives.
+pub struct Watching {
+    web: Arc<Web>,
+    frames: watch::Receiver<Bytes>,
+}
+
+impl Watching {
+    /// Begins to watch; none if too many do.
+    pub fn begin(web: &Arc<Web>, masked: bool) -> Option<Self> {
+        let feed = &web.feed;
+        if feed.clients.fetch_add(1, Ordering::Relaxed) >= LIVE_CLIENTS_MAX {
+            feed.clients.fetch_sub(1, Ordering::Relaxed);
+            web.count(|c| c.live_overflow += 1);
+            return None;
+        }
+        let mut frames = if masked { feed.masked.subscribe() } else { feed.whole.subscribe() };
+        if !frames.borrow().is_empty() {
+            frames.mark_changed();
+        }
+        Some(Watching { web: Arc::clone(web), frames })
+    }
+
+    /// The next frame, or the newest if several have come; none when the server ends.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        let mut stopping = self.web.stopping.clone();
+        tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => None,
+            changed = self.frames.changed() => changed.ok().map(|()| self.frames.borrow_and_update().clone()),
+        }
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.web.feed.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The live task: looks once a second until the server ends.
+pub async fn run(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
+    let mut ticks = interval(EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut look = Looking::default();
+    for tick in 0u64.. {
+        tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => return,
+            _ = ticks.tick() => {}
+        }
+        match snapshot(&web).await {
+            Some((snapshot, up, health)) => look.at(&web, snapshot, up, health).await,
+            None => idle(&web, tick),
+        }
+    }
+}
+
+async fn snapshot(web: &Arc<Web>) -> Option<(LiveSnapshot, CallsUp, Vec<String>)> {
+    let live = web.sources.live.clone()?;
+    let asked = tokio::task::spawn_blocking(move || {
+        let snapshot = live.snapshot()?;
+        Some((snapshot, live.calls_up(ended::UP_WATCHED_MAX), live.health()))
+    });
+    asked.await.ok().flatten()
+}
+
+fn idle(web: &Web, tick: u64) {
+    *web.feed.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    if tick % IDLE_EVERY != 0 {
+        return;
+    }
+    let told = web.sources.live.as_ref().map(|live| live.health().join("; ")).filter(|text| !text.is_empty());
+    let why = told.unwrap_or_else(|| "No capture runs here: what is shown is what the store holds.".to_owned());
+    let mut frame = String::new();
+    event(&mut frame, "idle", &Idle { why });
+    heartbeat(&mut frame);
+    web.feed.whole.send_replace(Bytes::from(frame.clone()));
+    web.feed.masked.send_replace(Bytes::from(frame));
+}
+
+/// What the live task remembers from second to second.
+#[derive(Default)]
+struct Looking {
+    ratings: Ratings,
+    ended: Ended,
+    look: Look,
+}
+
+impl Looking {
+    async fn at(&mut self, web: &Arc<Web>, mut snapshot: LiveSnapshot, mut up: CallsUp, health: Vec<String>) {
+        for line in health {
+            if !snapshot.unhealthy.contains(&line) {
+                snapshot.unhealthy.push(line);
+            }
+        }
+        let now_ns = snapshot.at_ns;
+        self.ratings.sums(web, now_ns).await;
+        self.ended.step(web, now_ns, &up).await;
+        let mut rates = self.ratings.rates(&snapshot);
+        let mut last_minute = self.ratings.last_minute();
+        last_minute.worst = self.ended.worst();
+        rates.answer_ratio = last_minute.answer_ratio();
+        let attention = self.look.at(web, &snapshot, &rates, &self.ratings).await;
+        web.feed.history.lock().unwrap_or_else(PoisonError::into_inner).take(&snapshot, &rates);
+        up.calls.truncate(UP_LISTED_MAX);
+        let (at, since) = (rfc3339(snapshot.at_ns), rfc3339(snapshot.since_ns));
+        let status = Status { at, since, snapshot, rates, attention, last_minute };
+        let calls = LiveCalls { total: up.total, up: up.calls, ended: self.ended.listed() };
+        web.feed.whole.send_replace(frame(&status, &calls));
+        *web.feed.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(status.clone());
+        web.feed.masked.send_replace(frame(&status.masked(), &calls.masked()));
+    }
+}
+
+fn frame(status: &Status, calls: &LiveCalls) -> Bytes {
+    let mut frame = String::new();
+    event(&mut frame, "status", status);
+    event(&mut frame, "calls", calls);
+    heartbeat(&mut frame);
+    Bytes::from(frame)
+}
+
+fn heartbeat(frame: &mut String) {
+    let _ = write!(frame, "event: heartbeat\ndata: {{\"at\":\"{}\"}}\n\n", rfc3339(moment::now_ns()));
+}
+
+/// JSON has no line feed of its own, so an event is one line of it.
+fn event(frame: &mut String, name: &str, what: &impl Serialize) {
+    let text = serde_json::to_string(what).unwrap_or_else(|_| "{}".to_owned());
+    let _ = write!(frame, "event: {name}\ndata: {text}\n\n");
+}

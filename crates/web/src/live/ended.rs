@@ -1,0 +1,211 @@
+//! Calls that ended: those that were up a second ago and are not any more, and those that came and went in between. The
+//! store knows how.
+
+use crate::auth::mask;
+use crate::sources::CallsUp;
+use crate::state::Web;
+use serde::Serialize;
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use trunkline_store::row::{Call, Ladder};
+use trunkline_store::time::{SECOND_NS, rfc3339};
+use trunkline_store::{Found, Query, json};
+use utoipa::ToSchema;
+
+/// Calls that are up that are watched; of more, the newest.
+pub const UP_WATCHED_MAX: usize = 500;
+/// Calls that are looked up a second.
+pub const LOOKED_UP_MAX: usize = 50;
+/// Calls that ended that are kept.
+pub const ENDED_MAX: usize = 1000;
+/// Calls that ended that a frame lists.
+pub const ENDED_LISTED_MAX: usize = 50;
+/// Calls of the last minute with the lowest scores.
+pub const WORST_MAX: usize = 5;
+/// How long a call that is no longer up may take to come into the store.
+const PATIENCE_S: i64 = 10;
+/// How long a call that ended is kept.
+const KEPT_S: i64 = 60;
+/// How far back the newest calls of the store may begin.
+const NEWEST_S: i64 = 120;
+
+/// A call in brief.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct CallBrief {
+    /// Its identifier.
+    pub id: String,
+    /// User part of From.
+    pub from: String,
+    /// User part of To.
+    pub to: String,
+    /// First message, RFC 3339.
+    pub start: String,
+    /// How it ended, with the names of `state` of a call.
+    pub state: String,
+    /// Status code of the deciding response.
+    pub code: Option<u16>,
+    /// Answer to end, milliseconds.
+    pub duration_ms: Option<f64>,
+    /// Lowest score of its streams.
+    pub mos: Option<f64>,
+    /// What was wrong, a sentence.
+    pub verdict: Option<String>,
+    /// Its short name.
+    pub verdict_kind: Option<String>,
+    /// The same for who may not see whole numbers: from, to, verdict.
+    #[serde(skip)]
+    masked: Box<(String, String, Option<String>)>,
+}
+
+impl CallBrief {
+    /// A call in brief.
+    pub fn of(call: &Call) -> Self {
+        let mut light = Call { ladder: Ladder::default(), streams: Vec::new(), ..call.clone() };
+        mask::call(&mut light);
+        let masked = (light.from, light.to, light.verdict.map(|v| v.text));
+        let thousandths = |value: f64| (value * 1000.0).round() / 1000.0;
+        CallBrief {
+            id: call.id.to_string(),
+            from: call.from.clone(),
+            to: call.to.clone(),
+            start: rfc3339(call.start_ns),
+            state: json::state_name(call.state).to_owned(),
+            code: (call.code > 0).then_some(call.code),
+            duration_ms: json::duration_ns(call).map(|ns| thousandths(ns as f64 / 1e6)),
+            mos: call.mos.map(|mos| thousandths(f64::from(mos))),
+            verdict: call.verdict.as_ref().map(|v| v.text.clone()),
+            verdict_kind: call.verdict.as_ref().map(|v| v.kind.clone()),
+            masked: Box::new(masked),
+        }
+    }
+
+    /// Leaves what may be seen by who may not see whole numbers.
+    pub fn mask(&mut self) {
+        (self.from, self.to, self.verdict) = std::mem::take(&mut *self.masked);
+    }
+}
+
+/// What is remembered of calls that are up or ended.
+#[derive(Default)]
+pub struct Ended {
+    up: HashSet<String>,
+    waiting: VecDeque<(i64, String)>,
+    kept: VecDeque<(i64, CallBrief)>,
+    known: HashSet<String>,
+}
+
+impl Ended {
+    /// Looks which calls ended since the last time.
+    pub async fn step(&mut self, web: &Web, now_ns: i64, up: &CallsUp) {
+        let ids = self.gone(now_ns, up);
+        let from_ns = now_ns.saturating_sub(NEWEST_S * SECOND_NS);
+        let asked = web.stores.ask(move |store| {
+            let newest = Query { from_ns, limit: LOOKED_UP_MAX, ..Query::default() };
+            let mut calls = store.calls(&newest)?.rows;
+            calls.retain(|call| call.end_ns.is_some());
+            for id in ids {
+                if let Found::One(call) = store.call(&id)? {
+                    calls.push(*call);
+                }
+            }
+            Ok(calls)
+        });
+        if let Ok(calls) = asked.await {
+            self.take(now_ns, &calls);
+        }
+    }
+
+    /// The calls to look up: no longer up, and not told yet.
+    fn gone(&mut self, now_ns: i64, up: &CallsUp) -> Vec<String> {
+        let now: HashSet<String> = up.calls.iter().map(|call| call.id.clone()).collect();
+        for id in self.up.difference(&now) {
+            if self.waiting.len() < UP_WATCHED_MAX {
+                self.waiting.push_back((now_ns, id.clone()));
+            }
+        }
+        self.up = now;
+        let first = now_ns.saturating_sub(PATIENCE_S * SECOND_NS);
+        self.waiting.retain(|(since, id)| *since >= first && !self.known.contains(id));
+        self.waiting.rotate_left(LOOKED_UP_MAX.min(self.waiting.len()));
+        self.waiting.iter().rev().take(LOOKED_UP_MAX).map(|(_, id)| id.clone()).collect()
+    }
+
+    fn take(&mut self, now_ns: i64, calls: &[Call]) {
+        let first = now_ns.saturating_sub(KEPT_S * SECOND_NS);
+        while self.kept.len() >= ENDED_MAX || self.kept.front().is_some_and(|(at, _)| *at < first) {
+            self.kept.pop_front();
+        }
+        // What the newest rows still show must not come twice, so it is forgotten later than it is shown.
+        if self.known.len() > 4 * ENDED_MAX {
+            self.known = self.kept.iter().map(|(_, call)| call.id.clone()).collect();
+        }
+        let mut new: Vec<&Call> = calls.iter().filter(|call| !self.known.contains(&call.id.to_string())).collect();
+        new.sort_by_key(|call| call.end_ns);
+        for call in new {
+            let at = call.end_ns.unwrap_or(call.last_ns);
+            let brief = CallBrief::of(call);
+            if self.known.insert(brief.id.clone()) && at >= first {
+                self.kept.push_back((at, brief));
+            }
+        }
+        self.waiting.retain(|(_, id)| !self.known.contains(id));
+        self.kept.make_contiguous().sort_by_key(|(at, _)| *at);
+        while self.kept.len() > ENDED_MAX {
+            self.kept.pop_front();
+        }
+    }
+
+    /// The last calls that ended, the last first.
+    pub fn listed(&self) -> Vec<CallBrief> {
+        self.kept.iter().rev().take(ENDED_LISTED_MAX).map(|(_, call)| call.clone()).collect()
+    }
+
+    /// Those of the last minute with the lowest scores.
+    pub fn worst(&self) -> Vec<CallBrief> {
+        let scored = self.kept.iter().enumerate().filter_map(|(at, (_, call))| {
+            let mos = call.mos.filter(|mos| mos.is_finite())?;
+            Some(((mos * 1000.0) as i64, at))
+        });
+        let lowest: BTreeSet<(i64, usize)> = scored.collect();
+        let briefs = lowest.into_iter().filter_map(|(_, at)| self.kept.get(at)).map(|(_, call)| call.clone());
+        briefs.take(WORST_MAX).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::CallUp;
+    use trunkline_kit::Id;
+
+    fn call(n: i64, mos: Option<f32>) -> Call {
+        let start_ns = n * SECOND_NS;
+        Call { id: Id::derive(start_ns, b"x"), start_ns, end_ns: Some(start_ns + SECOND_NS), mos, ..Call::default() }
+    }
+
+    fn up(ids: &[&str]) -> CallsUp {
+        let calls = ids.iter().map(|id| CallUp { id: (*id).to_owned(), ..CallUp::default() });
+        CallsUp { total: ids.len() as u64, calls: calls.collect() }
+    }
+
+    #[test]
+    fn a_call_that_is_gone_is_looked_up_until_it_is_found_or_too_late() {
+        let mut ended = Ended::default();
+        assert!(ended.gone(0, &up(&["a", "b"])).is_empty());
+        assert_eq!(ended.gone(SECOND_NS, &up(&["b"])), ["a"]);
+        assert_eq!(ended.gone(2 * SECOND_NS, &up(&["b"])), ["a"]);
+        assert!(ended.gone(20 * SECOND_NS, &up(&["b"])).is_empty());
+    }
+
+    #[test]
+    fn each_call_is_told_once_and_the_worst_first() {
+        let mut ended = Ended::default();
+        let calls = [call(100, Some(4.0)), call(101, None), call(102, Some(2.5))];
+        ended.take(103 * SECOND_NS, &calls);
+        ended.take(104 * SECOND_NS, &calls);
+        let listed: Vec<String> = ended.listed().into_iter().map(|c| c.id).collect();
+        assert_eq!(listed, [2, 1, 0].map(|at: usize| calls[at].id.to_string()));
+        assert_eq!(ended.worst().iter().map(|c| c.mos).collect::<Vec<_>>(), [Some(2.5), Some(4.0)]);
+        ended.take(300 * SECOND_NS, &calls);
+        assert!(ended.listed().is_empty());
+    }
+}

@@ -1,0 +1,282 @@
+//! The server: bound while privileges last, then serving on threads of its own until it is stopped.
+
+pub(crate) mod connection;
+mod patience;
+pub(crate) mod pipe;
+
+use crate::auth::{AuthOptions, LinkKind, NewUser, Refusal, Role};
+use crate::live;
+use crate::moment;
+use crate::sources::{Live, Packets, Reader};
+use crate::state::Web;
+pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME};
+use ipnet::IpNet;
+use serde::Serialize;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use trunkline_kit::metrics::Sample;
+use utoipa::ToSchema;
+
+/// Threads that serve connections; the store and extractions have their own.
+pub const WORKERS: usize = 2;
+/// Threads for the store, for passwords and for files.
+pub const BLOCKING_THREADS_MAX: usize = 40;
+/// The user that `open` and `demo` sign in.
+pub const YOU: &str = "you";
+/// How often what is over is removed.
+const TIDY_EVERY: Duration = Duration::from_secs(600);
+/// How long a stop waits for answers that are under way.
+pub const STOP_PATIENCE: Duration = Duration::from_secs(3);
+
+/// In which of its lives the program shows the web.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// `trunkline run`: beside the capture.
+    Run,
+    /// `trunkline web`: a store that another process may fill.
+    Web,
+    /// `trunkline open`: captures of a user.
+    Open,
+    /// `trunkline demo`: a simulated world.
+    Demo,
+}
+
+/// How the web is served; made from `[web]` of the configuration.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to listen; port 0 chooses one.
+    pub listen: SocketAddr,
+    /// The data folder: `web/desk.sqlite` and `spool/web/` are made below it.
+    pub data: PathBuf,
+    /// In which of its lives the program shows the web.
+    pub mode: Mode,
+    /// What the program calls its version.
+    pub version: String,
+    /// From these peers X-Forwarded-For and X-Forwarded-Proto are believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Only clients of these networks are served; empty for all.
+    pub networks: Vec<IpNet>,
+    /// Sign-in: sessions, masking, audit.
+    pub auth: AuthOptions,
+    /// How long the head of a request may take; [`HEADER_TIME`] unless a test has less patience.
+    pub header_time: Duration,
+    /// Whether users may bring captures (there must be a [`Reader`], too).
+    pub uploads: bool,
+}
+
+impl Options {
+    /// The defaults: 127.0.0.1:8080, no proxies, any network.
+    pub fn new(data: impl Into<PathBuf>, mode: Mode) -> Self {
+        Options {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            data: data.into(),
+            mode,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            trusted_proxies: Vec::new(),
+            networks: Vec::new(),
+            auth: AuthOptions::default(),
+            header_time: HEADER_TIME,
+            uploads: matches!(mode, Mode::Open | Mode::Demo),
+        }
+    }
+}
+
+/// What is served.
+#[derive(Clone)]
+pub struct Sources {
+    /// The folder of the store, `DATA/store`; it need not exist yet.
+    pub store_folder: PathBuf,
+    /// The packet log and the captures that were read.
+    pub packets: Option<Arc<dyn Packets>>,
+    /// The running capture.
+    pub live: Option<Arc<dyn Live>>,
+    /// What reads captures that users bring.
+    pub reader: Option<Arc<dyn Reader>>,
+}
+
+impl Sources {
+    /// A store and nothing else.
+    pub fn of_store(folder: impl Into<PathBuf>) -> Self {
+        Sources { store_folder: folder.into(), packets: None, live: None, reader: None }
+    }
+}
+
+/// Why the web cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address is in use, or not of this machine.
+    #[error("cannot listen on {address}: {cause}")]
+    Listen {
+        /// Where it should have listened.
+        address: SocketAddr,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The threads cannot be started, or the data folder cannot be used.
+    #[error("cannot serve the web: {0}")]
+    Start(#[from] io::Error),
+}
+
+/// Where a web server begins.
+pub struct Server;
+
+impl Server {
+    /// Opens the socket; privileges may be dropped after this.
+    ///
+    /// # Errors
+    /// [`ServeError::Listen`].
+    pub fn bind(options: Options) -> Result<Bound, ServeError> {
+        let address = options.listen;
+        let refused = |cause| ServeError::Listen { address, cause };
+        let listener = TcpListener::bind(address).map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        Ok(Bound { listener, address, options })
+    }
+}
+
+/// A server that listens and does not answer yet.
+pub struct Bound {
+    listener: TcpListener,
+    address: SocketAddr,
+    options: Options,
+}
+
+impl Bound {
+    /// Where it listens, with the port that was chosen.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What to type into a browser.
+    pub fn url(&self) -> String {
+        url(self.address)
+    }
+
+    /// Serves on threads of its own until the handle is stopped or dropped.
+    ///
+    /// # Errors
+    /// [`ServeError::Start`].
+    pub fn serve(self, sources: Sources) -> Result<Handle, ServeError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .max_blocking_threads(BLOCKING_THREADS_MAX)
+            .thread_name("web")
+            .enable_all()
+            .build()?;
+        let (stop, stopping) = watch::channel(false);
+        let web = Web::new(self.options, sources, stopping.clone())?;
+        let guard = runtime.enter();
+        let listener = tokio::net::TcpListener::from_std(self.listener)?;
+        drop(guard);
+        let router = crate::api::router(Arc::clone(&web));
+        runtime.spawn(housekeeping(Arc::clone(&web), stopping.clone()));
+        runtime.spawn(live::run(Arc::clone(&web), stopping.clone()));
+        let serving = runtime.spawn(connection::accept(Arc::clone(&web), listener, router, stopping));
+        Ok(Handle { web, address: self.address, stop, runtime: Some(runtime), serving: Some(serving) })
+    }
+}
+
+/// Removes what is over, now and then.
+async fn housekeeping(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
+    let mut ticks = tokio::time::interval(TIDY_EVERY);
+    loop {
+        tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => return,
+            _ = ticks.tick() => {}
+        }
+        let now_ns = moment::now_ns();
+        web.extractions.tidy(now_ns);
+        web.captures.tidy(now_ns);
+        // What it refuses is in the log already.
+        let _ = web.at_desk(move |desk| desk.tidy(now_ns)).await;
+    }
+}
+
+/// A server that serves; it ends when it is stopped or dropped.
+pub struct Handle {
+    web: Arc<Web>,
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    runtime: Option<Runtime>,
+    serving: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl Handle {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What to type into a browser.
+    pub fn url(&self) -> String {
+        url(self.address)
+    }
+
+    /// A link that can be used once: as long as there is no user it makes the first administrator, and in `open` and
+    /// `demo` it signs in. None if there is nothing to make: users sign in by their passwords.
+    pub fn link(&self) -> Option<String> {
+        let (desk, now_ns) = (&self.web.desk, moment::now_ns());
+        let made = match self.web.options.mode {
+            Mode::Open | Mode::Demo => {
+                let you = NewUser { name: YOU, display_name: "You", role: Role::Administrator, password: None };
+                match desk.add_user(&you, now_ns) {
+                    Ok(_) | Err(Refusal::Conflict(_)) => desk.make_link(&LinkKind::SignIn(YOU.to_owned()), now_ns),
+                    Err(error) => Err(error),
+                }
+            }
+            Mode::Run | Mode::Web => match desk.has_administrator() {
+                Ok(true) => return None,
+                Ok(false) => desk.make_link(&LinkKind::FirstAdministrator, now_ns),
+                Err(error) => Err(error),
+            },
+        };
+        match made {
+            Ok(secret) => Some(format!("{}link#{}", self.url(), secret.expose())),
+            Err(error) => {
+                tracing::error!(target: "web", "no one-time link could be made: {error}");
+                None
+            }
+        }
+    }
+
+    /// The folder of extractions and uploads.
+    pub fn spool(&self) -> &Path {
+        &self.web.spool
+    }
+
+    /// What the web counts, for whoever serves the program's metrics as well.
+    pub fn metrics(&self) -> Vec<Sample> {
+        self.web.metrics()
+    }
+
+    /// Ends it: takes no more connections, finishes what is under way for at most [`STOP_PATIENCE`].
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.stop.send_replace(true);
+        let Some(runtime) = self.runtime.take() else { return };
+        if let Some(serving) = self.serving.take() {
+            let _ = runtime.block_on(async { tokio::time::timeout(STOP_PATIENCE, serving).await });
+        }
+        runtime.shutdown_timeout(Duration::from_millis(200));
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn url(address: SocketAddr) -> String {
+    format!("http://{address}/")
+}

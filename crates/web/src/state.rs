@@ -1,0 +1,182 @@
+//! What the endpoints share.
+
+use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions};
+use crate::auth::{AllowedNetworks, DESK_FILE, Desk, Refusal, TrustedProxies};
+use crate::live::Feed;
+use crate::pages::Pages;
+use crate::problem::{Kind, Problem};
+use crate::server::connection::Places;
+use crate::server::{Options, Sources};
+use crate::stores::Stores;
+use crate::work::Shelf;
+use axum::http::StatusCode;
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+use trunkline_kit::metrics::Sample;
+
+/// Requests that check a password at a time; more wait, outside the threads that others need.
+pub const PASSWORDS_AT_ONCE_MAX: usize = 4;
+/// How long a password waits for its turn.
+pub const PASSWORD_TURN_TIME: Duration = Duration::from_secs(10);
+/// Calls whose packets or messages are read at a time.
+pub const DOWNLOADS_MAX: usize = 6;
+
+trunkline_kit::counters! {
+    /// What the web counts.
+    pub struct WebCounters {
+        /// connections taken
+        connections: "trunkline_web_connections_total",
+        /// connections closed at once because there were too many, of one address or in all
+        connections_overflow: "trunkline_web_connections_overflow_total",
+        /// requests refused because their network may not use the web
+        networks_refused: "trunkline_web_networks_refused_total",
+        /// microseconds that answers took to begin, summed
+        answers_us: "trunkline_web_answers_us_total",
+        /// clients of the live feed that were refused because there were too many
+        live_overflow: "trunkline_web_live_clients_overflow_total",
+        /// rows written to files of comma-separated values
+        csv_rows: "trunkline_web_csv_rows_total",
+    }
+}
+
+/// What the endpoints share.
+pub struct Web {
+    /// How the web is served.
+    pub options: Options,
+    /// What is served.
+    pub sources: Sources,
+    /// Questions to the store.
+    pub stores: Stores,
+    /// The folder of extractions and uploads, `DATA/spool/web`.
+    pub spool: PathBuf,
+    /// What is live.
+    pub feed: Feed,
+    /// The files of the UI.
+    pub pages: Pages,
+    /// Connections that are open.
+    pub places: Places,
+    /// Exports that may be under way.
+    pub exports: Arc<Semaphore>,
+    /// Reads of packets and messages that may be under way.
+    pub downloads: Arc<Semaphore>,
+    /// Users, sessions, tokens, aliases, filters and the audit log.
+    pub desk: Arc<Desk>,
+    /// From whom forwarding headers are believed.
+    pub proxies: TrustedProxies,
+    /// Who is served at all.
+    pub networks: AllowedNetworks,
+    /// Extractions from the packet log.
+    pub extractions: Extractions,
+    /// Captures that users brought.
+    pub captures: Captures,
+    passwords: Arc<Semaphore>,
+    /// Becomes true when the server is to end: what streams without an end looks at it.
+    pub stopping: watch::Receiver<bool>,
+    counters: Mutex<WebCounters>,
+    answers: Mutex<[u64; 4]>,
+}
+
+impl Web {
+    /// Makes the folders that are needed.
+    ///
+    /// # Errors
+    /// They cannot be made, or the file of users cannot be used.
+    pub fn new(options: Options, sources: Sources, stopping: watch::Receiver<bool>) -> io::Result<Arc<Self>> {
+        let spool = options.data.join("spool/web");
+        std::fs::create_dir_all(&spool)?;
+        let desk = Desk::open(&options.data.join(DESK_FILE), &options.auth).map_err(io::Error::other)?;
+        Ok(Arc::new(Web {
+            stores: Stores::new(sources.store_folder.clone()),
+            feed: Feed::default(),
+            pages: Pages::embedded(),
+            places: Places::default(),
+            exports: Arc::new(Semaphore::new(crate::api::CSV_EXPORTS_MAX)),
+            downloads: Arc::new(Semaphore::new(DOWNLOADS_MAX)),
+            passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE_MAX)),
+            desk: Arc::new(desk),
+            proxies: TrustedProxies::new(options.trusted_proxies.clone()),
+            networks: AllowedNetworks::new(options.networks.clone()),
+            extractions: Shelf::new(&spool, "extraction", EXTRACTIONS)?,
+            captures: Shelf::new(&spool, "capture", CAPTURES)?,
+            stopping,
+            counters: Mutex::default(),
+            answers: Mutex::default(),
+            options,
+            sources,
+            spool,
+        }))
+    }
+
+    /// Asks the desk on a thread that may wait.
+    ///
+    /// # Errors
+    /// What it refuses.
+    pub async fn at_desk<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Desk) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let desk = Arc::clone(&self.desk);
+        Ok(tokio::task::spawn_blocking(move || ask(&desk)).await.map_err(Problem::failed)??)
+    }
+
+    /// The same where a password is checked or made, which takes a core for a while: few at a time.
+    ///
+    /// # Errors
+    /// What the desk refuses; [`Kind::Busy`] if there was no turn in time.
+    pub async fn at_desk_with_password<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Desk) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let Ok(Ok(_turn)) = timeout(PASSWORD_TURN_TIME, self.passwords.acquire()).await else {
+            return Err(Problem::new(Kind::Busy, "Too many passwords are being checked.").retry_after(5));
+        };
+        self.at_desk(ask).await
+    }
+
+    /// Whether an address is that of a trusted proxy.
+    pub fn is_proxy(&self, address: IpAddr) -> bool {
+        self.options.trusted_proxies.iter().any(|network| network.contains(&address.to_canonical()))
+    }
+
+    /// Counts something.
+    pub fn count(&self, what: impl FnOnce(&mut WebCounters)) {
+        what(&mut self.counters.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Counts an answer by the class of its status.
+    pub fn count_answer(&self, status: StatusCode, took: Duration) {
+        let class = usize::from(status.as_u16() / 100).saturating_sub(2);
+        if let Some(count) = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get_mut(class) {
+            *count += 1;
+        }
+        self.count(|c| c.answers_us += u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+    }
+
+    /// What the web counts.
+    pub fn metrics(&self) -> Vec<Sample> {
+        let counters = *self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = *self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut samples: Vec<Sample> = counters.list().into_iter().map(Sample::from).collect();
+        for (class, count) in ["2xx", "3xx", "4xx", "5xx"].into_iter().zip(answers) {
+            let sample = Sample::counter("trunkline_web_answers_total", "answers by class of status", count);
+            samples.push(sample.label("status", class));
+        }
+        samples.extend(self.desk.counts().list().into_iter().map(Sample::from));
+        let (extractions, captures) = (self.extractions.size(), self.captures.size());
+        for (what, (files, octets)) in [("extractions", extractions), ("captures", captures)] {
+            let files = Sample::gauge("trunkline_web_spool_files", "files of extractions and captures", files as f64);
+            let octets = Sample::gauge("trunkline_web_spool_octets", "octets of these files", octets as f64);
+            samples.extend([files.label("what", what), octets.label("what", what)]);
+        }
+        let open = self.places.open() as f64;
+        samples.push(Sample::gauge("trunkline_web_connections_open", "connections that are open", open));
+        let watching = self.feed.clients() as f64;
+        samples.push(Sample::gauge("trunkline_web_live_clients", "clients of the live feed", watching));
+        samples
+    }
+}

@@ -1,0 +1,328 @@
+//! Work that takes longer than a request: extractions and captures that are read. Each has an owner, a progress that can
+//! be looked at, a file below `DATA/spool/web`, and an end: by age, by number, by size, or when the server starts anew.
+
+use crate::problem::{Kind, Problem};
+use crate::sources::{Cancel, Progress, SourceError, Trouble};
+use rand::RngCore;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Semaphore;
+use trunkline_store::time::SECOND_NS;
+use utoipa::ToSchema;
+
+/// How long what was made is kept.
+pub const AGE_MAX_S: i64 = 24 * 3600;
+
+/// How one kind of work is bounded.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Pieces of work that run at a time; others wait.
+    pub running: usize,
+    /// Pieces of work of all owners, done or not. For a new one the oldest that is over makes room.
+    pub kept: usize,
+    /// Pieces of work of one owner that are not over.
+    pub waiting_of_one: usize,
+    /// Octets of one file.
+    pub octets: u64,
+    /// Octets of all files. For a new one the oldest that are over make room.
+    pub octets_in_all: u64,
+}
+
+/// How far work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkState {
+    /// It runs, or waits for its turn.
+    Running,
+    /// It is done.
+    Done,
+    /// It failed: `error` says why.
+    Failed,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// One piece of work: what was asked, and what came of it.
+pub struct Work<A, D> {
+    /// Its name: 128 random bits.
+    pub id: String,
+    /// Who asked.
+    pub owner: String,
+    /// When it was asked, nanoseconds since 1970.
+    pub asked_ns: i64,
+    /// What was asked.
+    pub ask: A,
+    /// How far it is.
+    pub progress: Progress,
+    /// Its file.
+    pub path: PathBuf,
+    cancel: Cancel,
+    end: Mutex<Option<Result<D, SourceError>>>,
+}
+
+impl<A, D: Clone> Work<A, D> {
+    /// How far it is, what was made, what went wrong.
+    pub fn state(&self) -> (WorkState, Option<D>, Option<String>) {
+        match &*lock(&self.end) {
+            None => (WorkState::Running, None, None),
+            Some(Ok(done)) => (WorkState::Done, Some(done.clone()), None),
+            Some(Err(error)) if error.trouble == Trouble::Cancelled => (WorkState::Cancelled, None, None),
+            Some(Err(error)) => (WorkState::Failed, None, Some(error.text.clone())),
+        }
+    }
+
+    /// Octets of its file.
+    pub fn octets(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |file| file.len())
+    }
+
+    fn is_over(&self) -> bool {
+        lock(&self.end).is_some()
+    }
+}
+
+/// All work of one kind.
+pub struct Shelf<A, D> {
+    folder: PathBuf,
+    prefix: &'static str,
+    limits: Limits,
+    turns: Arc<Semaphore>,
+    all: Mutex<BTreeMap<String, Arc<Work<A, D>>>>,
+}
+
+impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
+    /// Files `PREFIX-ID` in a folder; what an earlier server left there is removed.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn new(folder: &Path, prefix: &'static str, limits: Limits) -> io::Result<Self> {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix)) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        let turns = Arc::new(Semaphore::new(limits.running));
+        Ok(Shelf { folder: folder.to_owned(), prefix, limits, turns, all: Mutex::default() })
+    }
+
+    /// How it is bounded.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Takes work up; it does not run yet.
+    ///
+    /// # Errors
+    /// [`Kind::TooMany`] if its owner has too much that is not over, [`Kind::Busy`] if there is no room.
+    pub fn take(&self, owner: &str, ask: A, now_ns: i64) -> Result<Arc<Work<A, D>>, Problem> {
+        let mut all = lock(&self.all);
+        let waiting = all.values().filter(|work| work.owner == owner && !work.is_over()).count();
+        if waiting >= self.limits.waiting_of_one {
+            let text = format!("{waiting} of yours are under way: wait for one to end, or cancel it.");
+            return Err(Problem::new(Kind::TooMany, text).retry_after(10));
+        }
+        make_room(&mut all, &self.limits, now_ns);
+        let unfinished = all.values().filter(|work| !work.is_over()).count() as u64;
+        let stored: u64 = all.values().filter(|work| work.is_over()).map(|work| work.octets()).sum();
+        let promised = unfinished.saturating_add(1).saturating_mul(self.limits.octets);
+        if all.len() >= self.limits.kept || stored.saturating_add(promised) > self.limits.octets_in_all {
+            return Err(Problem::new(Kind::Busy, "There is no room for another one now.").retry_after(60));
+        }
+        let id = new_id();
+        let path = self.folder.join(format!("{}-{id}", self.prefix));
+        let (progress, cancel, end) = (Progress::default(), Cancel::default(), Mutex::default());
+        let owner = owner.to_owned();
+        let work = Arc::new(Work { id: id.clone(), owner, asked_ns: now_ns, ask, progress, path, cancel, end });
+        all.insert(id, Arc::clone(&work));
+        Ok(work)
+    }
+
+    /// Runs work when it is its turn, on a thread that may wait.
+    pub fn run(
+        &self,
+        work: &Arc<Work<A, D>>,
+        run: impl FnOnce(&Work<A, D>, &Cancel) -> Result<D, SourceError> + Send + 'static,
+    ) {
+        let (turns, work) = (Arc::clone(&self.turns), Arc::clone(work));
+        tokio::spawn(async move {
+            let Ok(_turn) = turns.acquire_owned().await else { return };
+            let worker = Arc::clone(&work);
+            let ran = tokio::task::spawn_blocking(move || match worker.cancel.is_cancelled() {
+                true => Err(SourceError::new(Trouble::Cancelled, "cancelled")),
+                false => run(&worker, &worker.cancel),
+            });
+            let end = match ran.await {
+                Ok(end) => end,
+                Err(error) => Err(SourceError::new(Trouble::Failed, error.to_string())),
+            };
+            work.finish(end);
+        });
+    }
+
+    /// The work of a name, if it is the owner's.
+    ///
+    /// # Errors
+    /// [`Kind::NotFound`], as well for work of others.
+    pub fn find(&self, id: &str, owner: &str) -> Result<Arc<Work<A, D>>, Problem> {
+        let found = lock(&self.all).get(id).filter(|work| work.owner == owner).cloned();
+        found.ok_or_else(|| Problem::new(Kind::NotFound, "There is no such one, or it is kept no longer."))
+    }
+
+    /// The owner's work, the newest first.
+    pub fn list(&self, owner: &str) -> Vec<Arc<Work<A, D>>> {
+        let mut own: Vec<_> = lock(&self.all).values().filter(|work| work.owner == owner).cloned().collect();
+        own.sort_by_key(|work| std::cmp::Reverse(work.asked_ns));
+        own
+    }
+
+    /// Ends work and removes its file.
+    pub fn remove(&self, work: &Work<A, D>) {
+        work.cancel.cancel();
+        lock(&self.all).remove(&work.id);
+        let _ = std::fs::remove_file(&work.path);
+    }
+
+    /// Removes what is too old.
+    pub fn tidy(&self, now_ns: i64) {
+        make_room(&mut lock(&self.all), &Limits { kept: usize::MAX, octets_in_all: u64::MAX, ..self.limits }, now_ns);
+    }
+
+    /// How many there are, and the octets of their files.
+    pub fn size(&self) -> (usize, u64) {
+        let all = lock(&self.all);
+        (all.len(), all.values().map(|work| work.octets()).sum())
+    }
+}
+
+impl<A, D> Work<A, D> {
+    /// Ends it with what came of it. A file of what failed is removed.
+    pub fn finish(&self, end: Result<D, SourceError>) {
+        if let Err(error) = &end {
+            let _ = std::fs::remove_file(&self.path);
+            if error.trouble == Trouble::Failed {
+                tracing::warn!(target: "web", "work failed: {}", error.text);
+            }
+        }
+        // Whoever removed it while it ran removed the file as well; what was written since is nobody's.
+        if self.cancel.is_cancelled() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+        *lock(&self.end) = Some(end);
+    }
+}
+
+/// Removes what is over and too old, then the oldest that is over until there is room for one more.
+fn make_room<A, D: Clone>(all: &mut BTreeMap<String, Arc<Work<A, D>>>, limits: &Limits, now_ns: i64) {
+    let first_ns = now_ns.saturating_sub(AGE_MAX_S * SECOND_NS);
+    let mut over: Vec<Arc<Work<A, D>>> = all.values().filter(|work| work.is_over()).cloned().collect();
+    over.sort_by_key(|work| work.asked_ns);
+    let mut stored: u64 = over.iter().map(|work| work.octets()).sum();
+    let unfinished = all.len().saturating_sub(over.len()) as u64;
+    let promised = unfinished.saturating_add(1).saturating_mul(limits.octets);
+    for work in over {
+        let full = all.len() >= limits.kept || stored.saturating_add(promised) > limits.octets_in_all;
+        if work.asked_ns >= first_ns && !full {
+            break;
+        }
+        stored = stored.saturating_sub(work.octets());
+        let _ = std::fs::remove_file(&work.path);
+        all.remove(&work.id);
+    }
+}
+
+/// A file that refuses to grow beyond a limit.
+pub struct Bounded {
+    file: io::BufWriter<File>,
+    left: u64,
+}
+
+impl Bounded {
+    /// Makes a file that only its owner reads.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create(path: &Path, octets_max: u64) -> io::Result<Self> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+        Ok(Bounded { file: io::BufWriter::with_capacity(256 * 1024, file), left: octets_max })
+    }
+}
+
+impl Write for Bounded {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let length = octets.len() as u64;
+        if length > self.left {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than allowed"));
+        }
+        self.left -= length;
+        self.file.write_all(octets)?;
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn new_id() -> String {
+    let mut octets = [0; 16];
+    rand::rng().fill_bytes(&mut octets);
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { running: 1, kept: 3, waiting_of_one: 2, octets: 10, octets_in_all: 30 };
+
+    fn shelf(folder: &Path) -> Shelf<(), u64> {
+        Shelf::new(folder, "work", LIMITS).unwrap()
+    }
+
+    fn ended(shelf: &Shelf<(), u64>, owner: &str, now_ns: i64, octets: usize) -> Arc<Work<(), u64>> {
+        let work = shelf.take(owner, (), now_ns).unwrap();
+        Bounded::create(&work.path, 10).unwrap().write_all(&vec![0; octets]).unwrap();
+        work.finish(Ok(7));
+        work
+    }
+
+    #[test]
+    fn the_oldest_makes_room_and_nothing_is_kept_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("work-left"), b"x").unwrap();
+        std::fs::write(folder.path().join("other"), b"x").unwrap();
+        let shelf = shelf(folder.path());
+        let works: Vec<_> = (1..=4).map(|n| ended(&shelf, "a", n, 5)).collect();
+        assert_eq!(shelf.list("a").len(), 3);
+        assert!(!works[0].path.exists() && works[3].path.exists());
+        assert!(!folder.path().join("work-left").exists() && folder.path().join("other").exists());
+        shelf.tidy(10 + AGE_MAX_S * SECOND_NS);
+        assert_eq!(shelf.size(), (0, 0));
+    }
+
+    #[test]
+    fn work_is_its_owners_and_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = shelf(folder.path());
+        let one = shelf.take("a", (), 1).unwrap();
+        shelf.take("a", (), 2).unwrap();
+        assert!(shelf.take("a", (), 3).is_err());
+        assert!(shelf.find(&one.id, "b").is_err() && shelf.find(&one.id, "a").is_ok());
+        shelf.take("b", (), 3).unwrap();
+        assert!(shelf.take("b", (), 4).is_err(), "three of ten octets are promised already");
+        let mut file = Bounded::create(&one.path, 10).unwrap();
+        assert!(file.write_all(&[0; 10]).is_ok() && file.write_all(&[0]).is_err());
+        shelf.remove(&one);
+        assert!(!one.path.exists());
+    }
+}

@@ -1,0 +1,107 @@
+//! The live feed: the same second for all, masked for those who may not see numbers, and the end of it.
+
+use crate::client::Client;
+use crate::schema::{compare, document};
+use crate::world::{Made, SCRIPT, World};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use trunkline_web::auth::Role;
+
+struct Feed(std::io::Lines<BufReader<TcpStream>>);
+
+impl Feed {
+    fn open(client: &Client) -> Self {
+        let mut stream = TcpStream::connect(client.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let cookie = client.cookie.clone().unwrap_or_default();
+        let ask = format!(
+            "GET /api/v1/live HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nCookie: trunkline={cookie}\r\n\r\n"
+        );
+        stream.write_all(ask.as_bytes()).unwrap();
+        let mut feed = Feed(BufReader::new(stream).lines());
+        let head: Vec<String> = feed.0.by_ref().map(Result::unwrap).take_while(|line| !line.is_empty()).collect();
+        assert!(head[0].contains(" 200 "), "{head:?}");
+        assert!(head.iter().any(|line| line == "content-type: text/event-stream"), "{head:?}");
+        assert!(!head.iter().any(|line| line.starts_with("content-encoding")), "{head:?}");
+        feed
+    }
+
+    /// The data of the next event of a name, compared with the document.
+    fn next(&mut self, name: &str) -> Value {
+        let wanted = format!("event: {name}");
+        let line = self.0.by_ref().map(Result::unwrap).find(|line| *line == wanted);
+        assert!(line.is_some(), "the feed ended before {name}");
+        let data = self.0.next().unwrap().unwrap();
+        let data: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+        let schema = match name {
+            "status" => "Status",
+            "calls" => "LiveCalls",
+            "idle" => "Idle",
+            _ => return data,
+        };
+        compare(&document()["components"]["schemas"][schema], &data, name);
+        data
+    }
+
+    fn ends(&mut self) -> bool {
+        self.0.by_ref().all(|line| line.is_ok())
+    }
+}
+
+#[test]
+fn two_clients_see_the_same_seconds() {
+    let world = World::new();
+    let (support, viewer) = (world.signed_in(Role::Support), world.signed_in(Role::Viewer));
+    let (mut one, mut two, mut masked) = (Feed::open(&support), Feed::open(&support), Feed::open(&viewer));
+    one.next("status");
+    let (a, calls) = (one.next("status"), one.next("calls"));
+    let b = (0..3).map(|_| two.next("status")).find(|b| b["at"] == a["at"]).unwrap();
+    assert_eq!(a, b);
+    assert!(a["rates"]["packets_per_s"]["rtp"].as_f64().unwrap() > 0.0, "{a}");
+    assert!(a["rates"]["threads"][0]["cpu_percent"].as_f64().unwrap() > 0.0);
+    let kinds: Vec<&str> = a["attention"].as_array().unwrap().iter().filter_map(|a| a["kind"].as_str()).collect();
+    assert!(kinds.contains(&"drops") && kinds.contains(&"retention"), "{kinds:?}");
+    assert_eq!((&calls["up"][0]["from"], &calls["up"][0]["to"]), (&"+442071234567".into(), &SCRIPT.into()));
+    let hidden = masked.next("calls");
+    assert!(hidden["up"][0]["from"].as_str().unwrap().contains('*'), "{hidden}");
+    masked.next("heartbeat");
+
+    let system = viewer.get("/system").ok(200);
+    assert_eq!(system["live"]["source"], "live");
+    assert_eq!(system["days"].as_array().unwrap().len(), 2);
+    assert!(!system["history"].as_array().unwrap().is_empty());
+    let metrics = crate::client::text(&viewer.get("//metrics").body);
+    assert!(metrics.contains("trunkline_web_live_clients 3") && metrics.contains("trunkline_capture_packets_total 7"));
+
+    world.live.down.store(true, Ordering::Relaxed);
+    assert_eq!(one.next("idle")["why"], "the capture is down");
+    let health = viewer.get("//healthz");
+    assert_eq!((health.status, crate::client::text(&health.body)), (503, "the capture is down\n".to_owned()));
+    assert!(viewer.get("/system").ok(200)["live"].is_null());
+    world.handle.stop();
+    assert!(one.ends() && two.ends());
+}
+
+#[test]
+fn without_a_capture_it_says_so() {
+    let world = World::made(Made { live: false, packets: false, ..Made::default() });
+    let client = world.signed_in(Role::Administrator);
+    assert!(Feed::open(&client).next("idle")["why"].as_str().unwrap().contains("No capture"));
+    assert_eq!(client.get("//healthz").status, 200);
+    for path in ["/packets/segments", "/packets/timeline"] {
+        client.get(path).problem(404, "not-found");
+    }
+}
+
+#[test]
+fn who_is_removed_sees_no_more() {
+    let world = World::new();
+    let (boss, viewer) = (world.signed_in(Role::Administrator), world.signed_in(Role::Viewer));
+    let mut feed = Feed::open(&viewer);
+    feed.next("status");
+    boss.delete("/users/viewer").ok(204);
+    assert!(feed.ends());
+}

@@ -1,0 +1,14 @@
+//! The web over real TCP: every endpoint, what it refuses, and what strangers try. Each JSON answer is compared with the
+//! OpenAPI document.
+
+mod client;
+mod document;
+mod hostile;
+mod lists;
+mod live;
+mod manual;
+mod one_call;
+mod people;
+mod schema;
+mod work;
+mod world;

@@ -1,0 +1,385 @@
+//! A small world: a store with rows of two days, a packet log, a capture and a reader that do what the test says.
+
+use crate::client::Client;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+use trunkline_kit::Id;
+use trunkline_store::row::*;
+use trunkline_store::time::{DAY_NS, SECOND_NS};
+use trunkline_store::{Access, Store};
+use trunkline_web::auth::{Desk, HashCost, NewUser, Role};
+use trunkline_web::sources::*;
+use trunkline_web::{Handle, Mode, Options, Server, Sources};
+
+/// 2026-11-19T00:00:00Z.
+pub const DAY: i64 = 1_795_132_800_000_000_000 - DAY_NS;
+/// Calls of the store: half on each of two days.
+pub const CALLS: i64 = 240;
+/// Everybody's password.
+pub const PASSWORD: &str = "correct horse battery";
+/// What a stranger puts into a header.
+pub const SCRIPT: &str = "<script>alert(1)</script>";
+/// What another puts there.
+pub const SQL: &str = "x'); DROP TABLE calls; --";
+
+/// A server with its folder.
+pub struct World {
+    pub handle: Handle,
+    pub packets: Arc<Log>,
+    pub live: Arc<Capture>,
+    pub folder: TempDir,
+}
+
+/// How a world is made.
+pub struct Made {
+    pub options: Box<dyn FnOnce(&mut Options)>,
+    pub live: bool,
+    pub packets: bool,
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Made { options: Box::new(|_| {}), live: true, packets: true }
+    }
+}
+
+impl World {
+    pub fn new() -> Self {
+        World::made(Made::default())
+    }
+
+    pub fn made(made: Made) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fill(&folder.path().join("store"));
+        let mut options = Options::new(folder.path(), Mode::Run);
+        options.listen.set_port(0);
+        options.auth.hash_cost = HashCost::Tests;
+        options.uploads = true;
+        (made.options)(&mut options);
+        let (packets, live) = (Arc::new(Log::default()), Arc::new(Capture::default()));
+        let sources = Sources {
+            store_folder: folder.path().join("store"),
+            packets: made.packets.then(|| Arc::clone(&packets) as Arc<dyn Packets>),
+            live: made.live.then(|| Arc::clone(&live) as Arc<dyn Live>),
+            reader: Some(Arc::new(Reading)),
+        };
+        let handle = Server::bind(options).unwrap().serve(sources).unwrap();
+        World { handle, packets, live, folder }
+    }
+
+    /// A client that is not signed in.
+    pub fn stranger(&self) -> Client {
+        Client::new(self.handle.address())
+    }
+
+    /// A client of a user with a role, who is made if need be.
+    pub fn signed_in(&self, role: Role) -> Client {
+        let path = self.folder.path().join(trunkline_web::auth::DESK_FILE);
+        let options = trunkline_web::auth::AuthOptions { hash_cost: HashCost::Tests, ..Default::default() };
+        let desk = Desk::open(&path, &options).unwrap();
+        let now_ns = jiff::Timestamp::now().as_nanosecond() as i64;
+        let _ = desk.add_user(&NewUser { name: role.name(), display_name: "", role, password: None }, now_ns);
+        let link = desk.make_link(&trunkline_web::auth::LinkKind::SignIn(role.name().to_owned()), now_ns).unwrap();
+        let mut client = self.stranger();
+        let answer = client.post("/session/link", &json!({"token": link.expose()}));
+        assert_eq!(answer.ok(200)["kind"], "signed-in");
+        client.cookie = answer.cookie();
+        client.csrf = client.get("/session").ok(200)["csrf"].as_str().map(str::to_owned);
+        client
+    }
+}
+
+/// A call `n` minutes into the first day, or into the second for the later half.
+pub fn call(n: i64) -> Call {
+    let start_ns = DAY + n % (CALLS / 2) * 60 * SECOND_NS + n / (CALLS / 2) * DAY_NS + 123_456_789;
+    let sip_call_id = format!("{n}@example.com");
+    let id = Id::derive(start_ns, sip_call_id.as_bytes());
+    let answered = n % 3 != 0;
+    let hosts: Vec<_> = ["198.51.100.1:5060", "[2001:db8::1]:5060"].iter().map(|h| h.parse().unwrap()).collect();
+    let stream = Stream {
+        id: Id::derive(start_ns + 2 * SECOND_NS, sip_call_id.as_bytes()),
+        call: Some(id),
+        ssrc: n as u32,
+        src: "192.0.2.1:4000".parse().unwrap(),
+        dst: "192.0.2.2:4002".parse().unwrap(),
+        direction: Direction::Caller,
+        codec: "PCMA".into(),
+        clock_rate: 8000,
+        packets: 100,
+        expected: 105,
+        lost: 5,
+        missing: 6,
+        jitter_mean_ms: 0.5,
+        jitter_max_ms: 7.5,
+        first_ns: start_ns + 2 * SECOND_NS,
+        last_ns: start_ns + 9 * SECOND_NS,
+        mos: Mos { g107: Some(4.2), ..Mos::default() },
+        dtmf: "12#".into(),
+        ..Stream::default()
+    };
+    let message = |at: i64, status| Message {
+        at_ns: start_ns + at,
+        packet: at as u64 + 1,
+        status,
+        method: 1,
+        dst: 1,
+        flags: Message::SDP,
+        text: (0, 2),
+        ..Message::default()
+    };
+    let from = match n {
+        7 => SCRIPT.to_owned(),
+        8 => SQL.to_owned(),
+        9 => "=HYPERLINK(\"http://evil.example\")".to_owned(),
+        _ => format!("+442071{n:06}"),
+    };
+    Call {
+        id,
+        state: if answered { CallState::Completed } else { CallState::Rejected },
+        from_uri: format!("sip:{from}@example.com"),
+        from,
+        to: "1001".into(),
+        to_uri: "sip:1001@example.com".into(),
+        start_ns,
+        ringing_ns: Some(start_ns + SECOND_NS),
+        answer_ns: answered.then_some(start_ns + 2 * SECOND_NS),
+        end_ns: Some(start_ns + 9 * SECOND_NS),
+        last_ns: start_ns + 10 * SECOND_NS,
+        code: if answered { 200 } else { 503 },
+        reason: if answered { "OK".into() } else { "Service Unavailable".into() },
+        hangup: Hangup::Callee,
+        src: hosts[0],
+        dst: hosts[1],
+        user_agent: "Phone 1.0".into(),
+        mos: answered.then_some(4.2 - (n % 7) as f32 / 4.0),
+        verdict: (n % 5 == 0).then(|| Verdict {
+            kind: "loss".into(),
+            text: "6 packets lost.".into(),
+            packets: vec![5],
+        }),
+        ladder: Ladder { hosts, messages: vec![message(0, 0), message(1, 200)], texts: "OK".into(), not_kept: 0 },
+        streams: if answered { vec![stream] } else { vec![] },
+        files: vec!["a.pcap".into()],
+        sip_call_id,
+        ..Call::default()
+    }
+}
+
+fn fill(folder: &Path) {
+    let mut rows = Rows { calls: (0..CALLS).map(call).collect(), ..Rows::default() };
+    for call in &rows.calls {
+        for stream in &call.streams {
+            let interval =
+                StreamInterval { stream: stream.id, start_ns: stream.first_ns, packets: 50, ..Default::default() };
+            rows.intervals.push(interval);
+        }
+    }
+    for n in 0..30i64 {
+        let start_ns = DAY + n * SECOND_NS;
+        let name = format!("{n}@reg.example.com");
+        let (id, src) = (Id::derive(start_ns, name.as_bytes()), "198.51.100.7:5060".parse().unwrap());
+        rows.registrations.push(Registration {
+            id,
+            sip_call_id: name.clone(),
+            aor: format!("sip:+442079{n:06}@example.com"),
+            user: format!("+442079{n:06}"),
+            start_ns,
+            end_ns: Some(start_ns + 1_000_000),
+            code: [200, 403, 0][n as usize % 3],
+            src,
+            requests: 2,
+            ..Registration::default()
+        });
+        rows.events.push(SipEvent {
+            id,
+            method: if n % 2 == 0 { "OPTIONS".into() } else { "MESSAGE".into() },
+            sip_call_id: name,
+            from: "+442079000001".into(),
+            to: "1002".into(),
+            start_ns,
+            code: 200,
+            src,
+            ..SipEvent::default()
+        });
+        rows.streams.push(Stream {
+            id: Id::derive(start_ns, &n.to_le_bytes()),
+            first_ns: start_ns,
+            last_ns: start_ns + SECOND_NS,
+            packets: 50,
+            expected: 50,
+            ..Stream::default()
+        });
+    }
+    rows.losses.push(Loss {
+        since_ns: DAY,
+        at_ns: DAY + SECOND_NS,
+        place: "ring".into(),
+        source: "eth0".into(),
+        count: 3,
+    });
+    let mut store = Store::open(folder, Access::Write).unwrap();
+    store.write(&rows).unwrap();
+    store.commit().unwrap();
+}
+
+/// A packet log of a few segments.
+#[derive(Default)]
+pub struct Log {
+    /// While true, an extraction waits until it is cancelled.
+    pub hold: AtomicBool,
+    pub asked: Mutex<Vec<ExtractAsk>>,
+    pub cancelled: AtomicU64,
+}
+
+/// The octets of every capture.
+pub const PCAP: &[u8] = b"\x0a\x0d\x0d\x0apcapng";
+
+impl Packets for Log {
+    fn messages(&self, call: &Call) -> Result<Vec<Option<Vec<u8>>>, SourceError> {
+        let invite =
+            format!("INVITE sip:1001@example.com SIP/2.0\r\nFrom: <sip:{}@example.com>\r\n\r\n\u{ff}", call.from);
+        Ok(vec![Some(invite.into_bytes()), None])
+    }
+
+    fn call_pcap(&self, call: &Call, out: &mut dyn io::Write, cancel: &Cancel) -> Result<u64, SourceError> {
+        if call.state == CallState::Rejected {
+            return Err(SourceError::new(Trouble::NotFound, "The segments are gone."));
+        }
+        let failed = |e: io::Error| SourceError::new(Trouble::Failed, e.to_string());
+        out.write_all(PCAP).map_err(failed)?;
+        if call.from != SCRIPT {
+            return Ok(1);
+        }
+        loop {
+            if out.write_all(&[0; 65536]).is_err() || cancel.is_cancelled() {
+                self.cancelled.fetch_add(1, Ordering::SeqCst);
+                return Err(SourceError::new(Trouble::Cancelled, "gone"));
+            }
+        }
+    }
+
+    fn segments(&self, from_ns: i64, to_ns: i64) -> Result<Vec<SegmentInfo>, SourceError> {
+        let segment = |n: i64| SegmentInfo {
+            name: format!("{}/2026/11/19/00/{n:02}-0.pcapng", ["sip", "rtp", "other"][n as usize % 3]),
+            class: ["sip", "rtp", "other"][n as usize % 3].to_owned(),
+            from: Some(DAY + n * 60 * SECOND_NS),
+            to: Some(DAY + (n + 1) * 60 * SECOND_NS - 1),
+            packets: Some(600),
+            octets: 60_000,
+            stored_octets: 30_000,
+            state: "sealed".to_owned(),
+            ..SegmentInfo::default()
+        };
+        let all = (0..30).map(segment);
+        Ok(all.filter(|s| s.to.is_some_and(|at| at >= from_ns) && s.from.is_some_and(|at| at < to_ns)).collect())
+    }
+
+    fn retention(&self) -> Result<Vec<RetentionInfo>, SourceError> {
+        Ok(vec![RetentionInfo {
+            class: "sip".into(),
+            rule: "14 days".into(),
+            stored_octets: 5,
+            limit_s: Some(14 * 86_400),
+            days_estimated: Some(3.0),
+            ..RetentionInfo::default()
+        }])
+    }
+
+    fn check_filter(&self, text: &str) -> Result<(), SourceError> {
+        if text.contains("hots") {
+            Err(SourceError::new(Trouble::Refused, "no 'hots'; did you mean 'host'?"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn extract(
+        &self,
+        ask: &ExtractAsk,
+        out: &mut dyn io::Write,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<Extracted, SourceError> {
+        self.asked.lock().unwrap().push(ask.clone());
+        progress.total_octets.store(100, Ordering::Relaxed);
+        progress.read_octets.store(50, Ordering::Relaxed);
+        while self.hold.load(Ordering::Relaxed) {
+            if cancel.is_cancelled() {
+                self.cancelled.fetch_add(1, Ordering::SeqCst);
+                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(5));
+        }
+        out.write_all(PCAP).map_err(|e| SourceError::new(Trouble::Failed, e.to_string()))?;
+        Ok(Extracted { packets: 7, faults: vec![] })
+    }
+}
+
+/// A capture that moves on with each look.
+#[derive(Default)]
+pub struct Capture {
+    pub down: AtomicBool,
+    looks: AtomicU64,
+}
+
+impl Live for Capture {
+    fn snapshot(&self) -> Option<LiveSnapshot> {
+        if self.down.load(Ordering::Relaxed) {
+            return None;
+        }
+        let n = self.looks.fetch_add(1, Ordering::Relaxed);
+        let at_ns = jiff::Timestamp::now().as_nanosecond() as i64;
+        Some(LiveSnapshot {
+            at_ns,
+            since_ns: at_ns - SECOND_NS,
+            source: "live".into(),
+            calls_up: 1,
+            packets_total: ByClass { sip: n * 10, rtp: n * 100, other: 0 },
+            octets_total: n * 1000,
+            lanes: vec![LaneSnapshot { interface: "eth0".into(), up: true, ring_fill: 0.25, ..Default::default() }],
+            buffer: Some(BufferSnapshot { used_octets: 1, limit_octets: 4, squeezed: None }),
+            volumes: vec![VolumeSnapshot { path: "packets".into(), writable: true, ..Default::default() }],
+            drops_total: BTreeMap::from([("ring".to_owned(), n)]),
+            threads: vec![ThreadSnapshot { name: "lane-0".into(), cpu_s_total: n as f64 }],
+            ..LiveSnapshot::default()
+        })
+    }
+
+    fn calls_up(&self, limit: usize) -> CallsUp {
+        let up = CallUp {
+            id: Id::derive(DAY, b"up").to_string(),
+            from: "+442071234567".into(),
+            to: SCRIPT.into(),
+            state: "ringing".into(),
+            ..CallUp::default()
+        };
+        CallsUp { total: 1, calls: vec![up].into_iter().take(limit).collect() }
+    }
+
+    fn metrics(&self) -> String {
+        "trunkline_capture_packets_total 7\n".into()
+    }
+
+    fn health(&self) -> Vec<String> {
+        if self.down.load(Ordering::Relaxed) { vec!["the capture is down".into()] } else { vec![] }
+    }
+}
+
+/// A reader that takes what begins like pcapng.
+pub struct Reading;
+
+impl Reader for Reading {
+    fn read(&self, path: &Path, name: &str, progress: &Progress, _: &Cancel) -> Result<ReadDone, SourceError> {
+        let octets = std::fs::read(path).map_err(|e| SourceError::new(Trouble::Failed, e.to_string()))?;
+        progress.read_octets.store(octets.len() as u64, Ordering::Relaxed);
+        if !octets.starts_with(&PCAP[..4]) {
+            return Err(SourceError::new(Trouble::Refused, format!("{name} is no capture.")));
+        }
+        Ok(ReadDone { packets: 3, calls: 2, from_ns: Some(DAY), to_ns: None, oddities: vec!["cut".into()] })
+    }
+}
