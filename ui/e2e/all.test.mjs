@@ -3,7 +3,7 @@
 import { after, before, describe } from "node:test";
 import { callTests } from "./call.mjs";
 import { keyTests } from "./keys.mjs";
-import { lookTests } from "./looks.mjs";
+import { livePictures, lookTests } from "./looks.mjs";
 import { missing, start } from "./program.mjs";
 import { roleTests } from "./roles.mjs";
 import { signInTests } from "./sign-in.mjs";
@@ -25,4 +25,5 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   keyTests(all);
   roleTests(all);
   lookTests(all);
+  livePictures();
 });

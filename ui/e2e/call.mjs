@@ -14,9 +14,11 @@ const TSHARK = ["/usr/bin/tshark", "/usr/local/bin/tshark"].find(isProgram);
  * @returns {Promise<Call>}
  */
 export async function richCall(page) {
-  const { calls } = await api(page, "/calls?from=2000-01-01T00:00:00Z&limit=100&filter=has:streams");
+  // One in which something was wrong, for the pictures.
+  const filter = encodeURIComponent("has:streams and has:verdict and mos<3.8");
+  const { calls } = await api(page, `/calls?from=2000-01-01T00:00:00Z&limit=100&filter=${filter}`);
   const call = calls.find((/** @type {Call} */ one) => one.streams.length >= 2);
-  assert.ok(call, "the simulated world has a call with two streams");
+  assert.ok(call, "the simulated world has a bad call with two streams");
   return call;
 }
 

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
-import { page as fresh, UI } from "./program.mjs";
+import { demo, page as fresh, UI } from "./program.mjs";
 import { openCalls, signedIn } from "./session.mjs";
 import { richCall } from "./call.mjs";
 
@@ -35,7 +35,7 @@ export function lookTests(world) {
       for (const { name, path } of [...PAGES, ...(await calls(world))]) {
         await t.test(name, async () => {
           await settle(page, path);
-          if (name === "call-message") await page.getByRole("listbox", { name: "Messages of the call" }).getByRole("option").first().click();
+          if (name === "call-message") await openMessage(page);
           await picture(page, `${name}-${dark ? "dark" : "light"}`);
           assert.deepEqual(await faultsOf(page), []);
         });
@@ -95,6 +95,12 @@ async function settle(page, path) {
   await page.waitForTimeout(250);
 }
 
+/** @param {import("playwright-core").Page} page */
+async function openMessage(page) {
+  await page.getByRole("listbox", { name: "Messages of the call" }).getByRole("option").first().click();
+  await page.getByRole("region", { name: "Text of the message" }).getByText("INVITE sip:").first().waitFor();
+}
+
 /**
  * What axe finds, a line each.
  * @param {import("playwright-core").Page} page
@@ -119,5 +125,22 @@ async function picture(page, name) {
   await page.screenshot({ path: join(PICTURES, `${name}.png`) });
 }
 
+/** Pictures of what runs, from the demonstration. */
+export function livePictures() {
+  test("pictures of what runs", { skip: process.env.UPDATE_SCREENSHOTS ? false : "only with UPDATE_SCREENSHOTS=1" }, async () => {
+    const world = await demo();
+    const { page, context } = await fresh(world);
+    await page.goto(world.link);
+    await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
+    for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["now-light", "/", 60_000]])) {
+      await settle(page, path);
+      await page.waitForTimeout(wait);
+      await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    }
+    await context.close();
+    await world.stop();
+  });
+}
+
 /** Pictures that the documentation shows: few, for they weigh. */
-const KEPT = new Set(["now-light", "calls-light", "call-light", "call-message-dark", "packets-light", "registrations-light", "call-phone"]);
+const KEPT = new Set(["calls-light", "call-light", "call-message-dark", "registrations-light", "call-phone"]);

@@ -59,7 +59,22 @@ export async function start() {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-e2e-"));
   const [capture, data] = [join(folder, "simulated.pcap"), join(folder, "data")];
   run(...SIM, "--write", capture);
-  const served = spawn(program, ["open", capture, "--listen", "127.0.0.1:0", "--data", data], { stdio: ["ignore", "pipe", "pipe"] });
+  return serve(["open", capture, "--listen", "127.0.0.1:0", "--data", data], folder);
+}
+
+/**
+ * A simulated world that goes on.
+ * @returns {Promise<World>}
+ */
+export const demo = () => serve(["demo", "--listen", "127.0.0.1:0"], mkdtempSync(join(tmpdir(), "trunkline-e2e-")));
+
+/**
+ * @param {string[]} args
+ * @param {string} folder
+ * @returns {Promise<World>}
+ */
+async function serve(args, folder) {
+  const served = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   const link = await printedLink(served);
   const browser = await chromium.launch({
     executablePath: browserPath,
@@ -72,7 +87,7 @@ export async function start() {
     await gone;
     rmSync(folder, { recursive: true, force: true });
   };
-  return { base: new URL(link).origin, link, folder, data, browser, stop };
+  return { base: new URL(link).origin, link, folder, data: join(folder, "data"), browser, stop };
 }
 
 /**

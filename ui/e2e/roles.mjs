@@ -63,9 +63,9 @@ export function roleTests(world) {
     assert.ok(await tab.getByRole("radio", { name: /^viewer/ }).isChecked(), "the next user begins with the least role again");
 
     await tab.goto("/settings/aliases");
-    await tab.getByRole("textbox").fill("192.0.2.10, SBC of the test");
+    await tab.getByRole("textbox").fill("192.0.2.10, SBC London");
     await tab.getByRole("button", { name: "Keep them" }).click();
-    await tab.getByRole("cell", { name: "SBC of the test" }).waitFor();
+    await tab.getByRole("cell", { name: "SBC London" }).waitFor();
     await tab.goto("/settings/audit");
     await tab.getByRole("cell", { name: "nils", exact: true }).first().waitFor();
     assert.deepEqual(faults, []);

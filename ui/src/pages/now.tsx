@@ -1,10 +1,11 @@
 // What happens now: the page that stays open on the wall. Nothing jumps: every figure has its place and its width.
 
-import { Match, Switch, type JSX } from "solid-js";
+import { Match, Show, Switch, type JSX } from "solid-js";
 import { feed, status, why } from "../live";
 import { Head } from "../parts/head";
+import { Icon } from "../parts/icon";
 import { useRowKeys } from "../parts/row-keys";
-import { Empty, Loading } from "../parts/states";
+import { Loading } from "../parts/states";
 import { Time } from "../parts/time";
 import { Attention } from "./now/attention";
 import { CallsUp } from "./now/calls-up";
@@ -44,8 +45,14 @@ export default function Now(): JSX.Element {
 function About(): JSX.Element {
   return (
     <span class="muted">
-      {status()?.source === "demo" ? "a simulated world, since " : "capturing since "}
-      <Time at={status() ? status()!.since_ns / 1e6 : undefined} />
+      <Show when={feed() !== "idle" && status()}>
+        {(status) => (
+          <>
+            {status().source === "demo" ? "a simulated world, since " : "capturing since "}
+            <Time at={status().since_ns / 1e6} />
+          </>
+        )}
+      </Show>
     </span>
   );
 }
@@ -54,17 +61,18 @@ function About(): JSX.Element {
 function Idle(): JSX.Element {
   return (
     <div class="now">
-      <div class="panel">
-        <Empty title="Nothing is being captured">
-          <p>{why()}</p>
-          <p>
-            Start with <code>trunkline run -i INTERFACE</code> on a mirror port, or look at a capture with{" "}
-            <code>trunkline open FILE</code>.
-          </p>
-        </Empty>
-      </div>
+      <section class="panel" aria-label="Nothing is being captured">
+        <p class="body remark">
+          <Icon name="note" />
+          <span>
+            {why()}{" "}
+            <span class="muted">
+              <code>trunkline run -i INTERFACE</code> captures at a mirror port, <code>trunkline open FILE</code> shows a capture.
+            </span>
+          </span>
+        </p>
+      </section>
       <Newest />
-      <Compared />
     </div>
   );
 }
