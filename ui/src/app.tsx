@@ -9,7 +9,7 @@ import { Head } from "./parts/head";
 import { Icon } from "./parts/icon";
 import { knownKeys, listenForKeys, useKeys, type Key } from "./parts/keys";
 import { Empty, Loading, Trouble } from "./parts/states";
-import { Toasts } from "./parts/toast";
+import { toastError, Toasts } from "./parts/toast";
 import { setTheme, theme } from "./prefs";
 import { may, refreshSession, session, signOut } from "./session";
 
@@ -121,7 +121,7 @@ function Frame(props: RouteSectionProps): JSX.Element {
         <div class="rail-foot">
           <FeedSign />
           <ThemeButton />
-          <button class="rail-button" onClick={() => void signOut()} title={`Sign out ${session()?.user?.name ?? ""}`}>
+          <button class="rail-button" onClick={() => void signOut().catch(toastError)} title={`Sign out ${session()?.user?.name ?? ""}`}>
             <Icon name="out" />
             <span class="clip">{session()?.user?.display_name || session()?.user?.name}</span>
           </button>

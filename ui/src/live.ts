@@ -4,6 +4,7 @@
 import { createSignal, onCleanup } from "solid-js";
 import { url } from "./api/client";
 import type { CallUp, LiveStatus } from "./api/types";
+import { refreshSession } from "./session";
 
 export type Feed = "connecting" | "live" | "idle" | "lost";
 
@@ -32,7 +33,13 @@ export { callsUp, feed, moments, status, why };
 /** Longer silence begins the sparklines anew. */
 const GAP_MS = 5000;
 
+/** After an answer that was an error, the feed is opened anew after this long, then twice as long, up to the second. */
+const WAIT_MS = 2_000;
+const WAIT_MAX_MS = 60_000;
+
 let users = 0;
+let wait = WAIT_MS;
+let again: ReturnType<typeof setTimeout> | undefined;
 /** When the last status came. */
 let heard = 0;
 let source: EventSource | undefined;
@@ -53,7 +60,7 @@ export function useLive(): void {
 }
 
 function follow(): void {
-  if (document.hidden) close();
+  if (document.hidden || users === 0) close();
   else if (!source) open();
 }
 
@@ -68,17 +75,30 @@ function open(): void {
     setFeed("idle");
     setWhy((JSON.parse(event.data) as { why: string }).why);
   });
-  // The browser tries again by itself unless the answer was an error; then it is told so by the next request.
-  source.onerror = () => setFeed(source?.readyState === EventSource.CLOSED ? "lost" : "connecting");
+  // The browser tries again by itself unless the answer was an error: then who is signed in is asked, and it is opened
+  // anew after a while, longer each time.
+  source.onerror = () => {
+    if (source?.readyState !== EventSource.CLOSED) {
+      setFeed("connecting");
+      return;
+    }
+    setFeed("lost");
+    close();
+    void refreshSession().catch(() => undefined);
+    wait = Math.min(wait * 2, WAIT_MAX_MS);
+    again = setTimeout(follow, wait);
+  };
 }
 
 function close(): void {
+  clearTimeout(again);
   source?.close();
   source = undefined;
 }
 
 function take(next: LiveStatus): void {
   heard = Date.now();
+  wait = WAIT_MS;
   setFeed("live");
   setStatus(next);
   const sum = (of: Record<string, number>): number => Object.values(of).reduce((a, b) => a + b, 0);

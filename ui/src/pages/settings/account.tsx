@@ -36,6 +36,17 @@ const DAYS = [
   { days: 365, name: "a year" },
 ];
 
+/** What shows whole numbers: no token has it without numbers.read. */
+const RAW = ["messages.read", "packets.download", "packets.extract", "calls.export"];
+
+/** What a token may be given of what its owner may: not the rule over others. */
+const grantable = (may: string[]): string[] => may.filter((scope) => !scope.endsWith(".admin"));
+
+function toggled(before: string[], scope: string, on: boolean): string[] {
+  if (!on) return before.filter((one) => one !== scope && !(scope === "numbers.read" && RAW.includes(one)));
+  return [...new Set([...before, scope, ...(RAW.includes(scope) ? ["numbers.read"] : [])])];
+}
+
 /** Tokens let programs use the API in one's name, with less. */
 function Tokens(): JSX.Element {
   const [tokens, { refetch }] = createResource(async () => (await get<{ tokens: Token[] }>("/tokens")).tokens);
@@ -51,7 +62,7 @@ function Tokens(): JSX.Element {
     setScopes(["calls.read"]);
     await refetch();
   };
-  const toggle = (scope: string, on: boolean): unknown => setScopes((before) => (on ? [...before, scope] : before.filter((one) => one !== scope)));
+  const toggle = (scope: string, on: boolean): unknown => setScopes((before) => toggled(before, scope, on));
   return (
     <section class="panel">
       <header>
@@ -114,11 +125,11 @@ function Tokens(): JSX.Element {
         <Form action="Make a token" send={make}>
           <label class="field">
             <span>What it is for</span>
-            <input class="input" required maxlength="80" value={name()} onInput={(e) => setName(e.currentTarget.value)} />
+            <input class="input" required maxlength="64" value={name()} onInput={(e) => setName(e.currentTarget.value)} />
           </label>
           <fieldset class="choices">
             <legend>It may</legend>
-            <For each={session()?.may ?? []}>
+            <For each={grantable(session()?.may ?? [])}>
               {(scope) => (
                 <label>
                   <input type="checkbox" checked={scopes().includes(scope)} onChange={(e) => toggle(scope, e.currentTarget.checked)} /> {scope}
