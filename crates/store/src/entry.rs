@@ -10,7 +10,6 @@
 //! last digit is not 0: that tells it from a text that is there to its end.
 
 use crate::filter::{Field, Filter, Pattern, Test};
-use crate::row::Call;
 use core::ops::RangeInclusive;
 
 /// Octets of an entry.
@@ -61,11 +60,6 @@ pub fn call_id_word(text: &str) -> u64 {
     hash(text)
 }
 
-/// The words of a call, in the order of [`KINDS`].
-pub fn words_of(call: &Call) -> [u64; 3] {
-    [number_word(&call.from), number_word(&call.to), call_id_word(&call.sip_call_id)]
-}
-
 /// The entry of a word and a key.
 pub fn entry(word: u64, key: i64) -> u128 {
     u128::from(word) << 64 | u128::from(key as u64)
@@ -90,11 +84,7 @@ impl Lookup {
 
     /// The callers or callees that match.
     pub fn number(kind: Kind, pattern: &Pattern) -> Self {
-        let words = match pattern.as_exact() {
-            Some(text) => number_word(text)..=number_word(text),
-            None => words_from(pattern.prefix()),
-        };
-        Lookup { kind, words, pattern: Some(pattern.clone()) }
+        Lookup { kind, words: words_of_pattern(pattern), pattern: Some(pattern.clone()) }
     }
 
     /// What leads to the calls that a filter can pass: an exact Call-ID, else the number that is known furthest; of
@@ -123,10 +113,22 @@ impl Lookup {
 
     /// Whether the row of an entry between the words may be wanted.
     pub fn may_match(&self, word: u64) -> bool {
-        let Some(pattern) = &self.pattern else { return true };
-        let mut octets = [0; WHOLE_DIGITS as usize];
-        whole_text(word, &mut octets).is_none_or(|text| pattern.matches_octets(text))
+        self.pattern.as_ref().is_none_or(|pattern| word_matches(word, pattern) != Some(false))
     }
+}
+
+/// Between which words those of the numbers lie that match, and some more.
+pub fn words_of_pattern(pattern: &Pattern) -> RangeInclusive<u64> {
+    match pattern.as_exact() {
+        Some(text) => number_word(text)..=number_word(text),
+        None => words_from(pattern.prefix()),
+    }
+}
+
+/// Whether the number of a word matches; none if the word does not hold it whole.
+pub fn word_matches(word: u64, pattern: &Pattern) -> Option<bool> {
+    let mut octets = [0; WHOLE_DIGITS as usize];
+    whole_text(word, &mut octets).map(|text| pattern.matches_octets(text))
 }
 
 /// The words of all texts that begin so, and some more.

@@ -11,6 +11,7 @@ pub mod error;
 #[doc(hidden)]
 pub mod exercise;
 pub mod filter;
+pub mod gist;
 pub mod journal;
 pub mod json;
 pub mod key;

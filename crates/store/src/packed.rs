@@ -146,6 +146,11 @@ impl<'a> Unpack<'a> {
         self.rest.is_empty()
     }
 
+    /// How many octets are left.
+    pub fn left(&self) -> usize {
+        self.rest.len()
+    }
+
     /// A number as [`Pack::uint`] wrote it.
     #[inline]
     pub fn uint(&mut self) -> Result<u64, Damaged> {

@@ -40,18 +40,37 @@ pub struct Minute {
 /// How many counts a minute has.
 pub const COUNTS: usize = 16;
 
-/// Whether a call that was not answered came as far as the called user: "user busy", "ring no answer" and "terminal
-/// rejection" of ITU-T E.425, which are the network's success.
-///
-/// Of final responses these are the codes of RFC 6076 section 4.7 (SEER): 480, 486, 600, 603. Ring no answer is, in SIP,
-/// nearly always the caller's: CANCEL after 180 or 183.
-// Field: 408 may be a phone that rang in vain, and mostly is a proxy that found nobody (RFC 3261 section 21.4.9); 403 may
-// be the called user's and mostly is a network's. Neither counts.
-pub fn was_delivered(call: &Call) -> bool {
-    match call.state {
-        CallState::Rejected => matches!(call.code, 480 | 486 | 600 | 603),
-        CallState::Cancelled => call.ringing_ns.is_some(),
-        _ => false,
+/// What one call tells its minute.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Told {
+    /// How it ended.
+    pub state: CallState,
+    /// Status code, 0 if there was none.
+    pub code: u16,
+    /// From answer to end, microseconds.
+    pub duration_us: Option<i64>,
+    /// Post-dial delay, microseconds; none if it did not ring.
+    pub pdd_us: Option<i64>,
+    /// Score.
+    pub mos: Option<f32>,
+    /// Whether it has a verdict.
+    pub bad: bool,
+}
+
+impl Told {
+    /// Whether a call that was not answered came as far as the called user: "user busy", "ring no answer" and "terminal
+    /// rejection" of ITU-T E.425, which are the network's success.
+    ///
+    /// Of final responses these are the codes of RFC 6076 section 4.7 (SEER): 480, 486, 600, 603. Ring no answer is, in
+    /// SIP, nearly always the caller's: CANCEL after 180 or 183.
+    // Field: 408 may be a phone that rang in vain, and mostly is a proxy that found nobody (RFC 3261 section 21.4.9); 403
+    // may be the called user's and mostly is a network's. Neither counts.
+    pub fn was_delivered(&self) -> bool {
+        match self.state {
+            CallState::Rejected => matches!(self.code, 480 | 486 | 600 | 603),
+            CallState::Cancelled => self.pdd_us.is_some(),
+            _ => false,
+        }
     }
 }
 
@@ -60,29 +79,51 @@ pub fn minute_of(at_ns: i64) -> i64 {
     at_ns.div_euclid(MINUTE_NS)
 }
 
-/// What one call counts. Only columns of its row are looked at, so that it can be made from the stored row as well.
-pub fn of(call: &Call) -> Minute {
-    let rejected = |class: u16| i64::from(call.state == CallState::Rejected && call.code / 100 == class);
-    let pdd = call.ringing_ns.map(|at| at.saturating_sub(call.start_ns));
-    Minute {
-        started: 1,
-        answered: i64::from(was_answered(call.state)),
-        completed: i64::from(call.state == CallState::Completed),
-        cancelled: i64::from(call.state == CallState::Cancelled),
-        redirected: i64::from(call.state == CallState::Redirected),
-        rejected: [rejected(4), rejected(5), rejected(6)],
-        duration_us: duration_ns(call).unwrap_or(0) / 1000,
-        pdd_us: pdd.unwrap_or(0) / 1000,
-        pdd_count: i64::from(pdd.is_some()),
-        mos_thousandths: call.mos.map_or(0, |mos| (f64::from(mos) * 1000.0).round() as i64),
-        mos_count: i64::from(call.mos.is_some()),
-        bad: i64::from(call.verdict.as_ref().is_some_and(|v| !v.kind.is_empty())),
-        delivered: i64::from(was_delivered(call)),
-        challenged: i64::from(call.state == CallState::AuthChallenged),
+/// What one call tells. Only columns of its row are looked at, so that it can be made from the stored row as well.
+pub fn told(call: &Call) -> Told {
+    Told {
+        state: call.state,
+        code: call.code,
+        duration_us: duration_ns(call).map(|ns| ns / 1000),
+        pdd_us: call.ringing_ns.map(|at| at.saturating_sub(call.start_ns) / 1000),
+        mos: call.mos,
+        bad: call.verdict.as_ref().is_some_and(|v| !v.kind.is_empty()),
     }
 }
 
+/// What one call counts.
+pub fn of(call: &Call) -> Minute {
+    let mut minute = Minute::default();
+    minute.count(&told(call));
+    minute
+}
+
 impl Minute {
+    /// Counts a call.
+    #[inline]
+    pub fn count(&mut self, t: &Told) {
+        self.started += 1;
+        self.answered += i64::from(was_answered(t.state));
+        match t.state {
+            CallState::Completed => self.completed += 1,
+            CallState::Cancelled => self.cancelled += 1,
+            CallState::Redirected => self.redirected += 1,
+            CallState::AuthChallenged => self.challenged += 1,
+            CallState::Rejected => {
+                let class = usize::from(t.code / 100).checked_sub(4);
+                class.and_then(|class| self.rejected.get_mut(class)).into_iter().for_each(|sum| *sum += 1);
+            }
+            _ => {}
+        }
+        self.duration_us = self.duration_us.saturating_add(t.duration_us.unwrap_or(0));
+        self.pdd_us = self.pdd_us.saturating_add(t.pdd_us.unwrap_or(0));
+        self.pdd_count += i64::from(t.pdd_us.is_some());
+        self.mos_thousandths += t.mos.map_or(0, |mos| (f64::from(mos) * 1000.0).round() as i64);
+        self.mos_count += i64::from(t.mos.is_some());
+        self.bad += i64::from(t.bad);
+        self.delivered += i64::from(t.was_delivered());
+    }
+
     /// Adds another's counts, or takes them out.
     pub fn add(&mut self, other: &Minute, times: i64) {
         let add = |sum: i64, more: i64| match times {
@@ -154,7 +195,7 @@ impl Minute {
     }
 
     /// Network effectiveness ratio, 0 to 1 (ITU-T E.425): answered, busy, not answered by the called user, or rejected by
-    /// that user; none without seizures. [`was_delivered`] says which those are.
+    /// that user; none without seizures. [`Told::was_delivered`] says which those are.
     pub fn ner(&self) -> Option<f64> {
         ratio(self.answered.saturating_add(self.delivered), self.seizures())
     }

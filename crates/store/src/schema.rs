@@ -3,6 +3,15 @@
 /// The version of these tables and of the packed columns. A change of either needs a new number.
 pub const VERSION: i64 = 4;
 
+/// The oldest version that is read; a day of it becomes one of [`VERSION`] when it is written.
+pub const VERSION_READ_MIN: i64 = 3;
+
+/// The first version with gists of calls and with [`MINUTES_LATER`].
+pub const VERSION_GISTS: i64 = 4;
+
+/// Columns of [`MINUTES`] that came with [`VERSION_GISTS`].
+pub const MINUTES_LATER: [&str; 3] = ["bad", "delivered", "challenged"];
+
 /// How a column is kept and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -75,6 +75,24 @@ pub struct Cursor {
     pub(crate) row: [u8; 16],
 }
 
+impl Cursor {
+    /// Behind all rows of a day.
+    pub(crate) fn behind(day: Day, order: Order) -> Self {
+        Cursor { day, row: if order == Order::Newest { [0; 16] } else { [0xff; 16] } }
+    }
+
+    /// Narrows a span to what is left behind it.
+    pub(crate) fn cut(self, order: Order, (from_ns, to_ns): (i64, i64)) -> (i64, i64) {
+        let is_through = self == Cursor::behind(self.day, order);
+        match (order, is_through) {
+            (Order::Newest, false) => (from_ns, to_ns.min(self.day.end_ns())),
+            (Order::Newest, true) => (from_ns, to_ns.min(self.day.start_ns())),
+            (Order::Oldest, false) => (from_ns.max(self.day.start_ns()), to_ns),
+            (Order::Oldest, true) => (from_ns.max(self.day.end_ns()), to_ns),
+        }
+    }
+}
+
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:032x}", self.day, u128::from_be_bytes(self.row))

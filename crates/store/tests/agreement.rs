@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use trunkline_kit::Id;
+use trunkline_store::rollup::{self, Minute};
 use trunkline_store::row::*;
-use trunkline_store::{Access, Filter, Order, Query, Store};
+use trunkline_store::{Access, Filter, Order, Query, Store, SummaryQuery};
 
 const DAY: i64 = 1_795_132_800_000_000_000;
 
@@ -191,6 +192,22 @@ proptest! {
                 expected.sort();
                 found.sort();
                 prop_assert_eq!(&found, &expected, "{}", text);
+            }
+            for (from_ns, to_ns, buckets) in [(i64::MIN, i64::MAX, 40), (DAY + 7_777_000_000_123, DAY + 99_999_000_000_000, 2000)] {
+                let query = SummaryQuery { filter: Some(filter.clone()), from_ns, to_ns, buckets, ..Default::default() };
+                let summary = store.summary(&query).unwrap();
+                let mut totals = Minute::default();
+                let mut bad = 0;
+                for call in calls.iter().filter(|c| (from_ns..to_ns).contains(&c.start_ns) && filter.matches(c)) {
+                    totals.add(&rollup::of(call), 1);
+                    let bucket = summary.buckets.iter().rfind(|b| b.at_ns <= call.start_ns).unwrap();
+                    prop_assert!(bucket.calls > 0);
+                    bad += u64::from(rollup::of(call).bad > 0);
+                }
+                prop_assert_eq!(summary.totals, totals, "{}", text);
+                prop_assert_eq!(summary.buckets.iter().map(|b| b.calls).sum::<u64>(), totals.started as u64);
+                prop_assert_eq!(summary.buckets.iter().map(|b| b.bad).sum::<u64>(), bad);
+                prop_assert!(summary.exact && summary.buckets.len() <= buckets);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use trunkline_kit::Id;
 use trunkline_store::row::*;
-use trunkline_store::{Access, Filter, Found, Order, Query, Store};
+use trunkline_store::{Access, Filter, Found, Order, Query, Store, SummaryQuery};
 
 const FOLDER: &str = "TRUNKLINE_TEST_CRASH_FOLDER";
 const LOADS: &str = "TRUNKLINE_TEST_CRASH_LOADS";
@@ -50,6 +50,8 @@ fn assert_found(store: &Store, calls: &[Call], n: u64) {
         numbers.sort_unstable();
         numbers
     };
+    let every = SummaryQuery { filter: Some(Filter::parse("caller:*").unwrap()), ..SummaryQuery::default() };
+    assert_eq!(store.summary(&every).unwrap().totals.started, calls.len() as i64);
     assert_eq!(found(format!("caller:{n}")), [n]);
     assert_eq!(found(format!("callid:{n}")), [n]);
     let all = calls.iter().filter(|c| c.from.starts_with(&n.to_string())).map(|c| c.from.parse().unwrap());

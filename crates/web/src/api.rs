@@ -154,10 +154,21 @@ pub fn document_text() -> &'static str {
 
 /// Answers always have all their members: what is absent is null. Members of what is asked may be left out; the names of
 /// those types end in `Ask`.
+/// Operations are called by method and path: names of functions come more than once.
 struct Answers;
 
 impl Modify for Answers {
     fn modify(&self, document: &mut Document) {
+        for (path, item) in &mut document.paths.paths {
+            let name: String = path.strip_prefix(BASE).unwrap_or(path).replace(['{', '}', '*'], "");
+            let name = name.trim_matches('/').replace(['/', '.', '-'], "_");
+            let methods = [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete].into_iter();
+            for (method, operation) in ["get", "post", "put", "patch", "delete"].into_iter().zip(methods) {
+                if let Some(operation) = operation {
+                    operation.operation_id = Some(format!("{method}_{name}"));
+                }
+            }
+        }
         let Some(components) = document.components.as_mut() else { return };
         for (name, schema) in &mut components.schemas {
             if !name.ends_with("Ask") && name != "Problem" {

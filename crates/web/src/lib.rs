@@ -29,6 +29,7 @@ pub mod server;
 pub mod sources;
 mod state;
 mod stores;
+pub mod tls;
 mod work;
 
 pub use server::{Bound, Handle, Mode, Options, ServeError, Server, Sources};

@@ -1,6 +1,7 @@
 //! What every backend must do, each case on an empty store. A new backend is one line in [`BACKENDS`].
 
 mod numbers;
+mod sums;
 
 use super::{Backend, sqlite::Sqlite};
 use crate::filter::Filter;

@@ -3,24 +3,24 @@
 mod bind;
 mod calls;
 mod ddl;
+mod find;
 mod functions;
+mod gists;
 mod open;
+mod pages;
 mod read;
 mod runs;
-mod search;
 mod sql;
 mod summary;
 mod write;
 
 use super::Backend;
-use crate::columns;
 use crate::entry::Lookup;
 use crate::error::{Skipped, StoreError};
 use crate::filter::{Filter, sql as filter_sql};
 use crate::key;
 use crate::rollup::{Minute, minute_of};
 use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
-use crate::schema::{self, Table};
 use crate::search::{Counts, Search};
 use crate::store::{
     Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written,
@@ -28,7 +28,7 @@ use crate::store::{
 use crate::summary::{Summary, SummaryQuery};
 use crate::time::Day;
 use core::cell::RefCell;
-use read::{DayReader, SqliteRow, Wanted, WantedById};
+use read::DayReader;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trunkline_kit::Id;
@@ -281,35 +281,6 @@ impl Sqlite {
         }
         done
     }
-
-    /// A page of a table whose rows lie under their identifier.
-    fn page_by_id<T>(
-        &self,
-        table: &Table,
-        and: &str,
-        query: &Query,
-        id_of: impl Fn(&T) -> Id,
-        read: impl Fn(&SqliteRow<'_, '_>) -> Result<T, crate::packed::Damaged>,
-    ) -> Result<Page<T>, StoreError> {
-        no_filter(query, table.name)?;
-        let limit = query.limit.min(PAGE_ROWS_MAX);
-        let mut rows = vec![];
-        let (from_ns, to_ns) = cut_by_cursor(query, query.from_ns, query.to_ns);
-        let skipped = self.each_day(query.order, from_ns, to_ns, |day, reader| {
-            let mut ids = (Id::default(), Id::from_octets([0xff; 16]));
-            if let Some(cursor) = query.cursor.filter(|c| c.day == day) {
-                let end = if query.order == Order::Newest { &mut ids.1 } else { &mut ids.0 };
-                *end = Id::from_octets(cursor.row);
-            }
-            let starts = (query.from_ns, query.to_ns);
-            let wanted = WantedById { ids, starts, and, order: query.order, limit: limit + 1 - rows.len() };
-            let found = reader.by_id(table, &wanted, &read)?;
-            rows.extend(found.into_iter().map(|row| (day, row)));
-            Ok(rows.len() <= limit)
-        })?;
-        let cursor = |(day, row): &(Day, T)| Cursor { day: *day, row: *id_of(row).octets() };
-        Ok(page(rows, limit, cursor, skipped))
-    }
 }
 
 impl Backend for Sqlite {
@@ -378,9 +349,12 @@ impl Backend for Sqlite {
         let condition = query.filter.as_ref().map(filter_sql::condition).unwrap_or_default();
         let lookups = query.filter.as_ref().map(Lookup::of_filter).unwrap_or_default();
         let mut rows: Vec<(Day, (i64, Call))> = vec![];
-        let (from_ns, to_ns) = cut_by_cursor(query, start.0, start.1);
+        let mut stopped = None;
+        let (from_ns, to_ns) = query.cursor.map_or(start, |cursor| cursor.cut(query.order, start));
         let skipped = self.each_day(query.order, from_ns, to_ns, |day, reader| {
-            let mut wanted = Wanted {
+            let mut wanted = find::Wanted {
+                day,
+                filter: query.filter.as_ref(),
                 condition: &condition,
                 lookups: &lookups,
                 from: key::at(start.0.saturating_sub(day.start_ns())),
@@ -389,6 +363,7 @@ impl Backend for Sqlite {
                 to_ns: start.1,
                 order: query.order,
                 limit: limit + 1 - rows.len(),
+                stop: &query.stop,
             };
             if let Some(cursor) = query.cursor.filter(|c| c.day == day) {
                 let key = i64::from_be_bytes(*cursor.row.first_chunk().unwrap_or(&[0; 8]));
@@ -397,12 +372,17 @@ impl Backend for Sqlite {
                     Order::Oldest => wanted.from = wanted.from.max(key.saturating_add(1)),
                 }
             }
-            rows.extend(reader.calls(&wanted)?.into_iter().map(|row| (day, row)));
-            Ok(rows.len() <= limit)
+            let found = reader.calls(&wanted)?;
+            rows.extend(found.calls.into_iter().map(|row| (day, row)));
+            let end = found.stopped.map(|key| cursor_of_key(day, key));
+            let behind = || query.stop.is_due().then(|| Cursor::behind(day, query.order));
+            stopped = end.or_else(behind).filter(|_| rows.len() <= limit);
+            Ok(rows.len() <= limit && stopped.is_none())
         })?;
         let page = page(rows, limit, |(day, (key, _))| cursor_of_key(*day, *key), skipped);
         let rows = page.rows.into_iter().map(|(_, call)| call).collect();
-        Ok(Page { rows, next: page.next, stopped: false, skipped: page.skipped })
+        let (next, stopped) = (stopped.or(page.next), stopped.is_some());
+        Ok(Page { rows, next, stopped, skipped: page.skipped })
     }
 
     fn call(&self, name: &str) -> Result<Found, StoreError> {
@@ -427,7 +407,7 @@ impl Backend for Sqlite {
         match found.as_slice() {
             [] => Ok(Found::None),
             [(day, (key, ..))] => {
-                let call = self.with_reader(*day, |reader| reader.call(*key))?.flatten();
+                let call = self.with_reader(*day, |reader| reader.call(*day, *key))?.flatten();
                 Ok(call.map_or(Found::None, |call| Found::One(Box::new(call))))
             }
             many => Ok(Found::Many(many.iter().map(|(_, (_, id, start))| (*id, *start)).collect())),
@@ -439,32 +419,31 @@ impl Backend for Sqlite {
     }
 
     fn streams_without_call(&self, query: &Query) -> Result<Page<Stream>, StoreError> {
-        let alone = "AND call_key IS NULL";
-        self.page_by_id(&schema::STREAMS, alone, query, |s: &Stream| s.id, |row| columns::stream_of(row, None))
+        pages::streams_without_call(self, query)
     }
 
     fn registrations(&self, query: &Query) -> Result<Page<Registration>, StoreError> {
-        self.page_by_id(&schema::REGISTRATIONS, "", query, |r: &Registration| r.id, |row| columns::registration_of(row))
+        pages::registrations(self, query)
     }
 
     fn events(&self, query: &Query) -> Result<Page<SipEvent>, StoreError> {
-        self.page_by_id(&schema::SIP_EVENTS, "", query, |e: &SipEvent| e.id, |row| columns::event_of(row))
+        pages::events(self, query)
     }
 
     fn search_registrations(&self, search: &Search) -> Result<Page<Registration>, StoreError> {
-        search::registrations(self, search)
+        pages::search_registrations(self, search)
     }
 
     fn count_registrations(&self, search: &Search) -> Result<Counts, StoreError> {
-        search::count_registrations(self, search)
+        pages::count_registrations(self, search)
     }
 
     fn search_events(&self, search: &Search) -> Result<Page<SipEvent>, StoreError> {
-        search::events(self, search)
+        pages::search_events(self, search)
     }
 
     fn count_events(&self, search: &Search) -> Result<Counts, StoreError> {
-        search::count_events(self, search)
+        pages::count_events(self, search)
     }
 
     fn summary(&self, query: &SummaryQuery) -> Result<Summary, StoreError> {
@@ -536,15 +515,6 @@ fn cursor_of_key(day: Day, key: i64) -> Cursor {
     let mut row = [0; 16];
     row[..8].copy_from_slice(&key.to_be_bytes());
     Cursor { day, row }
-}
-
-/// The span of time that is left behind a cursor.
-fn cut_by_cursor(query: &Query, from_ns: i64, to_ns: i64) -> (i64, i64) {
-    match (query.cursor, query.order) {
-        (None, _) => (from_ns, to_ns),
-        (Some(cursor), Order::Newest) => (from_ns, to_ns.min(cursor.day.end_ns())),
-        (Some(cursor), Order::Oldest) => (from_ns.max(cursor.day.start_ns()), to_ns),
-    }
 }
 
 /// Cuts the one row too many, which only says that there is more.

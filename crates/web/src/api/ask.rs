@@ -1,5 +1,6 @@
 //! What is asked, read strictly: a misspelt parameter is told, not passed over.
 
+use super::BODY_OCTETS_MAX;
 use crate::auth::mask;
 use crate::guard::Who;
 use crate::moment::{self, End};
@@ -54,6 +55,10 @@ impl<T: DeserializeOwned> FromRequest<Arc<Web>> for Told<T> {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
         if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
             return Err(Problem::new(Kind::BadParameter, "The body must be application/json."));
+        }
+        let length = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
+        if length.is_some_and(|octets| octets > BODY_OCTETS_MAX) {
+            return Err(Problem::new(Kind::TooLarge, "The body is too large."));
         }
         let read = timeout(BODY_TIME, Bytes::from_request(request, web)).await;
         let octets = match read {

@@ -189,9 +189,9 @@ pub async fn timeline(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<Timel
     Ok(Text::object(|o| {
         o.time("from", span.map(|s| s.0)).time("to", span.map(|s| s.1));
         o.int("bucket_s", Some((buckets.length_ns / SECOND_NS).unsigned_abs()));
-        o.list("buckets", &filled, |out, bucket| push(out, bucket));
+        o.list("buckets", &filled, push);
         o.list("losses", &losses, json::loss);
-        o.list("retention", &retention, |out, rule| push(out, rule));
+        o.list("retention", &retention, push);
         o.time("oldest", oldest).time("newest", newest);
     }))
 }

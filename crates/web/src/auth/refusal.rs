@@ -13,7 +13,7 @@ pub enum Refusal {
     #[error("this name and password do not belong together")]
     WrongPassword,
     /// Too many attempts from this address.
-    #[error("too many attempts from this address: wait {retry_after_s} s")]
+    #[error("too many attempts: wait {retry_after_s} s")]
     TooMany {
         /// Seconds to wait.
         retry_after_s: u64,
@@ -56,6 +56,9 @@ pub enum Refusal {
     /// It contradicts what is there.
     #[error("{0}")]
     Conflict(String),
+    /// The identity provider cannot be reached, or its answer does not hold.
+    #[error("{0}")]
+    Provider(String),
     /// The desk's file could not be read or written; the text is for the log, not for whoever asked.
     #[error("{0}")]
     Failed(String),
@@ -76,6 +79,7 @@ impl Refusal {
             Refusal::BadValue { .. } => "bad-parameter",
             Refusal::NotFound(_) => "not-found",
             Refusal::Conflict(_) => "conflict",
+            Refusal::Provider(_) => "provider",
             Refusal::Failed(_) => "failed",
         }
     }
@@ -90,6 +94,7 @@ impl Refusal {
             Refusal::BadLink | Refusal::BadValue { .. } => 400,
             Refusal::NotFound(_) => 404,
             Refusal::Conflict(_) => 409,
+            Refusal::Provider(_) => 502,
             Refusal::Failed(_) => 500,
         }
     }

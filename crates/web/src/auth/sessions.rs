@@ -6,12 +6,13 @@
 
 use super::audit::{AuditEntry, action};
 use super::desk::{AuthOptions, Desk, held};
+use super::oidc::Claimed;
 use super::password;
 use super::refusal::Refusal;
 use super::role::Permissions;
 use super::secret::{Secret, derived, digest, handle};
 use super::throttle::Account;
-use super::users::{User, canonical, find_by_id};
+use super::users::{self, User, canonical, find_by_id};
 use super::viewer::{How, Viewer};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use std::net::IpAddr;
@@ -116,6 +117,41 @@ impl Desk {
         })?;
         held(&self.throttle).succeeded(from.address, account, now_ns);
         Ok(signed_in)
+    }
+
+    /// Signs in whom the identity provider names ([`super::oidc::Provider::finish`]): a user is made at the first time,
+    /// and the role follows the provider's groups each time. A user who has that name already without the provider is
+    /// not taken over. Written to the audit log, also when refused.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`] for a user who is locked, [`Refusal::Conflict`] for a name that is taken,
+    /// [`Refusal::Failed`].
+    pub fn sign_in_oidc(&self, claimed: &Claimed, from: From<'_>, now_ns: i64) -> Result<SignedIn, Refusal> {
+        let result = self.write(|t| {
+            let identity = (claimed.issuer.as_str(), claimed.subject.as_str());
+            let known = "SELECT id FROM users WHERE issuer = ?1 AND subject = ?2";
+            let known: Option<i64> = t.query_row(known, [identity.0, identity.1], |row| row.get(0)).optional()?;
+            let user = match known {
+                Some(user) => user,
+                None => {
+                    let (name, display_name) = (&claimed.name, &claimed.display_name);
+                    users::insert(t, name, display_name, claimed.role, None, Some(identity), now_ns)?
+                }
+            };
+            let before = find_by_id(t, user)?;
+            if before.disabled {
+                return Err(Refusal::Forbidden("an administrator locked you".to_owned()));
+            }
+            if before.role != claimed.role {
+                t.execute("DELETE FROM sessions WHERE user = ?1", [user])?;
+            }
+            let follow = "UPDATE users SET role = ?2, display_name = ?3 WHERE id = ?1";
+            t.execute(follow, params![user, claimed.role.name(), claimed.display_name])?;
+            open(t, &self.options, user, from, now_ns)
+        });
+        self.count(|c| c.signed_in += u64::from(result.is_ok()));
+        self.audit_sign_in(&result, &claimed.name, "provider", from, now_ns);
+        result
     }
 
     /// Who shows this cookie.

@@ -86,7 +86,7 @@ impl Failures {
         // A clock that was set back does not make waits longer.
         let latest = now_ns.saturating_add(WAIT_MAX_S as i64 * SECOND_NS);
         self.until_ns = self.until_ns.min(latest);
-        self.since_ns = self.since_ns.min(now_ns);
+        self.since_ns = self.since_ns.min(now_ns.max(self.until_ns));
         u64::try_from(self.until_ns.saturating_sub(now_ns)).map_or(0, |ns| ns.div_ceil(SECOND_NS as u64))
     }
 
@@ -305,9 +305,8 @@ mod tests {
     fn a_flood_of_addresses_and_names_takes_bounded_memory() {
         let mut t = Throttle::default();
         let mut forgotten = 0;
-        for _ in 0..=ADDRESS_ATTEMPTS_FREE {
-            let _ = t.begin(v4(9_999_999), Account::Unknown("x"), NOW, &mut forgotten);
-            let _ = t.begin(v4(9_999_999), Account::Strange(1), NOW, &mut forgotten);
+        for n in 0..=ADDRESS_ATTEMPTS_FREE {
+            let _ = t.begin(v4(9_999_999), Account::Unknown(&n.to_string()), NOW, &mut forgotten);
         }
         for n in 0..2 * ADDRESSES_MAX as u32 {
             let _ = t.begin(v4(n), Account::Unknown(&n.to_string()), NOW, &mut forgotten);

@@ -6,6 +6,7 @@ mod document;
 mod hostile;
 mod lists;
 mod live;
+mod manual;
 mod one_call;
 mod people;
 mod schema;

@@ -252,13 +252,15 @@ impl Packets for Log {
         }
         let failed = |e: io::Error| SourceError::new(Trouble::Failed, e.to_string());
         out.write_all(PCAP).map_err(failed)?;
-        while call.from == SCRIPT {
+        if call.from != SCRIPT {
+            return Ok(1);
+        }
+        loop {
             if out.write_all(&[0; 65536]).is_err() || cancel.is_cancelled() {
                 self.cancelled.fetch_add(1, Ordering::SeqCst);
                 return Err(SourceError::new(Trouble::Cancelled, "gone"));
             }
         }
-        Ok(1)
     }
 
     fn segments(&self, from_ns: i64, to_ns: i64) -> Result<Vec<SegmentInfo>, SourceError> {

@@ -23,7 +23,7 @@ enum Bound {
     Whole(i64),
     Real(f64),
     Endpoint(EndpointOctets),
-    Word(String),
+    Word(String, i64),
     /// Octets or a text, not remembered.
     Other,
 }
@@ -66,9 +66,10 @@ impl<'c> Insert<'c> {
                     }
                 }
                 Value::Word(text) => {
-                    if !matches!(bound, Bound::Word(b) if b == text) {
-                        self.statement.raw_bind_parameter(place, words.id(self.conn, text)?)?;
-                        *bound = Bound::Word(text.to_owned());
+                    if !matches!(bound, Bound::Word(b, _) if b == text) {
+                        let id = words.id(self.conn, text)?;
+                        self.statement.raw_bind_parameter(place, id)?;
+                        *bound = Bound::Word(text.to_owned(), id);
                     }
                 }
                 Value::Text(text) => {
@@ -82,6 +83,11 @@ impl<'c> Insert<'c> {
             }
         }
         Ok(())
+    }
+
+    /// The number of the word that is bound to a place, counted from 0; 0 if there is none.
+    pub fn word(&self, place: usize) -> i64 {
+        if let Some(Bound::Word(_, id)) = self.bound.get(place) { *id } else { 0 }
     }
 
     /// Executes it; gives the number of rows changed.

@@ -1,9 +1,11 @@
 //! Writing the calls of a day with their streams.
 
 use super::bind::{Insert, Words};
+use super::gists;
 use super::runs::Waiting;
 use super::write::Texts;
 use crate::columns::{self, Scratch};
+use crate::gist::{self, Column, Values};
 use crate::key;
 use crate::rollup::{self, Minute};
 use crate::row::{Call, Verdict};
@@ -26,6 +28,8 @@ pub struct Kept {
     pub minutes: BTreeMap<i64, Minute>,
     /// Entries of the index that wait for it.
     pub waiting: Waiting,
+    /// Gists that wait for it.
+    pub gists: gists::Waiting,
 }
 
 impl Kept {
@@ -34,13 +38,20 @@ impl Kept {
         self.words.clear();
         self.minutes.clear();
         self.waiting.clear();
+        self.gists.clear();
+    }
+
+    /// Lays down what waits for the commit.
+    pub fn lay_down(&mut self, conn: &Connection) -> Result<()> {
+        self.waiting.lay_down(conn)?;
+        self.gists.lay_down(conn)
     }
 }
 
 /// Writes calls into the open transaction.
 pub fn write(conn: &Connection, sql: &Texts, kept: &mut Kept, calls: &[&Call], written: &mut Written) -> Result<()> {
     let one = Insert::prepare(conn, &sql.call_insert)?;
-    let mut writer = Calls { conn, sql, one, streams: None, kept };
+    let mut writer = Calls { conn, sql, one, streams: None, gists: vec![], kept };
     let mut many = None;
     // A capture that is read again holds one known call after the other: trying sixteen at once is then in vain.
     let mut all_new = true;
@@ -84,6 +95,7 @@ struct Calls<'c, 'k> {
     sql: &'k Texts,
     one: Insert<'c>,
     streams: Option<Insert<'c>>,
+    gists: Vec<Values>,
     kept: &'k mut Kept,
 }
 
@@ -91,9 +103,13 @@ impl Calls<'_, '_> {
     /// Puts calls with one statement if all of them are new and each can have the first number it may have; else puts
     /// none of them.
     fn put_all(&mut self, insert: &mut Insert<'_>, calls: &[&Call]) -> Result<bool> {
+        self.gists.clear();
         for (n, call) in calls.iter().enumerate() {
-            let row = columns::call(call, key::of_call(call.id, call.start_ns), &mut self.kept.scratch);
-            insert.bind(n * row.len(), &row, &mut self.kept.words)?;
+            let key = key::of_call(call.id, call.start_ns);
+            let row = columns::call(call, key, &mut self.kept.scratch);
+            let first = n * row.len();
+            insert.bind(first, &row, &mut self.kept.words)?;
+            self.gists.push(gist::of(call, key, &row, words_of(insert, first)));
         }
         let put = insert.run()?;
         if put < calls.len() {
@@ -104,9 +120,11 @@ impl Calls<'_, '_> {
             }
             return Ok(false);
         }
-        for call in calls {
-            self.put_rest(call, key::of_call(call.id, call.start_ns))?;
+        let gists = core::mem::take(&mut self.gists);
+        for (call, gist) in calls.iter().zip(&gists) {
+            self.put_rest(call, *gist, false)?;
         }
+        self.gists = gists;
         Ok(true)
     }
 
@@ -115,8 +133,10 @@ impl Calls<'_, '_> {
         let first = key::of_call(call.id, call.start_ns);
         for key in first..first.saturating_add(key::PROBES_MAX) {
             let row = columns::call(call, key, &mut self.kept.scratch);
-            if self.one.row(&row, &mut self.kept.words)? == 1 {
-                self.put_rest(call, key)?;
+            self.one.bind(0, &row, &mut self.kept.words)?;
+            let gist = gist::of(call, key, &row, words_of(&self.one, 0));
+            if self.one.run()? == 1 {
+                self.put_rest(call, gist, false)?;
                 return Ok(Put::New);
             }
             let there = There::under(self.conn, key)?;
@@ -130,16 +150,19 @@ impl Calls<'_, '_> {
             Insert::prepare(self.conn, &self.sql.call_replace)?.row(&row, &mut self.kept.words)?;
             self.conn.prepare_cached("DELETE FROM streams WHERE call_key = ?")?.execute([key])?;
             self.count(&there.call, -1);
-            self.put_rest(call, key)?;
+            self.put_rest(call, gist, true)?;
             return Ok(Put::Completed);
         }
         Ok(Put::Refused)
     }
 
     /// What belongs to the row of a call.
-    fn put_rest(&mut self, call: &Call, key: i64) -> Result<()> {
+    fn put_rest(&mut self, call: &Call, gist: Values, again: bool) -> Result<()> {
+        let key = gist[Column::Key as usize] as i64;
         self.count(call, 1);
-        self.kept.waiting.add(call, key);
+        let numbers = [gist[Column::Caller as usize], gist[Column::Callee as usize]];
+        self.kept.waiting.add(call, numbers, key);
+        self.kept.gists.add(gist, again, call);
         if call.streams.is_empty() {
             return Ok(());
         }
@@ -157,6 +180,11 @@ impl Calls<'_, '_> {
         let minute = self.kept.minutes.entry(rollup::minute_of(call.start_ns)).or_default();
         minute.add(&rollup::of(call), times);
     }
+}
+
+/// The numbers of the words of a row that was bound: User-Agent, codecs, verdict.
+fn words_of(insert: &Insert<'_>, first: usize) -> [u64; 3] {
+    [16, 21, 22].map(|column| insert.word(first + column) as u64)
 }
 
 /// The stored row of a call, as far as it decides which of two rows is kept and what its minute counted.

@@ -1,7 +1,7 @@
 //! The tables of a day as SQLite's DDL, made from [`crate::schema`].
 
-use super::runs;
-use crate::schema::{Column, Kind, TABLES, Table};
+use super::{gists, runs};
+use crate::schema::{self, Column, Kind, TABLES, Table};
 use core::fmt::Write;
 
 /// `application_id` of our files: "TRKL".
@@ -14,6 +14,7 @@ pub fn statements() -> String {
          CREATE TABLE streams_elsewhere (id BLOB PRIMARY KEY, day INTEGER NOT NULL) WITHOUT ROWID;\n",
     );
     sql.push_str(runs::TABLE);
+    sql.push_str(gists::TABLE);
     for table in TABLES {
         create(&mut sql, table);
     }
@@ -55,6 +56,24 @@ pub fn select_list(table: &Table) -> String {
     table.columns.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// The same of a table of an older version: columns that it does not have are 0.
+pub fn select_list_of(table: &Table, version: i64) -> String {
+    let later = |c: &&Column| version < schema::VERSION_GISTS && is_later(table, c);
+    let one = |c: &Column| if later(&c) { format!("0 AS {}", c.name) } else { c.name.to_owned() };
+    table.columns.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a column came with [`schema::VERSION_GISTS`].
+pub fn is_later(table: &Table, column: &Column) -> bool {
+    table.name == "minutes" && schema::MINUTES_LATER.contains(&column.name)
+}
+
+/// What makes the tables of a day of the version before those of now.
+pub fn upgrade() -> String {
+    let columns = schema::MINUTES_LATER.iter().map(|c| format!("ALTER TABLE minutes ADD COLUMN {c} DEFAULT 0;\n"));
+    columns.collect::<String>() + gists::TABLE
+}
+
 /// `INSERT` with a parameter for each column, and what to do about a row that is there.
 pub fn insert(verb: &str, table: &Table, conflict: &str) -> String {
     insert_rows(verb, table, 1, conflict)
@@ -76,7 +95,7 @@ pub fn replace_if(table: &Table, more: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{detail, ladder, schema};
+    use crate::{detail, gist, ladder, schema};
 
     /// A change of the tables needs a new version, or files of yesterday are read wrongly.
     #[test]
@@ -85,8 +104,8 @@ mod tests {
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325u64, |h, o| (h ^ u64::from(o)).wrapping_mul(0x0000_0100_0000_01b3));
         assert_eq!(
-            (schema::VERSION, ladder::VERSION, detail::VERSION, hash),
-            (3, 2, 2, 2184880553450733051),
+            (schema::VERSION, ladder::VERSION, detail::VERSION, gist::VERSION, hash),
+            (4, 2, 2, 1, 8209257468889708329),
             "tables or packed columns changed: raise schema::VERSION, then put the new numbers here"
         );
     }

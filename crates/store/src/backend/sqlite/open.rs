@@ -1,6 +1,6 @@
 //! Opening the file of a day: whose it is, which version, how it is tuned.
 
-use super::ddl;
+use super::{ddl, gists};
 use crate::error::StoreError;
 use crate::schema;
 use crate::store::Access;
@@ -42,10 +42,11 @@ pub fn to_write(path: &Path, access: Access) -> Result<Connection, StoreError> {
 fn prepare(conn: &Connection, path: &Path, access: Access) -> rusqlite::Result<Result<(), StoreError>> {
     conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "page_size", PAGE_OCTETS)?;
-    let fresh = match check(conn, path)? {
-        Ok(fresh) => fresh,
+    let version = match check(conn, path)? {
+        Ok(version) => version,
         Err(e) => return Ok(Err(e)),
     };
+    let fresh = version.is_none();
     // With a log every page is written twice, into the log and into the file; with a journal only those are that were
     // there before, which are few where all is new. Either survives a crash.
     if fresh && access == Access::Load {
@@ -62,18 +63,30 @@ fn prepare(conn: &Connection, path: &Path, access: Access) -> rusqlite::Result<R
     let limit = CHECKPOINT_PAGES * PAGE_OCTETS * 2;
     let _: i64 = conn.query_row(&format!("PRAGMA journal_size_limit = {limit}"), [], |r| r.get(0))?;
     conn.set_prepared_statement_cache_capacity(64);
-    if !fresh {
+    if version == Some(schema::VERSION) {
         return Ok(Ok(()));
     }
     conn.execute_batch("BEGIN IMMEDIATE")?;
-    // Another process may have made it in between.
-    if let Ok(true) = check(conn, path)? {
-        conn.execute_batch(&ddl::statements())?;
-        conn.pragma_update(None, "application_id", ddl::APPLICATION_ID)?;
-        conn.pragma_update(None, "user_version", schema::VERSION)?;
+    let made = make(conn, path);
+    conn.execute_batch(if made.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    made.map(Ok)
+}
+
+/// Makes the tables, or those of an older day those of now.
+fn make(conn: &Connection, path: &Path) -> rusqlite::Result<()> {
+    match check(conn, path)? {
+        Ok(None) => {
+            conn.execute_batch(&ddl::statements())?;
+            conn.pragma_update(None, "application_id", ddl::APPLICATION_ID)?;
+        }
+        Ok(Some(version)) if version < schema::VERSION => {
+            conn.execute_batch(&ddl::upgrade())?;
+            gists::mark_older(conn)?;
+        }
+        // Another process did it in between.
+        _ => return Ok(()),
     }
-    conn.execute_batch("COMMIT")?;
-    Ok(Ok(()))
+    conn.pragma_update(None, "user_version", schema::VERSION)
 }
 
 /// From now on what is written goes into a log first, so that readers and the writer do not wait for each other.
@@ -90,9 +103,11 @@ pub fn end_writing(conn: &Connection) {
     let _ = keep_log(conn);
 }
 
-/// Opens a day for reading. None if it is empty: made, and its maker killed before the first commit.
-pub fn to_read(path: &Path) -> Result<Option<Connection>, StoreError> {
+/// Opens a day for reading, and says of which version it is. None if it is empty (made, and its maker killed before the
+/// first commit), or if it has just gone.
+pub fn to_read(path: &Path) -> Result<Option<(Connection, i64)>, StoreError> {
     let conn = match connect_to_read(path, "ro") {
+        Err(_) if !path.exists() => return Ok(None),
         // Its writer was killed while it loaded: one who may write has to take its unfinished commit back.
         Err(e @ StoreError::Disk { .. }) if beside(path, "-journal").exists() => {
             take_back(path).map_err(|_| e)?;
@@ -102,8 +117,8 @@ pub fn to_read(path: &Path) -> Result<Option<Connection>, StoreError> {
         Err(StoreError::Disk { .. }) if !beside(path, "-wal").exists() => connect_to_read(path, "immutable")?,
         other => other?,
     };
-    let fresh = check(&conn, path).map_err(|e| error(path, e))??;
-    Ok((!fresh).then_some(conn))
+    let version = check(&conn, path).map_err(|e| error(path, e))??;
+    Ok(version.map(|version| (conn, version)))
 }
 
 fn take_back(path: &Path) -> rusqlite::Result<()> {
@@ -147,14 +162,14 @@ pub fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
     name.into()
 }
 
-/// Whether a file is ours and of a version we know: true if it is empty.
-fn check(conn: &Connection, path: &Path) -> rusqlite::Result<Result<bool, StoreError>> {
+/// Whether a file is ours and of a version we know, and which; none if it is empty.
+fn check(conn: &Connection, path: &Path) -> rusqlite::Result<Result<Option<i64>, StoreError>> {
     let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |r| r.get::<_, i64>(0));
     let (application, version) = (number("application_id")?, number("user_version")?);
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
     let day = |cause| Ok(Err(StoreError::Day { path: path.into(), cause }));
     if application == 0 && tables == 0 {
-        return Ok(Ok(true));
+        return Ok(Ok(None));
     }
     if application != ddl::APPLICATION_ID {
         return day("a SQLite file, but not one of ours".into());
@@ -162,10 +177,10 @@ fn check(conn: &Connection, path: &Path) -> rusqlite::Result<Result<bool, StoreE
     if version > schema::VERSION {
         return day(format!("written by a newer version: tables {version}, this program knows {}", schema::VERSION));
     }
-    if version < schema::VERSION {
+    if version < schema::VERSION_READ_MIN {
         return day(format!("written by an older version: tables {version}, this program knows {}", schema::VERSION));
     }
-    Ok(Ok(false))
+    Ok(Ok(Some(version)))
 }
 
 /// What SQLite says, by what the caller does about it.

@@ -1,5 +1,6 @@
 //! Reading one day.
 
+use super::find::Wanted;
 use super::runs::Index;
 use super::{ddl, functions, open};
 use crate::columns::{self, Cells, Value};
@@ -11,7 +12,9 @@ use crate::packed::Damaged;
 use crate::rollup::{COUNTS, Minute};
 use crate::row::{Call, Loss, Stream, StreamInterval};
 use crate::schema::{self, Table};
+use crate::stop::Stop;
 use crate::store::Order;
+use crate::time::Day;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use std::path::{Path, PathBuf};
@@ -20,29 +23,11 @@ use trunkline_kit::Id;
 /// A day that is read.
 pub struct DayReader {
     path: PathBuf,
-    conn: Connection,
+    /// Its file.
+    pub conn: Connection,
+    version: i64,
     /// Tells whether the file is still the one that was opened.
     pub file: Option<u64>,
-}
-
-/// Which calls of a day are wanted.
-pub struct Wanted<'a> {
-    /// The filter as SQL; empty for all.
-    pub condition: &'a Condition,
-    /// What is looked up in the index; a call is found by any of them. Empty: the index does not help.
-    pub lookups: &'a [Lookup],
-    /// First key.
-    pub from: i64,
-    /// First key that is too late.
-    pub to: i64,
-    /// Bounds of the start.
-    pub from_ns: i64,
-    /// First start that is too late.
-    pub to_ns: i64,
-    /// Order.
-    pub order: Order,
-    /// At most so many.
-    pub limit: usize,
 }
 
 /// Which rows of a table whose key is their identifier are wanted.
@@ -62,88 +47,18 @@ pub struct WantedById<'a> {
 impl DayReader {
     /// Opens the file of a day; none if it is empty.
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        let Some(conn) = open::to_read(path)? else { return Ok(None) };
+        let Some((conn, version)) = open::to_read(path)? else { return Ok(None) };
         functions::register(&conn).map_err(|e| open::error(path, e))?;
-        Ok(Some(DayReader { path: path.to_owned(), conn, file: file_number(path) }))
+        Ok(Some(DayReader { path: path.to_owned(), conn, version, file: file_number(path) }))
     }
 
-    /// Calls with their streams and keys.
-    pub fn calls(&self, wanted: &Wanted<'_>) -> Result<Vec<(i64, Call)>, StoreError> {
-        self.tell(|| {
-            let _snapshot = self.conn.unchecked_transaction()?;
-            let mut found = vec![];
-            if wanted.lookups.is_empty() {
-                self.scan(wanted, (wanted.from, wanted.to), &mut found)?;
-            } else {
-                self.by_index(wanted, &mut found)?;
-            }
-            for (key, call) in &mut found {
-                call.streams = self.streams_of(*key, call.id)?;
-            }
-            Ok(found)
-        })
+    /// Whether its tables have gists.
+    pub fn has_gists(&self) -> bool {
+        self.version >= schema::VERSION_GISTS
     }
 
-    /// Looks the calls up, a slice of the day after the other.
-    fn by_index(&self, w: &Wanted<'_>, found: &mut Vec<(i64, Call)>) -> Result<(), Trouble> {
-        let mut index = Index::open(&self.conn)?;
-        let (first, last) = (key::slice(w.from.max(0)), key::slice(w.to.saturating_sub(1).max(0)));
-        let mut from = if w.order == Order::Newest { last } else { first };
-        while let Some(slice) = index.next_slice(from, w.order)?.filter(|s| (first..=last).contains(s)) {
-            let (mut keys, among) = index.keys(slice, w.lookups)?;
-            let (begin, end) = key::of_slice(slice);
-            let (begin, end) = (begin.max(w.from), end.min(w.to));
-            if keys.len() > among / 2 {
-                self.scan(w, (begin, end), found)?;
-            } else {
-                keys.retain(|key| (begin..end).contains(key));
-                if w.order == Order::Newest {
-                    keys.reverse();
-                }
-                self.pick(w, &keys, found)?;
-            }
-            if found.len() >= w.limit {
-                break;
-            }
-            from = if w.order == Order::Newest { slice - 1 } else { slice + 1 };
-        }
-        Ok(())
-    }
-
-    /// Adds the calls under these keys that are wanted.
-    fn pick(&self, w: &Wanted<'_>, keys: &[i64], found: &mut Vec<(i64, Call)>) -> Result<(), Trouble> {
-        let (sql, parameters) = select_calls("key = ?", w);
-        let mut stmt = self.conn.prepare_cached(&sql)?;
-        for (i, parameter) in parameters.iter().enumerate() {
-            stmt.raw_bind_parameter(i + 2, parameter)?;
-        }
-        for key in keys {
-            stmt.raw_bind_parameter(1, key)?;
-            if let Some(row) = stmt.raw_query().next()? {
-                found.push(columns::call_of(&SqliteRow(row))?);
-            }
-            if found.len() >= w.limit {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the calls between two keys that are wanted, in order.
-    fn scan(&self, w: &Wanted<'_>, keys: (i64, i64), found: &mut Vec<(i64, Call)>) -> Result<(), Trouble> {
-        let (mut sql, mut parameters) = select_calls("key >= ? AND key < ?", w);
-        sql.push_str(&format!(" ORDER BY key {} LIMIT ?", direction(w.order)));
-        parameters.push(Parameter::Whole(w.limit.saturating_sub(found.len()) as i64));
-        let mut stmt = self.conn.prepare_cached(&sql)?;
-        let keys = [Parameter::Whole(keys.0), Parameter::Whole(keys.1)];
-        let mut rows = stmt.query(rusqlite::params_from_iter(keys.iter().chain(&parameters)))?;
-        while let Some(row) = rows.next()? {
-            found.push(columns::call_of(&SqliteRow(row))?);
-        }
-        Ok(())
-    }
-
-    fn streams_of(&self, key: i64, id: Id) -> Result<Vec<Stream>, Trouble> {
+    /// The streams of a call, by first packet.
+    pub fn streams_of(&self, key: i64, id: Id) -> Result<Vec<Stream>, Trouble> {
         let sql = format!("SELECT {} FROM streams WHERE call_key = ?", ddl::select_list(&schema::STREAMS));
         let mut stmt = self.conn.prepare_cached(&sql)?;
         let mut streams = all(&mut stmt, params![key], |row| columns::stream_of(row, Some(id)))?;
@@ -194,12 +109,22 @@ impl DayReader {
     }
 
     /// The call under a key, with its streams.
-    pub fn call(&self, key: i64) -> Result<Option<Call>, StoreError> {
-        let all = Condition::default();
-        let (from_ns, to_ns, order) = (i64::MIN, i64::MAX, Order::Newest);
-        let to = key.saturating_add(1);
-        let wanted = Wanted { condition: &all, lookups: &[], from: key, to, from_ns, to_ns, order, limit: 1 };
-        Ok(self.calls(&wanted)?.pop().map(|(_, call)| call))
+    pub fn call(&self, day: Day, key: i64) -> Result<Option<Call>, StoreError> {
+        let (condition, stop) = (Condition::default(), Stop::never());
+        let wanted = Wanted {
+            day,
+            filter: None,
+            condition: &condition,
+            lookups: &[],
+            from: key,
+            to: key.saturating_add(1),
+            from_ns: i64::MIN,
+            to_ns: i64::MAX,
+            order: Order::Newest,
+            limit: 1,
+            stop: &stop,
+        };
+        Ok(self.calls(&wanted)?.calls.pop().map(|(_, call)| call))
     }
 
     /// The intervals of a stream.
@@ -246,25 +171,28 @@ impl DayReader {
 
     /// Minutes with calls, in order, from the first to before the second.
     pub fn minutes(&self, from: i64, to: i64) -> Result<Vec<(i64, Minute)>, StoreError> {
+        self.tell(|| self.minutes_between(from, to))
+    }
+
+    /// The same, inside of a question.
+    pub fn minutes_between(&self, from: i64, to: i64) -> Result<Vec<(i64, Minute)>, Trouble> {
         let sql = format!(
             "SELECT {} FROM minutes WHERE minute >= ? AND minute < ? AND started > 0 ORDER BY minute",
-            schema::MINUTES.names()
+            super::ddl::select_list_of(&schema::MINUTES, self.version)
         );
-        self.tell(|| {
-            let mut stmt = self.conn.prepare_cached(&sql)?;
-            let rows = stmt.query_map(params![from, to], |r| {
-                let mut sums = [0; COUNTS];
-                for (i, sum) in sums.iter_mut().enumerate() {
-                    *sum = r.get(i + 1)?;
-                }
-                Ok((r.get(0)?, Minute::from_columns(sums)))
-            })?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })
+        let mut stmt = self.conn.prepare_cached(&sql)?;
+        let rows = stmt.query_map(params![from, to], |r| {
+            let mut sums = [0; COUNTS];
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = r.get(i + 1)?;
+            }
+            Ok((r.get(0)?, Minute::from_columns(sums)))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Runs, and says whose fault an error was.
-    fn tell<T>(&self, run: impl FnOnce() -> Result<T, Trouble>) -> Result<T, StoreError> {
+    pub fn tell<T>(&self, run: impl FnOnce() -> Result<T, Trouble>) -> Result<T, StoreError> {
         run().map_err(|trouble| match trouble {
             Trouble::Sqlite(e) => open::error(&self.path, e),
             Trouble::Packed(e) => StoreError::Day { path: self.path.clone(), cause: e.to_string() },
@@ -272,21 +200,11 @@ impl DayReader {
     }
 }
 
-/// `SELECT` of the wanted calls under some keys, and its parameters behind those of the keys.
-fn select_calls(keys: &str, w: &Wanted<'_>) -> (String, Vec<Parameter>) {
-    let list = ddl::select_list(&schema::CALLS);
-    let mut sql = format!("SELECT {list} FROM calls WHERE {keys} AND start_ns >= ? AND start_ns < ?");
-    let mut parameters = vec![Parameter::Whole(w.from_ns), Parameter::Whole(w.to_ns)];
-    if !w.condition.sql.is_empty() {
-        sql.push_str(&format!(" AND ({})", w.condition.sql));
-        parameters.extend(w.condition.parameters.iter().cloned());
-    }
-    (sql, parameters)
-}
-
 /// Either SQLite or a packed column.
-enum Trouble {
+pub enum Trouble {
+    /// SQLite said so.
     Sqlite(rusqlite::Error),
+    /// What is in it is not ours.
     Packed(Damaged),
 }
 
@@ -319,7 +237,8 @@ fn named(r: &Row<'_>) -> rusqlite::Result<(i64, Id, i64)> {
     Ok((r.get(0)?, Id::from_octets(r.get(1)?), r.get(2)?))
 }
 
-fn direction(order: Order) -> &'static str {
+/// The word of an order.
+pub fn direction(order: Order) -> &'static str {
     if order == Order::Newest { "DESC" } else { "ASC" }
 }
 
@@ -331,6 +250,13 @@ pub fn file_number(path: &Path) -> Option<u64> {
 
 /// A row of SQLite as [`Cells`].
 pub struct SqliteRow<'a, 's>(&'a Row<'s>);
+
+impl<'a, 's> SqliteRow<'a, 's> {
+    /// This row.
+    pub fn of(row: &'a Row<'s>) -> Self {
+        SqliteRow(row)
+    }
+}
 
 impl Cells for SqliteRow<'_, '_> {
     fn cell(&self, column: usize) -> Value<'_> {

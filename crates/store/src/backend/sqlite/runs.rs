@@ -50,10 +50,10 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Takes the entries of a call under its key.
-    pub fn add(&mut self, call: &Call, key: i64) {
+    /// Takes the entries of a call under its key, with the words of its numbers.
+    pub fn add(&mut self, call: &Call, [caller, callee]: [u64; 2], key: i64) {
         let slice = self.slices.entry(key::slice(key)).or_default();
-        for (entries, word) in slice.iter_mut().zip(entry::words_of(call)) {
+        for (entries, word) in slice.iter_mut().zip([caller, callee, entry::call_id_word(&call.sip_call_id)]) {
             entries.push(entry::entry(word, key));
         }
         self.calls += 1;

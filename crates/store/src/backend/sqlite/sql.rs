@@ -1,9 +1,9 @@
 //! One SELECT over all days at once: the files are attached read-only, views put them together, an authorizer lets
 //! nothing through but reading.
 
-use super::{functions, open};
+use super::{ddl, functions, open};
 use crate::error::{Skipped, StoreError};
-use crate::schema::{Column, Kind, TABLES, Table};
+use crate::schema::{self, Column, Kind, TABLES, Table};
 use crate::store::{OnRow, SqlDone, SqlLimits, SqlValue};
 use crate::time::Day;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -43,13 +43,22 @@ pub fn run(days: &[(Day, PathBuf)], text: &str, limits: &SqlLimits, on_row: OnRo
     Ok(done)
 }
 
-/// Attaches what can be read; gives the schema names.
-fn attach(conn: &Connection, days: &[(Day, PathBuf)], skipped: &mut Vec<Skipped>) -> Result<Vec<String>, StoreError> {
+/// A day that is attached.
+struct Attached {
+    /// The schema's name.
+    name: String,
+    /// The version of its tables.
+    version: i64,
+}
+
+/// Attaches what can be read.
+fn attach(conn: &Connection, days: &[(Day, PathBuf)], skipped: &mut Vec<Skipped>) -> Result<Vec<Attached>, StoreError> {
     let mut attached = vec![];
     for (day, path) in days {
         // Opened once by itself, for the checks: whose file it is and which version.
+        let version;
         match open::to_read(path) {
-            Ok(Some(_)) => {}
+            Ok(Some((_, of))) => version = of,
             Ok(None) => continue,
             Err(e @ (StoreError::Day { .. } | StoreError::Disk { .. })) => {
                 skipped.push(Skipped { day: *day, why: e.to_string() });
@@ -69,7 +78,7 @@ fn attach(conn: &Connection, days: &[(Day, PathBuf)], skipped: &mut Vec<Skipped>
             reads.then_some(())
         });
         match tried {
-            Some(()) => attached.push(name),
+            Some(()) => attached.push(Attached { name, version }),
             None => skipped.push(Skipped { day: *day, why: format!("{}: cannot be attached", path.display()) }),
         }
     }
@@ -77,9 +86,12 @@ fn attach(conn: &Connection, days: &[(Day, PathBuf)], skipped: &mut Vec<Skipped>
 }
 
 /// `CREATE TEMP VIEW` of a table over the attached days.
-fn view(table: &Table, attached: &[String]) -> String {
+fn view(table: &Table, attached: &[Attached]) -> String {
     let parts: Vec<String> = if attached.is_empty() {
-        let columns: Vec<String> = shown(table, "").into_iter().map(|(name, _)| format!("NULL AS {name}")).collect();
+        let columns: Vec<String> = shown(table, &Attached { name: String::new(), version: schema::VERSION })
+            .into_iter()
+            .map(|(name, _)| format!("NULL AS {name}"))
+            .collect();
         vec![format!("SELECT {} WHERE 0", columns.join(", "))]
     } else {
         attached.iter().map(|day| select_of_day(table, day)).collect()
@@ -87,14 +99,17 @@ fn view(table: &Table, attached: &[String]) -> String {
     format!("CREATE TEMP VIEW {} AS {};", table.name, parts.join(" UNION ALL "))
 }
 
-fn select_of_day(table: &Table, day: &str) -> String {
+fn select_of_day(table: &Table, day: &Attached) -> String {
     let columns: Vec<String> = shown(table, day).into_iter().map(|(name, sql)| format!("{sql} AS {name}")).collect();
-    format!("SELECT {} FROM {day}.{} AS t", columns.join(", "), table.name)
+    format!("SELECT {} FROM {}.{} AS t", columns.join(", "), day.name, table.name)
 }
 
 /// The columns of a view: name and expression.
-fn shown(table: &Table, day: &str) -> Vec<(String, String)> {
-    let mut columns: Vec<(String, String)> = table.columns.iter().flat_map(|c| column(table, c, day)).collect();
+fn shown(table: &Table, Attached { name: day, version }: &Attached) -> Vec<(String, String)> {
+    let is_there = |c: &&Column| *version >= schema::VERSION_GISTS || !ddl::is_later(table, c);
+    let missing = |c: &Column| vec![(c.name.to_owned(), "NULL".to_owned())];
+    let mut columns: Vec<(String, String)> =
+        table.columns.iter().flat_map(|c| if is_there(&c) { column(table, c, day) } else { missing(c) }).collect();
     if table.name == "streams" {
         columns.push(("call".into(), format!("(SELECT uuid(id) FROM {day}.calls WHERE key = t.call_key)")));
     }

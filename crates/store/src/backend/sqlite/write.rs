@@ -99,7 +99,7 @@ impl DayWriter {
             return Ok(false);
         }
         self.guarded(|w| {
-            w.kept.waiting.lay_down(&w.conn)?;
+            w.kept.lay_down(&w.conn)?;
             w.flush_minutes()?;
             w.conn.execute_batch("COMMIT")?;
             w.in_transaction = false;
@@ -128,7 +128,7 @@ impl DayWriter {
     fn write_calls(&mut self, batch: &[&Call], written: &mut Written) -> Result<Vec<Elsewhere>> {
         calls::write(&self.conn, &self.sql, &mut self.kept, batch, written)?;
         if self.kept.waiting.is_full() {
-            self.kept.waiting.lay_down(&self.conn)?;
+            self.kept.lay_down(&self.conn)?;
         }
         // Also for a call that is known: a crash may have come between the commits of the two days.
         let streams = batch.iter().flat_map(|call| &call.streams);

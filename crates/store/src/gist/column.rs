@@ -1,0 +1,191 @@
+//! A column of numbers in as few octets each as hold their distance to the smallest.
+
+use super::{COLUMNS, GISTS_MAX, Hosts, versioned};
+use crate::packed::{Damaged, Pack, Unpack};
+
+/// The least and the greatest value of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Range {
+    /// Least.
+    pub least: u64,
+    /// Greatest.
+    pub greatest: u64,
+}
+
+impl Range {
+    /// Whether a value lies in it.
+    pub fn contains(self, value: u64) -> bool {
+        (self.least..=self.greatest).contains(&value)
+    }
+
+    /// Octets of a value: none where all are the same.
+    fn width(self) -> usize {
+        (71 - self.greatest.wrapping_sub(self.least).leading_zeros() as usize) / 8
+    }
+
+    /// Appends it.
+    pub fn write(self, out: &mut Vec<u8>) {
+        out.uint(self.least);
+        out.uint(self.greatest.wrapping_sub(self.least));
+    }
+
+    /// Reads it.
+    pub fn read(from: &mut Unpack<'_>) -> Result<Self, Damaged> {
+        let least = from.uint()?;
+        let greatest = least.checked_add(from.uint()?).ok_or(Damaged("a number is too large"))?;
+        Ok(Range { least, greatest })
+    }
+}
+
+/// Appends the values, each in as many octets as the range needs.
+pub fn encode(values: impl Iterator<Item = u64> + Clone, out: &mut Vec<u8>) -> Range {
+    let mut range = Range { least: u64::MAX, greatest: 0 };
+    for value in values.clone() {
+        range = Range { least: range.least.min(value), greatest: range.greatest.max(value) };
+    }
+    if range.least > range.greatest {
+        return Range::default();
+    }
+    let least = range.least;
+    match range.width() {
+        0 => {}
+        1 => out.extend(values.map(|v| (v - least) as u8)),
+        2 => values.for_each(|v| out.extend_from_slice(&((v - least) as u16).to_le_bytes())),
+        4 => values.for_each(|v| out.extend_from_slice(&((v - least) as u32).to_le_bytes())),
+        width => values.for_each(|v| out.extend_from_slice(&(v - least).to_le_bytes()[..width])),
+    }
+    range
+}
+
+/// Reads so many values into `out`, which is emptied first.
+pub fn decode(octets: &[u8], range: Range, rows: usize, out: &mut Vec<u64>) -> Result<(), Damaged> {
+    out.clear();
+    let width = range.width();
+    if octets.len() != width * rows {
+        return Err(Damaged("a column has an odd length"));
+    }
+    match width {
+        0 => out.resize(rows, range.least),
+        1 => each::<1>(octets, range.least, out),
+        2 => each::<2>(octets, range.least, out),
+        3 => each::<3>(octets, range.least, out),
+        4 => each::<4>(octets, range.least, out),
+        5 => each::<5>(octets, range.least, out),
+        6 => each::<6>(octets, range.least, out),
+        7 => each::<7>(octets, range.least, out),
+        _ => each::<8>(octets, range.least, out),
+    }
+    Ok(())
+}
+
+fn each<const WIDTH: usize>(octets: &[u8], least: u64, out: &mut Vec<u64>) {
+    out.extend(octets.chunks_exact(WIDTH).map(|value| {
+        let mut all = [0; 8];
+        all[..WIDTH].copy_from_slice(value);
+        least.wrapping_add(u64::from_le_bytes(all))
+    }));
+}
+
+/// What comes first of gists that were written together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// How many gists.
+    pub rows: usize,
+    ranges: [Range; COLUMNS],
+    /// Where each column lies in the head, and the addresses last; none if they lie apart.
+    places: Option<[usize; COLUMNS + 1]>,
+}
+
+impl Head {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`Damaged`].
+    pub fn read(octets: &[u8]) -> Result<Self, Damaged> {
+        let mut from = versioned(octets)?;
+        let rows = from.small::<usize>()?;
+        if rows > GISTS_MAX {
+            return Err(Damaged("more gists than lie together"));
+        }
+        let together = from.uint()? != 0;
+        let (mut ranges, mut places) = ([Range::default(); COLUMNS], [0; COLUMNS + 1]);
+        for (range, place) in ranges.iter_mut().zip(&mut places) {
+            *range = Range::read(&mut from)?;
+            *place = octets.len() - from.left();
+            if together {
+                from.raw(range.width() * rows)?;
+            }
+        }
+        places[COLUMNS] = octets.len() - from.left();
+        Ok(Head { rows, ranges, places: together.then_some(places) })
+    }
+
+    /// The range of a column.
+    pub fn range(&self, column: usize) -> Range {
+        self.ranges.get(column).copied().unwrap_or_default()
+    }
+
+    /// Whether the octets of a column lie apart from the head.
+    pub fn is_apart(&self, column: usize) -> bool {
+        self.places.is_none() && (column >= COLUMNS || self.range(column).width() > 0)
+    }
+
+    /// Reads a column; `octets` are those of the head, or of what lies apart.
+    ///
+    /// # Errors
+    /// [`Damaged`].
+    pub fn values(&self, column: usize, octets: &[u8], out: &mut Vec<u64>) -> Result<(), Damaged> {
+        let range = self.range(column);
+        let octets = match self.places {
+            _ if range.width() == 0 => &[],
+            Some(places) => {
+                let from = places.get(column).copied().unwrap_or(usize::MAX);
+                octets.get(from..from.saturating_add(range.width() * self.rows)).unwrap_or_default()
+            }
+            None => octets,
+        };
+        decode(octets, range, self.rows, out)
+    }
+
+    /// Reads the addresses; `octets` are those of the head, or of what lies apart.
+    ///
+    /// # Errors
+    /// [`Damaged`].
+    pub fn hosts(&self, octets: &[u8]) -> Result<Hosts, Damaged> {
+        let from = self.places.map_or(0, |places| places[COLUMNS]);
+        Hosts::read(octets.get(from..).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn values_come_back(values in prop::collection::vec(any::<u64>(), 0..40), shift in 0u32..64) {
+            let values: Vec<u64> = values.into_iter().map(|v| v >> shift).collect();
+            let mut octets = vec![];
+            let range = encode(values.iter().copied(), &mut octets);
+            prop_assert!(values.iter().all(|v| (range.least..=range.greatest).contains(v)));
+            let mut back = vec![7];
+            decode(&octets, range, values.len(), &mut back).unwrap();
+            prop_assert_eq!(&back, &values);
+            prop_assert!(decode(&octets, range, values.len() + 1, &mut back).is_err() || range.width() == 0);
+        }
+
+        #[test]
+        fn damaged_heads_are_told(octets in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut octets = octets;
+            octets.insert(0, 1);
+            if let Ok(head) = Head::read(&octets) {
+                let mut out = vec![];
+                for column in 0..COLUMNS {
+                    let _ = head.values(column, &octets, &mut out);
+                }
+                let _ = head.hosts(&octets);
+            }
+        }
+    }
+}

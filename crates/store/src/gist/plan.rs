@@ -1,0 +1,407 @@
+//! A filter as it is asked of gists: for each call yes, no, or that its row has to say.
+
+use super::{Column, Columns, HOSTS_OF_CALL_MAX, flags, number};
+use crate::entry;
+use crate::filter::field::{Field, PRESENCES};
+use crate::filter::{Compare, Network, Node, Pattern, Test};
+use core::ops::RangeInclusive;
+use trunkline_wire::Endpoint;
+
+/// What gists say about one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    No,
+    Maybe,
+    Yes,
+}
+
+impl From<bool> for Answer {
+    fn from(holds: bool) -> Self {
+        if holds { Answer::Yes } else { Answer::No }
+    }
+}
+
+/// What gists say about many calls, by bit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answers {
+    rows: usize,
+    /// Those that may pass.
+    may: Vec<u64>,
+    /// Those that do.
+    must: Vec<u64>,
+}
+
+impl Answers {
+    /// All pass.
+    pub fn everything(rows: usize) -> Self {
+        Answers::all(rows, Answer::Yes)
+    }
+
+    fn all(rows: usize, answer: Answer) -> Self {
+        let fill = |on: bool| {
+            let mut bits = vec![if on { u64::MAX } else { 0 }; rows.div_ceil(64)];
+            if let Some(last) = bits.last_mut().filter(|_| rows % 64 > 0) {
+                *last &= (1 << (rows % 64)) - 1;
+            }
+            bits
+        };
+        Answers { rows, may: fill(answer != Answer::No), must: fill(answer == Answer::Yes) }
+    }
+
+    fn of(rows: usize, answers: impl Iterator<Item = Answer>) -> Self {
+        let mut all = Answers { rows, may: Vec::with_capacity(rows / 64 + 1), must: Vec::with_capacity(rows / 64 + 1) };
+        let (mut may, mut must, mut at) = (0, 0, 0);
+        for answer in answers {
+            may |= u64::from(answer != Answer::No) << at;
+            must |= u64::from(answer == Answer::Yes) << at;
+            at += 1;
+            if at == 64 {
+                all.may.push(may);
+                all.must.push(must);
+                (may, must, at) = (0, 0, 0);
+            }
+        }
+        if at > 0 {
+            all.may.push(may);
+            all.must.push(must);
+        }
+        all
+    }
+
+    /// Whether none may pass.
+    pub fn is_empty(&self) -> bool {
+        self.may.iter().all(|bits| *bits == 0)
+    }
+
+    /// Those that pass.
+    pub fn passing(&self) -> impl Iterator<Item = usize> {
+        ones(self.must.iter().copied())
+    }
+
+    /// Those whose row has to say.
+    pub fn open(&self) -> impl Iterator<Item = usize> {
+        ones(self.may.iter().zip(&self.must).map(|(may, must)| may & !must))
+    }
+
+    /// Those that pass or may.
+    pub fn possible(&self) -> impl Iterator<Item = usize> {
+        ones(self.may.iter().copied())
+    }
+
+    fn and(&mut self, other: &Answers) {
+        self.may.iter_mut().zip(&other.may).for_each(|(a, b)| *a &= b);
+        self.must.iter_mut().zip(&other.must).for_each(|(a, b)| *a &= b);
+    }
+
+    fn or(&mut self, other: &Answers) {
+        self.may.iter_mut().zip(&other.may).for_each(|(a, b)| *a |= b);
+        self.must.iter_mut().zip(&other.must).for_each(|(a, b)| *a |= b);
+    }
+
+    fn not(self) -> Self {
+        let mut answers = Answers::all(self.rows, Answer::Yes);
+        answers.may.iter_mut().zip(&self.must).for_each(|(a, b)| *a &= !b);
+        answers.must.iter_mut().zip(&self.may).for_each(|(a, b)| *a &= !b);
+        answers
+    }
+}
+
+fn ones(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+    words.enumerate().flat_map(|(n, mut bits)| {
+        core::iter::from_fn(move || {
+            let bit = bits.trailing_zeros();
+            bits &= bits.wrapping_sub(1);
+            (bit < 64).then_some(64 * n + bit as usize)
+        })
+    })
+}
+
+/// A filter for the gists of one day.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// All of them hold.
+    And(Vec<Plan>),
+    /// At least one holds.
+    Or(Vec<Plan>),
+    /// It does not hold.
+    Not(Box<Plan>),
+    /// The word of a column is one of these, in order.
+    Words(Column, Vec<u64>),
+    /// One of the numbers matches.
+    Number(Vec<Column>, Numbers),
+    /// The state or who hung up is among the names: shift, mask and bits.
+    Named(u32, u64, u32),
+    /// A status code.
+    Code(Vec<(Compare, i64)>),
+    /// A duration in nanoseconds.
+    Span(Column, Vec<(Compare, i64)>),
+    /// The start, within the day.
+    Start(Vec<(Compare, i64)>),
+    /// A number; whether the column has it as the row does.
+    Real(Column, bool, Vec<(Compare, f64)>),
+    /// An address among those of the columns, and of the others where it says so.
+    Host(Vec<Column>, bool, Network),
+    /// There is one of these.
+    Has(u32),
+    /// Only rows can say.
+    Row,
+}
+
+/// What a number must match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    words: RangeInclusive<u64>,
+    pattern: Pattern,
+}
+
+impl Plan {
+    /// Makes it; `words` finds the numbers of the words of a field that match.
+    ///
+    /// # Errors
+    /// Those of `words`.
+    pub fn of<E>(node: &Node, day_ns: i64, words: &impl Fn(Field, &Pattern) -> Result<Vec<u64>, E>) -> Result<Self, E> {
+        let each = |nodes: &[Node]| -> Result<Vec<_>, E> { nodes.iter().map(|n| Plan::of(n, day_ns, words)).collect() };
+        Ok(match node {
+            Node::And(nodes) => Plan::And(each(nodes)?),
+            Node::Or(nodes) => Plan::Or(each(nodes)?),
+            Node::Not(node) => Plan::Not(Box::new(Plan::of(node, day_ns, words)?)),
+            Node::Test(test) => Plan::test(test, day_ns, words)?,
+        })
+    }
+
+    fn test<E>(test: &Test, day_ns: i64, words: &impl Fn(Field, &Pattern) -> Result<Vec<u64>, E>) -> Result<Self, E> {
+        let real = |field: Field| match field {
+            Field::Mos => (Column::Mos, true),
+            Field::Lost => (Column::Lost, false),
+            Field::Jitter => (Column::JitterMax, false),
+            _ => (Column::JitterMean, false),
+        };
+        Ok(match test {
+            Test::Text { field, pattern } => match field {
+                Field::Caller => Plan::number(&[Column::Caller], pattern),
+                Field::Callee => Plan::number(&[Column::Callee], pattern),
+                Field::Number => Plan::number(&[Column::Caller, Column::Callee], pattern),
+                Field::UserAgent => Plan::Words(Column::UserAgent, words(*field, pattern)?),
+                Field::Verdict => Plan::Words(Column::Verdict, words(*field, pattern)?),
+                Field::Codec => Plan::Words(Column::Codecs, words(*field, pattern)?),
+                _ => Plan::Row,
+            },
+            Test::Named { field: Field::State, names } => Plan::Named(0, 15, *names),
+            Test::Named { names, .. } => Plan::Named(flags::HANGUP_SHIFT, 3, *names),
+            Test::Whole { field, all } => match field {
+                Field::Code => Plan::Code(all.clone()),
+                Field::Duration => Plan::Span(Column::Duration, all.clone()),
+                Field::Pdd => Plan::Span(Column::Pdd, all.clone()),
+                Field::Setup => Plan::Span(Column::Setup, all.clone()),
+                _ => Plan::Start(all.iter().map(|(c, at)| (*c, at.saturating_sub(day_ns))).collect()),
+            },
+            Test::Real { field, all } => Plan::Real(real(*field).0, real(*field).1, all.clone()),
+            Test::Host { field, network } => match field {
+                Field::Src => Plan::Host(vec![Column::Src], false, *network),
+                Field::Dst => Plan::Host(vec![Column::Dst], false, *network),
+                _ => Plan::Host(vec![Column::Src, Column::Dst], true, *network),
+            },
+            Test::Ssrc(_) => Plan::Row,
+            Test::Has(names) => Plan::Has(*names),
+        })
+    }
+
+    fn number(columns: &[Column], pattern: &Pattern) -> Self {
+        let words = entry::words_of_pattern(pattern);
+        Plan::Number(columns.to_vec(), Numbers { words, pattern: pattern.clone() })
+    }
+
+    /// Asks it of gists.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    pub fn ask<C: Columns>(&self, gists: &mut C) -> Result<Answers, C::Error> {
+        let rows = gists.rows();
+        match self {
+            Plan::And(plans) => {
+                let mut answers = Answers::all(rows, Answer::Yes);
+                for plan in plans {
+                    answers.and(&plan.ask(gists)?);
+                    if answers.is_empty() {
+                        break;
+                    }
+                }
+                Ok(answers)
+            }
+            Plan::Or(plans) => {
+                let mut answers = Answers::all(rows, Answer::No);
+                for plan in plans {
+                    answers.or(&plan.ask(gists)?);
+                }
+                Ok(answers)
+            }
+            Plan::Not(plan) => Ok(plan.ask(gists)?.not()),
+            Plan::Words(column, words) => {
+                let range = gists.range(*column as usize);
+                let wanted = words.iter().copied().filter(|w| range.contains(*w));
+                match wanted.collect::<Vec<_>>()[..] {
+                    [] => Ok(Answers::all(rows, Answer::No)),
+                    [word] => each(gists, *column, |value| (value == word).into()),
+                    _ => each(gists, *column, |value| words.binary_search(&value).is_ok().into()),
+                }
+            }
+            Plan::Number(columns, numbers) => {
+                let mut answers = Answers::all(rows, Answer::No);
+                for column in columns {
+                    let range = gists.range(*column as usize);
+                    if range.least <= *numbers.words.end() && *numbers.words.start() <= range.greatest {
+                        answers.or(&each(gists, *column, |word| numbers.answer(word))?);
+                    }
+                }
+                Ok(answers)
+            }
+            Plan::Named(shift, mask, names) => {
+                each(gists, Column::State, |value| (u64::from(*names) >> (value >> shift & mask) & 1 == 1).into())
+            }
+            Plan::Code(all) => each(gists, Column::Code, |value| {
+                (value != 0 && all.iter().all(|(compare, with)| compare.holds(value as i64, *with))).into()
+            }),
+            Plan::Span(column, all) => each(gists, *column, |value| span(value, all)),
+            Plan::Start(all) => start(gists, all),
+            Plan::Real(column, exact, all) => each(gists, *column, |value| real(value, *exact, all)),
+            Plan::Host(columns, others, network) => host(gists, columns, *others, network),
+            Plan::Has(names) => has(gists, *names),
+            Plan::Row => Ok(Answers::all(rows, Answer::Maybe)),
+        }
+    }
+}
+
+/// Asks each value of a column; one value, if all are the same, once.
+fn each<C: Columns>(gists: &mut C, column: Column, ask: impl Fn(u64) -> Answer) -> Result<Answers, C::Error> {
+    let (rows, range) = (gists.rows(), gists.range(column as usize));
+    if range.least == range.greatest {
+        return Ok(Answers::all(rows, ask(range.least)));
+    }
+    Ok(Answers::of(rows, gists.values(column as usize)?.iter().map(|value| ask(*value))))
+}
+
+impl Numbers {
+    fn answer(&self, word: u64) -> Answer {
+        if !self.words.contains(&word) {
+            return Answer::No;
+        }
+        match entry::word_matches(word, &self.pattern) {
+            Some(matches) => matches.into(),
+            None => Answer::Maybe,
+        }
+    }
+}
+
+/// Microseconds, cut, against nanoseconds.
+fn span(value: u64, all: &[(Compare, i64)]) -> Answer {
+    match value {
+        0 => Answer::No,
+        1 => Answer::Maybe,
+        value => {
+            let ns = (value as i64 - 2) * 1000;
+            between(ns, ns + 999, all)
+        }
+    }
+}
+
+/// Something between two values, both of which it may be.
+fn between<T: PartialOrd + Copy>(least: T, greatest: T, all: &[(Compare, T)]) -> Answer {
+    let mut answer = Answer::Yes;
+    for (compare, with) in all {
+        match (compare.holds(least, *with), compare.holds(greatest, *with)) {
+            (true, true) => {}
+            (false, false) => return Answer::No,
+            _ => answer = Answer::Maybe,
+        }
+    }
+    answer
+}
+
+fn real(value: u64, exact: bool, all: &[(Compare, f64)]) -> Answer {
+    if value == 0 {
+        return Answer::No;
+    }
+    let value = number(value);
+    if exact {
+        return between(f64::from(value), f64::from(value), all);
+    }
+    if !value.is_finite() {
+        return Answer::Maybe;
+    }
+    // Half a unit of the last place is what rounding may have moved it.
+    let slack = f64::from(value.abs()) * f64::from(f32::EPSILON) + f64::from(f32::MIN_POSITIVE);
+    between(f64::from(value) - slack, f64::from(value) + slack, all)
+}
+
+/// The start is in the key, up to a nanosecond that looking for a free key may have added.
+fn start<C: Columns>(gists: &mut C, all: &[(Compare, i64)]) -> Result<Answers, C::Error> {
+    let odd = each(gists, Column::State, |value| (value & flags::ODD_START != 0).into())?;
+    let rows = gists.rows();
+    let keys = gists.values(Column::Key as usize)?;
+    let said = keys.iter().map(|key| {
+        let ns = (*key as i64) >> 16;
+        between(ns - 1, ns, all)
+    });
+    let mut answers = Answers::of(rows, said);
+    answers.may.iter_mut().zip(&odd.may).for_each(|(a, odd)| *a |= odd);
+    answers.must.iter_mut().zip(&odd.may).for_each(|(a, odd)| *a &= !odd);
+    Ok(answers)
+}
+
+fn host<C: Columns>(gists: &mut C, columns: &[Column], others: bool, network: &Network) -> Result<Answers, C::Error> {
+    let rows = gists.rows();
+    // Of ports gists know nothing.
+    let (found, any) = (Network { port: None, ..*network }, network.port);
+    let yes = if any.is_none() { Answer::Yes } else { Answer::Maybe };
+    let hosts = gists.hosts()?;
+    let hit: Vec<bool> = hosts.addresses.iter().map(|a| found.contains(Endpoint::new(*a, 0))).collect();
+    let is_hit = |at: u64| hit.get(at as usize).copied().unwrap_or(false);
+    let some = hit.contains(&true);
+    let more: Vec<bool> = if some { hosts.more.iter().map(|at| is_hit(u64::from(*at))).collect() } else { vec![] };
+    let mut answers = Answers::all(rows, Answer::No);
+    if some {
+        for column in columns {
+            answers.or(&each(gists, *column, |at| if is_hit(at) { yes } else { Answer::No })?);
+        }
+    }
+    let crowded = gists.range(Column::More as usize).greatest as usize >= HOSTS_OF_CALL_MAX;
+    if others && (some && more.contains(&true) || crowded) {
+        let mut at = 0;
+        let counts = gists.values(Column::More as usize)?;
+        answers.or(&Answers::of(
+            rows,
+            counts.iter().map(|count| {
+                let own = more.get(at..at + *count as usize).unwrap_or_default();
+                at += *count as usize;
+                match own.contains(&true) {
+                    true => yes,
+                    false if *count as usize >= HOSTS_OF_CALL_MAX => Answer::Maybe,
+                    false => Answer::No,
+                }
+            }),
+        ));
+    }
+    Ok(answers)
+}
+
+fn has<C: Columns>(gists: &mut C, names: u32) -> Result<Answers, C::Error> {
+    let mut answers = Answers::all(gists.rows(), Answer::No);
+    for (_, name) in PRESENCES.iter().enumerate().filter(|(n, _)| names >> n & 1 == 1) {
+        let column = match *name {
+            "mos" => Column::Mos,
+            "verdict" => Column::Verdict,
+            "answer" => Column::Setup,
+            "ringing" => Column::Pdd,
+            "code" => Column::Code,
+            "streams" => Column::JitterMax,
+            "user-agent" => Column::UserAgent,
+            "codec" => Column::Codecs,
+            _ => {
+                answers.or(&each(gists, Column::State, |value| (value & flags::HAS_END != 0).into())?);
+                continue;
+            }
+        };
+        answers.or(&each(gists, column, |value| (value != 0).into())?);
+    }
+    Ok(answers)
+}

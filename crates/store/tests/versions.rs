@@ -1,0 +1,90 @@
+//! Days of the version before: read as they are, and made of this version when they are written.
+
+use std::path::Path;
+use trunkline_kit::Id;
+use trunkline_store::row::*;
+use trunkline_store::{Access, Filter, Query, SqlLimits, SqlValue, Store, Summary, SummaryQuery};
+
+const DAY: i64 = 1_795_132_800_000_000_000;
+
+fn call(n: i64) -> Call {
+    let start_ns = DAY + n * 7_000_000_000;
+    Call {
+        id: Id::derive(start_ns, &n.to_le_bytes()),
+        from: format!("+44{n:04}"),
+        start_ns,
+        last_ns: start_ns,
+        state: if n % 3 == 0 { CallState::Rejected } else { CallState::Completed },
+        code: if n % 3 == 0 { 486 } else { 200 },
+        answer_ns: (n % 3 > 0).then_some(start_ns),
+        mos: (n % 3 > 0).then_some(1.0 + (n % 30) as f32 / 10.0),
+        verdict: (n % 5 == 0).then(|| Verdict { kind: "loss".into(), ..Verdict::default() }),
+        ..Call::default()
+    }
+}
+
+fn write(folder: &Path, calls: impl Iterator<Item = i64>) {
+    let mut store = Store::open(folder, Access::Write).unwrap();
+    store.write(&Rows { calls: calls.map(call).collect(), ..Rows::default() }).unwrap();
+    store.commit().unwrap();
+    assert_eq!((store.skipped(), store.written().refused), (vec![], 0));
+}
+
+/// Makes of a day one of version 3, which had no gists and knew less of minutes.
+fn make_older(folder: &Path) {
+    let conn = rusqlite::Connection::open(folder.join("2026-11-20.sqlite")).unwrap();
+    conn.execute_batch(
+        "DROP TABLE call_gists; ALTER TABLE minutes DROP COLUMN bad; ALTER TABLE minutes DROP COLUMN delivered; \
+         ALTER TABLE minutes DROP COLUMN challenged; PRAGMA user_version = 3;",
+    )
+    .unwrap();
+}
+
+fn version(folder: &Path) -> i64 {
+    let conn = rusqlite::Connection::open(folder.join("2026-11-20.sqlite")).unwrap();
+    conn.query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap()
+}
+
+/// What a store answers: summaries, calls by filters, sums by SQL.
+fn answers(folder: &Path) -> (Vec<Summary>, Vec<Vec<Id>>, Vec<SqlValue>) {
+    let store = Store::open(folder, Access::Read).unwrap();
+    let filters = ["mos<2 and not verdict:loss", "state:rejected", "caller:+44001*", "caller:*7", "not has:mos"];
+    let filters: Vec<Option<Filter>> = filters.iter().map(|f| Some(Filter::parse(f).unwrap())).chain([None]).collect();
+    let mut summaries = vec![];
+    let mut found = vec![];
+    for filter in filters {
+        for (from_ns, to_ns) in [(i64::MIN, i64::MAX), (DAY + 777_777, DAY + 1_234_567_890_123)] {
+            let query = SummaryQuery { filter: filter.clone(), from_ns, to_ns, ..SummaryQuery::default() };
+            summaries.push(store.summary(&query).unwrap());
+            let query = Query { filter: filter.clone(), from_ns, to_ns, limit: 10_000, ..Query::default() };
+            found.push(store.calls(&query).unwrap().rows.iter().map(|c| c.id).collect());
+        }
+    }
+    let mut sums = vec![];
+    let sql = "SELECT sum(started), sum(answered), sum(coalesce(bad, 0) * 0) FROM minutes";
+    store
+        .sql(sql, &SqlLimits::default(), &mut |_, row| {
+            sums = row.to_vec();
+            true
+        })
+        .unwrap();
+    (summaries, found, sums)
+}
+
+#[test]
+fn an_older_day_answers_the_same_and_takes_new_calls() {
+    let (older, now) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for folder in [older.path(), now.path()] {
+        write(folder, 0..900);
+    }
+    make_older(older.path());
+    assert_eq!(answers(older.path()), answers(now.path()));
+    assert_eq!(version(older.path()), 3, "a reader changes nothing");
+    // Into slices that are older, into new ones, and a call that is known but saw less before.
+    for folder in [older.path(), now.path()] {
+        write(folder, (0..900).step_by(9).map(|n| n + 100).chain(900..1300));
+    }
+    assert_eq!(version(older.path()), 4);
+    assert_eq!(answers(older.path()), answers(now.path()));
+    assert_eq!(answers(older.path()).0[10].totals.started, 1300);
+}

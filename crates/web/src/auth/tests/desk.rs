@@ -1,0 +1,136 @@
+//! The file itself: who may read it, what a crash leaves, which versions are understood.
+
+use super::*;
+use rusqlite::Connection;
+use std::os::unix::fs::PermissionsExt as _;
+
+#[test]
+fn nobody_else_may_read_the_file() {
+    let f = fixture();
+    f.has_user("alice", Role::Viewer);
+    let folder = f.folder.path().join("web");
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    let mut files = 0;
+    for file in std::fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        files += 1;
+    }
+    assert!(files >= 2, "the file and its journal");
+    // One that somebody opened to others is closed again.
+    std::fs::set_permissions(folder.join("desk.sqlite"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    let f = f.reopened();
+    assert_eq!(mode(&f.folder.path().join(DESK_FILE)), 0o600);
+}
+
+#[test]
+fn secrets_and_passwords_are_nowhere_in_the_file() {
+    let f = fixture();
+    f.has_user("alice", Role::Engineer);
+    let signed_in = f.signed_in("alice");
+    let link = f.make_link(&LinkKind::SetPassword("alice".to_owned()), NOW).unwrap();
+    let scopes = Permissions::parse(["calls.read"]).unwrap();
+    let (token, _) = f.make_token(&signed_in.viewer, "t", scopes, None, NOW).unwrap();
+    let csrf = signed_in.viewer.csrf().unwrap().to_owned();
+    for file in std::fs::read_dir(f.folder.path().join("web")).unwrap() {
+        let octets = std::fs::read(file.unwrap().path()).unwrap();
+        for secret in [PASSWORD, signed_in.cookie.expose(), link.expose(), token.expose(), &csrf] {
+            let found = octets.windows(secret.len()).any(|w| w == secret.as_bytes());
+            assert!(!found, "a secret stands in the file");
+        }
+    }
+}
+
+#[test]
+fn what_was_done_is_there_after_a_crash() {
+    let f = fixture();
+    f.has_user("alice", Role::Administrator);
+    let kept = f.signed_in("alice");
+    let ended = f.signed_in("alice");
+    f.sign_out(ended.cookie.expose()).unwrap();
+    let used = f.make_link(&LinkKind::SignIn("alice".to_owned()), NOW).unwrap();
+    f.sign_in_by_link(used.expose(), from("10.0.0.1"), NOW).unwrap();
+    // The process is killed: nothing is closed. Another opens a copy of what lies on the disk.
+    let copy = tempfile::tempdir().unwrap();
+    std::fs::create_dir(copy.path().join("web")).unwrap();
+    for file in std::fs::read_dir(f.folder.path().join("web")).unwrap() {
+        let path = file.unwrap().path();
+        if !path.to_string_lossy().ends_with("-shm") {
+            std::fs::copy(&path, copy.path().join("web").join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let after = Desk::open(&copy.path().join(DESK_FILE), &options()).unwrap();
+    assert_eq!(after.viewer_of_cookie(kept.cookie.expose(), NOW).unwrap(), kept.viewer);
+    assert_eq!(after.viewer_of_cookie(ended.cookie.expose(), NOW), Err(Refusal::SignedOut));
+    assert_eq!(after.sign_in_by_link(used.expose(), from("10.0.0.1"), NOW).unwrap_err(), Refusal::BadLink);
+}
+
+#[test]
+fn a_file_of_a_later_program_is_left_alone() {
+    let f = fixture();
+    let path = f.folder.path().join(DESK_FILE);
+    let Fixture { desk, folder: _folder } = f;
+    drop(desk);
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let error = Desk::open(&path, &options()).unwrap_err();
+    assert!(error.to_string().contains("version 99"), "{error}");
+    assert!(!error.shown().contains("sqlite"));
+    std::fs::write(&path, b"not a database, but something else that is long enough to be read as a header").unwrap();
+    assert!(matches!(Desk::open(&path, &options()), Err(Refusal::Failed(_))));
+}
+
+#[test]
+fn the_audit_log_is_only_appended_to() {
+    let f = fixture();
+    f.has_user("alice", Role::Administrator);
+    let signed_in = f.signed_in("alice");
+    let address = from("10.0.0.9").address;
+    for n in 0..5 {
+        f.audit_viewer(&signed_in.viewer, address, action::CALL_SEE, &format!("call {n}\n"), "ok", NOW + n).unwrap();
+    }
+    let raw = Connection::open(f.folder.path().join(DESK_FILE)).unwrap();
+    assert!(raw.execute("UPDATE audit SET user = 'bob'", []).is_err());
+    assert!(raw.execute("DELETE FROM audit WHERE object LIKE 'call 3%'", []).is_err());
+    let ask = AuditAsk { from_ns: NOW, to_ns: NOW + SECOND, user: Some("alice"), limit: 3, cursor: None };
+    let first = f.audit_page(&ask).unwrap();
+    assert_eq!(
+        first.entries.iter().map(|e| e.object.as_str()).collect::<Vec<_>>(),
+        ["call 4\u{fffd}", "call 3\u{fffd}", "call 2\u{fffd}"]
+    );
+    let rest = f.audit_page(&AuditAsk { cursor: first.next, limit: 100, ..ask }).unwrap();
+    assert!(rest.next.is_none() && rest.entries.iter().any(|e| e.action == action::SIGN_IN && e.outcome == "ok"));
+    assert!(f.audit_page(&AuditAsk { user: Some("alic_"), ..ask }).unwrap().entries.is_empty());
+}
+
+#[test]
+fn the_audit_log_is_bounded_by_number_and_age() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = AuthOptions { audit_entries_max: 100, audit_age_max_s: 1000, ..options() };
+    let desk = Desk::open(&folder.path().join(DESK_FILE), &options).unwrap();
+    let entry = |user: Option<&str>, at_ns| AuditEntry {
+        at_ns,
+        user: user.map(str::to_owned),
+        address: None,
+        action: "x".to_owned(),
+        object: String::new(),
+        outcome: "ok".to_owned(),
+    };
+    for n in 0..150 {
+        desk.audit(&entry(Some("alice"), NOW + n)).unwrap();
+        desk.audit(&entry(None, NOW + n)).unwrap();
+    }
+    desk.tidy(NOW + SECOND).unwrap();
+    let all = AuditAsk { from_ns: 0, to_ns: i64::MAX, user: None, limit: 1000, cursor: None };
+    let entries = desk.audit_page(&all).unwrap().entries;
+    let users = entries.iter().filter(|e| e.user.is_some()).count();
+    assert_eq!((users, entries.len() - users), (100, 10));
+    assert_eq!(entries.iter().find(|e| e.user.is_some()).map(|e| e.at_ns), Some(NOW + 149));
+    // Of strangers sixty a minute are written, and what was not is told in the next.
+    assert_eq!(desk.counts().audit_not_written, 90);
+    desk.audit(&entry(None, NOW + 60 * SECOND)).unwrap();
+    let told = desk.audit_page(&AuditAsk { limit: 2, ..all }).unwrap().entries;
+    assert!(told.iter().any(|e| e.object == "90 more attempts in a minute"), "{told:?}");
+    desk.tidy(NOW + 5000 * SECOND).unwrap();
+    assert_eq!(desk.audit_page(&all).unwrap().entries, []);
+}
