@@ -10,5 +10,6 @@ mod manual;
 mod one_call;
 mod people;
 mod schema;
+mod tls;
 mod work;
 mod world;
