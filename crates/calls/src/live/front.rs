@@ -203,7 +203,10 @@ impl Spare {
         batch.clear();
         media.clear();
         self.batches.push(batch);
-        self.media.push(media);
+        // A turn without packets brings none, and there are many such turns.
+        if media.capacity() > 0 {
+            self.media.push(media);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use trunkline_sim::settings::{CALLS_MAX, Duration as Lasting};
 use trunkline_sim::{Preset, Settings as World};
 
 /// Memory between lanes and disk: enough for so little traffic.
-const MEMORY: Octets = Octets::mib(96);
+const MEMORY: Octets = Octets::mib(48);
 /// The most of media that is kept; where the disk has little room, less.
 const MEDIA: u64 = 1 << 30;
 /// The least; with less room no media is recorded.
