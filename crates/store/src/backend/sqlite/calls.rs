@@ -2,7 +2,7 @@
 
 use super::bind::{Insert, Words};
 use super::gists;
-use super::runs::Waiting;
+use super::runs::{self, Waiting};
 use super::write::Texts;
 use crate::columns::{self, Scratch};
 use crate::gist::{self, Column, Values};
@@ -17,6 +17,9 @@ use trunkline_kit::Id;
 /// Calls that one statement inserts: to begin and end a statement costs as much as a third of a row.
 pub const ROWS_AT_ONCE: usize = 16;
 
+/// How many slices behind the last one a slice is settled: an hour later few calls that began in it have not ended.
+const SETTLED_BEHIND: i64 = 6;
+
 /// What a day keeps from one batch of calls to the next, until it is committed.
 #[derive(Default)]
 pub struct Kept {
@@ -30,6 +33,8 @@ pub struct Kept {
     pub waiting: Waiting,
     /// Gists that wait for it.
     pub gists: gists::Waiting,
+    /// The first slice that was not settled by this writer; none before its first commit.
+    unsettled: Option<i64>,
 }
 
 impl Kept {
@@ -41,10 +46,18 @@ impl Kept {
         self.gists.clear();
     }
 
-    /// Lays down what waits for the commit.
+    /// Lays down what waits for the commit, and settles the slices that are behind.
     pub fn lay_down(&mut self, conn: &Connection) -> Result<()> {
+        let Some((first, last)) = self.waiting.slices() else { return Ok(()) };
         self.waiting.lay_down(conn)?;
-        self.gists.lay_down(conn)
+        self.gists.lay_down(conn)?;
+        let from = *self.unsettled.get_or_insert(first);
+        for slice in from..last - SETTLED_BEHIND {
+            runs::settle(conn, slice)?;
+            gists::settle(conn, slice)?;
+            self.unsettled = Some(slice + 1);
+        }
+        Ok(())
     }
 }
 

@@ -58,32 +58,62 @@ impl Waiting {
 fn lay_down(conn: &Connection, slice: i64, gists: Gists) -> Result<()> {
     let mut reader = Reader::open(conn)?;
     let mut parts = reader.parts(slice).map_err(unreadable)?;
-    let mut merged = vec![];
-    let (mut rows, mut next) = (gists.len(), parts.last().map_or(0, |last| last.number + 1));
+    let (mut merged, mut rows) = (vec![], gists.len());
+    let next = parts.last().map_or(0, |last| last.number + 1);
     while let Some(part) = parts.pop() {
         if part.head.rows >= 2 * rows || part.head.rows + rows > GISTS_MAX {
             break;
         }
         rows += part.head.rows;
-        next = part.number;
         merged.push(part);
     }
-    let mut gists = gists;
-    if !merged.is_empty() {
-        let mut all = Gists::default();
-        for part in merged.iter().rev() {
-            all.append(&mut reader.columns(part)).map_err(unreadable)?;
-        }
-        let columns = merged.iter().flat_map(|part| (0..=HOSTS as i64 + 1).map(|column| (part.number, column)));
-        let mut delete = conn.prepare_cached("DELETE FROM call_gists WHERE part = ?")?;
-        for (part, column) in columns {
-            delete.execute([row_of(slice, column, part)])?;
-        }
-        all.join(gists);
-        gists = all;
+    merged.reverse();
+    replace(conn, &mut reader, slice, &merged, next, gists)
+}
+
+/// Fills the parts of a slice to which nothing more comes.
+pub fn settle(conn: &Connection, slice: i64) -> Result<()> {
+    let mut reader = Reader::open(conn)?;
+    let mut parts = reader.parts(slice).map_err(unreadable)?;
+    let next = parts.last().map_or(0, |last| last.number + 1);
+    // Those that are full, or nearly, stay.
+    let full = parts.iter().position(|part| part.head.rows < GISTS_MAX * 7 / 8).unwrap_or(parts.len());
+    let loose = parts.split_off(full);
+    let rows: usize = loose.iter().map(|part| part.head.rows).sum();
+    if loose.len() <= rows.div_ceil(GISTS_MAX) || rows > SETTLED_MAX {
+        return Ok(());
     }
+    replace(conn, &mut reader, slice, &loose, next, Gists::default())
+}
+
+/// Most gists of a slice that are laid down anew when it is settled; more stay as they are.
+const SETTLED_MAX: usize = 1 << 19;
+
+/// Writes gists in place of the last parts of a slice, behind what those hold.
+fn replace(
+    conn: &Connection,
+    reader: &mut Reader<'_>,
+    slice: i64,
+    parts: &[Part],
+    next: i64,
+    gists: Gists,
+) -> Result<()> {
+    let mut all = gists;
+    if !parts.is_empty() {
+        let mut before = Gists::default();
+        let mut delete = conn.prepare_cached("DELETE FROM call_gists WHERE part = ?")?;
+        for part in parts {
+            before.append(&mut reader.columns(part)).map_err(unreadable)?;
+            for column in 0..=HOSTS as i64 + 1 {
+                delete.execute([row_of(slice, column, part.number)])?;
+            }
+        }
+        before.join(all);
+        all = before;
+    }
+    let next = parts.first().map_or(next, |part| part.number);
     let mut insert = conn.prepare_cached("INSERT INTO call_gists (part, octets) VALUES (?, ?)")?;
-    gists.write(|part, column, octets| {
+    all.write(|part, column, octets| {
         insert.raw_bind_parameter(1, row_of(slice, column as i64, next + part as i64))?;
         insert.raw_bind_parameter(2, octets)?;
         insert.raw_execute().map(|_| ())

@@ -73,16 +73,48 @@ impl Waiting {
     pub fn lay_down(&mut self, conn: &Connection) -> Result<()> {
         for (slice, kinds) in core::mem::take(self).slices {
             for (kind, entries) in KINDS.into_iter().zip(kinds) {
-                lay_down(conn, slice, kind, entries)?;
+                lay_down(conn, slice, kind, entries, Merge::Smaller)?;
             }
         }
         Ok(())
     }
+
+    /// The first and the last slice with entries that wait.
+    pub fn slices(&self) -> Option<(i64, i64)> {
+        let (first, last) = (self.slices.first_key_value()?, self.slices.last_key_value()?);
+        Some((*first.0, *last.0))
+    }
+}
+
+/// Makes one run of those of a slice to which nothing more comes: a search then reads half as much.
+pub fn settle(conn: &Connection, slice: i64) -> Result<()> {
+    for kind in KINDS {
+        let mut index = Index::open(conn)?;
+        let first = first_of(slice, kind, 0);
+        let last = index.run_before(first, first_of(slice, kind, 1 << RUN_BITS))?.map(|run| run.first);
+        let are_many = match last {
+            Some(last) => index.run_before(first, last)?.is_some(),
+            None => false,
+        };
+        if are_many {
+            lay_down(conn, slice, kind, vec![], Merge::All)?;
+        }
+    }
+    Ok(())
+}
+
+/// Which runs are merged into a new one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Merge {
+    /// Those less than twice as large.
+    Smaller,
+    /// All, as far as one run takes them.
+    All,
 }
 
 /// Writes a run, merged with those before it that are less than twice as large: then each run is at least twice the
 /// next, and an entry is written again only about as often as the entries of its slice double.
-fn lay_down(conn: &Connection, slice: i64, kind: Kind, mut entries: Vec<u128>) -> Result<()> {
+fn lay_down(conn: &Connection, slice: i64, kind: Kind, mut entries: Vec<u128>, merge: Merge) -> Result<()> {
     entries.sort_unstable();
     let mut index = Index::open(conn)?;
     let (first, end) = (first_of(slice, kind, 0), first_of(slice, kind, 1 << RUN_BITS));
@@ -90,7 +122,8 @@ fn lay_down(conn: &Connection, slice: i64, kind: Kind, mut entries: Vec<u128>) -
     let mut number = 0;
     while let Some(run) = index.run_before(first, from)? {
         let size = run.entries_max();
-        if size >= 2 * entries.len() || size + entries.len() > RUN_ENTRIES_MAX {
+        let is_larger = merge == Merge::Smaller && size >= 2 * entries.len();
+        if is_larger || size + entries.len() > RUN_ENTRIES_MAX {
             number = run_of(run.first) + 1;
             break;
         }
@@ -302,9 +335,9 @@ mod tests {
         for size in [1000, 1, 0, 300, 7, 7, 7, 7, 900, 1, 1, 1, 1, 600, 2, 1500, 1, 1] {
             let entries = (0..size).map(|n| entry::entry(((keys + n) as u64 % 7) << 40, keys + n)).collect();
             // The day's last slice and the first kind of the next are its neighbours.
-            lay_down(&conn, 144, Kind::Callee, entries).unwrap();
-            lay_down(&conn, 144, Kind::CallId, vec![entry::entry(5, keys)]).unwrap();
-            lay_down(&conn, 0, Kind::Callee, vec![entry::entry(5, keys)]).unwrap();
+            lay_down(&conn, 144, Kind::Callee, entries, Merge::Smaller).unwrap();
+            lay_down(&conn, 144, Kind::CallId, vec![entry::entry(5, keys)], Merge::Smaller).unwrap();
+            lay_down(&conn, 0, Kind::Callee, vec![entry::entry(5, keys)], Merge::Smaller).unwrap();
             keys += size;
             let sizes = runs(&conn, 144);
             assert_eq!(sizes.iter().sum::<usize>() as i64, keys, "{sizes:?}");
@@ -318,7 +351,13 @@ mod tests {
                 assert_eq!(found, wanted, "{sizes:?} {first} {last}");
             }
         }
+        let many = runs(&conn, 144);
+        settle(&conn, 144).unwrap();
+        let settled = runs(&conn, 144);
+        assert!(settled.len() <= many.len() && settled.iter().sum::<usize>() as i64 == keys, "{many:?} {settled:?}");
         let mut index = Index::open(&conn).unwrap();
+        let every = Lookup { kind: Kind::Callee, words: 0..=u64::MAX, pattern: None };
+        assert_eq!(index.keys(144, &[every]).unwrap().0, (0..keys).collect::<Vec<_>>());
         for (from, newest, oldest) in [(144, Some(144), Some(144)), (143, Some(0), Some(144)), (-1, None, Some(0))] {
             assert_eq!(index.next_slice(from, Order::Newest).unwrap(), newest);
             assert_eq!(index.next_slice(from, Order::Oldest).unwrap(), oldest);
@@ -327,11 +366,26 @@ mod tests {
     }
 
     #[test]
+    fn a_settled_slice_has_one_run() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(TABLE).unwrap();
+        for (from, size) in [(0, 900), (900, 400), (1300, 100)] {
+            let entries = (from..from + size).map(|n| entry::entry(n as u64 % 9, n)).collect();
+            lay_down(&conn, 7, Kind::Callee, entries, Merge::Smaller).unwrap();
+        }
+        assert_eq!(runs(&conn, 7), [900, 400, 100]);
+        for _ in 0..2 {
+            settle(&conn, 7).unwrap();
+            assert_eq!(runs(&conn, 7), [1400]);
+        }
+    }
+
+    #[test]
     fn the_same_entry_twice_is_one() {
         let conn = Connection::open_in_memory().unwrap();
         conn.execute_batch(TABLE).unwrap();
         for _ in 0..5 {
-            lay_down(&conn, 3, Kind::Callee, vec![entry::entry(1, 9), entry::entry(1, 8)]).unwrap();
+            lay_down(&conn, 3, Kind::Callee, vec![entry::entry(1, 9), entry::entry(1, 8)], Merge::Smaller).unwrap();
         }
         assert_eq!(runs(&conn, 3), [2]);
     }
