@@ -11,6 +11,7 @@ import { knownKeys, listenForKeys, useKeys, type Key } from "./parts/keys";
 import { Empty, Loading, Trouble } from "./parts/states";
 import { toastError, Toasts } from "./parts/toast";
 import { setTheme, theme } from "./prefs";
+import { showCaptured } from "./range";
 import { may, refreshSession, session, signOut } from "./session";
 
 const SignIn = lazy(() => import("./pages/sign-in"));
@@ -91,6 +92,9 @@ function Frame(props: RouteSectionProps): JSX.Element {
   };
   onMount(() => document.addEventListener("keydown", byControl));
   onCleanup(() => document.removeEventListener("keydown", byControl));
+  onMount(() => {
+    if (session()?.mode === "open") showCaptured().catch(toastError);
+  });
   // A new page begins at its top, and the reader of a screen reader there, too.
   createEffect(() => {
     place.pathname;
