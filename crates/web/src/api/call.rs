@@ -39,12 +39,16 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     who.need(Permission::CallsRead)?;
     let mut call = find(&web, &id).await?;
     who.audit(&web, action::CALL_SEE, &call.id.to_string()).await?;
-    if who.masked() {
-        mask::call(&mut call);
-    }
-    let mut text = String::new();
-    rows::call_with_ladder(&mut text, &call);
-    Ok(Text::json(text))
+    let masked = who.masked();
+    let told = tokio::task::spawn_blocking(move || {
+        if masked {
+            mask::call(&mut call);
+        }
+        let mut text = String::new();
+        rows::call_with_ladder(&mut text, &call);
+        Text::json(text)
+    });
+    told.await.map_err(Problem::failed)
 }
 
 /// The call of a name.

@@ -6,7 +6,7 @@ use crate::sources::CallsUp;
 use crate::state::Web;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashSet, VecDeque};
-use trunkline_store::row::{Call, Ladder};
+use trunkline_store::row::Call;
 use trunkline_store::time::{SECOND_NS, rfc3339};
 use trunkline_store::{Found, Query, json};
 use utoipa::ToSchema;
@@ -21,6 +21,8 @@ pub const ENDED_MAX: usize = 1000;
 pub const ENDED_LISTED_MAX: usize = 50;
 /// Calls of the last minute with the lowest scores.
 pub const WORST_MAX: usize = 5;
+/// Characters of a text of a call in brief; the rest is `...`.
+pub const TEXT_CHARS_MAX: usize = 512;
 /// How long a call that is no longer up may take to come into the store.
 const PATIENCE_S: i64 = 10;
 /// How long a call that ended is kept.
@@ -59,22 +61,19 @@ pub struct CallBrief {
 impl CallBrief {
     /// A call in brief.
     pub fn of(call: &Call) -> Self {
-        let mut light = Call { ladder: Ladder::default(), streams: Vec::new(), ..call.clone() };
-        mask::call(&mut light);
-        let masked = (light.from, light.to, light.verdict.map(|v| v.text));
         let thousandths = |value: f64| (value * 1000.0).round() / 1000.0;
         CallBrief {
             id: call.id.to_string(),
-            from: call.from.clone(),
-            to: call.to.clone(),
+            from: short(&call.from),
+            to: short(&call.to),
             start: rfc3339(call.start_ns),
             state: json::state_name(call.state).to_owned(),
             code: (call.code > 0).then_some(call.code),
             duration_ms: json::duration_ns(call).map(|ns| thousandths(ns as f64 / 1e6)),
             mos: call.mos.map(|mos| thousandths(f64::from(mos))),
-            verdict: call.verdict.as_ref().map(|v| v.text.clone()),
+            verdict: call.verdict.as_ref().map(|v| short(&v.text)),
             verdict_kind: call.verdict.as_ref().map(|v| v.kind.clone()),
-            masked: Box::new(masked),
+            masked: Box::new(mask::brief(call)),
         }
     }
 
@@ -82,6 +81,11 @@ impl CallBrief {
     pub fn mask(&mut self) {
         (self.from, self.to, self.verdict) = std::mem::take(&mut *self.masked);
     }
+}
+
+/// A text of a frame, which goes to many once a second.
+fn short(text: &str) -> String {
+    text.char_indices().nth(TEXT_CHARS_MAX).map_or_else(|| text.to_owned(), |(at, _)| format!("{}...", &text[..at]))
 }
 
 /// What is remembered of calls that are up or ended.
