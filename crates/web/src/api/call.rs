@@ -104,8 +104,12 @@ pub async fn messages(
     let call = find(&web, &id).await?;
     let turn = download(&web)?;
     who.audit(&web, action::CALL_MESSAGES, &call.id.to_string()).await?;
-    let read = super::packets::blocking(move || packets.messages(&call)).await?;
-    drop(turn);
+    // The turn goes with the work, which does not end when who asked has gone.
+    let read = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        packets.messages(&call)
+    });
+    let read = read.await.map_err(Problem::failed)??;
     let text = |octets: Vec<u8>| String::from_utf8_lossy(&octets).into_owned();
     let messages = read.into_iter().enumerate();
     let messages = messages.map(|(index, octets)| RawMessage { index, text: octets.map(text) }).collect();

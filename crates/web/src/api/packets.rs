@@ -6,7 +6,7 @@ use super::schema;
 use crate::auth::Permission;
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::{RetentionInfo, SegmentInfo};
+use crate::sources::{RetentionInfo, SegmentInfo, SourceError};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::State;
@@ -61,7 +61,7 @@ pub async fn segments(
     let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
     let limit = ask::limit(ask.limit)?;
     let packets = packets(&web)?;
-    let mut all = blocking(move || packets.segments(span.from_ns, span.to_ns)).await?;
+    let mut all = look(&web, move || packets.segments(span.from_ns, span.to_ns)).await?;
     if let Some(class) = ask.class.as_deref().filter(|class| !class.is_empty()) {
         all.retain(|segment| segment.class == class);
     }
@@ -86,11 +86,12 @@ fn wrong_cursor() -> Problem {
     Problem::parameter("cursor", "The cursor is 'next' of the page before, unchanged.")
 }
 
-/// Runs what may wait for the disk.
-pub async fn blocking<T: Send + 'static>(
-    run: impl FnOnce() -> Result<T, crate::sources::SourceError> + Send + 'static,
+/// Looks at the packet log, which may wait for the disk; few at a time.
+pub async fn look<T: Send + 'static>(
+    web: &Web,
+    look: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, Problem> {
-    Ok(tokio::task::spawn_blocking(run).await.map_err(Problem::failed)??)
+    Ok(web.look(&web.log_looks, look).await??)
 }
 
 /// Of which time the timeline is wanted.
@@ -170,10 +171,13 @@ pub async fn timeline(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<Timel
         Some(_) => return Err(Problem::parameter("buckets", "There are 1 to 2000 buckets.")),
     };
     let packets = packets(&web)?;
-    let read = move || Ok((packets.segments(i64::MIN, i64::MAX)?, packets.retention()?));
-    let (segments, retention) = blocking(read).await?;
-    let oldest = segments.iter().filter_map(|s| s.from).min();
-    let newest = segments.iter().filter_map(|s| s.to.or(s.from)).max();
+    let read = move || {
+        let behind = if asked.to_ns == i64::MAX { vec![] } else { packets.segments(asked.to_ns, i64::MAX)? };
+        Ok((packets.segments(asked.from_ns, asked.to_ns)?, behind, packets.retention()?))
+    };
+    let (segments, behind, retention) = look(&web, read).await?;
+    let oldest = segments.iter().filter_map(|s| s.from).chain(retention.iter().filter_map(|r| r.oldest)).min();
+    let newest = segments.iter().chain(&behind).filter_map(|s| s.to.or(s.from)).max();
     let from = if asked.from_ns == i64::MIN { oldest } else { Some(asked.from_ns) };
     let to = if asked.to_ns == i64::MAX { newest.map(|at| at.saturating_add(1)) } else { Some(asked.to_ns) };
     let span = from.zip(to).filter(|(from, to)| from < to);
