@@ -49,8 +49,11 @@ pub async fn body(
         Some(Err(error)) => return Err(error.into()),
         None => Bytes::new(),
     };
-    let reading = (Some(first), taken, writer, ends);
-    let pieces = stream::unfold(reading, |(first, mut taken, writer, ends)| async move {
+    let reading = (Some(first), taken, writer, ends, false);
+    let pieces = stream::unfold(reading, |(first, mut taken, writer, ends, failed)| async move {
+        if failed {
+            return None;
+        }
         let next = match first {
             Some(first) => Ok(first),
             None => match taken.recv().await {
@@ -62,7 +65,8 @@ pub async fn body(
         if let Some(thread) = writer.thread.get() {
             thread.unpark();
         }
-        Some((next, (None, taken, writer, ends)))
+        let failed = next.is_err();
+        Some((next, (None, taken, writer, ends, failed)))
     });
     Ok(Body::from_stream(pieces))
 }
