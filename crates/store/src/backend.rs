@@ -24,6 +24,7 @@ pub trait Backend: Send {
     fn drop_day(&mut self, day: Day) -> Result<(), StoreError>;
     fn calls(&self, query: &Query) -> Result<Page<Call>, StoreError>;
     fn call(&self, name: &str) -> Result<Found, StoreError>;
+    fn call_by_id(&self, id: Id) -> Result<Option<Box<Call>>, StoreError>;
     fn intervals(&self, stream: Id) -> Result<Vec<StreamInterval>, StoreError>;
     fn streams_without_call(&self, query: &Query) -> Result<Page<Stream>, StoreError>;
     fn registrations(&self, query: &Query) -> Result<Page<Registration>, StoreError>;

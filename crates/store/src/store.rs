@@ -274,6 +274,14 @@ impl Store {
         self.0.call(name)
     }
 
+    /// A call by its whole identifier: only the day that the identifier names is looked at, and no Call-IDs.
+    ///
+    /// # Errors
+    /// As [`Store::calls`], and [`StoreError::Day`] if its day cannot be read.
+    pub fn call_by_id(&self, id: Id) -> Result<Option<Box<Call>>, StoreError> {
+        self.0.call_by_id(id)
+    }
+
     /// The intervals of a stream, in order.
     ///
     /// # Errors

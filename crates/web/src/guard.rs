@@ -37,6 +37,10 @@ const COOKIE_HTTPS: &str = "__Host-trunkline";
 /// The session's cookie where there is no TLS: on this machine.
 const COOKIE_PLAIN: &str = "trunkline";
 
+/// What proxies add to a request.
+const PROXY_HEADERS: [&str; 6] =
+    ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip", "forwarded", "via"];
+
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
@@ -69,9 +73,13 @@ impl Caller {
         let address = peer.address.ip().to_canonical();
         let client = web.proxies.client(address, &forwarding)?;
         web.networks.check(client.address)?;
-        let proxied = web.is_proxy(address) && client.address != address;
+        let is_proxy = web.is_proxy(address);
+        let proxied = is_proxy && client.address != address;
         let https = client.https.unwrap_or(peer.tls && !proxied);
-        Ok(Caller { private: https || (address.is_loopback() && !proxied), client, https })
+        // A proxy on this machine that is not configured tells by its headers that the other end is elsewhere.
+        let is_here =
+            address.is_loopback() && !is_proxy && !PROXY_HEADERS.iter().any(|name| headers.contains_key(*name));
+        Ok(Caller { private: https || is_here, client, https })
     }
 }
 
@@ -83,6 +91,7 @@ pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next)
         Some(peer) => Caller::find(&web, *peer, request.headers()).map_err(Problem::from),
         None => Err(Problem::failed("a request without a peer")),
     };
+    let caller = caller.and_then(|caller| check_host(&web, &request).map(|()| caller));
     let https = caller.as_ref().is_ok_and(|caller| caller.https);
     let mut response = match caller {
         Ok(caller) => {
@@ -90,7 +99,9 @@ pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next)
             plain_errors_as_problems(next.run(request).await)
         }
         Err(problem) => {
-            web.count(|c| c.networks_refused += 1);
+            if problem.kind == Kind::Network {
+                web.count(|c| c.networks_refused += 1);
+            }
             problem.into_response()
         }
     };
@@ -104,6 +115,41 @@ pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next)
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     web.count_answer(response.status(), began.elapsed());
     response
+}
+
+/// Whether a request asks for a name that is ours. A page of a stranger whose name leads to this machine's own address
+/// (DNS rebinding) would be of one origin with us otherwise.
+fn check_host(web: &Web, request: &Request) -> Result<(), Problem> {
+    let is_proxy = request.extensions().get::<Peer>().is_some_and(|peer| web.is_proxy(peer.address.ip()));
+    let asked = request.uri().authority().map(|authority| authority.as_str());
+    let asked = asked.or_else(|| text(request.headers(), header::HOST.as_str()));
+    let Some(asked) = asked.filter(|_| !is_proxy) else { return Ok(()) };
+    let (listen, hosts) = (web.options.listen.ip(), &web.options.hosts);
+    if is_our_name(asked, listen.to_canonical().is_loopback(), hosts) {
+        return Ok(());
+    }
+    web.count(|c| c.hosts_refused += 1);
+    let text = "This is not served by that name: ask localhost, or add the name to web.hosts.";
+    Err(Problem::new(Kind::Host, text))
+}
+
+/// Whether a Host names us: one of the configured names; this machine; and where it is not this machine alone that is
+/// served, any address, because no name of a stranger is one, and any name if none is configured.
+fn is_our_name(host: &str, loopback: bool, hosts: &[String]) -> bool {
+    let port = |port: &str| port.bytes().all(|b| b.is_ascii_digit());
+    let name = match host.rsplit_once(':') {
+        Some((name, digits)) if port(digits) && (!name.contains(':') || name.ends_with(']')) => name,
+        _ => host,
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    if name.eq_ignore_ascii_case("localhost") || hosts.iter().any(|ours| name.eq_ignore_ascii_case(ours)) {
+        return true;
+    }
+    match bare.parse::<IpAddr>() {
+        Ok(address) => !loopback || address.to_canonical().is_loopback(),
+        Err(_) => !loopback && hosts.is_empty(),
+    }
 }
 
 /// What the router itself refuses, told as everything else is.
@@ -296,6 +342,23 @@ mod tests {
         assert_eq!(of(&["__Host-trunkline=y; trunkline=x"], true), Some("y".to_owned()));
         assert_eq!(of(&["trunkline=x"], true), None);
         assert_eq!(of(&["trunkline=x", "trunkline=y"], false), None);
+    }
+
+    #[test]
+    fn a_strangers_name_for_this_machine_is_refused() {
+        let ours = ["pbx.example".to_owned()];
+        for host in
+            ["localhost", "LOCALHOST:8080", "localhost.:8080", "127.0.0.1:1", "127.0.0.2", "[::1]:8080", "[::1]"]
+        {
+            assert!(is_our_name(host, true, &[]) && is_our_name(host, false, &ours), "{host}");
+        }
+        for host in ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "", "x:y"]
+        {
+            assert!(!is_our_name(host, true, &ours) && !is_our_name(host, false, &ours), "{host}");
+        }
+        assert!(is_our_name("pbx.example:8443", true, &ours) && is_our_name("PBX.example", false, &ours));
+        assert!(is_our_name("192.0.2.1:8080", false, &ours) && !is_our_name("192.0.2.1:8080", true, &ours));
+        assert!(is_our_name("pbx.example", false, &[]), "where every machine may ask any name may be ours");
     }
 
     #[test]

@@ -172,27 +172,28 @@ pub async fn run(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
             _ = ticks.tick() => {}
         }
         match snapshot(&web).await {
-            Some((snapshot, up, health)) => look.at(&web, snapshot, up, health).await,
-            None => idle(&web, tick),
+            Ok((snapshot, up, health)) => look.at(&web, snapshot, up, health).await,
+            Err(health) => idle(&web, tick, &health),
         }
     }
 }
 
-async fn snapshot(web: &Arc<Web>) -> Option<(LiveSnapshot, CallsUp, Vec<String>)> {
-    let live = web.sources.live.clone()?;
-    let asked = tokio::task::spawn_blocking(move || {
-        let snapshot = live.snapshot()?;
-        Some((snapshot, live.calls_up(ended::UP_WATCHED_MAX), live.health()))
+/// What runs, or why nothing does.
+async fn snapshot(web: &Arc<Web>) -> Result<(LiveSnapshot, CallsUp, Vec<String>), Vec<String>> {
+    let Some(live) = web.sources.live.clone() else { return Err(vec![]) };
+    let asked = tokio::task::spawn_blocking(move || match live.snapshot() {
+        Some(snapshot) => Ok((snapshot, live.calls_up(ended::UP_WATCHED_MAX), live.health())),
+        None => Err(live.health()),
     });
-    asked.await.ok().flatten()
+    asked.await.unwrap_or_else(|_| Err(vec![]))
 }
 
-fn idle(web: &Web, tick: u64) {
+fn idle(web: &Web, tick: u64, health: &[String]) {
     *web.feed.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
     if tick % IDLE_EVERY != 0 {
         return;
     }
-    let told = web.sources.live.as_ref().map(|live| live.health().join("; ")).filter(|text| !text.is_empty());
+    let told = Some(health.join("; ")).filter(|text| !text.is_empty());
     let why = told.unwrap_or_else(|| "No capture runs here: what is shown is what the store holds.".to_owned());
     let mut frame = String::new();
     event(&mut frame, "idle", &Idle { why });

@@ -19,6 +19,8 @@ pub enum Kind {
     Csrf,
     /// Not from this network.
     Network,
+    /// Asked by a name that is not ours.
+    Host,
     /// There is no such thing.
     NotFound,
     /// The method is not for this.
@@ -53,6 +55,7 @@ pub const KINDS: [Kind; 17] = [
     Kind::Forbidden,
     Kind::Csrf,
     Kind::Network,
+    Kind::Host,
     Kind::NotFound,
     Kind::Method,
     Kind::Ambiguous,
@@ -76,6 +79,7 @@ impl Kind {
             Kind::Forbidden => ("forbidden", StatusCode::FORBIDDEN, "Your role does not allow this"),
             Kind::Csrf => ("csrf", StatusCode::FORBIDDEN, "The request does not come from the UI"),
             Kind::Network => ("network", StatusCode::FORBIDDEN, "Not from this network"),
+            Kind::Host => ("host", StatusCode::MISDIRECTED_REQUEST, "Not by this name"),
             Kind::NotFound => ("not-found", StatusCode::NOT_FOUND, "There is no such thing"),
             Kind::Method => ("method", StatusCode::METHOD_NOT_ALLOWED, "The method is not for this"),
             Kind::Ambiguous => ("ambiguous", StatusCode::MULTIPLE_CHOICES, "More than one is called that"),

@@ -68,6 +68,9 @@ pub struct Options {
     pub trusted_proxies: Vec<IpNet>,
     /// Only clients of these networks are served; empty for all.
     pub networks: Vec<IpNet>,
+    /// Names by which it may be asked beside localhost and addresses. Without any, all names are good where it listens
+    /// on more than this machine, and none where it does not.
+    pub hosts: Vec<String>,
     /// Sign-in: sessions, masking, audit.
     pub auth: AuthOptions,
     /// How long the head of a request may take; [`HEADER_TIME`] unless a test has less patience.
@@ -87,6 +90,7 @@ impl Options {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             trusted_proxies: Vec::new(),
             networks: Vec::new(),
+            hosts: Vec::new(),
             auth: AuthOptions::default(),
             header_time: HEADER_TIME,
             uploads: matches!(mode, Mode::Open | Mode::Demo),

@@ -23,6 +23,12 @@ use trunkline_kit::metrics::Sample;
 pub const PASSWORDS_AT_ONCE_MAX: usize = 4;
 /// How long a password waits for its turn.
 pub const PASSWORD_TURN_TIME: Duration = Duration::from_secs(10);
+/// Looks at the packet log at a time (segments, timeline, filters).
+pub const LOG_LOOKS_MAX: usize = 4;
+/// Questions at a time to the capture that runs, for `/metrics` and `/healthz`.
+pub const PROBES_MAX: usize = 4;
+/// How long a look waits for its turn.
+pub const LOOK_TURN_TIME: Duration = Duration::from_secs(5);
 /// Calls whose packets or messages are read at a time.
 pub const DOWNLOADS_MAX: usize = 6;
 
@@ -37,6 +43,8 @@ trunkline_kit::counters! {
         handshakes_failed: "trunkline_web_handshakes_failed_total",
         /// requests refused because their network may not use the web
         networks_refused: "trunkline_web_networks_refused_total",
+        /// requests refused because they asked for a name that is not ours
+        hosts_refused: "trunkline_web_hosts_refused_total",
         /// microseconds that answers took to begin, summed
         answers_us: "trunkline_web_answers_us_total",
         /// clients of the live feed that were refused because there were too many
@@ -76,6 +84,10 @@ pub struct Web {
     pub extractions: Extractions,
     /// Captures that users brought.
     pub captures: Captures,
+    /// Looks at the packet log that may be under way.
+    pub log_looks: Arc<Semaphore>,
+    /// Questions to the capture that may be under way.
+    pub probes: Arc<Semaphore>,
     passwords: Arc<Semaphore>,
     /// Becomes true when the server is to end: what streams without an end looks at it.
     pub stopping: watch::Receiver<bool>,
@@ -99,6 +111,8 @@ impl Web {
             places: Places::default(),
             exports: Arc::new(Semaphore::new(crate::api::CSV_EXPORTS_MAX)),
             downloads: Arc::new(Semaphore::new(DOWNLOADS_MAX)),
+            log_looks: Arc::new(Semaphore::new(LOG_LOOKS_MAX)),
+            probes: Arc::new(Semaphore::new(PROBES_MAX)),
             passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE_MAX)),
             desk: Arc::new(desk),
             proxies: TrustedProxies::new(options.trusted_proxies.clone()),
@@ -134,10 +148,34 @@ impl Web {
         &self,
         ask: impl FnOnce(&Desk) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
-        let Ok(Ok(_turn)) = timeout(PASSWORD_TURN_TIME, self.passwords.acquire()).await else {
+        let turn = timeout(PASSWORD_TURN_TIME, Arc::clone(&self.passwords).acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else {
             return Err(Problem::new(Kind::Busy, "Too many passwords are being checked.").retry_after(5));
         };
-        self.at_desk(ask).await
+        self.at_desk(move |desk| {
+            let _turn = turn;
+            ask(desk)
+        })
+        .await
+    }
+
+    /// Looks at the packet log, or asks the capture that runs, on a thread that may wait; few at a time.
+    ///
+    /// # Errors
+    /// [`Kind::Busy`] if there was no turn in time.
+    pub async fn look<T: Send + 'static>(
+        &self,
+        looks: &Arc<Semaphore>,
+        look: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let Ok(Ok(turn)) = timeout(LOOK_TURN_TIME, Arc::clone(looks).acquire_owned()).await else {
+            return Err(Problem::new(Kind::Busy, "Too many look at this already.").retry_after(5));
+        };
+        let looked = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            look()
+        });
+        looked.await.map_err(Problem::failed)
     }
 
     /// Whether an address is that of a trusted proxy.

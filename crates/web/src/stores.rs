@@ -51,7 +51,19 @@ impl Stores {
         &self,
         question: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = timeout(TURN_TIME, Arc::clone(&self.turns).acquire_owned()).await;
+        self.ask_in_turn(TURN_TIME, question).await
+    }
+
+    /// The same for who has less time to wait for a turn.
+    ///
+    /// # Errors
+    /// As [`Stores::ask`].
+    pub async fn ask_in_turn<T: Send + 'static>(
+        &self,
+        turn_time: Duration,
+        question: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let turn = timeout(turn_time, Arc::clone(&self.turns).acquire_owned()).await;
         let Ok(Ok(turn)) = turn else {
             return Err(Problem::new(Kind::Busy, "Too many searches are under way.").retry_after(5));
         };

@@ -105,14 +105,14 @@ export default function Packets(): JSX.Element {
 const isEmpty = (timeline: PacketTimeline): boolean => timeline.newest === null && timeline.losses.length === 0;
 
 function About(props: { timeline: PacketTimeline | undefined }): JSX.Element {
-  const lost = (): number => (props.timeline?.losses ?? []).reduce((sum, loss) => sum + loss.count, 0);
+  const lost = (): number => props.timeline?.lost ?? 0;
   return (
     <span class="muted">
       <Show when={props.timeline?.oldest}>
         from <Time at={props.timeline?.oldest} /> to <Time at={props.timeline?.newest} />
       </Show>
       <Show when={lost() > 0}>
-        , <span class="bad-ink num">{whole(lost())} missing</span> in this range
+        , <span class="bad-ink num">{props.timeline?.lost_more ? "more than " : ""}{whole(lost())} missing</span> in this range
       </Show>
     </span>
   );

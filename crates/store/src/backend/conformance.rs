@@ -420,6 +420,11 @@ fn a_call_is_found_by_its_names() {
         for name in ["", "zz", "ffffffff", "17@example.co", "0000"] {
             assert_eq!(b.call(name).unwrap(), Found::None, "{name}");
         }
+        for call in &given {
+            assert_eq!(b.call_by_id(call.id).unwrap().as_deref(), Some(call));
+        }
+        assert_eq!(b.call_by_id(Id::derive(given[17].start_ns, b"another")).unwrap(), None);
+        assert_eq!(b.call_by_id(Id::default()).unwrap(), None);
     });
 }
 

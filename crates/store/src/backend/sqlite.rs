@@ -414,6 +414,15 @@ impl Backend for Sqlite {
         }
     }
 
+    fn call_by_id(&self, id: Id) -> Result<Option<Box<Call>>, StoreError> {
+        let day = key::day_of(id);
+        let found = self.with_reader(day, |reader| match reader.ids_between(id, id, 1)?.first() {
+            Some((key, ..)) => reader.call(day, *key),
+            None => Ok(None),
+        })?;
+        Ok(found.flatten().map(Box::new))
+    }
+
     fn intervals(&self, stream: Id) -> Result<Vec<StreamInterval>, StoreError> {
         Ok(self.with_reader(key::day_of(stream), |reader| reader.intervals(stream))?.unwrap_or_default())
     }

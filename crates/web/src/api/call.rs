@@ -39,12 +39,16 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     who.need(Permission::CallsRead)?;
     let mut call = find(&web, &id).await?;
     who.audit(&web, action::CALL_SEE, &call.id.to_string()).await?;
-    if who.masked() {
-        mask::call(&mut call);
-    }
-    let mut text = String::new();
-    rows::call_with_ladder(&mut text, &call);
-    Ok(Text::json(text))
+    let masked = who.masked();
+    let told = tokio::task::spawn_blocking(move || {
+        if masked {
+            mask::call(&mut call);
+        }
+        let mut text = String::new();
+        rows::call_with_ladder(&mut text, &call);
+        Text::json(text)
+    });
+    told.await.map_err(Problem::failed)
 }
 
 /// The call of a name.
@@ -100,8 +104,12 @@ pub async fn messages(
     let call = find(&web, &id).await?;
     let turn = download(&web)?;
     who.audit(&web, action::CALL_MESSAGES, &call.id.to_string()).await?;
-    let read = super::packets::blocking(move || packets.messages(&call)).await?;
-    drop(turn);
+    // The turn goes with the work, which does not end when who asked has gone.
+    let read = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        packets.messages(&call)
+    });
+    let read = read.await.map_err(Problem::failed)??;
     let text = |octets: Vec<u8>| String::from_utf8_lossy(&octets).into_owned();
     let messages = read.into_iter().enumerate();
     let messages = messages.map(|(index, octets)| RawMessage { index, text: octets.map(text) }).collect();

@@ -88,17 +88,20 @@ pub struct CallsPage {
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CallsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
     let query = ask.query(&web, &who)?;
-    let began = Instant::now();
-    let mut page = web.stores.ask_for_a_while(move |store, stop| store.calls(&Query { stop, ..query })).await?;
-    if who.masked() {
-        page.rows.iter_mut().for_each(mask::call);
-    }
-    Ok(Text::object(|o| {
-        o.list("calls", &page.rows, json::call);
-        ask::page_end(o, page.next, &page.skipped);
-        o.bool("stopped", page.stopped);
-        o.real("took_ms", Some(began.elapsed().as_secs_f64() * 1000.0));
-    }))
+    let (began, masked) = (Instant::now(), who.masked());
+    let asked = web.stores.ask_for_a_while(move |store, stop| {
+        let mut page = store.calls(&Query { stop, ..query })?;
+        if masked {
+            page.rows.iter_mut().for_each(mask::call);
+        }
+        Ok(Text::object(|o| {
+            o.list("calls", &page.rows, json::call);
+            ask::page_end(o, page.next, &page.skipped);
+            o.bool("stopped", page.stopped);
+            o.real("took_ms", Some(began.elapsed().as_secs_f64() * 1000.0));
+        }))
+    });
+    asked.await
 }
 
 /// Which calls are summed up.

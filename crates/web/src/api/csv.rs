@@ -13,14 +13,16 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use trunkline_store::row::Call;
-use trunkline_store::time::rfc3339;
+use trunkline_store::time::{Day, rfc3339};
 use trunkline_store::{Cursor, Query, json};
 use utoipa::IntoParams;
 
-/// Most rows of a file; the answer's header `X-Trunkline-Rows-Max` says so.
+/// Most rows of a file. The answer's header `X-Trunkline-Rows-Max` says how many it may have; where there are more and no
+/// limit was asked for, the last line says so.
 pub const CSV_ROWS_MAX: usize = 1_000_000;
 /// Exports at a time; more are refused.
 pub const CSV_EXPORTS_MAX: usize = 4;
@@ -81,7 +83,8 @@ pub const COLUMNS: [Column; 26] = [
 ];
 
 /// Calls as comma-separated values (RFC 4180) with a line of titles. What a spreadsheet would take for a formula begins
-/// with an apostrophe, telephone numbers aside.
+/// with an apostrophe, telephone numbers aside. Days that could not be read, and that there are more rows than a file
+/// may have, are told by lines at the end that begin with `# incomplete`.
 #[utoipa::path(
     get, path = "/calls.csv", tag = "calls", params(CsvAsk),
     responses((status = 200, content_type = "text/csv", body = String), (status = "4XX", body = schema::Problem))
@@ -104,13 +107,15 @@ pub async fn calls(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CsvAsk>)
     let turn = turn.map_err(|_| Problem::new(Kind::Busy, "Too many exports are under way.").retry_after(30))?;
     who.audit(&web, action::CALLS_EXPORT, &object).await?;
     let titles: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    let mut export = Export { web, query, columns, left, masked: who.masked(), _turn: turn };
+    let limited = ask.limit.is_some();
+    let (skipped, masked) = (BTreeSet::new(), who.masked());
+    let mut export = Export { web, query, columns, left, limited, skipped, masked, _turn: turn };
     // The first page is read before anything is answered: what is wrong with the question is told as a problem.
     let first = export.page().await?;
     let head = Bytes::from(titles.join(",") + "\r\n");
     let pieces = stream::unfold(Next::Head(head, first, export), Next::piece);
     let mut response = attachment(Body::from_stream(pieces).into_response(), "text/csv; charset=utf-8", "calls.csv");
-    response.headers_mut().insert("x-trunkline-rows-max", (CSV_ROWS_MAX as u64).into());
+    response.headers_mut().insert("x-trunkline-rows-max", (left as u64).into());
     Ok(response)
 }
 
@@ -134,6 +139,10 @@ struct Export {
     query: Query,
     columns: Vec<Column>,
     left: usize,
+    /// Whether who asked said how many rows they want.
+    limited: bool,
+    /// Days that could not be read.
+    skipped: BTreeSet<Day>,
     masked: bool,
     _turn: tokio::sync::OwnedSemaphorePermit,
 }
@@ -154,12 +163,26 @@ impl Export {
                 text.push_str(&values.join(","));
                 text.push_str("\r\n");
             }
-            Ok((Bytes::from(text), page.rows.len(), page.next))
+            Ok((text, page.rows.len(), page.next, page.skipped))
         });
-        let (text, rows, next) = asked.await?;
+        let (mut text, rows, next, skipped) = asked.await?;
         self.left = self.left.saturating_sub(rows);
+        self.skipped.extend(skipped.into_iter().map(|skipped| skipped.day));
         self.web.count(|c| c.csv_rows += rows as u64);
-        Ok((text, next.filter(|_| self.left > 0)))
+        let is_cut = next.is_some() && self.left == 0;
+        let next = next.filter(|_| !is_cut);
+        if next.is_none() {
+            text.push_str(&self.last_lines(is_cut && !self.limited));
+        }
+        Ok((Bytes::from(text), next))
+    }
+
+    /// What is not in the file, in lines of as many columns as the others.
+    fn last_lines(&self, is_cut: bool) -> String {
+        let days = self.skipped.iter().map(|day| format!("# incomplete: {day} could not be read"));
+        let cut = is_cut.then(|| format!("# incomplete: there are more than {CSV_ROWS_MAX} calls"));
+        let empty = ",".repeat(self.columns.len().saturating_sub(1));
+        days.chain(cut).map(|line| format!("{line}{empty}\r\n")).collect()
     }
 }
 
@@ -194,10 +217,13 @@ fn milliseconds(ns: Option<i64>) -> String {
     ns.map_or_else(String::new, |ns| format!("{:.3}", ns as f64 / 1e6))
 }
 
+/// With what a formula begins; East Asian spreadsheets take the full-width forms as well.
+const FORMULAS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
 /// A value of CSV (RFC 4180): quoted where it has to be. Spreadsheets run what begins with `=`, `+`, `-` or `@` and is
 /// no number, and captures are written by strangers: such text gets a `'` in front.
 pub fn cell(value: &str) -> String {
-    let formula = value.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && !is_number(value);
+    let formula = value.starts_with(FORMULAS) && !is_number(value);
     let value = if formula { format!("'{value}") } else { value.to_owned() };
     if value.contains([',', '"', '\n', '\r']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value }
 }
@@ -227,6 +253,7 @@ mod tests {
             ("-1.5.2", "'-1.5.2"),
             ("@SUM(A1)", "'@SUM(A1)"),
             ("\t=1", "'\t=1"),
+            ("\u{ff1d}1+1", "'\u{ff1d}1+1"),
             ("+", "'+"),
             ("", ""),
         ] {

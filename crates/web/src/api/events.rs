@@ -10,7 +10,6 @@ use axum::extract::State;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use trunkline_store::Store;
 use trunkline_store::json::{self, Object};
 use trunkline_store::search::Search;
 use utoipa::{IntoParams, ToSchema};
@@ -80,16 +79,19 @@ pub struct EventsPage {
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<EventsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
     let search = ask.search(&who)?;
-    let asked = move |store: &Store, stop| store.search_events(&Search { stop, ..search });
-    let mut page = web.stores.ask_for_a_while(asked).await?;
-    if who.masked() {
-        page.rows.iter_mut().for_each(mask::event);
-    }
-    Ok(Text::object(|o| {
-        o.list("events", &page.rows, json::event);
-        ask::page_end(o, page.next, &page.skipped);
-        o.bool("stopped", page.stopped);
-    }))
+    let masked = who.masked();
+    let asked = web.stores.ask_for_a_while(move |store, stop| {
+        let mut page = store.search_events(&Search { stop, ..search })?;
+        if masked {
+            page.rows.iter_mut().for_each(mask::event);
+        }
+        Ok(Text::object(|o| {
+            o.list("events", &page.rows, json::event);
+            ask::page_end(o, page.next, &page.skipped);
+            o.bool("stopped", page.stopped);
+        }))
+    });
+    asked.await
 }
 
 /// How many events there are.

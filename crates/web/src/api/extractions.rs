@@ -2,7 +2,7 @@
 
 use super::ask::Told;
 use super::call::{attachment, packets};
-use super::packets::{blocking, time};
+use super::packets::{look, time};
 use super::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
@@ -122,7 +122,7 @@ pub async fn begin(
     }
     let (checks, checked) = (Arc::clone(&packets), filter.clone());
     let wrong = |problem: Problem| problem.with("parameter", "filter");
-    blocking(move || checks.check_filter(&checked)).await.map_err(wrong)?;
+    look(&web, move || checks.check_filter(&checked)).await.map_err(wrong)?;
     let object = format!("{} to {} '{filter}'", rfc3339(from_ns), rfc3339(to_ns));
     who.audit(&web, action::PACKETS_EXTRACT, &object).await?;
     let work = web.extractions.take(who.name(), ExtractAsk { from_ns, to_ns, filter }, who.now_ns)?;

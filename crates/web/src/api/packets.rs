@@ -2,24 +2,29 @@
 
 use super::ask::{self, Ask, Span, Text};
 use super::call::packets;
-use super::schema;
+use super::{losses, schema};
 use crate::auth::Permission;
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::{RetentionInfo, SegmentInfo};
+use crate::sources::{RetentionInfo, SegmentInfo, SourceError};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::State;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use trunkline_store::row::Loss;
+use trunkline_store::stop::Stop;
 use trunkline_store::summary::Buckets;
 use trunkline_store::time::{SECOND_NS, parse_span, rfc3339};
-use trunkline_store::{Query, json};
+use trunkline_store::{Skipped, Store, StoreError, json};
 use utoipa::{IntoParams, ToSchema};
 
 /// Buckets of a timeline when nothing is said.
 pub const BUCKETS_DEFAULT: usize = 240;
+
+/// Reports of losses that a timeline adds up.
+pub const LOSSES_MAX: usize = 100_000;
 
 /// Which segments are wanted.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -61,7 +66,7 @@ pub async fn segments(
     let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
     let limit = ask::limit(ask.limit)?;
     let packets = packets(&web)?;
-    let mut all = blocking(move || packets.segments(span.from_ns, span.to_ns)).await?;
+    let mut all = look(&web, move || packets.segments(span.from_ns, span.to_ns)).await?;
     if let Some(class) = ask.class.as_deref().filter(|class| !class.is_empty()) {
         all.retain(|segment| segment.class == class);
     }
@@ -86,11 +91,12 @@ fn wrong_cursor() -> Problem {
     Problem::parameter("cursor", "The cursor is 'next' of the page before, unchanged.")
 }
 
-/// Runs what may wait for the disk.
-pub async fn blocking<T: Send + 'static>(
-    run: impl FnOnce() -> Result<T, crate::sources::SourceError> + Send + 'static,
+/// Looks at the packet log, which may wait for the disk; few at a time.
+pub async fn look<T: Send + 'static>(
+    web: &Web,
+    look: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, Problem> {
-    Ok(tokio::task::spawn_blocking(run).await.map_err(Problem::failed)??)
+    Ok(web.look(&web.log_looks, look).await??)
 }
 
 /// Of which time the timeline is wanted.
@@ -119,8 +125,14 @@ pub struct Timeline {
     pub bucket_s: u64,
     /// Oldest first, without gaps. A segment's octets are spread evenly over its time.
     pub buckets: Vec<TimelineBucket>,
-    /// What the capture lost in the span.
+    /// What the capture lost in the span: the newest 1000 reports.
     pub losses: Vec<schema::Loss>,
+    /// Packets that it lost in the span, of all reports that were read.
+    pub lost: u64,
+    /// Whether more was lost than `lost` and the buckets say: there are more than 100000 reports, or it took too long.
+    pub lost_more: bool,
+    /// Days that could not be read.
+    pub skipped: Vec<schema::SkippedDay>,
     /// What is kept how long, by class.
     pub retention: Vec<RetentionInfo>,
     /// Oldest packet of the log.
@@ -170,42 +182,69 @@ pub async fn timeline(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<Timel
         Some(_) => return Err(Problem::parameter("buckets", "There are 1 to 2000 buckets.")),
     };
     let packets = packets(&web)?;
-    let read = move || Ok((packets.segments(i64::MIN, i64::MAX)?, packets.retention()?));
-    let (segments, retention) = blocking(read).await?;
-    let oldest = segments.iter().filter_map(|s| s.from).min();
-    let newest = segments.iter().filter_map(|s| s.to.or(s.from)).max();
+    let read = move || {
+        let behind = if asked.to_ns == i64::MAX { vec![] } else { packets.segments(asked.to_ns, i64::MAX)? };
+        Ok((packets.segments(asked.from_ns, asked.to_ns)?, behind, packets.retention()?))
+    };
+    let (segments, behind, retention) = look(&web, read).await?;
+    let oldest = segments.iter().filter_map(|s| s.from).chain(retention.iter().filter_map(|r| r.oldest)).min();
+    let newest = segments.iter().chain(&behind).filter_map(|s| s.to.or(s.from)).max();
     let from = if asked.from_ns == i64::MIN { oldest } else { Some(asked.from_ns) };
     let to = if asked.to_ns == i64::MAX { newest.map(|at| at.saturating_add(1)) } else { Some(asked.to_ns) };
     let span = from.zip(to).filter(|(from, to)| from < to);
-    let losses = match span {
-        None => Vec::new(),
-        Some((from_ns, to_ns)) => {
-            let query = Query { from_ns, to_ns, limit: ask::LIMIT_MAX, ..Query::default() };
-            web.stores.ask(move |store| store.losses(&query)).await?.rows
-        }
+    let lost = match span {
+        None => Lost::default(),
+        Some((from, to)) => web.stores.ask_for_a_while(move |store, stop| Lost::read(store, from, to, &stop)).await?,
     };
     let buckets = span.map(|(from, to)| Buckets::over(from, to, at_most)).unwrap_or_default();
-    let filled = fill(&buckets, span.unwrap_or_default(), &segments, &losses);
+    let filled = fill(&buckets, span.unwrap_or_default(), &segments, &lost.all);
     Ok(Text::object(|o| {
         o.time("from", span.map(|s| s.0)).time("to", span.map(|s| s.1));
         o.int("bucket_s", Some((buckets.length_ns / SECOND_NS).unsigned_abs()));
         o.list("buckets", &filled, push);
-        o.list("losses", &losses, json::loss);
+        o.list("losses", lost.all.get(..ask::LIMIT_MAX).unwrap_or(&lost.all), json::loss);
+        o.int("lost", Some(lost.all.iter().fold(0u64, |sum, loss| sum.saturating_add(loss.count))));
+        o.bool("lost_more", lost.more);
+        ask::skipped(o, &lost.skipped);
         o.list("retention", &retention, push);
         o.time("oldest", oldest).time("newest", newest);
     }))
+}
+
+/// What the capture lost in a span.
+#[derive(Default)]
+struct Lost {
+    all: Vec<Loss>,
+    more: bool,
+    skipped: Vec<Skipped>,
+}
+
+impl Lost {
+    fn read(store: &Store, from_ns: i64, to_ns: i64, stop: &Stop) -> Result<Self, StoreError> {
+        let mut lost = Lost::default();
+        let mut place = None;
+        loop {
+            let page = losses::page(store, from_ns, to_ns, place)?;
+            lost.all.extend(page.rows);
+            for skipped in page.skipped {
+                if !lost.skipped.iter().any(|known| known.day == skipped.day) {
+                    lost.skipped.push(skipped);
+                }
+            }
+            place = page.next;
+            lost.more = place.is_some();
+            if !lost.more || lost.all.len() >= LOSSES_MAX || stop.is_due() {
+                return Ok(lost);
+            }
+        }
+    }
 }
 
 fn push(out: &mut String, value: &impl Serialize) {
     out.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()));
 }
 
-fn fill(
-    buckets: &Buckets,
-    span: (i64, i64),
-    segments: &[SegmentInfo],
-    losses: &[trunkline_store::row::Loss],
-) -> Vec<TimelineBucket> {
+fn fill(buckets: &Buckets, span: (i64, i64), segments: &[SegmentInfo], losses: &[Loss]) -> Vec<TimelineBucket> {
     struct Filled {
         octets: [f64; 3],
         packets: Option<f64>,

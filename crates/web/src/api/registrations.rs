@@ -77,16 +77,19 @@ pub struct RegistrationsPage {
 pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<RegistrationsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
     let search = ask.search(&who)?;
-    let asked = move |store: &Store, stop| store.search_registrations(&Search { stop, ..search });
-    let mut page = web.stores.ask_for_a_while(asked).await?;
-    if who.masked() {
-        page.rows.iter_mut().for_each(mask::registration);
-    }
-    Ok(Text::object(|o| {
-        o.list("registrations", &page.rows, json::registration);
-        ask::page_end(o, page.next, &page.skipped);
-        o.bool("stopped", page.stopped);
-    }))
+    let masked = who.masked();
+    let asked = web.stores.ask_for_a_while(move |store, stop| {
+        let mut page = store.search_registrations(&Search { stop, ..search })?;
+        if masked {
+            page.rows.iter_mut().for_each(mask::registration);
+        }
+        Ok(Text::object(|o| {
+            o.list("registrations", &page.rows, json::registration);
+            ask::page_end(o, page.next, &page.skipped);
+            o.bool("stopped", page.stopped);
+        }))
+    });
+    asked.await
 }
 
 /// How many registrations there are.

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 /// What went wrong (RFC 9457).
 #[derive(Serialize, ToSchema)]
 pub struct Problem {
-    /// `/problems/` and the kind: signed-out, forbidden, csrf, network, not-found, method, ambiguous, bad-filter,
+    /// `/problems/` and the kind: signed-out, forbidden, csrf, network, host, not-found, method, ambiguous, bad-filter,
     /// bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, busy, failed.
     pub r#type: String,
     /// The kind in words.

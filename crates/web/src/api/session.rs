@@ -98,7 +98,8 @@ impl Origin {
     /// Of a request over which a session may be opened.
     fn of(anyone: &Anyone) -> Result<Self, Problem> {
         if !anyone.caller.private {
-            let text = "Sign in by https, or on the machine itself: here anybody on the way could read your password.";
+            let text = "Sign in by https, or on the machine itself: here anybody on the way could read your password. \
+                        A proxy in front has to be named in web.trusted_proxies and to send X-Forwarded-Proto.";
             return Err(Problem::new(Kind::Forbidden, text));
         }
         Ok(Origin {

@@ -57,12 +57,16 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<StreamsAs
         cursor: ask::cursor(ask.cursor.as_deref())?,
         ..Query::default()
     };
-    let mut page = web.stores.ask(move |store| store.streams_without_call(&query)).await?;
-    if who.masked() {
-        page.rows.iter_mut().for_each(mask::stream);
-    }
-    Ok(Text::object(|o| {
-        o.list("streams", &page.rows, json::stream);
-        ask::page_end(o, page.next, &page.skipped);
-    }))
+    let masked = who.masked();
+    let asked = web.stores.ask(move |store| {
+        let mut page = store.streams_without_call(&query)?;
+        if masked {
+            page.rows.iter_mut().for_each(mask::stream);
+        }
+        Ok(Text::object(|o| {
+            o.list("streams", &page.rows, json::stream);
+            ask::page_end(o, page.next, &page.skipped);
+        }))
+    });
+    asked.await
 }

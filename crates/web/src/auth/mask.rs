@@ -48,6 +48,15 @@ pub fn call(c: &mut Call) {
     (c.from, c.to) = (user(&c.from), user(&c.to));
 }
 
+/// From, To and verdict of a call, masked, and no work for what else it carries.
+pub fn brief(c: &Call) -> (String, String, Option<String>) {
+    let verdict = c.verdict.as_ref().map(|verdict| {
+        let scrub = Scrub::of_uris(&[&c.from, &c.to], &[&c.from_uri, &c.to_uri]);
+        scrub.sentence(&verdict.text, &c.reason, &scrub.text(Kind::Wire, &c.reason))
+    });
+    (user(&c.from), user(&c.to), verdict)
+}
+
 /// Masks a stream.
 pub fn stream(s: &mut Stream) {
     stream_of(s, &Scrub::of_uris(&[], &[]));

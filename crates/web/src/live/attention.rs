@@ -6,6 +6,8 @@ use crate::sources::{LiveSnapshot, RetentionInfo};
 use crate::state::Web;
 use serde::Serialize;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 use trunkline_store::StoreError;
 use trunkline_store::search::Search;
 use trunkline_store::time::{MINUTE_NS, SECOND_NS};
@@ -27,6 +29,8 @@ const STORM_MIN: u64 = 300;
 const STORM_TIMES: f64 = 5.0;
 /// Seconds between two looks at what changes slowly.
 const SLOW_S: i64 = 15;
+/// How long such a look may take; what it found the last time stays if it takes longer.
+const SLOW_TIME: Duration = Duration::from_secs(2);
 
 /// Something that somebody should look at.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -57,7 +61,9 @@ impl Look {
     pub async fn at(&mut self, web: &Arc<Web>, now: &LiveSnapshot, rates: &Rates, ratings: &Ratings) -> Vec<Attention> {
         if now.at_ns.saturating_sub(self.slow_ns).unsigned_abs() >= SLOW_S as u64 * SECOND_NS as u64 {
             self.slow_ns = now.at_ns;
-            self.slow = slow(web, now.at_ns).await;
+            if let Ok(slow) = timeout(SLOW_TIME, slow(web, now.at_ns)).await {
+                self.slow = slow;
+            }
         }
         let (recent, usual) = ratings.recent(now.at_ns, RECENT_MINUTES);
         let mut all = at_once(now, rates);

@@ -6,12 +6,15 @@ use crate::sources::LiveSnapshot;
 use crate::state::Web;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 use trunkline_store::rollup::Minute;
 use trunkline_store::time::{MINUTE_NS, SECOND_NS};
 use utoipa::ToSchema;
 
 /// Minutes of the store that are looked at each second: a call that is longer ends unnoticed.
 pub const MINUTES_WATCHED: i64 = 180;
+/// How long a look at the sums waits for its turn at the store.
+const TURN_TIME: Duration = Duration::from_secs(1);
 /// Seconds that are added up.
 const SECONDS: usize = 60;
 
@@ -97,7 +100,9 @@ impl Ratings {
     pub async fn sums(&mut self, web: &Web, now_ns: i64) {
         let from = now_ns.saturating_sub(MINUTES_WATCHED * MINUTE_NS);
         let to = now_ns.saturating_add(MINUTE_NS);
-        let Ok(minutes) = web.stores.ask(move |store| store.minutes(from, to)).await else { return };
+        let asked = web.stores.ask_in_turn(TURN_TIME, move |store| store.minutes(from, to));
+        // Without a turn in time the sums stay, and grow by more the next time.
+        let Ok(minutes) = asked.await else { return };
         let minutes: BTreeMap<i64, Counts> = minutes.into_iter().map(|(at, sum)| (at, counts(&sum))).collect();
         self.take(minutes);
     }

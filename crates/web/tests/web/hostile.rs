@@ -114,6 +114,41 @@ fn a_trusted_proxy_names_the_client() {
 }
 
 #[test]
+fn a_proxy_that_is_not_configured_is_not_this_machine() {
+    let world = World::new();
+    let who = json!({"name": "a", "password": "b"});
+    for (name, value) in [
+        ("X-Forwarded-For", "203.0.113.9"),
+        ("X-Forwarded-Proto", "https"),
+        ("X-Real-IP", "203.0.113.9"),
+        ("Forwarded", "for=203.0.113.9"),
+        ("Via", "1.1 proxy"),
+    ] {
+        let refused = world.stranger().with(name, value).post("/session", &who);
+        assert!(refused.problem(403, "forbidden")["detail"].as_str().unwrap().contains("web.trusted_proxies"));
+    }
+    let trusted = |o: &mut trunkline_web::Options| o.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()];
+    let world = World::made(Made { options: Box::new(trusted), ..Made::default() });
+    world.stranger().post("/session", &who).problem(403, "forbidden");
+}
+
+#[test]
+fn a_strangers_name_for_this_machine_is_not_served() {
+    let world = World::new();
+    for (host, status) in [("evil.example", 421), ("evil.example:8080", 421), ("localhost:1", 200), ("[::1]", 200)] {
+        for path in ["/metrics", "/healthz", "/api/v1/session", "/"] {
+            let ask = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+            let answer = raw(world.handle.address(), ask.as_bytes());
+            assert!(answer.starts_with(format!("HTTP/1.1 {status} ").as_bytes()), "{host} {path}");
+        }
+    }
+    let named = |o: &mut trunkline_web::Options| o.hosts = vec!["pbx.example".to_owned()];
+    let world = World::made(Made { options: Box::new(named), ..Made::default() });
+    let ask = b"GET /api/v1/session HTTP/1.1\r\nHost: pbx.example\r\nConnection: close\r\n\r\n";
+    assert!(raw(world.handle.address(), ask).starts_with(b"HTTP/1.1 200 "));
+}
+
+#[test]
 fn no_path_leaves_the_pages() {
     let world = World::new();
     for path in [
@@ -129,7 +164,7 @@ fn no_path_leaves_the_pages() {
     ] {
         let answer = raw(
             world.handle.address(),
-            format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes(),
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes(),
         );
         let shown = text(&answer);
         assert!(
@@ -151,16 +186,16 @@ fn large_requests_are_refused_and_do_not_hurt() {
     let body = json!({"text": "x".repeat(70_000)});
     viewer.put("/filters/x", &body).problem(413, "too-large");
     let address = world.handle.address();
-    let head = format!("GET /api/v1/session HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "a".repeat(100_000));
+    let head = format!("GET /api/v1/session HTTP/1.1\r\nHost: localhost\r\nX-Long: {}\r\n\r\n", "a".repeat(100_000));
     assert!(text(&raw(address, head.as_bytes())).starts_with("HTTP/1.1 431"));
     let many: String = (0..500).map(|n| format!("X-{n}: y\r\n")).collect();
-    let head = format!("GET /api/v1/session HTTP/1.1\r\nHost: x\r\n{many}\r\n");
+    let head = format!("GET /api/v1/session HTTP/1.1\r\nHost: localhost\r\n{many}\r\n");
     assert!(text(&raw(address, head.as_bytes())).starts_with("HTTP/1.1 431"));
     let deep = format!("{{\"text\": {}1{}}}", "[".repeat(20_000), "]".repeat(20_000));
     viewer.ask("PUT", "/filters/x", Some(deep.as_bytes())).problem(400, "bad-parameter");
     let nested = "(".repeat(3000);
     viewer.get(&format!("/calls?filter={nested}")).problem(400, "bad-filter");
-    let told = "POST /api/v1/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n";
+    let told = "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n";
     assert!(text(&raw(address, told.as_bytes())).starts_with("HTTP/1.1 413"));
     viewer.get("/calls").ok(200);
 }
@@ -172,8 +207,8 @@ fn what_is_not_http_is_refused() {
     for octets in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..],
         b"SSH-2.0-OpenSSH_9.0\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
-        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"\0\0\0\0\r\n\r\n",
     ] {
@@ -193,7 +228,7 @@ fn slow_clients_are_dropped_and_hold_nobody_up() {
         let began = Instant::now();
         let streams: Vec<TcpStream> = (0..50).map(|_| TcpStream::connect(address).unwrap()).collect();
         let mut open = streams;
-        for octet in b"GET /api/v1/session HTTP/1.1\r\nHost: x\r\n".iter().cycle() {
+        for octet in b"GET /api/v1/session HTTP/1.1\r\nHost: localhost\r\n".iter().cycle() {
             open.retain_mut(|stream| {
                 stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
                 let written = stream.write_all(&[*octet]);

@@ -18,7 +18,7 @@ impl Feed {
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let cookie = client.cookie.clone().unwrap_or_default();
         let ask = format!(
-            "GET /api/v1/live HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nCookie: trunkline={cookie}\r\n\r\n"
+            "GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nCookie: trunkline={cookie}\r\n\r\n"
         );
         stream.write_all(ask.as_bytes()).unwrap();
         let mut feed = Feed(BufReader::new(stream).lines());

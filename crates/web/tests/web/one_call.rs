@@ -48,7 +48,8 @@ fn a_download_that_nobody_waits_for_ends() {
     let endless = call(7).id;
     let mut stream = std::net::TcpStream::connect(client.address).unwrap();
     let cookie = client.cookie.clone().unwrap();
-    let ask = format!("GET /api/v1/calls/{endless}/pcap HTTP/1.1\r\nHost: x\r\nCookie: trunkline={cookie}\r\n\r\n");
+    let ask =
+        format!("GET /api/v1/calls/{endless}/pcap HTTP/1.1\r\nHost: localhost\r\nCookie: trunkline={cookie}\r\n\r\n");
     std::io::Write::write_all(&mut stream, ask.as_bytes()).unwrap();
     std::io::Read::read_exact(&mut stream, &mut [0; 1000]).unwrap();
     drop(stream);

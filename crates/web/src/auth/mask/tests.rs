@@ -268,3 +268,40 @@ proptest! {
         let _ = names_numbers(&b);
     }
 }
+
+#[test]
+fn long_texts_cost_no_more_than_their_beginning() {
+    for text in ["@", "1", "1.1.1.", "sip:a@", "tel:1 ", "[::1]:", "1 "].map(|part| part.repeat(60_000)) {
+        let scrub = Scrub::of_uris(&[&text], &[&text]);
+        assert!(scrub.text(Kind::Wire, &text).chars().count() <= 3 * 512 + 3);
+        let mut c = Call { from: text.clone(), to_uri: text.clone(), reason: text.clone(), ..Call::default() };
+        (c.user_agent, c.sip_call_id) = (text.clone(), text.clone());
+        c.verdict = Some(Verdict { text: format!("refused with 503 {text}. It says: {text}."), ..Verdict::default() });
+        call(&mut c);
+        assert_eq!(brief(&c).2.is_some(), c.verdict.is_some());
+    }
+}
+
+#[test]
+fn what_is_cut_off_leaves_no_part_of_a_name() {
+    let scrub = Scrub::of_uris(&["bartholomew"], &[]);
+    for blanks in 480..520 {
+        let text = scrub
+            .text(Kind::Wire, &("x ".repeat(blanks / 2) + &" ".repeat(blanks % 2) + "bartholomew@a.example and so on"));
+        assert!(!text.contains("bart"), "{text}");
+        let text = scrub.text(Kind::Wire, &("x ".repeat(blanks / 2) + &" ".repeat(blanks % 2) + "020 7946 0000 is it"));
+        assert!(!text.contains("02"), "{text}");
+    }
+}
+
+#[test]
+fn what_a_sentence_quotes_is_hidden_as_on_the_wire() {
+    let scrub = Scrub::of_uris(&["1001"], &[]);
+    let text =
+        "10.0.0.2 refused the call with 403 No. It says: Warning 399 \"ask alice.smith@corp, 020 7946 0000 or 20012\".";
+    let told = scrub.sentence(text, "No", "No");
+    assert!(told.starts_with("10.0.0.2 refused the call with 403 No. It says: Warning 399"), "{told}");
+    for secret in ["alice", "7946", "20012"] {
+        assert!(!told.contains(secret), "{told}");
+    }
+}
