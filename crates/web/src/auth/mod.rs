@@ -28,7 +28,7 @@ pub mod viewer;
 
 pub use aliases::Aliases;
 pub use audit::{AuditAsk, AuditEntry, AuditPage, action};
-pub use desk::{AuthOptions, DESK_FILE, Desk, DeskCounts, HashCost};
+pub use desk::{AuthOptions, DESK_FILE, Desk, DeskCounts, HashCost, OPEN_DESK_FILE};
 pub use links::LinkKind;
 pub use networks::{AllowedNetworks, Client, Forwarding, TrustedProxies};
 pub use oidc::{OidcError, OidcOptions, Provider};
