@@ -1,6 +1,8 @@
-# What to type. Each target sets up what it needs first (scripts/setup): a fresh Debian or Ubuntu needs git, make, Rust, Node.
+# What to type. Each target sets up what it needs first (scripts/setup): a fresh Debian or Ubuntu needs git, make, Rust,
+#                   Node.
 #
-#   make demo       build, make a seeded capture, read it, show the calls and one ladder; then a simulated network in the
+#   make demo       build, make a seeded capture, read it, show the calls and one ladder; then a simulated network in
+#                   the
 #                   browser
 #   make test       every test of the workspace, the fuzz corpora replayed
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny

@@ -1,5 +1,5 @@
-//! Lists the files of `ui/dist` for `include_bytes!`. Without a built UI the list is empty, and the program says what to
-//! run instead of showing pages.
+//! Lists the files of `ui/dist` for `include_bytes!`. Without a built UI the list is empty, and the program says what
+//! to run instead of showing pages.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write as _;

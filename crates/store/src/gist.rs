@@ -1,8 +1,8 @@
 //! The gist of a call: what filters and summaries ask most, in a few dozen octets, kept column by column.
 //!
-//! A backend keeps gists of many calls together ([`Gists`]), so that a question reads only the columns it is about, some
-//! octets a call, where rows would be half a thousand. A filter is asked of gists ([`plan`]) and says yes, no or "look at
-//! the row"; the row has the last word. Every value is a `u64`, 0 where there is none:
+//! A backend keeps gists of many calls together ([`Gists`]), so that a question reads only the columns it is about,
+//! some octets a call, where rows would be half a thousand. A filter is asked of gists ([`plan`]) and says yes, no or
+//! "look at the row"; the row has the last word. Every value is a `u64`, 0 where there is none:
 //!
 //! | column | value |
 //! |---|---|

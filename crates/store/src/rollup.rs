@@ -63,8 +63,8 @@ impl Told {
     ///
     /// Of final responses these are the codes of RFC 6076 section 4.7 (SEER): 480, 486, 600, 603. Ring no answer is, in
     /// SIP, nearly always the caller's: CANCEL after 180 or 183.
-    // Field: 408 may be a phone that rang in vain, and mostly is a proxy that found nobody (RFC 3261 section 21.4.9); 403
-    // may be the called user's and mostly is a network's. Neither counts.
+    // Field: 408 may be a phone that rang in vain, and mostly is a proxy that found nobody (RFC 3261 section 21.4.9);
+    // 403 may be the called user's and mostly is a network's. Neither counts.
     pub fn was_delivered(&self) -> bool {
         match self.state {
             CallState::Rejected => matches!(self.code, 480 | 486 | 600 | 603),
@@ -194,8 +194,8 @@ impl Minute {
         ratio(self.answered, self.seizures())
     }
 
-    /// Network effectiveness ratio, 0 to 1 (ITU-T E.425): answered, busy, not answered by the called user, or rejected by
-    /// that user; none without seizures. [`Told::was_delivered`] says which those are.
+    /// Network effectiveness ratio, 0 to 1 (ITU-T E.425): answered, busy, not answered by the called user, or rejected
+    /// by that user; none without seizures. [`Told::was_delivered`] says which those are.
     pub fn ner(&self) -> Option<f64> {
         ratio(self.answered.saturating_add(self.delivered), self.seizures())
     }

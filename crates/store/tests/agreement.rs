@@ -193,8 +193,10 @@ proptest! {
                 found.sort();
                 prop_assert_eq!(&found, &expected, "{}", text);
             }
-            for (from_ns, to_ns, buckets) in [(i64::MIN, i64::MAX, 40), (DAY + 7_777_000_000_123, DAY + 99_999_000_000_000, 2000)] {
-                let query = SummaryQuery { filter: Some(filter.clone()), from_ns, to_ns, buckets, ..Default::default() };
+            let part = (DAY + 7_777_000_000_123, DAY + 99_999_000_000_000, 2000);
+            for (from_ns, to_ns, buckets) in [(i64::MIN, i64::MAX, 40), part] {
+                let filter = Some(filter.clone());
+                let query = SummaryQuery { filter, from_ns, to_ns, buckets, ..Default::default() };
                 let summary = store.summary(&query).unwrap();
                 let mut totals = Minute::default();
                 let mut bad = 0;

@@ -1,4 +1,5 @@
-//! Serves a data folder on an address, without a capture: `cargo run -p trunkline-web --example serve -- DATA [ADDRESS]`.
+//! Serves a data folder on an address, without a capture: `cargo run -p trunkline-web --example serve -- DATA
+//! [ADDRESS]`.
 
 use std::error::Error;
 use std::io;

@@ -1,5 +1,5 @@
-//! The endpoints, a file for each group. `docs/adding/endpoint.md` says how to add one: a function with its description,
-//! and its name in [`documented`].
+//! The endpoints, a file for each group. `docs/adding/endpoint.md` says how to add one: a function with its
+//! description, and its name in [`documented`].
 
 mod aliases;
 mod ask;
@@ -152,8 +152,8 @@ pub fn document_text() -> &'static str {
     TEXT.get_or_init(|| document().to_pretty_json().unwrap_or_default() + "\n")
 }
 
-/// Answers always have all their members: what is absent is null. Members of what is asked may be left out; the names of
-/// those types end in `Ask`.
+/// Answers always have all their members: what is absent is null. Members of what is asked may be left out; the names
+/// of those types end in `Ask`.
 /// Operations are called by method and path: names of functions come more than once.
 struct Answers;
 

@@ -14,8 +14,8 @@
 //! # Ok::<(), trunkline_web::ServeError>(())
 //! ```
 //!
-//! A request goes: connection ([`server`]) -> who is it from and may they (`guard`, by [`auth`]) -> its endpoint (`api`, a
-//! file each) -> the store on a bounded number of threads (`stores`).
+//! A request goes: connection ([`server`]) -> who is it from and may they (`guard`, by [`auth`]) -> its endpoint
+//! (`api`, a file each) -> the store on a bounded number of threads (`stores`).
 #![forbid(unsafe_code)]
 
 pub mod api;

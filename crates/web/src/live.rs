@@ -1,5 +1,5 @@
-//! What is live: one task looks once a second, and all clients get the same octets. A client that is slow misses frames,
-//! never holds one up.
+//! What is live: one task looks once a second, and all clients get the same octets. A client that is slow misses
+//! frames, never holds one up.
 
 mod attention;
 mod ended;

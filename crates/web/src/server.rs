@@ -4,7 +4,7 @@ pub(crate) mod connection;
 mod patience;
 pub(crate) mod pipe;
 
-use crate::auth::{AuthOptions, LinkKind, NewUser, Refusal, Role};
+use crate::auth::{AuthOptions, DESK_FILE, LinkKind, NewUser, OPEN_DESK_FILE, Refusal, Role};
 use crate::live;
 use crate::moment;
 use crate::sources::{Live, Packets, Reader};
@@ -50,6 +50,16 @@ pub enum Mode {
     Demo,
 }
 
+impl Mode {
+    /// The file of users, sessions and the rest, below the data folder.
+    pub(crate) fn desk_file(self) -> &'static str {
+        match self {
+            Mode::Run | Mode::Web => DESK_FILE,
+            Mode::Open | Mode::Demo => OPEN_DESK_FILE,
+        }
+    }
+}
+
 /// How the web is served; made from `[web]` of the configuration.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -58,7 +68,7 @@ pub struct Options {
     /// Whose certificate is shown; none for plain HTTP, over which people sign in on this machine only (or behind a
     /// trusted proxy that says it was asked by https).
     pub tls: Option<TlsOptions>,
-    /// The data folder: `web/desk.sqlite` and `spool/web/` are made below it.
+    /// The data folder: `web/desk.sqlite` (`web/open.sqlite` for `open` and `demo`) and `spool/web/` are made below it.
     pub data: PathBuf,
     /// In which of its lives the program shows the web.
     pub mode: Mode,
@@ -276,7 +286,7 @@ impl Handle {
                     Err(error) => Err(error),
                 }
             }
-            Mode::Run | Mode::Web => match desk.has_administrator() {
+            Mode::Run | Mode::Web => match desk.has_administrator(now_ns) {
                 Ok(true) => return None,
                 Ok(false) => desk.make_link(&LinkKind::FirstAdministrator, now_ns),
                 Err(error) => Err(error),

@@ -1,5 +1,5 @@
-//! What the program gives to the web: the packet log, the running capture, a reader of captures. Each is behind a trait,
-//! so that the web knows no job's inside, and runs as well where one of them is missing.
+//! What the program gives to the web: the packet log, the running capture, a reader of captures. Each is behind a
+//! trait, so that the web knows no job's inside, and runs as well where one of them is missing.
 
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;

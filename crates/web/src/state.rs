@@ -1,7 +1,7 @@
 //! What the endpoints share.
 
 use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions};
-use crate::auth::{AllowedNetworks, DESK_FILE, Desk, Refusal, TrustedProxies};
+use crate::auth::{AllowedNetworks, Desk, Refusal, TrustedProxies};
 use crate::live::Feed;
 use crate::pages::Pages;
 use crate::problem::{Kind, Problem};
@@ -103,7 +103,7 @@ impl Web {
     pub fn new(options: Options, sources: Sources, stopping: watch::Receiver<bool>) -> io::Result<Arc<Self>> {
         let spool = options.data.join("spool/web");
         std::fs::create_dir_all(&spool)?;
-        let desk = Desk::open(&options.data.join(DESK_FILE), &options.auth).map_err(io::Error::other)?;
+        let desk = Desk::open(&options.data.join(options.mode.desk_file()), &options.auth).map_err(io::Error::other)?;
         Ok(Arc::new(Web {
             stores: Stores::new(sources.store_folder.clone()),
             feed: Feed::default(),

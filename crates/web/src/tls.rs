@@ -122,8 +122,8 @@ impl Tls {
         shown.cert.first().map(|c| fingerprint_of(c)).unwrap_or_default()
     }
 
-    /// Takes the files anew (at SIGHUP); makes a new certificate of our own if the old one is about to end. What is shown
-    /// stays if that fails.
+    /// Takes the files anew (at SIGHUP); makes a new certificate of our own if the old one is about to end. What is
+    /// shown stays if that fails.
     ///
     /// # Errors
     /// What is wrong with which file.

@@ -1,5 +1,6 @@
-//! Work that takes longer than a request: extractions and captures that are read. Each has an owner, a progress that can
-//! be looked at, a file below `DATA/spool/web`, and an end: by age, by number, by size, or when the server starts anew.
+//! Work that takes longer than a request: extractions and captures that are read. Each has an owner, a progress that
+//! can be looked at, a file below `DATA/spool/web`, and an end: by age, by number, by size, or when the server starts
+//! anew.
 
 use crate::problem::{Kind, Problem};
 use crate::sources::{Cancel, Progress, SourceError, Trouble};

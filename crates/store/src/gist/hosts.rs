@@ -51,8 +51,8 @@ impl Dictionary {
         number
     }
 
-    /// The list of the addresses that some gists have, and the other addresses of each, as they are written; the numbers
-    /// in the gists are changed to those in this list.
+    /// The list of the addresses that some gists have, and the other addresses of each, as they are written; the
+    /// numbers in the gists are changed to those in this list.
     pub fn part(&self, rows: &mut [Values], more: &[u32]) -> Vec<u8> {
         let mut numbers = vec![u32::MAX; self.addresses.len()];
         let mut list: Vec<Address> = vec![];

@@ -140,7 +140,7 @@ impl Opened {
             let user = self.desk.user(name, now_ns()).map_err(|e| failure(&e))?;
             return self.print_link(&LinkKind::SetPassword(user.name), "With this link the password is set, once");
         }
-        if self.desk.has_administrator().map_err(|e| failure(&e))? {
+        if self.desk.has_administrator(now_ns()).map_err(|e| failure(&e))? {
             let what = "there is an administrator already: name the user whose password the link is to set";
             return Err(Failure::Usage(what.to_owned()));
         }

@@ -21,8 +21,8 @@ use trunkline_store::time::{Day, rfc3339};
 use trunkline_store::{Cursor, Query, json};
 use utoipa::IntoParams;
 
-/// Most rows of a file. The answer's header `X-Trunkline-Rows-Max` says how many it may have; where there are more and no
-/// limit was asked for, the last line says so.
+/// Most rows of a file. The answer's header `X-Trunkline-Rows-Max` says how many it may have; where there are more and
+/// no limit was asked for, the last line says so.
 pub const CSV_ROWS_MAX: usize = 1_000_000;
 /// Exports at a time; more are refused.
 pub const CSV_EXPORTS_MAX: usize = 4;

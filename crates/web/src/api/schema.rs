@@ -1,5 +1,5 @@
-//! The shapes of rows in answers, for the document. They are written by `trunkline_store::json`, not from these types; a
-//! test compares what is answered with what is written here.
+//! The shapes of rows in answers, for the document. They are written by `trunkline_store::json`, not from these types;
+//! a test compares what is answered with what is written here.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -60,7 +60,9 @@ pub struct SessionUser {
 }
 
 async fn session(web: &Web, viewer: Option<&Viewer>) -> Result<Session, Problem> {
-    let first_run = !web.at_desk(Desk::has_administrator).await?;
+    // Whoever opens captures is signed in by a link each time: there is nobody to be made.
+    let first_run = matches!(web.options.mode, Mode::Run | Mode::Web)
+        && !web.at_desk(|desk| desk.has_administrator(crate::moment::now_ns())).await?;
     let user = |v: &Viewer| SessionUser {
         name: v.name.clone(),
         display_name: v.display_name.clone(),

@@ -19,6 +19,9 @@ use std::time::Duration;
 
 /// Where the desk's file lies below the data folder.
 pub const DESK_FILE: &str = "web/desk.sqlite";
+/// Where the desk of `open` and `demo` lies below the data folder: whoever may look at captures on this machine is an
+/// administrator there, and must not be one where people sign in.
+pub const OPEN_DESK_FILE: &str = "web/open.sqlite";
 /// How long one process waits for another that writes.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 

@@ -2,8 +2,9 @@
 //!
 //! Of a number the first digits (at most [`HEAD_DIGITS_MAX`]) and the last two are shown, never so many that fewer than
 //! [`HIDDEN_DIGITS_MIN`] are hidden, and five stars however many were; of a name its first letter. What else a row
-//! carries from the wire (reason phrases, Call-IDs, remarks of the ladder) is gone through for the row's own numbers, for
-//! whatever stands before an `@`, and for runs of digits. Digits that were sent in a call (DTMF) are not shown at all.
+//! carries from the wire (reason phrases, Call-IDs, remarks of the ladder) is gone through for the row's own numbers,
+//! for whatever stands before an `@`, and for runs of digits. Digits that were sent in a call (DTMF) are not shown at
+//! all.
 
 mod ask;
 mod scrub;

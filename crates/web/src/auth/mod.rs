@@ -1,8 +1,8 @@
 //! Who may see what: users, passwords, one-time links, sessions, tokens, roles, masking, networks, the audit log.
 //!
 //! Nothing here knows HTTP or asks the time. The [`Desk`] keeps what must last; [`networks`] tells who asks, [`csrf`]
-//! whether our own page asks, [`mask`] what they may see of numbers. What refuses says so as a [`Refusal`], which knows its
-//! problem and status. The order for a request: [`TrustedProxies::client`], [`AllowedNetworks::check`],
+//! whether our own page asks, [`mask`] what they may see of numbers. What refuses says so as a [`Refusal`], which knows
+//! its problem and status. The order for a request: [`TrustedProxies::client`], [`AllowedNetworks::check`],
 //! [`Desk::viewer_of_cookie`] or [`Desk::viewer_of_token`], [`csrf::check`], [`Viewer::need`].
 
 pub mod aliases;
@@ -28,7 +28,7 @@ pub mod viewer;
 
 pub use aliases::Aliases;
 pub use audit::{AuditAsk, AuditEntry, AuditPage, action};
-pub use desk::{AuthOptions, DESK_FILE, Desk, DeskCounts, HashCost};
+pub use desk::{AuthOptions, DESK_FILE, Desk, DeskCounts, HashCost, OPEN_DESK_FILE};
 pub use links::LinkKind;
 pub use networks::{AllowedNetworks, Client, Forwarding, TrustedProxies};
 pub use oidc::{OidcError, OidcOptions, Provider};

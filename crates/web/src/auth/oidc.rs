@@ -220,8 +220,8 @@ impl Provider {
         Ok(Started { location: format!("{endpoint}{joint}{query}"), cookie: Secret::given(cookie) })
     }
 
-    /// Ends a sign-in: who it is, for [`super::Desk::sign_in_oidc`], and the page to show. The transient cookie is to be
-    /// removed, however it ended.
+    /// Ends a sign-in: who it is, for [`super::Desk::sign_in_oidc`], and the page to show. The transient cookie is to
+    /// be removed, however it ended.
     ///
     /// # Errors
     /// All of [`OidcError`].

@@ -53,8 +53,8 @@ impl Desk {
     /// Saves a filter under a name, over what was there.
     ///
     /// # Errors
-    /// [`Refusal::Forbidden`] for a shared one without [`Permission::FiltersShare`], [`Refusal::BadValue`] for a name or
-    /// filter that is none, [`Refusal::Conflict`] where there are too many, [`Refusal::Failed`].
+    /// [`Refusal::Forbidden`] for a shared one without [`Permission::FiltersShare`], [`Refusal::BadValue`] for a name
+    /// or filter that is none, [`Refusal::Conflict`] where there are too many, [`Refusal::Failed`].
     pub fn save_filter(&self, viewer: &Viewer, name: &str, text: &str, shared: bool) -> Result<(), Refusal> {
         let owner = owner(viewer, shared)?;
         let name = name.trim();

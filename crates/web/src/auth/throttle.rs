@@ -203,7 +203,8 @@ fn sources(address: IpAddr) -> Vec<(Source, u32)> {
     }
 }
 
-/// Forgets what is over, then the one with the fewest failures, if a new key would not fit; how many that still counted.
+/// Forgets what is over, then the one with the fewest failures, if a new key would not fit; how many that still
+/// counted.
 fn make_room<K: Copy + Eq + Hash>(table: &mut HashMap<K, Failures>, new: &K, most: usize, now_ns: i64) -> u64 {
     if table.len() < most || table.contains_key(new) {
         return 0;

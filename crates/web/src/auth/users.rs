@@ -96,12 +96,13 @@ impl Desk {
         Ok(user)
     }
 
-    /// Whether there is an administrator who may come in: if not, this is the first start.
+    /// Whether there is an administrator who can come in, by a password, the identity provider or a link that holds: if
+    /// not, this is the first start.
     ///
     /// # Errors
     /// [`Refusal::Failed`].
-    pub fn has_administrator(&self) -> Result<bool, Refusal> {
-        self.read(|c| Ok(administrators(c)? > 0))
+    pub fn has_administrator(&self, now_ns: i64) -> Result<bool, Refusal> {
+        self.read(|c| Ok(has_administrator(c, now_ns)?))
     }
 
     /// Makes a user.
@@ -126,7 +127,8 @@ impl Desk {
         })
     }
 
-    /// Changes a user. A changed role or lock ends all their sessions: nothing that was opened with other rights goes on.
+    /// Changes a user. A changed role or lock ends all their sessions: nothing that was opened with other rights goes
+    /// on.
     ///
     /// # Errors
     /// [`Refusal::NotFound`], [`Refusal::BadValue`], [`Refusal::Conflict`] where no administrator would be left,
@@ -239,13 +241,28 @@ pub(crate) fn role_of(text: &str) -> Role {
     text.parse().unwrap_or(Role::Viewer)
 }
 
-pub(crate) fn administrators(c: &Connection) -> rusqlite::Result<i64> {
+/// Whether an administrator can sign in; one without a password whose links are over cannot.
+pub(crate) fn has_administrator(c: &Connection, now_ns: i64) -> rusqlite::Result<bool> {
+    c.query_row(
+        "SELECT EXISTS (SELECT 1 FROM users WHERE role = 'administrator' AND NOT disabled AND (password IS NOT NULL \
+         OR issuer IS NOT NULL OR EXISTS (SELECT 1 FROM links WHERE user = users.id AND expires_ns > ?1)))",
+        [now_ns],
+        |row| row.get(0),
+    )
+}
+
+fn administrators(c: &Connection) -> rusqlite::Result<i64> {
     c.query_row("SELECT count(*) FROM users WHERE role = 'administrator' AND NOT disabled", [], |row| row.get(0))
 }
 
 /// Refuses what took the last administrator away; `before` is the user as they were.
 fn keep_an_administrator(c: &Connection, before: &User) -> Result<(), Refusal> {
-    if before.role == Role::Administrator && !before.disabled && administrators(c)? == 0 {
+    if before.role != Role::Administrator || before.disabled {
+        return Ok(());
+    }
+    // Links that are over are removed now and then, so that a link which is there is taken for one that holds.
+    let left = if before.has_password || before.oidc { has_administrator(c, 0)? } else { administrators(c)? > 0 };
+    if !left {
         return Err(Refusal::Conflict("there must be an administrator left: make another first".to_owned()));
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Connections: how many, how long they may take to ask, and what is told to the router about who is at their other end.
+//! Connections: how many, how long they may take to ask, and what is told to the router about who is at their other
+//! end.
 
 use super::patience::{Patient, WRITE_PATIENCE};
 use crate::guard::Peer;

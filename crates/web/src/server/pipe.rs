@@ -21,8 +21,8 @@ pub const PIECE_TIME: Duration = Duration::from_secs(60);
 /// How often a writer that waits looks whether the reader has gone, if nothing wakes it.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// A body of what `write` writes on a thread of its own. Comes back when the first piece is there, so that what fails at
-/// once is told as a problem; what fails later breaks the connection off, so that nobody takes a part for the whole.
+/// A body of what `write` writes on a thread of its own. Comes back when the first piece is there, so that what fails
+/// at once is told as a problem; what fails later breaks the connection off, so that nobody takes a part for the whole.
 ///
 /// # Errors
 /// What `write` said before it wrote anything.

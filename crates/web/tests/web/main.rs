@@ -1,5 +1,5 @@
-//! The web over real TCP: every endpoint, what it refuses, and what strangers try. Each JSON answer is compared with the
-//! OpenAPI document.
+//! The web over real TCP: every endpoint, what it refuses, and what strangers try. Each JSON answer is compared with
+//! the OpenAPI document.
 
 mod client;
 mod document;

@@ -59,6 +59,32 @@ fn a_demo_signs_in_by_its_link_once() {
     assert!(world.handle.link().is_some());
 }
 
+/// The data folder of a house may be looked at by `open`: that gives nobody anything there.
+#[test]
+fn what_a_demo_signs_in_is_nobody_in_the_house() {
+    let data = tempfile::tempdir().unwrap();
+    let path = data.path().to_owned();
+    let at = |mode| {
+        let path = path.clone();
+        let options = Box::new(move |o: &mut trunkline_web::Options| (o.mode, o.data) = (mode, path));
+        World::made(Made { options, ..Made::default() })
+    };
+    let opened = at(Mode::Open);
+    let mut you = opened.stranger();
+    let token = link_token(&opened.handle.link().unwrap());
+    you.cookie = you.post("/session/link", &json!({"token": token})).cookie();
+    let session = you.get("/session").ok(200);
+    assert_eq!((&session["signed_in"], &session["first_run"]), (&true.into(), &false.into()));
+    drop(opened);
+
+    let house = at(Mode::Run);
+    you.address = house.handle.address();
+    let session = you.get("/session").ok(200);
+    assert_eq!((&session["signed_in"], &session["first_run"]), (&false.into(), &true.into()));
+    let link = house.handle.link().expect("nobody can sign in yet");
+    assert_eq!(you.post("/session/link", &json!({"token": link_token(&link)})).ok(200)["kind"], "setup");
+}
+
 #[test]
 fn users_come_and_go() {
     let world = World::new();

@@ -22,8 +22,8 @@ enum May {
 use May::{Anyone, Having, SignedIn};
 use Permission as P;
 
-/// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is asked
-/// for is not there, so that nothing changes.
+/// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
+/// asked for is not there, so that nothing changes.
 const ENDPOINTS: [(&str, &str, &str, May); 50] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),

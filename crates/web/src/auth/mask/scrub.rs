@@ -157,8 +157,8 @@ fn beginning(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..at])
 }
 
-/// Of a text that was cut what is whole in it: its last word may be the beginning of a name or, with those before it, of a
-/// number.
+/// Of a text that was cut what is whole in it: its last word may be the beginning of a name or, with those before it,
+/// of a number.
 fn before_broken(text: &str) -> &str {
     let words = text.rfind(ends_word).map_or("", |at| &text[..at]);
     words.trim_end_matches(|c: char| c.is_numeric() || " +-.()/".contains(c))

@@ -1,5 +1,5 @@
-//! Asking a provider: one request on a connection of its own, over TLS with the certificates that the system trusts, with
-//! bounds on time and size, and without following redirects.
+//! Asking a provider: one request on a connection of its own, over TLS with the certificates that the system trusts,
+//! with bounds on time and size, and without following redirects.
 
 use super::{OidcError, short};
 use axum::body::{Body, to_bytes};

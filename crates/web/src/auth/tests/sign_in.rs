@@ -7,7 +7,7 @@ use std::sync::Barrier;
 #[test]
 fn the_first_start_makes_an_administrator_by_link() {
     let f = fixture();
-    assert!(!f.has_administrator().unwrap());
+    assert!(!f.has_administrator(NOW).unwrap());
     let old = f.make_link(&LinkKind::FirstAdministrator, NOW).unwrap();
     let link = f.make_link(&LinkKind::FirstAdministrator, NOW).unwrap();
     assert_eq!(f.look_at_link(old.expose(), NOW), Err(Refusal::BadLink), "the newest alone holds");
@@ -21,9 +21,25 @@ fn the_first_start_makes_an_administrator_by_link() {
     let signed_in = f.set_up(link.expose(), "Alice", PASSWORD, from("10.0.0.1"), NOW).unwrap();
     assert_eq!((signed_in.viewer.name.as_str(), signed_in.viewer.role), ("alice", Role::Administrator));
     assert_eq!(f.viewer_of_cookie(signed_in.cookie.expose(), NOW), Ok(signed_in.viewer));
-    assert!(f.has_administrator().unwrap());
+    assert!(f.has_administrator(NOW).unwrap());
     assert_eq!(f.set_up(link.expose(), "bob", PASSWORD, from("10.0.0.1"), NOW).unwrap_err(), Refusal::BadLink);
     assert_eq!(f.users(NOW).unwrap().len(), 1);
+}
+
+#[test]
+fn an_administrator_who_cannot_come_in_is_none() {
+    let f = fixture();
+    let late = NOW + links::PASSWORD_LINK_S * SECOND;
+    f.add_user(&NewUser { name: "you", display_name: "", role: Role::Administrator, password: None }, NOW).unwrap();
+    assert!(!f.has_administrator(NOW).unwrap());
+    f.make_link(&LinkKind::SetPassword("you".to_owned()), NOW).unwrap();
+    assert!(f.has_administrator(NOW).unwrap() && !f.has_administrator(late).unwrap());
+    f.tidy(late).unwrap();
+    // Whoever could come in is not the last one to be taken away.
+    f.has_user("root", Role::Administrator);
+    assert!(matches!(f.remove_user("root"), Err(Refusal::Conflict(_))));
+    f.remove_user("you").unwrap();
+    assert!(f.has_administrator(late).unwrap());
 }
 
 #[test]
