@@ -35,8 +35,8 @@ const ROWS_WAITING: u64 = 20_000;
     trunkline demo                             then open the link that it prints\n  \
     trunkline demo --seed 7 --data ./demo      another network, and its data stay\n\n\
     Needs no root and no network. Subscribers, trunks, calls and their audio are simulated; every tenth call has\n\
-    a planted fault, and the tap loses packets now and then. Half an hour of it is read before the pages are shown, then\n\
-    it goes on at its own speed until Ctrl-C.\n\
+    a planted fault, and the tap loses packets now and then. Half an hour of it is read before the pages are shown,\n\
+    then it goes on at its own speed until Ctrl-C.\n\
     Data lie in a temporary folder ($TMPDIR) that is removed at the end; they stay below 1.5 GB.")]
 pub struct Demo {
     /// Where the pages are; where the port is taken, the next free one is used

@@ -56,16 +56,15 @@ fn attach(conn: &Connection, days: &[(Day, PathBuf)], skipped: &mut Vec<Skipped>
     let mut attached = vec![];
     for (day, path) in days {
         // Opened once by itself, for the checks: whose file it is and which version.
-        let version;
-        match open::to_read(path) {
-            Ok(Some((_, of))) => version = of,
+        let version = match open::to_read(path) {
+            Ok(Some((_, of))) => of,
             Ok(None) => continue,
             Err(e @ (StoreError::Day { .. } | StoreError::Disk { .. })) => {
                 skipped.push(Skipped { day: *day, why: e.to_string() });
                 continue;
             }
             Err(e) => return Err(e),
-        }
+        };
         let name = format!("d{}", attached.len());
         let tried = ["ro", "immutable"].iter().find_map(|mode| {
             let sql = format!("ATTACH ? AS {name}");
