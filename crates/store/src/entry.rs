@@ -125,6 +125,15 @@ pub fn words_of_pattern(pattern: &Pattern) -> RangeInclusive<u64> {
     }
 }
 
+/// Whether a word lies between those of a pattern exactly if its number matches: of a number that a word holds whole, and
+/// of a beginning that all words keep.
+pub fn words_are_exact(pattern: &Pattern) -> bool {
+    match pattern.as_exact() {
+        Some(text) => digits(text).1 <= WHOLE_DIGITS,
+        None => pattern.is_prefix() && digits(pattern.prefix()).1 <= KEPT_DIGITS,
+    }
+}
+
 /// Whether the number of a word matches; none if the word does not hold it whole.
 pub fn word_matches(word: u64, pattern: &Pattern) -> Option<bool> {
     let mut octets = [0; WHOLE_DIGITS as usize];
@@ -255,6 +264,8 @@ mod tests {
                 let lookup = Lookup::number(Kind::Caller, &pattern);
                 let found = lookup.words.contains(&word) && lookup.may_match(word);
                 prop_assert!(found || !pattern.matches(&text), "{:?} {:?} {:016x}", text, pattern, word);
+                let within = words_of_pattern(&pattern).contains(&word);
+                prop_assert!(!words_are_exact(&pattern) || within == pattern.matches(&text), "{:?} {:?}", text, pattern);
             }
         }
 

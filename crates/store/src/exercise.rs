@@ -1,7 +1,9 @@
 //! One function per parser, driven by the fuzz targets and by the replay of their corpora.
 
-use crate::filter::{Filter, sql};
-use crate::packed::Unpack;
+use crate::filter::{Field, Filter, Pattern, sql};
+use crate::gist::plan::Plan;
+use crate::gist::{self, Columns};
+use crate::packed::{Damaged, Unpack};
 use crate::row::{Call, Rows};
 use crate::{detail, journal, ladder};
 
@@ -48,4 +50,56 @@ fn written(rows: &Rows) -> Vec<u8> {
     let mut out = vec![];
     assert!(journal::write(rows, &mut out));
     out
+}
+
+/// Gists as they lie in a day: what can be read is asked every kind of filter, and written again.
+pub fn gists(octets: &[u8]) {
+    let Ok(head) = gist::Head::read(octets) else { return };
+    let mut whole = Whole { head, octets, values: vec![], hosts: gist::Hosts::default() };
+    for text in ["mos<3 or not code:5xx", "ip:10.0.0.0/8 and duration>1s", "caller:+44* or callee:*7 pdd<9", "lost>1%"]
+    {
+        let Ok(filter) = Filter::parse(text) else { continue };
+        let words = |_: Field, _: &Pattern| Ok::<_, Damaged>(vec![1, 2]);
+        if let Ok(plan) = Plan::of(filter.node(), 0, &words) {
+            if let Ok(answers) = plan.ask(&mut whole) {
+                let (passing, open) = (answers.passing().count(), answers.open().count());
+                assert_eq!(passing + open, answers.possible().count());
+                assert!(answers.possible().all(|at| at < whole.rows()));
+            }
+        }
+    }
+    let mut read = gist::Gists::default();
+    if read.append(&mut whole).is_ok() {
+        let _ = read.write(|_, _, _| Ok::<_, Damaged>(()));
+    }
+}
+
+/// Gists of which all lies in the head.
+struct Whole<'o> {
+    head: gist::Head,
+    octets: &'o [u8],
+    values: Vec<u64>,
+    hosts: gist::Hosts,
+}
+
+impl Columns for Whole<'_> {
+    type Error = Damaged;
+
+    fn rows(&self) -> usize {
+        self.head.rows
+    }
+
+    fn range(&self, column: usize) -> gist::Range {
+        self.head.range(column)
+    }
+
+    fn values(&mut self, column: usize) -> Result<&[u64], Damaged> {
+        self.head.values(column, self.octets, &mut self.values)?;
+        Ok(&self.values)
+    }
+
+    fn hosts(&mut self) -> Result<&gist::Hosts, Damaged> {
+        self.hosts = self.head.hosts(self.octets)?;
+        Ok(&self.hosts)
+    }
 }

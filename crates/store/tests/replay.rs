@@ -26,12 +26,14 @@ fn corpora() {
     assert!(replay(&root().join("fuzz/corpus/store_filter"), exercise::filter) > 0);
     assert!(replay(&root().join("fuzz/corpus/store_ladder"), exercise::ladder) > 0);
     assert!(replay(&root().join("fuzz/corpus/store_journal"), exercise::journal) > 0);
+    assert!(replay(&root().join("fuzz/corpus/store_gists"), exercise::gists) > 0);
 }
 
 #[test]
 fn octets_of_other_protocols() {
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let seeds = shared.join("fuzz-seeds");
+    replay(&seeds, exercise::gists);
     if replay(&seeds, exercise::filter) + replay(&seeds, exercise::ladder) + replay(&seeds, exercise::journal) == 0 {
         println!("skipped: no shared captures");
     }

@@ -8,6 +8,7 @@ mod machine;
 mod measure;
 mod need;
 mod read;
+mod search;
 mod table;
 mod wire;
 mod world;
@@ -78,6 +79,13 @@ const KINDS: &[Kind] = &[
         document: "bench/find.md",
         beside: &[["tcpdump", "--version"]],
         run: find::run,
+    },
+    Kind {
+        name: "search",
+        title: "Finding calls among ten million",
+        document: "bench/search.md",
+        beside: &[],
+        run: search::run,
     },
 ];
 

@@ -14,6 +14,9 @@ mod sql;
 mod summary;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 use super::Backend;
 use crate::entry::Lookup;
 use crate::error::{Skipped, StoreError};
@@ -330,8 +333,10 @@ impl Backend for Sqlite {
         self.readers.get_mut().retain(|(d, _)| *d != day);
         self.skipped.get_mut().remove(&day);
         let path = self.path(day);
-        // The log first: a file without its log is whole as of its last checkpoint, a log without its file is nothing.
-        for path in [open::beside(&path, "-journal"), open::beside(&path, "-wal"), open::beside(&path, "-shm"), path] {
+        // The log first: a file without its log is whole as of its last checkpoint, a log without its file is nothing. And
+        // once more: a reader that opened the file in between makes an empty one.
+        let log = ["-journal", "-wal", "-shm"].map(|suffix| open::beside(&path, suffix));
+        for path in log.iter().cloned().chain([path]).chain(log.iter().cloned()) {
             match std::fs::remove_file(&path) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                     return Err(StoreError::Disk { path, cause: e.to_string() });

@@ -49,6 +49,11 @@ impl Pattern {
         if self.parts.len() == 1 { self.parts.first().map(String::as_str) } else { None }
     }
 
+    /// Whether it is a beginning and nothing more: `+4420*`.
+    pub fn is_prefix(&self) -> bool {
+        self.parts.len() == 2 && self.parts.last().is_some_and(String::is_empty)
+    }
+
     /// What every match begins with.
     pub fn prefix(&self) -> &str {
         self.parts.first().map_or("", String::as_str)

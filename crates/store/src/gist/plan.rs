@@ -212,9 +212,11 @@ impl Between {
 
     fn ask<C: Columns>(&self, gists: &mut C, column: Column) -> Result<Answers, C::Error> {
         let (rows, range) = (gists.rows(), gists.range(column as usize));
-        let meets =
-            |values: &RangeInclusive<u64>| range.least_some <= *values.end() && *values.start() <= range.greatest;
-        if range.greatest == 0 || !meets(&self.may) && !meets(&self.open) {
+        // Only of numbers is 0 a value that may be wanted: that of the empty one.
+        let least = if self.may.contains(&0) { range.least } else { range.least_some };
+        let has_some = range.greatest > 0 || self.may.contains(&0);
+        let meets = |values: &RangeInclusive<u64>| least <= *values.end() && *values.start() <= range.greatest;
+        if !has_some || !meets(&self.may) && !meets(&self.open) {
             return Ok(Answers::all(rows, Answer::No));
         }
         if self.must.contains(&range.least) && self.must.contains(&range.greatest) {
@@ -274,7 +276,11 @@ impl Plan {
     pub fn of<E>(node: &Node, day_ns: i64, words: &impl Fn(Field, &Pattern) -> Result<Vec<u64>, E>) -> Result<Self, E> {
         let each = |nodes: &[Node]| -> Result<Vec<_>, E> { nodes.iter().map(|n| Plan::of(n, day_ns, words)).collect() };
         Ok(match node {
-            Node::And(nodes) => Plan::And(each(nodes)?),
+            Node::And(nodes) => {
+                let mut plans = each(nodes)?;
+                plans.sort_by_key(Plan::cost);
+                Plan::And(plans)
+            }
             Node::Or(nodes) => Plan::Or(each(nodes)?),
             Node::Not(node) => Plan::Not(Box::new(Plan::of(node, day_ns, words)?)),
             Node::Test(test) => Plan::test(test, day_ns, words)?,
@@ -318,8 +324,26 @@ impl Plan {
         })
     }
 
+    /// What is asked last of several costs most.
+    fn cost(&self) -> u32 {
+        match self {
+            Plan::And(plans) | Plan::Or(plans) => plans.iter().map(Plan::cost).max().unwrap_or(0),
+            Plan::Not(plan) => plan.cost(),
+            Plan::Between(column, _) if matches!(column, Column::Caller | Column::Callee) => 2,
+            Plan::Words(..) | Plan::Named(..) | Plan::Between(..) | Plan::Has(_) => 1,
+            Plan::Start(_) => 3,
+            Plan::Host(..) => 4,
+            Plan::Number(..) => 5,
+            Plan::Row => 6,
+        }
+    }
+
     fn number(columns: &[Column], pattern: &Pattern) -> Self {
         let words = entry::words_of_pattern(pattern);
+        if entry::words_are_exact(pattern) {
+            let between = Between { must: words.clone(), may: words, open: NONE };
+            return Plan::Or(columns.iter().map(|column| Plan::Between(*column, between.clone())).collect());
+        }
         Plan::Number(columns.to_vec(), Numbers { words, pattern: pattern.clone() })
     }
 

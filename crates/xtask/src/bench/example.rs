@@ -6,12 +6,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Builds an example of the crate `record`.
+/// Builds an example of a crate.
 ///
 /// # Errors
 /// It does not build.
-pub fn build(bench: &Bench<'_>, name: &str) -> Result<PathBuf, String> {
-    let what = ["--package", "trunkline-record", "--example", name];
+pub fn build(bench: &Bench<'_>, package: &str, name: &str) -> Result<PathBuf, String> {
+    let what = ["--package", package, "--example", name];
     build_release(bench.repository, &what, &Path::new("examples").join(name))
 }
 

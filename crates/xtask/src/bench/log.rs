@@ -47,7 +47,7 @@ pub fn run(bench: &Bench<'_>) -> Result<Outcome, String> {
     if let Some(why) = need::no_room(&bench.folder, (mib << 20) * 2) {
         return Ok(Outcome::Skipped(why));
     }
-    let program = example::build(bench, "log_rate")?;
+    let program = example::build(bench, "trunkline-record", "log_rate")?;
     let (mut theirs, mut large, mut ours) = (Vec::new(), Vec::new(), vec![Vec::new(); LOADS.len()]);
     for _ in 0..if bench.quick { 2 } else { ROUNDS } {
         theirs.push(fio(&bench.folder, mib, &[])?);

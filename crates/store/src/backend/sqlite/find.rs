@@ -20,7 +20,7 @@ use crate::time::Day;
 /// Rows that are looked at between two looks at the clock.
 const STEP_ROWS: usize = 500;
 /// Of so many calls the rows are asked at once.
-const FEW: usize = 64;
+pub const FEW: usize = 64;
 
 /// Which calls of a day are wanted.
 pub struct Wanted<'a> {

@@ -17,7 +17,12 @@ const WRITE_CACHE_KIB: i64 = 16 * 1024;
 /// among which a search in order of start jumps.
 const READ_CACHE_KIB: i64 = 8 * 1024;
 /// The log is put into the file when it has so many pages.
-const CHECKPOINT_PAGES: i64 = 2048;
+const CHECKPOINT_PAGES: i64 = if cfg!(test) { 16 } else { 2048 };
+/// Octets of a log above which the writer waits for readers, so that it can begin the log anew: many readers that overlap
+/// would let it grow forever.
+pub const LOG_OCTETS_MAX: u64 = 4 * CHECKPOINT_PAGES as u64 * PAGE_OCTETS as u64;
+/// How long it waits for them.
+const BUSY_LOG: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 250 });
 /// How long to wait for another writer of the same day.
 const BUSY: Duration = Duration::from_secs(10);
 
@@ -101,6 +106,20 @@ pub fn end_writing(conn: &Connection) {
     }
     // If this fails, the next writer does it.
     let _ = keep_log(conn);
+}
+
+/// Puts all of the log into the file and begins it anew, if readers let go of it in a moment; else it is tried again
+/// when the log has grown by as much again. Gives the size of the log at which that is.
+pub fn bound_log(conn: &Connection, path: &Path, next: u64) -> u64 {
+    let octets = || std::fs::metadata(beside(path, "-wal")).map_or(0, |m| m.len());
+    if octets() < next {
+        return next;
+    }
+    let _ = conn.busy_timeout(BUSY_LOG);
+    // What it cannot do now, the next one does.
+    let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    let _ = conn.busy_timeout(BUSY);
+    octets() + LOG_OCTETS_MAX
 }
 
 /// Opens a day for reading, and says of which version it is. None if it is empty (made, and its maker killed before the

@@ -5,7 +5,9 @@ use super::Sqlite;
 use super::find;
 use super::gists;
 use super::read::{DayReader, Trouble};
+use super::runs::Index;
 use crate::columns;
+use crate::entry::Lookup;
 use crate::error::StoreError;
 use crate::filter::sql::{Condition, Parameter};
 use crate::filter::{Filter, sql as filter_sql};
@@ -32,6 +34,7 @@ pub fn summary(store: &Sqlite, query: &SummaryQuery) -> Result<Summary, StoreErr
     let wanted = Wanted {
         filter: query.filter.as_ref(),
         condition: query.filter.as_ref().map(filter_sql::condition).unwrap_or_default(),
+        lookups: query.filter.as_ref().map(Lookup::of_filter).unwrap_or_default(),
         from_ns: from_ns.max(bounds.0),
         to_ns: to_ns.min(bounds.1.saturating_add(1)),
         length_ns: buckets.length_ns,
@@ -78,6 +81,8 @@ fn span(store: &Sqlite, query: &SummaryQuery) -> Result<(i64, i64), StoreError> 
 struct Wanted<'a> {
     filter: Option<&'a Filter>,
     condition: Condition,
+    /// What is looked up in the index; empty if it does not help.
+    lookups: Vec<Lookup>,
     from_ns: i64,
     to_ns: i64,
     /// Of a bucket; 0 if there are none.
@@ -98,7 +103,8 @@ impl DayReader {
                 false => None,
             };
             let plan = wanted.filter.map(|filter| self.plan(filter, day)).transpose()?;
-            DaySum { reader: self, day, wanted, gists, plan }.run(add)
+            let index = Index::open(&self.conn)?;
+            DaySum { reader: self, day, wanted, index, gists, plan }.run(add)
         })
     }
 
@@ -117,6 +123,7 @@ struct DaySum<'a, 'c> {
     reader: &'c DayReader,
     day: Day,
     wanted: &'a Wanted<'a>,
+    index: Index<'c>,
     gists: Option<gists::Reader<'c>>,
     plan: Option<Plan>,
 }
@@ -173,9 +180,14 @@ impl DaySum<'_, '_> {
         let Some(gists) = &mut self.gists else { return Ok(None) };
         let slice_ns = self.day.start_ns() + slice * key::SLICE_NS;
         let mut sums = Sums::of(self.day, slice_ns, starts, self.wanted.length_ns);
-        let parts = gists.parts(slice)?;
-        let latest = latest(gists, &parts)?;
         let mut rows = vec![];
+        let few = match self.wanted.lookups.as_slice() {
+            [] => None,
+            lookups => Some(self.index.keys(slice, lookups)?.0).filter(|keys| keys.len() <= find::FEW),
+        };
+        let parts = if few.is_some() { vec![] } else { gists.parts(slice)? };
+        rows.extend(few.into_iter().flatten());
+        let latest = latest(gists, &parts)?;
         for (number, part) in parts.iter().enumerate() {
             let mut columns = gists.columns(part);
             let answers = match &self.plan {

@@ -41,6 +41,8 @@ pub struct DayWriter {
     in_transaction: bool,
     kept: Kept,
     sql: Texts,
+    /// The size of the log at which it is to be begun anew.
+    log_octets: u64,
     /// When it was used last, for choosing which to close.
     pub used: u64,
     /// Rows since the last commit, which are gone if the day turns out to be damaged.
@@ -65,6 +67,7 @@ impl DayWriter {
             in_transaction: false,
             kept: Kept::default(),
             sql: Texts::new(),
+            log_octets: open::LOG_OCTETS_MAX,
             used: 0,
             uncommitted: 0,
         })
@@ -105,7 +108,9 @@ impl DayWriter {
             w.in_transaction = false;
             w.uncommitted = 0;
             Ok(true)
-        })
+        })?;
+        self.log_octets = open::bound_log(&self.conn, &self.path, self.log_octets);
+        Ok(true)
     }
 
     /// Runs `work` in the transaction; an error ends the transaction and forgets what was in it.

@@ -55,7 +55,7 @@ pub fn make(bench: &Bench<'_>, gib: u64) -> Result<Day, String> {
     record(bench, &data)?;
     let busy = segments(bench, &data)?;
     eprintln!("bench: filling the day up to {gib} GiB");
-    let program = example::build(bench, "sparse_log")?;
+    let program = example::build(bench, "trunkline-record", "sparse_log")?;
     let numbers = [FIRST_MINUTE, MINUTES, gib].map(|n| n.to_string());
     let words: Vec<_> = std::iter::once(data.as_os_str()).chain(numbers.iter().map(AsRef::as_ref)).collect();
     eprintln!("bench: {}", example::run(&program, &words)?);

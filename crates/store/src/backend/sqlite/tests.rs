@@ -1,0 +1,104 @@
+//! Readers beside a writer: what only this backend has to show.
+
+use super::{Sqlite, open};
+use crate::backend::Backend;
+use crate::row::{Call, Rows};
+use crate::store::{Access, Query, SqlLimits};
+use crate::summary::SummaryQuery;
+use crate::time::{DAY_NS, Day};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::path::Path;
+use trunkline_kit::Id;
+
+const DAY: i64 = 1_795_132_800_000_000_000;
+
+fn call(n: i64) -> Call {
+    let start_ns = DAY + n % 3 * DAY_NS + n * 10_000_000;
+    let id = Id::derive(start_ns, &n.to_le_bytes());
+    Call { id, start_ns, last_ns: start_ns, from: n.to_string(), reason: "x".repeat(300), ..Call::default() }
+}
+
+fn write(store: &mut Sqlite, calls: impl Iterator<Item = i64>) {
+    store.write(&Rows { calls: calls.map(call).collect(), ..Rows::default() }).unwrap();
+    store.commit().unwrap();
+}
+
+fn log_octets(folder: &Path, day: &str) -> u64 {
+    std::fs::metadata(folder.join(format!("{day}.sqlite-wal"))).map_or(0, |m| m.len())
+}
+
+/// As the web does: each question opens a store for itself. Days come, grow and go meanwhile.
+#[test]
+fn short_readers_see_days_come_and_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let (done, asked) = (AtomicBool::new(false), AtomicU64::new(0));
+    let read = || {
+        let mut most = 0;
+        while !done.load(Ordering::Relaxed) {
+            let reader = Sqlite::open(folder.path(), Access::Read).unwrap();
+            let page = reader.calls(&Query { limit: 200, ..Query::default() }).unwrap();
+            assert_eq!(page.skipped, []);
+            assert!(page.rows.is_sorted_by_key(|c| -c.start_ns));
+            // The last day only grows.
+            let query = SummaryQuery { from_ns: DAY + 2 * DAY_NS, ..SummaryQuery::default() };
+            let summary = reader.summary(&query).unwrap();
+            assert!(summary.exact && summary.skipped.is_empty() && summary.totals.started >= most);
+            most = summary.totals.started;
+            asked.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    std::thread::scope(|threads| {
+        for _ in 0..3 {
+            threads.spawn(read);
+        }
+        let mut writer = Sqlite::open(folder.path(), Access::Write).unwrap();
+        let mut first = 0;
+        while first < 6000 || asked.load(Ordering::Relaxed) < 30 {
+            write(&mut writer, first..first + 60);
+            first += 60;
+            if first % 600 == 0 {
+                writer.drop_day(Day::of(DAY)).unwrap();
+            }
+            for day in ["2026-11-20", "2026-11-21", "2026-11-22"] {
+                assert!(log_octets(folder.path(), day) < 3 * open::LOG_OCTETS_MAX);
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        writer.drop_day(Day::of(DAY)).unwrap();
+    });
+    let left = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = left.filter(|name| name.starts_with("2026-11-20")).collect();
+    assert_eq!(left, Vec::<String>::new(), "nothing is left of a day that was dropped");
+    let page = Sqlite::open(folder.path(), Access::Read).unwrap().calls(&Query::default()).unwrap();
+    assert_eq!((page.skipped.len(), page.rows.len()), (0, 100));
+}
+
+/// A reader that stays keeps the log from being begun anew; it grows by what is written meanwhile, and no longer.
+#[test]
+fn the_log_shrinks_when_a_long_reader_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Sqlite::open(folder.path(), Access::Write).unwrap();
+    write(&mut writer, (0..300).map(|n| n * 3));
+    let reader = Sqlite::open(folder.path(), Access::Read).unwrap();
+    let (mut next, mut rows) = (300, 0);
+    reader
+        .sql("SELECT id FROM calls", &SqlLimits::default(), &mut |_, _| {
+            if rows == 0 {
+                while log_octets(folder.path(), "2026-11-20") < 3 * open::LOG_OCTETS_MAX {
+                    write(&mut writer, (next..next + 200).map(|n| n * 3));
+                    next += 200;
+                }
+            }
+            rows += 1;
+            true
+        })
+        .unwrap();
+    assert_eq!(rows, 300, "what was there when it began");
+    for _ in 0..200 {
+        write(&mut writer, (next..next + 200).map(|n| n * 3));
+        next += 200;
+    }
+    assert!(log_octets(folder.path(), "2026-11-20") < 2 * open::LOG_OCTETS_MAX);
+    let summary = reader.summary(&SummaryQuery::default()).unwrap();
+    assert_eq!(summary.totals.started, next);
+}
