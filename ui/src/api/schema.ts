@@ -82,7 +82,8 @@ export interface paths {
         };
         /**
          * Calls as comma-separated values (RFC 4180) with a line of titles. What a spreadsheet would take for a formula begins
-         *     with an apostrophe, telephone numbers aside.
+         *     with an apostrophe, telephone numbers aside. Days that could not be read, and that there are more rows than a file
+         *     may have, are told by lines at the end that begin with `# incomplete`.
          */
         get: operations["get_calls_csv"];
         put?: never;
@@ -1652,7 +1653,7 @@ export interface components {
         Losses: {
             /** @description The newest first, at most 1000. */
             losses: components["schemas"]["Loss"][];
-            /** @description Always null: there is one page. */
+            /** @description What to hand back as `cursor` for more; null at the end. */
             next: string | null;
             /** @description Days that could not be read. */
             skipped: components["schemas"]["SkippedDay"][];
@@ -1800,7 +1801,7 @@ export interface components {
             /** @description The kind in words. */
             title: string;
             /**
-             * @description `/problems/` and the kind: signed-out, forbidden, csrf, network, not-found, method, ambiguous, bad-filter,
+             * @description `/problems/` and the kind: signed-out, forbidden, csrf, network, host, not-found, method, ambiguous, bad-filter,
              *     bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, busy, failed.
              */
             type: string;
@@ -2444,8 +2445,15 @@ export interface components {
              * @description Beginning of the span; null if there are no packets.
              */
             from: string | null;
-            /** @description What the capture lost in the span. */
+            /** @description What the capture lost in the span: the newest 1000 reports. */
             losses: components["schemas"]["Loss"][];
+            /**
+             * Format: int64
+             * @description Packets that it lost in the span, of all reports that were read.
+             */
+            lost: number;
+            /** @description Whether more was lost than `lost` and the buckets say: there are more than 100000 reports, or it took too long. */
+            lost_more: boolean;
             /**
              * Format: date-time
              * @description Newest packet.
@@ -2458,6 +2466,8 @@ export interface components {
             oldest: string | null;
             /** @description What is kept how long, by class. */
             retention: components["schemas"]["RetentionInfo"][];
+            /** @description Days that could not be read. */
+            skipped: components["schemas"]["SkippedDay"][];
             /**
              * Format: date-time
              * @description End of the span.
@@ -3371,6 +3381,8 @@ export interface operations {
     get_losses: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
+                cursor?: string;
                 /** @description Losses that began then or later. */
                 from?: string;
                 /** @description Losses that began before then. */
