@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use trunkline_store::row::Call;
@@ -354,6 +354,11 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// It is no capture ([`Trouble::Refused`]), or what failed.
     fn read(&self, path: &Path, name: &str, progress: &Progress, cancel: &Cancel) -> Result<ReadDone, SourceError>;
+
+    /// Octets of all captures that it keeps, also those of an earlier start.
+    fn kept_octets(&self) -> u64 {
+        0
+    }
 }
 
 /// What was found in a capture.
@@ -369,6 +374,8 @@ pub struct ReadDone {
     pub to_ns: Option<i64>,
     /// What was odd (file damaged, losses), a sentence each.
     pub oddities: Vec<String>,
+    /// Where the capture lies from now on, if it was taken from where it lay.
+    pub kept: Option<PathBuf>,
 }
 
 fn as_time<S: Serializer>(at: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {

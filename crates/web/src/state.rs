@@ -6,9 +6,9 @@ use crate::live::Feed;
 use crate::pages::Pages;
 use crate::problem::{Kind, Problem};
 use crate::server::connection::Places;
-use crate::server::{Options, Sources};
+use crate::server::{Mode, Options, Sources};
 use crate::stores::Stores;
-use crate::work::Shelf;
+use crate::work::{Limits, Shelf};
 use axum::http::StatusCode;
 use std::io;
 use std::net::IpAddr;
@@ -104,6 +104,8 @@ impl Web {
         let spool = options.data.join("spool/web");
         std::fs::create_dir_all(&spool)?;
         let desk = Desk::open(&options.data.join(options.mode.desk_file()), &options.auth).map_err(io::Error::other)?;
+        // Whose captures they are decides there when they go: with the folder.
+        let age_s = if matches!(options.mode, Mode::Open | Mode::Demo) { None } else { CAPTURES.age_s };
         Ok(Arc::new(Web {
             stores: Stores::new(sources.store_folder.clone()),
             feed: Feed::default(),
@@ -118,7 +120,7 @@ impl Web {
             proxies: TrustedProxies::new(options.trusted_proxies.clone()),
             networks: AllowedNetworks::new(options.networks.clone()),
             extractions: Shelf::new(&spool, "extraction", EXTRACTIONS)?,
-            captures: Shelf::new(&spool, "capture", CAPTURES)?,
+            captures: Shelf::new(&spool, "capture", Limits { age_s, ..CAPTURES })?,
             stopping,
             counters: Mutex::default(),
             answers: Mutex::default(),

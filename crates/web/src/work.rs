@@ -31,6 +31,8 @@ pub struct Limits {
     pub octets: u64,
     /// Octets of all files. For a new one the oldest that are over make room.
     pub octets_in_all: u64,
+    /// How long what was made is kept; none for as long as there is room.
+    pub age_s: Option<i64>,
 }
 
 /// How far work is.
@@ -61,6 +63,7 @@ pub struct Work<A, D> {
     pub progress: Progress,
     /// Its file.
     pub path: PathBuf,
+    kept: Mutex<Option<PathBuf>>,
     cancel: Cancel,
     end: Mutex<Option<Result<D, SourceError>>>,
 }
@@ -76,9 +79,10 @@ impl<A, D: Clone> Work<A, D> {
         }
     }
 
-    /// Octets of its file.
+    /// Octets of its file, and of what was kept of it elsewhere.
     pub fn octets(&self) -> u64 {
-        std::fs::metadata(&self.path).map_or(0, |file| file.len())
+        let octets = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+        octets(&self.path) + lock(&self.kept).as_deref().map_or(0, octets)
     }
 
     fn is_over(&self) -> bool {
@@ -136,9 +140,10 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
         }
         let id = new_id();
         let path = self.folder.join(format!("{}-{id}", self.prefix));
-        let (progress, cancel, end) = (Progress::default(), Cancel::default(), Mutex::default());
+        let (progress, cancel, kept, end) =
+            (Progress::default(), Cancel::default(), Mutex::default(), Mutex::default());
         let owner = owner.to_owned();
-        let work = Arc::new(Work { id: id.clone(), owner, asked_ns: now_ns, ask, progress, path, cancel, end });
+        let work = Arc::new(Work { id: id.clone(), owner, asked_ns: now_ns, ask, progress, path, kept, cancel, end });
         all.insert(id, Arc::clone(&work));
         Ok(work)
     }
@@ -185,7 +190,7 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
     pub fn remove(&self, work: &Work<A, D>) {
         work.cancel.cancel();
         lock(&self.all).remove(&work.id);
-        let _ = std::fs::remove_file(&work.path);
+        work.remove_files();
     }
 
     /// Removes what is too old.
@@ -201,25 +206,37 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
 }
 
 impl<A, D> Work<A, D> {
+    /// What was made lies there: it counts, and goes, with the work.
+    pub fn keep(&self, path: PathBuf) {
+        *lock(&self.kept) = Some(path);
+    }
+
+    fn remove_files(&self) {
+        let _ = std::fs::remove_file(&self.path);
+        if let Some(kept) = lock(&self.kept).take() {
+            let _ = std::fs::remove_file(kept);
+        }
+    }
+
     /// Ends it with what came of it. A file of what failed is removed.
     pub fn finish(&self, end: Result<D, SourceError>) {
         if let Err(error) = &end {
-            let _ = std::fs::remove_file(&self.path);
+            self.remove_files();
             if error.trouble == Trouble::Failed {
                 tracing::warn!(target: "web", "work failed: {}", error.text);
             }
         }
         // Whoever removed it while it ran removed the file as well; what was written since is nobody's.
-        if self.cancel.is_cancelled() {
-            let _ = std::fs::remove_file(&self.path);
-        }
         *lock(&self.end) = Some(end);
+        if self.cancel.is_cancelled() {
+            self.remove_files();
+        }
     }
 }
 
 /// Removes what is over and too old, then the oldest that is over until there is room for one more.
 fn make_room<A, D: Clone>(all: &mut BTreeMap<String, Arc<Work<A, D>>>, limits: &Limits, now_ns: i64) {
-    let first_ns = now_ns.saturating_sub(AGE_MAX_S * SECOND_NS);
+    let first_ns = limits.age_s.map_or(i64::MIN, |age_s| now_ns.saturating_sub(age_s.saturating_mul(SECOND_NS)));
     let mut over: Vec<Arc<Work<A, D>>> = all.values().filter(|work| work.is_over()).cloned().collect();
     over.sort_by_key(|work| work.asked_ns);
     let mut stored: u64 = over.iter().map(|work| work.octets()).sum();
@@ -231,7 +248,7 @@ fn make_room<A, D: Clone>(all: &mut BTreeMap<String, Arc<Work<A, D>>>, limits: &
             break;
         }
         stored = stored.saturating_sub(work.octets());
-        let _ = std::fs::remove_file(&work.path);
+        work.remove_files();
         all.remove(&work.id);
     }
 }
@@ -284,7 +301,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { running: 1, kept: 3, waiting_of_one: 2, octets: 10, octets_in_all: 30 };
+    const LIMITS: Limits =
+        Limits { running: 1, kept: 3, waiting_of_one: 2, octets: 10, octets_in_all: 30, age_s: Some(AGE_MAX_S) };
 
     fn shelf(folder: &Path) -> Shelf<(), u64> {
         Shelf::new(folder, "work", LIMITS).unwrap()
@@ -309,6 +327,35 @@ mod tests {
         assert!(!folder.path().join("work-left").exists() && folder.path().join("other").exists());
         shelf.tidy(10 + AGE_MAX_S * SECOND_NS);
         assert_eq!(shelf.size(), (0, 0));
+    }
+
+    #[test]
+    fn what_is_kept_elsewhere_counts_and_goes_with_its_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = shelf(folder.path());
+        let kept: Vec<PathBuf> = (0..3).map(|n| folder.path().join(format!("kept-{n}"))).collect();
+        let works: Vec<_> = (0..3)
+            .map(|n| {
+                let work = shelf.take("a", (), n + 1).unwrap();
+                std::fs::write(&kept[n as usize], [0; 10]).unwrap();
+                work.keep(kept[n as usize].clone());
+                work.finish(Ok(7));
+                work
+            })
+            .collect();
+        assert_eq!(shelf.size(), (3, 30));
+        shelf.take("a", (), 4).unwrap();
+        assert!(!kept[0].exists() && kept[1].exists());
+        shelf.remove(&works[1]);
+        assert!(!kept[1].exists());
+        shelf.tidy(10 + AGE_MAX_S * SECOND_NS);
+        assert!(!kept[2].exists());
+        let late = shelf.take("a", (), 5).unwrap();
+        shelf.remove(&late);
+        std::fs::write(&kept[0], b"x").unwrap();
+        late.keep(kept[0].clone());
+        late.finish(Ok(7));
+        assert!(!kept[0].exists(), "it was removed while it was read");
     }
 
     #[test]

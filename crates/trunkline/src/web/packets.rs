@@ -2,6 +2,7 @@
 
 mod stock;
 
+use super::reader::KEPT_FOLDER;
 use crate::command::packet_log::{Part, has_log};
 use crate::cut;
 use crate::failure::Failure;
@@ -70,7 +71,9 @@ impl LogPackets {
 
     /// What is asked of the log, or of the captures where there is none.
     fn question(&self, what: What) -> Question {
-        let read = if has_log(&self.data) { Vec::new() } else { self.captures.list() };
+        let mut read = if has_log(&self.data) { Vec::new() } else { self.captures.list() };
+        // Those that users brought may have been removed by them.
+        read.retain(|path| path.exists() || !path.starts_with(self.data.join(KEPT_FOLDER)));
         Question { what, part: Part::of(self.folders()), read, limit: u64::MAX }
     }
 }

@@ -14,6 +14,8 @@ use trunkline_web::sources::{Cancel, Progress, ReadDone, Reader, SourceError, Tr
 
 /// How often it is looked how far reading has come.
 const TICK: Duration = Duration::from_millis(100);
+/// Where captures stay that a user brought, below the data folder.
+pub const KEPT_FOLDER: &str = "captures";
 /// Octets of the name that a capture keeps.
 const NAME_OCTETS_MAX: usize = 120;
 
@@ -32,7 +34,7 @@ impl Captured {
 
     /// Puts a capture where it stays: rows name its path, and its packets are read again from there.
     fn keep(&self, path: &Path, name: &str) -> io::Result<PathBuf> {
-        let folder = self.data.join("captures");
+        let folder = self.data.join(KEPT_FOLDER);
         std::fs::create_dir_all(&folder)?;
         let name = plain(name);
         for number in 0..u32::MAX {
@@ -78,7 +80,12 @@ impl Reader for Captured {
             // Nothing in the store speaks of it, or what does is of no use without the rest.
             let _ = std::fs::remove_file(&kept);
         }
-        done
+        done.map(|done| ReadDone { kept: Some(kept), ..done })
+    }
+
+    fn kept_octets(&self) -> u64 {
+        let Ok(folder) = std::fs::read_dir(self.data.join(KEPT_FOLDER)) else { return 0 };
+        folder.flatten().filter_map(|file| file.metadata().ok()).filter(|m| m.is_file()).map(|m| m.len()).sum()
     }
 }
 
@@ -136,6 +143,7 @@ fn done(summary: &Summary, error: Option<String>, refused: u64) -> ReadDone {
         from_ns: summary.span_ns.map(|span| span.0),
         to_ns: summary.span_ns.map(|span| span.1),
         oddities,
+        kept: None,
     }
 }
 

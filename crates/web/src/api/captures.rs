@@ -8,7 +8,7 @@ use crate::guard::Who;
 use crate::problem::{Kind, Problem};
 use crate::sources::{ReadDone, Reader};
 use crate::state::Web;
-use crate::work::{Limits, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -24,8 +24,14 @@ use trunkline_store::time::rfc3339;
 use utoipa::{IntoParams, ToSchema};
 
 /// How captures are bounded.
-pub const CAPTURES: Limits =
-    Limits { running: 1, kept: 100, waiting_of_one: 8, octets: 4 << 30, octets_in_all: 64 << 30 };
+pub const CAPTURES: Limits = Limits {
+    running: 1,
+    kept: 100,
+    waiting_of_one: 8,
+    octets: 4 << 30,
+    octets_in_all: 64 << 30,
+    age_s: Some(AGE_MAX_S),
+};
 /// How long the next piece of a capture may take to come.
 pub const PIECE_TIME: Duration = Duration::from_secs(30);
 /// Longest name of a capture, characters.
@@ -106,9 +112,21 @@ pub async fn bring(
     who.audit(&web, action::CAPTURE_UPLOAD, &name).await?;
     let work = web.captures.take(who.name(), CaptureAsk { name: name.clone() }, who.now_ns)?;
     let mut arriving = Arriving { web: &web, work: Some(Arc::clone(&work)) };
+    let (reads, limits) = (Arc::clone(&reader), web.captures.limits());
+    let kept = tokio::task::spawn_blocking(move || reads.kept_octets()).await.map_err(Problem::failed)?;
+    if kept.saturating_add(limits.octets) > limits.octets_in_all {
+        let text = "The captures that are kept fill their place: remove some of captures/ in the data folder.";
+        return Err(Problem::new(Kind::Busy, text).retry_after(3600));
+    }
     receive(&work, body, octets_max).await?;
     arriving.work = None;
-    web.captures.run(&work, move |work, cancel| reader.read(&work.path, &work.ask.name, &work.progress, cancel));
+    web.captures.run(&work, move |work, cancel| {
+        let mut done = reader.read(&work.path, &work.ask.name, &work.progress, cancel)?;
+        if let Some(kept) = done.kept.take() {
+            work.keep(kept);
+        }
+        Ok(done)
+    });
     Ok((StatusCode::ACCEPTED, Json(Taken { id: work.id.clone() })))
 }
 

@@ -9,7 +9,7 @@ use crate::guard::Who;
 use crate::problem::{Kind, Problem};
 use crate::sources::{ExtractAsk, Progress, SourceError, Trouble};
 use crate::state::Web;
-use crate::work::{Bounded, Limits, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Bounded, Limits, Shelf, Work, WorkState};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -25,8 +25,14 @@ use trunkline_store::time::rfc3339;
 use utoipa::ToSchema;
 
 /// How extractions are bounded.
-pub const EXTRACTIONS: Limits =
-    Limits { running: 2, kept: 40, waiting_of_one: 4, octets: 4 << 30, octets_in_all: 64 << 30 };
+pub const EXTRACTIONS: Limits = Limits {
+    running: 2,
+    kept: 40,
+    waiting_of_one: 4,
+    octets: 4 << 30,
+    octets_in_all: 64 << 30,
+    age_s: Some(AGE_MAX_S),
+};
 /// Longest filter, octets.
 pub const FILTER_OCTETS_MAX: usize = 4096;
 

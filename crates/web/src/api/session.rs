@@ -166,8 +166,9 @@ pub async fn sign_in(
 )]
 pub async fn sign_out(State(web): State<Arc<Web>>, who: Who) -> Result<Response, Problem> {
     if let Some(cookie) = who.rest.cookie.clone() {
-        who.audit(&web, action::SIGN_OUT, "").await?;
         web.at_desk(move |desk| desk.sign_out(&cookie)).await?;
+        // Where the log cannot be written, a session that has ended is better than one that goes on.
+        let _ = who.audit(&web, action::SIGN_OUT, "").await;
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     response.headers_mut().insert(header::SET_COOKIE, guard::set_cookie("", 0, who.rest.caller.https));

@@ -9,7 +9,7 @@ use super::refusal::Refusal;
 use super::role::Role;
 use super::secret::{Secret, digest};
 use super::sessions::{self, From, SignedIn};
-use super::users::{canonical, find, find_by_id, insert};
+use super::users::{canonical, find, find_by_id, has_administrator, insert};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 /// How long the link of the first administrator holds, seconds.
@@ -75,6 +75,9 @@ impl Desk {
     pub fn look_at_link(&self, secret: &str, now_ns: i64) -> Result<LinkKind, Refusal> {
         self.read(|c| {
             let found = look(c, secret, now_ns)?;
+            if found.0 == FIRST && has_administrator(c, now_ns)? {
+                return Err(Refusal::BadLink);
+            }
             let name = |c, user: Option<i64>| Ok::<_, Refusal>(find_by_id(c, user.unwrap_or_default())?.name);
             match found.0.as_str() {
                 FIRST => Ok(LinkKind::FirstAdministrator),
@@ -146,6 +149,8 @@ impl Desk {
                     }
                     user
                 }
+                // Somebody may have made one since the link was.
+                None if has_administrator(t, now_ns)? => return Err(Refusal::BadLink),
                 None => insert(t, &name, "", Role::Administrator, Some(&hash), None, now_ns)?,
             };
             t.execute("DELETE FROM sessions WHERE user = ?1", [user])?;

@@ -380,6 +380,6 @@ impl Reader for Reading {
         if !octets.starts_with(&PCAP[..4]) {
             return Err(SourceError::new(Trouble::Refused, format!("{name} is no capture.")));
         }
-        Ok(ReadDone { packets: 3, calls: 2, from_ns: Some(DAY), to_ns: None, oddities: vec!["cut".into()] })
+        Ok(ReadDone { packets: 3, calls: 2, from_ns: Some(DAY), to_ns: None, oddities: vec!["cut".into()], kept: None })
     }
 }

@@ -36,7 +36,10 @@ fn an_administrator_who_cannot_come_in_is_none() {
     assert!(f.has_administrator(NOW).unwrap() && !f.has_administrator(late).unwrap());
     f.tidy(late).unwrap();
     // Whoever could come in is not the last one to be taken away.
+    let first = f.make_link(&LinkKind::FirstAdministrator, NOW).unwrap();
     f.has_user("root", Role::Administrator);
+    assert_eq!(f.look_at_link(first.expose(), NOW), Err(Refusal::BadLink), "there is one now");
+    assert_eq!(f.set_up(first.expose(), "eve", PASSWORD, from("10.0.0.1"), NOW).unwrap_err(), Refusal::BadLink);
     assert!(matches!(f.remove_user("root"), Err(Refusal::Conflict(_))));
     f.remove_user("you").unwrap();
     assert!(f.has_administrator(late).unwrap());
