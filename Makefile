@@ -50,8 +50,9 @@ demo: build
 
 test: ui
 	scripts/setup test
-	cd ui && npm run --silent test -- --passWithNoTests
+	cd ui && npm test --silent
 	cargo test --locked --workspace --no-fail-fast
+	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
 
 lint:
 	scripts/setup lint

@@ -1,18 +1,22 @@
 // The frame of everything: who is signed in, the rail, the page.
 
 import { A, Route, Router, useLocation, useNavigate, type RouteSectionProps } from "@solidjs/router";
-import { createEffect, createSignal, ErrorBoundary, For, lazy, Match, onMount, Show, Suspense, Switch, type JSX } from "solid-js";
+import { createEffect, createSignal, ErrorBoundary, For, lazy, Match, onCleanup, onMount, Show, Suspense, Switch, type JSX } from "solid-js";
 import "./app.css";
 import { feed, status, useLive } from "./live";
 import { PAGES } from "./pages";
+import { Head } from "./parts/head";
 import { Icon } from "./parts/icon";
 import { knownKeys, listenForKeys, useKeys, type Key } from "./parts/keys";
 import { Empty, Loading, Trouble } from "./parts/states";
+import { toastError, Toasts } from "./parts/toast";
 import { setTheme, theme } from "./prefs";
 import { may, refreshSession, session, signOut } from "./session";
 
 const SignIn = lazy(() => import("./pages/sign-in"));
 const Link = lazy(() => import("./pages/link"));
+const PasswordDue = lazy(() => import("./pages/password-due"));
+const Palette = lazy(() => import("./parts/palette"));
 
 export function App(): JSX.Element {
   const [failed, setFailed] = createSignal<unknown>();
@@ -41,6 +45,9 @@ export function App(): JSX.Element {
         <Match when={session()?.signed_in === false}>
           <SignIn />
         </Match>
+        <Match when={session()?.user?.must_change_password}>
+          <PasswordDue />
+        </Match>
         <Match when={session()?.signed_in}>
           <Router root={Frame}>
             <For each={PAGES}>{(page) => <Route path={page.path} component={page.body} />}</For>
@@ -54,9 +61,12 @@ export function App(): JSX.Element {
 
 function Lost(): JSX.Element {
   return (
-    <Empty icon="warn" title="There is no such page">
-      The address may be mistyped, or a newer Trunkline made the link. <A href="/">See what happens now</A>.
-    </Empty>
+    <>
+      <Head title="There is no such page" />
+      <Empty icon="warn" title="Nothing is at this address">
+        It may be mistyped, or a newer Trunkline made the link. <A href="/">See what happens now</A>.
+      </Empty>
+    </>
   );
 }
 
@@ -65,11 +75,22 @@ function Frame(props: RouteSectionProps): JSX.Element {
   const navigate = useNavigate();
   const place = useLocation();
   const [help, setHelp] = createSignal(false);
+  const [palette, setPalette] = createSignal(false);
   const shown = PAGES.filter((page) => page.icon && (!page.needs || may(page.needs)));
   useKeys([
     ...shown.filter((page) => page.key).map((page) => ({ keys: `g ${page.key}`, what: `Go to ${page.name}`, run: () => navigate(page.path.replace(/\/:.*$/, "")) })),
     { keys: "?", what: "Show the keys", run: () => setHelp(true) },
+    { keys: ":", what: "Go to, find a call, change (also Ctrl-K)", run: () => setPalette(true) },
   ]);
+  // Ctrl-K works in fields, too, but not over a window that asks something.
+  const byControl = (event: KeyboardEvent): void => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    if (document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    setPalette(true);
+  };
+  onMount(() => document.addEventListener("keydown", byControl));
+  onCleanup(() => document.removeEventListener("keydown", byControl));
   // A new page begins at its top, and the reader of a screen reader there, too.
   createEffect(() => {
     place.pathname;
@@ -89,7 +110,7 @@ function Frame(props: RouteSectionProps): JSX.Element {
           <For each={shown}>
             {(page) => (
               <li>
-                <A href={page.path.replace(/\/:.*$/, "")} end={page.path === "/"} activeClass="here" title={page.key ? `g ${page.key}` : undefined}>
+                <A href={page.path.replace(/\/:.*$/, "")} end={page.path === "/"} activeClass="here" title={page.key ? `${page.name} (g ${page.key})` : page.name}>
                   <Icon name={page.icon!} />
                   <span>{page.name}</span>
                 </A>
@@ -100,7 +121,7 @@ function Frame(props: RouteSectionProps): JSX.Element {
         <div class="rail-foot">
           <FeedSign />
           <ThemeButton />
-          <button class="rail-button" onClick={() => void signOut()} title={`Sign out ${session()?.user?.name ?? ""}`}>
+          <button class="rail-button" onClick={() => void signOut().catch(toastError)} title={`Sign out ${session()?.user?.name ?? ""}`}>
             <Icon name="out" />
             <span class="clip">{session()?.user?.display_name || session()?.user?.name}</span>
           </button>
@@ -111,6 +132,12 @@ function Frame(props: RouteSectionProps): JSX.Element {
           <Suspense fallback={<Loading what="the page" />}>{props.children}</Suspense>
         </ErrorBoundary>
       </main>
+      <Toasts />
+      <Show when={palette()}>
+        <Suspense>
+          <Palette close={() => setPalette(false)} />
+        </Suspense>
+      </Show>
       <Show when={help()}>
         <KeyHelp close={() => setHelp(false)} keys={knownKeys()} />
       </Show>

@@ -53,12 +53,27 @@ export function duration(value: number | null | undefined): string {
   return `${Math.floor(s / 3600)}:${two(Number(minutes))}:${two(s % 60)} h`;
 }
 
+/** Milliseconds of what goes on, in whole seconds so that it ticks: "0:07", "12:45", "1:02:33". */
+export function ticking(value: number): string {
+  const s = Math.max(0, Math.floor(value / 1000));
+  const two = (n: number): string => String(n).padStart(2, "0");
+  const head = s < 3600 ? `${Math.floor(s / 60)}` : `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}`;
+  return `${head}:${two(s % 60)}`;
+}
+
 /** A share of 1 as percent: "0.3 %", "98 %". */
 export function percent(share: number | null | undefined, digits = 1): string {
   if (share === null || share === undefined) return NONE;
   const value = share * 100;
   return `${value === 0 || value === 100 ? value : value.toFixed(digits)} %`;
 }
+
+/** A score that what the tap lost leaves open, as the document has it: either end may be unknown. */
+export type ScoreRange = { low: number | null; high: number | null };
+
+/** "3.1–4.2" */
+export const scoreRange = (range: ScoreRange, digits = 1, between = "–"): string =>
+  [range.low, range.high].map((end) => (end === null ? "?" : end.toFixed(digits))).join(between);
 
 export const score = (mos: number | null | undefined): string => (mos === null || mos === undefined ? NONE : mos.toFixed(2));
 

@@ -1,8 +1,10 @@
-// The live feed: one connection for the whole page, opened when something shows it and closed when nothing does.
+// The live feed: one connection for the whole page, opened when something shows it, closed when nothing does and while
+// the page is hidden: what nobody sees costs nothing, and a browser has few connections for all its tabs.
 
 import { createSignal, onCleanup } from "solid-js";
 import { url } from "./api/client";
 import type { CallUp, LiveStatus } from "./api/types";
+import { refreshSession } from "./session";
 
 export type Feed = "connecting" | "live" | "idle" | "lost";
 
@@ -13,6 +15,8 @@ export interface Moment {
   packets_per_s: number;
   bits_per_s: number;
   drops_per_s: number;
+  ring_fill: number;
+  buffer_fill: number;
 }
 
 /** Seconds that the page remembers for its sparklines. */
@@ -26,20 +30,43 @@ const [moments, setMoments] = createSignal<Moment[]>([]);
 
 export { callsUp, feed, moments, status, why };
 
+/** Longer silence begins the sparklines anew. */
+const GAP_MS = 5000;
+
+/** After an answer that was an error, the feed is opened anew after this long, then twice as long, up to the second. */
+const WAIT_MS = 2_000;
+const WAIT_MAX_MS = 60_000;
+
 let users = 0;
+let wait = WAIT_MS;
+let again: ReturnType<typeof setTimeout> | undefined;
+/** When the last status came. */
+let heard = 0;
 let source: EventSource | undefined;
 
 /** Keeps the feed open as long as the component that calls it lives. */
 export function useLive(): void {
   users += 1;
-  if (users === 1) open();
+  if (users === 1) {
+    document.addEventListener("visibilitychange", follow);
+    follow();
+  }
   onCleanup(() => {
     users -= 1;
-    if (users === 0) close();
+    if (users > 0) return;
+    document.removeEventListener("visibilitychange", follow);
+    close();
   });
 }
 
+function follow(): void {
+  if (document.hidden || users === 0) close();
+  else if (!source) open();
+}
+
 function open(): void {
+  // A line over a gap would be a lie.
+  if (Date.now() - heard > GAP_MS) setMoments([]);
   setFeed("connecting");
   source = new EventSource(url("/live"));
   source.addEventListener("status", (event) => take(JSON.parse(event.data) as LiveStatus));
@@ -48,16 +75,30 @@ function open(): void {
     setFeed("idle");
     setWhy((JSON.parse(event.data) as { why: string }).why);
   });
-  // The browser tries again by itself unless the answer was an error; then it is told so by the next request.
-  source.onerror = () => setFeed(source?.readyState === EventSource.CLOSED ? "lost" : "connecting");
+  // The browser tries again by itself unless the answer was an error: then who is signed in is asked, and it is opened
+  // anew after a while, longer each time.
+  source.onerror = () => {
+    if (source?.readyState !== EventSource.CLOSED) {
+      setFeed("connecting");
+      return;
+    }
+    setFeed("lost");
+    close();
+    void refreshSession().catch(() => undefined);
+    wait = Math.min(wait * 2, WAIT_MAX_MS);
+    again = setTimeout(follow, wait);
+  };
 }
 
 function close(): void {
+  clearTimeout(again);
   source?.close();
   source = undefined;
 }
 
 function take(next: LiveStatus): void {
+  heard = Date.now();
+  wait = WAIT_MS;
   setFeed("live");
   setStatus(next);
   const sum = (of: Record<string, number>): number => Object.values(of).reduce((a, b) => a + b, 0);
@@ -69,6 +110,8 @@ function take(next: LiveStatus): void {
     packets_per_s: sip + rtp + other,
     bits_per_s: next.rates.bits_per_s,
     drops_per_s: sum(next.rates.drops_per_s),
+    ring_fill: Math.max(0, ...next.lanes.map((lane) => lane.ring_fill)),
+    buffer_fill: next.buffer ? next.buffer.used_octets / Math.max(1, next.buffer.limit_octets) : 0,
   };
   setMoments((before) => [...before.slice(1 - REMEMBERED_MAX), moment]);
 }

@@ -74,6 +74,32 @@ export async function patch<T>(path: string, body: unknown): Promise<T> {
   return json<T>(await send("PATCH", url(path), body));
 }
 
-export async function remove(path: string): Promise<void> {
-  await send("DELETE", url(path));
+export async function remove(path: string, query?: Query): Promise<void> {
+  await send("DELETE", url(path, query));
+}
+
+/** Sends a file as it is, and tells how many octets are gone: fetch cannot say that. */
+export function upload<T>(path: string, query: Query, file: Blob, sent: (octets: number) => void, signal?: AbortSignal): Promise<T> {
+  return new Promise((done, failed) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", url(path, query));
+    request.setRequestHeader("Accept", "application/json");
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    if (csrf !== null) request.setRequestHeader("X-CSRF-Token", csrf);
+    request.upload.onprogress = (event) => sent(event.loaded);
+    request.onerror = () => failed(unreachable());
+    request.onabort = () => failed(new DOMException("", "AbortError"));
+    request.onload = () => {
+      const { status, statusText, responseText } = request;
+      const answer = status >= 200 && status <= 599 ? new Response(status === 204 ? null : responseText, { status, statusText }) : undefined;
+      if (answer?.ok) return void json<T>(answer).then(done, failed);
+      if (!answer) return failed(unreachable());
+      void problemOf(answer).then((problem) => {
+        if (problem.kind === "signed-out") onSignedOut();
+        failed(problem);
+      });
+    };
+    signal?.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(file);
+  });
 }

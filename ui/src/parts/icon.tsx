@@ -52,7 +52,7 @@ export function Icon(props: { name: IconName; size?: number }): JSX.Element {
       stroke-linecap="round"
       stroke-linejoin="round"
       aria-hidden="true"
-      style={{ flex: "none" }}
+      class="icon-sign"
     >
       <path d={PATHS[props.name]} />
     </svg>

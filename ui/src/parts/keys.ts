@@ -29,7 +29,8 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 export function listenForKeys(): void {
-  document.addEventListener("keydown", (event) => {
+  // At the window, behind the document: there stand the handlers of the components, whose keys come first.
+  window.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (document.querySelector("dialog[open]") && event.key !== "Escape") return;
     const pair = first && event.timeStamp - first.at < PAIR_MS ? `${first.key} ${event.key}` : undefined;

@@ -1,8 +1,7 @@
 // Colour with meaning, never without a word or a sign.
 
 import type { JSX } from "solid-js";
-import type { CallState } from "../api/types";
-import { meaningOfScore, score, wordOfScore, type Meaning } from "../format";
+import { meaningOfScore, score, wordOfScore, type Meaning, scoreRange, type ScoreRange } from "../format";
 import { Icon } from "./icon";
 
 const SIGN = { good: "good", warn: "warn", bad: "bad" } as const;
@@ -16,14 +15,14 @@ export function Tag(props: { meaning: Meaning | "note"; children: JSX.Element; t
 }
 
 /** A score with the sign of what it means. */
-export function Mos(props: { value: number | null | undefined; range?: { low: number; high: number } | null }): JSX.Element {
+export function Mos(props: { value: number | null | undefined; range?: ScoreRange | null }): JSX.Element {
   const meaning = (): Meaning => meaningOfScore(props.range?.low ?? props.value);
   const sign = (): JSX.Element => {
     const now = meaning();
     return now === "none" || now === "good" ? null : <Icon name={SIGN[now]} size={12} />;
   };
   const text = (): string =>
-    props.range ? `${props.range.low.toFixed(1)}–${props.range.high.toFixed(1)}` : score(props.value);
+    props.range ? scoreRange(props.range) : score(props.value);
   return (
     <span class={`num nowrap ${meaning()}-ink`} title={wordOfScore(props.range?.low ?? props.value)}>
       {sign()} {text()}
@@ -31,7 +30,7 @@ export function Mos(props: { value: number | null | undefined; range?: { low: nu
   );
 }
 
-export function meaningOfState(state: CallState): Meaning {
+export function meaningOfState(state: string): Meaning {
   switch (state) {
     case "completed":
     case "answered":
@@ -47,7 +46,7 @@ export function meaningOfState(state: CallState): Meaning {
   }
 }
 
-export function StateTag(props: { state: CallState; code?: number | null }): JSX.Element {
+export function StateTag(props: { state: string; code?: number | null }): JSX.Element {
   return (
     <Tag meaning={meaningOfState(props.state)}>
       {props.state}

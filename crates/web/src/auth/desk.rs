@@ -1,7 +1,7 @@
 //! The desk: the file of users, sessions, links, tokens, aliases, filters and of who did what.
 //!
 //! One SQLite file (mode 0600) with one connection that writes and one that looks up, so that nobody who only shows a
-//! cookie waits for a disk. Everything is synchronous; time comes from the caller. Other processes (`trunkline web
+//! cookie waits for a disk. Everything is synchronous; time comes from the caller. Other processes (`trunkline user
 //! link`) may open the same file.
 
 use super::audit::AuditState;

@@ -7,6 +7,8 @@
 mod claims;
 mod fetch;
 mod jws;
+#[cfg(test)]
+mod rfc7515;
 
 use super::refusal::Refusal;
 use super::role::Role;

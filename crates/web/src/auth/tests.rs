@@ -9,14 +9,14 @@ use std::net::IpAddr;
 use tempfile::TempDir;
 
 /// A moment, nanoseconds since 1970.
-pub(super) const NOW: i64 = 1_795_000_000 * SECOND;
+pub(crate) const NOW: i64 = 1_795_000_000 * SECOND;
 /// Nanoseconds of a second.
-pub(super) const SECOND: i64 = 1_000_000_000;
+pub(crate) const SECOND: i64 = 1_000_000_000;
 /// A password that will do.
-pub(super) const PASSWORD: &str = "correct horse";
+pub(crate) const PASSWORD: &str = "correct horse";
 
 /// A desk in a folder of its own.
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     pub desk: Desk,
     pub folder: TempDir,
 }
@@ -28,11 +28,11 @@ impl std::ops::Deref for Fixture {
     }
 }
 
-pub(super) fn options() -> AuthOptions {
+pub(crate) fn options() -> AuthOptions {
     AuthOptions { hash_cost: HashCost::Tests, ..AuthOptions::default() }
 }
 
-pub(super) fn fixture() -> Fixture {
+pub(crate) fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let desk = Desk::open(&folder.path().join(DESK_FILE), &options()).unwrap();
     Fixture { desk, folder }
@@ -63,6 +63,6 @@ impl Fixture {
     }
 }
 
-pub(super) fn from(address: &str) -> From<'static> {
+pub(crate) fn from(address: &str) -> From<'static> {
     From { address: address.parse::<IpAddr>().unwrap(), agent: "test", cookie: None }
 }

@@ -9,6 +9,7 @@ mod live;
 mod manual;
 mod one_call;
 mod people;
+mod roles;
 mod schema;
 mod tls;
 mod work;

@@ -1,0 +1,240 @@
+//! Every endpoint, asked by every role, by a masked role, by tokens, and without the proof that our own page asks.
+
+use crate::client::{Answer, Client, text};
+use crate::world::{Made, World};
+use serde_json::json;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+use trunkline_web::auth::{Permission, Permissions, Role};
+
+/// Who may do something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum May {
+    /// Whoever comes; what it then needs is in the body.
+    Anyone,
+    /// Whoever is signed in.
+    SignedIn,
+    /// Whoever has this permission.
+    Having(Permission),
+}
+
+use May::{Anyone, Having, SignedIn};
+use Permission as P;
+
+/// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is asked
+/// for is not there, so that nothing changes.
+const ENDPOINTS: [(&str, &str, &str, May); 50] = [
+    ("GET", "/session", "", Anyone),
+    ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
+    ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
+    ("POST", "/session/setup", r#"{"token": "x", "name": "a", "password": "x"}"#, Anyone),
+    ("GET", "/openapi.json", "", Anyone),
+    ("POST", "/session/password", r#"{"old": "x", "new": "y"}"#, SignedIn),
+    ("DELETE", "/session", "", SignedIn),
+    ("GET", "/tokens", "", SignedIn),
+    ("POST", "/tokens", r#"{"name": "t", "scopes": ["calls.read"]}"#, SignedIn),
+    ("DELETE", "/tokens/4711", "", SignedIn),
+    ("GET", "/calls", "", Having(P::CallsRead)),
+    ("GET", "/calls/summary", "", Having(P::CallsRead)),
+    ("GET", "/calls/fields", "", Having(P::CallsRead)),
+    ("GET", "/calls/nothing", "", Having(P::CallsRead)),
+    ("GET", "/calls/nothing/intervals", "", Having(P::CallsRead)),
+    ("GET", "/streams", "", Having(P::CallsRead)),
+    ("GET", "/registrations", "", Having(P::CallsRead)),
+    ("GET", "/registrations/summary", "", Having(P::CallsRead)),
+    ("GET", "/events", "", Having(P::CallsRead)),
+    ("GET", "/events/summary", "", Having(P::CallsRead)),
+    ("GET", "/losses", "", Having(P::CallsRead)),
+    ("GET", "/live", "", Having(P::CallsRead)),
+    ("GET", "/system", "", Having(P::CallsRead)),
+    ("GET", "/packets/segments", "", Having(P::CallsRead)),
+    ("GET", "/packets/timeline", "", Having(P::CallsRead)),
+    ("GET", "/aliases", "", Having(P::CallsRead)),
+    ("GET", "/filters", "", Having(P::CallsRead)),
+    ("PUT", "/filters/own", r#"{"text": "mos<3", "shared": false}"#, Having(P::CallsRead)),
+    ("DELETE", "/filters/nothing", "", Having(P::CallsRead)),
+    ("PUT", "/filters/all", r#"{"text": "mos<3", "shared": true}"#, Having(P::FiltersShare)),
+    ("GET", "/calls/nothing/messages", "", Having(P::MessagesRead)),
+    ("GET", "/calls/nothing/pcap", "", Having(P::PacketsDownload)),
+    ("GET", "/calls.csv", "", Having(P::CallsExport)),
+    ("GET", "/packets/extractions", "", Having(P::PacketsExtract)),
+    ("POST", "/packets/extractions", r#"{"from": "-1h", "to": "now", "filter": ""}"#, Having(P::PacketsExtract)),
+    ("GET", "/packets/extractions/nothing", "", Having(P::PacketsExtract)),
+    ("DELETE", "/packets/extractions/nothing", "", Having(P::PacketsExtract)),
+    ("GET", "/packets/extractions/nothing/pcap", "", Having(P::PacketsExtract)),
+    ("GET", "/captures", "", Having(P::CapturesUpload)),
+    ("POST", "/captures?name=x", "not a capture", Having(P::CapturesUpload)),
+    ("GET", "/captures/nothing", "", Having(P::CapturesUpload)),
+    ("DELETE", "/captures/nothing", "", Having(P::CapturesUpload)),
+    ("PUT", "/aliases/10.0.0.1", r#"{"name": "x"}"#, Having(P::AliasesWrite)),
+    ("DELETE", "/aliases/10.0.0.99", "", Having(P::AliasesWrite)),
+    ("GET", "/users", "", Having(P::UsersAdmin)),
+    ("POST", "/users", r#"{"name": "Not A Name", "role": "viewer"}"#, Having(P::UsersAdmin)),
+    ("GET", "/users/nobody", "", Having(P::UsersAdmin)),
+    ("PATCH", "/users/nobody", r#"{"display_name": "x"}"#, Having(P::UsersAdmin)),
+    ("DELETE", "/users/nobody", "", Having(P::UsersAdmin)),
+    ("POST", "/users/nobody/link", "", Having(P::UsersAdmin)),
+];
+
+/// Of the endpoints that are not in the table: the audit log is read by nobody in the loop below, and stands here.
+const AUDIT: (&str, &str, &str, May) = ("GET", "/audit", "", Having(P::AuditRead));
+
+fn endpoints() -> impl Iterator<Item = (&'static str, &'static str, &'static str, May)> {
+    ENDPOINTS.into_iter().chain([AUDIT])
+}
+
+fn ask(client: &Client, method: &str, path: &str, body: &str) -> Answer {
+    let client = if path.starts_with("/captures?") {
+        client.with("Content-Type", "application/octet-stream")
+    } else {
+        client.clone()
+    };
+    // What never ends is looked at and left.
+    if path == "/live" {
+        return if begins(&client) { Answer { status: 200, headers: vec![], body: vec![] } } else { client.get(path) };
+    }
+    client.ask(method, path, (!body.is_empty()).then_some(body.as_bytes()))
+}
+
+/// Whether the live feed begins.
+fn begins(client: &Client) -> bool {
+    let mut stream = TcpStream::connect(client.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut head = format!("GET /api/v1/live HTTP/1.1\r\nHost: {}\r\n", client.address);
+    if let Some(cookie) = &client.cookie {
+        head += &format!("Cookie: trunkline={cookie}\r\n");
+    }
+    for (name, value) in &client.headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
+    let mut first = [0; 12];
+    stream.read_exact(&mut first).unwrap();
+    first.ends_with(b" 200")
+}
+
+/// The kind of problem, empty where there is none.
+fn kind(answer: &Answer) -> String {
+    let problem = answer.header("content-type").starts_with("application/problem+json");
+    let kind = if problem { answer.json()["type"].as_str().map(str::to_owned) } else { None };
+    kind.unwrap_or_default().trim_start_matches("/problems/").to_owned()
+}
+
+#[test]
+fn the_table_names_every_endpoint() {
+    let document = crate::schema::document();
+    let mut wanted: Vec<String> = vec![];
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        wanted.extend(operations.as_object().unwrap().keys().map(|m| format!("{} {path}", m.to_uppercase())));
+    }
+    let fits = |template: &str, path: &str| {
+        let (template, path) = (template.trim_start_matches("/api/v1"), path.split('?').next().unwrap());
+        let (a, b): (Vec<&str>, Vec<&str>) = (template.split('/').collect(), path.split('/').collect());
+        a.len() == b.len() && a.iter().zip(&b).all(|(t, p)| t == p || t.starts_with('{'))
+    };
+    for one in &wanted {
+        let (method, template) = one.split_once(' ').unwrap();
+        assert!(endpoints().any(|(m, path, ..)| m == method && fits(template, path)), "{one}: who may?");
+    }
+}
+
+#[test]
+fn each_role_may_what_it_may_and_no_more() {
+    // Nobody waits for the other roles' sessions: each has its own world, and the masked ones a world that masks them.
+    for (role, mask_below) in [
+        (None, Role::Support),
+        (Some(Role::Viewer), Role::Support),
+        (Some(Role::Viewer), Role::Viewer),
+        (Some(Role::Support), Role::Support),
+        (Some(Role::Support), Role::Administrator),
+        (Some(Role::Engineer), Role::Support),
+        (Some(Role::Engineer), Role::Administrator),
+        (Some(Role::Administrator), Role::Administrator),
+    ] {
+        let options = move |o: &mut trunkline_web::Options| o.auth.mask_below = mask_below;
+        let world = World::made(Made { options: Box::new(options), ..Made::default() });
+        let permissions = role.map_or(Permissions::NONE, |role| Permissions::of(role, mask_below));
+        let client = role.map_or(world.stranger(), |role| world.signed_in(role));
+        for (method, path, body, may) in endpoints() {
+            if (method, path) == ("DELETE", "/session") {
+                continue;
+            }
+            let answer = ask(&client, method, path, body);
+            let refused = match (role, may) {
+                (_, Anyone) => None,
+                (None, _) => Some((401, "signed-out")),
+                (Some(_), Having(permission)) if !permissions.contains(permission) => Some((403, "forbidden")),
+                _ => None,
+            };
+            let got = (answer.status, kind(&answer));
+            let what = format!("{role:?} (masked below {mask_below}) {method} {path}: {got:?}");
+            match refused {
+                Some((status, kind)) => assert_eq!(got, (status, kind.to_owned()), "{what}"),
+                // Asked for with wrong passwords and links, these refuse by themselves.
+                None if matches!(path, "/session" | "/session/password") && method == "POST" => {
+                    assert!(!["forbidden", "csrf"].contains(&got.1.as_str()), "{what}");
+                }
+                None => assert!(![401, 403].contains(&got.0) && got.0 < 500, "{what}: {}", text(&answer.body)),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_changes_something_needs_the_session_s_token() {
+    let world = World::new();
+    let mut blind = world.signed_in(Role::Administrator);
+    let right = blind.csrf.take();
+    for (method, path, body, _) in endpoints().filter(|(method, ..)| *method != "GET") {
+        for csrf in [None, Some("guess".to_owned())] {
+            blind.csrf = csrf;
+            let answer = ask(&blind, method, path, body);
+            assert_eq!((answer.status, kind(&answer).as_str()), (403, "csrf"), "{method} {path}");
+        }
+        blind.csrf = right.clone();
+        for (name, value) in [("Origin", "https://evil.example"), ("Sec-Fetch-Site", "cross-site")] {
+            let answer = ask(&blind.with(name, value), method, path, body);
+            assert_eq!((answer.status, kind(&answer).as_str()), (403, "csrf"), "{method} {path} {name}");
+        }
+    }
+    // And the session is still there: nothing of it went through.
+    assert_eq!(blind.get("/session").ok(200)["signed_in"], true);
+    assert_eq!(blind.get("/aliases").ok(200)["aliases"], json!([]));
+}
+
+#[test]
+fn a_token_may_what_its_scopes_say_and_never_makes_users_or_tokens() {
+    let world = World::new();
+    let boss = world.signed_in(Role::Administrator);
+    for scopes in [
+        &["calls.read"][..],
+        &["calls.read", "numbers.read", "messages.read"],
+        &["calls.read", "numbers.read", "packets.download", "packets.extract", "captures.upload"],
+        &["aliases.write"],
+        &["audit.read"],
+    ] {
+        let made = boss.post("/tokens", &json!({ "name": scopes[0], "scopes": scopes })).ok(201);
+        let token = world.stranger().token(made["secret"].as_str().unwrap());
+        let permissions = Permissions::parse(scopes.iter().copied()).unwrap();
+        for (method, path, body, may) in endpoints() {
+            let Having(permission) = may else { continue };
+            let answer = ask(&token, method, path, body);
+            let got = (answer.status, kind(&answer));
+            let what = format!("{scopes:?} {method} {path}: {got:?}");
+            if permissions.contains(permission) {
+                assert!(![401, 403].contains(&got.0) && got.0 < 500, "{what}");
+            } else {
+                assert_eq!(got, (403, "forbidden".to_owned()), "{what}");
+            }
+        }
+        for (method, path, body) in [
+            ("POST", "/tokens", r#"{"name": "t", "scopes": ["calls.read"]}"#),
+            ("DELETE", "/tokens/1", ""),
+            ("POST", "/session/password", r#"{"old": "x", "new": "y"}"#),
+        ] {
+            let answer = ask(&token, method, path, body);
+            assert_eq!((answer.status, kind(&answer).as_str()), (403, "forbidden"), "{scopes:?} {method} {path}");
+        }
+    }
+}
