@@ -80,29 +80,30 @@ fn a_process_without_rights_shows_a_run_and_outlives_it() {
 fn a_run_serves_its_pages_itself() {
     let Some((wire, _)) = lay("webrun") else { return };
     assert!(wire.within(&["ip", "link", "set", "lo", "up"]).status().unwrap().success());
-    let run = wire.run("data", &format!("{CONFIG}[web]\nenabled = true\nlisten = \"127.0.0.1:80\"\n"));
+    let run = wire
+        .run("data", &format!("{CONFIG}[web]\nenabled = true\nlisten = \"127.0.0.1:443\"\ntls = \"self-signed\"\n"));
     let line = run.said.iter().find(|line| line.contains("/link#")).unwrap_or_else(|| panic!("{:?}", run.said));
     let token = line.trim().rsplit_once('#').unwrap().1.to_owned();
     let curl = |args: &[&str]| {
-        let output = wire.within(&[&["curl", "-s", "-m", "20"], args].concat()).output().unwrap();
+        let output = wire.within(&[&["curl", "-k", "-s", "-m", "20"], args].concat()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let end = Instant::now() + Duration::from_secs(30);
-    while !curl(&["http://127.0.0.1/healthz"]).starts_with("ok") {
-        assert!(Instant::now() < end, "{}", curl(&["-i", "http://127.0.0.1/healthz"]));
+    while !curl(&["https://127.0.0.1/healthz"]).starts_with("ok") {
+        assert!(Instant::now() < end, "{}", curl(&["-i", "https://127.0.0.1/healthz"]));
         std::thread::park_timeout(Duration::from_millis(100));
     }
     let looked = curl(&[
         "-H",
         "Content-Type: application/json",
         "-H",
-        "Origin: http://127.0.0.1",
+        "Origin: https://127.0.0.1",
         "-d",
         &format!("{{\"token\":\"{token}\"}}"),
-        "http://127.0.0.1/api/v1/session/link",
+        "https://127.0.0.1/api/v1/session/link",
     ]);
     assert!(looked.contains("setup"), "{looked}");
-    assert!(curl(&["http://127.0.0.1/api/v1/calls"]).contains("signed-out"));
+    assert!(curl(&["https://127.0.0.1/api/v1/calls"]).contains("signed-out"));
     let (code, said) = run.end();
     assert_eq!(code, 0, "{said:?}");
 }

@@ -8,8 +8,10 @@ use crate::web::packets::Captures;
 use crate::web::reader::Captured;
 use crate::web::remote::There;
 use crate::web::serve;
+use signal_hook::consts::SIGHUP;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use trunkline_capture::live::privileges;
 use trunkline_kit::exit::Exit;
@@ -25,7 +27,7 @@ use trunkline_web::sources::Reader;
     Needs no right but to read the data folder and to write its folders web/ and spool/web/. What runs now it learns\n\
     from `trunkline run` through DATA/spool/run.sock: that one may end and start again meanwhile.\n\
     As long as there is no user, it prints a link that makes the first administrator, once. `trunkline user` makes\n\
-    others.")]
+    others. SIGHUP reads the certificate again.")]
 pub struct Web {
     /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -48,7 +50,8 @@ impl Web {
             let what = "is not there: `trunkline run` or `trunkline read` makes it, --data DIR names another";
             return Err(Failure::Failed(format!("the data folder {} {what}", data.display())));
         }
-        let stop = Stop::on_signals();
+        let (stop, again) = (Stop::on_signals(), Arc::new(AtomicBool::new(false)));
+        let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&again));
         let bound = serve::bind(&settings, Mode::Web)?;
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let reader = || Arc::new(Captured::new(data, Captures::default())) as Arc<dyn Reader>;
@@ -57,6 +60,9 @@ impl Web {
         serve::announce_in_log(&handle);
         while !stop.is_asked() {
             std::thread::park_timeout(Duration::from_millis(200));
+            if again.swap(false, Ordering::Relaxed) {
+                serve::reload(&handle);
+            }
         }
         handle.stop();
         Ok(Exit::Done)

@@ -161,6 +161,7 @@ impl Service {
 
     /// Goes on as these settings say, as far as it can while running.
     pub fn apply(&self, settings: &Settings) {
+        self.web.iter().for_each(serve::reload);
         let Some(recorder) = &self.recorder else { return };
         let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         recorder.iter_mut().for_each(|recorder| packet_log::apply(recorder, settings));

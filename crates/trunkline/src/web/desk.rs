@@ -29,23 +29,20 @@ pub fn open(settings: &Settings) -> Result<Desk, Failure> {
         return Err(Failure::Failed(format!("the data folder {} {what}", data.display())));
     }
     let path = data.join(DESK_FILE);
-    let is_new = !path.exists();
     let desk = Desk::open(&path, &options(settings)).map_err(|e| Failure::Failed(e.to_string()))?;
-    if is_new {
-        hand_over(data, &path);
-    }
+    hand_over(data, &["desk.sqlite", "desk.sqlite-wal", "desk.sqlite-shm"]);
     Ok(desk)
 }
 
-/// What root makes belongs to whom the data folder belongs: the web is to read and write it.
-fn hand_over(data: &Path, desk: &Path) {
+/// What root makes in `web/` of the data folder belongs to whom the data folder belongs: the web is to read and write it
+/// without being root.
+pub fn hand_over(data: &Path, files: &[&str]) {
     let Ok(owner) = std::fs::metadata(data) else { return };
-    if owner.uid() == rustix::process::geteuid().as_raw() {
+    if !rustix::process::geteuid().is_root() || owner.uid() == 0 {
         return;
     }
-    let beside = ["", "-wal", "-shm"].map(|end| desk.with_file_name(format!("desk.sqlite{end}")));
-    for path in beside.iter().map(AsRef::as_ref).chain(desk.parent()) {
-        // Where that is not possible, the web says what it cannot read.
-        let _ = std::os::unix::fs::chown(path, Some(owner.uid()), Some(owner.gid()));
-    }
+    let folder = data.join("web");
+    let paths = files.iter().map(|file| folder.join(file)).chain([folder.clone()]);
+    // Where that is not possible, the web says what it cannot read. A link is not followed: the folder may be another's.
+    paths.for_each(|path| _ = std::os::unix::fs::lchown(path, Some(owner.uid()), Some(owner.gid())));
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 use trunkline_web::sources::{Live, Reader};
+use trunkline_web::tls::{TlsOptions, own_names};
 use trunkline_web::{Bound, Handle, Mode, Options, ServeError, Server, Sources};
 
 /// How many ports are tried after one that is taken, where that is allowed.
@@ -22,7 +23,10 @@ pub fn bind(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
     is_served(settings)?;
     let options = options(settings, mode);
     let address = options.listen;
-    Server::bind(options).map_err(|e| refused(address, &e))
+    let bound = Server::bind(options).map_err(|e| refused(address, &e))?;
+    // A certificate that root has made is read again, and the desk made beside it, by whom privileges are left to.
+    super::desk::hand_over(&settings.data.folder, &["self-signed.pem"]);
+    Ok(bound)
 }
 
 /// The same; where the port is taken, on the next one that is free, and says so.
@@ -54,11 +58,7 @@ pub fn bind_or_next(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
 /// What the settings ask for and is not served must not be left out in silence.
 fn is_served(settings: &Settings) -> Result<(), Failure> {
     let not = |what: &str| Err(Failure::Usage(format!("{what} is not there yet: put a proxy that does it in front")));
-    match (settings.web.tls, &settings.web_oidc.issuer) {
-        (Tls::Off, None) => Ok(()),
-        (Tls::Off, Some(_)) => not("web.oidc"),
-        (Tls::SelfSigned | Tls::Files, _) => not("TLS (web.tls)"),
-    }
+    if settings.web_oidc.issuer.is_some() { not("web.oidc") } else { Ok(()) }
 }
 
 fn refused(address: SocketAddr, error: &ServeError) -> Failure {
@@ -122,9 +122,26 @@ fn options(settings: &Settings, mode: Mode) -> Options {
         trusted_proxies: web.trusted_proxies.iter().map(|n| n.0).collect(),
         networks: web.networks.iter().map(|n| n.0).collect(),
         uploads: web.uploads,
+        tls: certificate(settings),
         auth: super::desk::options(settings),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..Options::new(&settings.data.folder, mode)
+    }
+}
+
+/// Whose certificate is shown.
+fn certificate(settings: &Settings) -> Option<TlsOptions> {
+    let web = &settings.web;
+    match web.tls {
+        Tls::Off => None,
+        Tls::SelfSigned => {
+            let (data, names) = (settings.data.folder.clone(), own_names(web.listen.0.ip()));
+            Some(TlsOptions::SelfSigned { data, names })
+        }
+        Tls::Files => {
+            let (certificate, key) = (web.certificate.clone().unwrap_or_default(), web.key.clone().unwrap_or_default());
+            Some(TlsOptions::Files { certificate, key })
+        }
     }
 }
 
@@ -185,8 +202,18 @@ pub fn url(settings: &Settings) -> String {
 /// Says in the log where the web is. The link belongs to whoever reads the log, who could read everything anyway.
 pub fn announce_in_log(handle: &Handle) {
     tracing::info!("web at {}", handle.url());
+    if let Some(fingerprint) = handle.fingerprint() {
+        tracing::info!("web: the certificate's SHA-256 is {fingerprint}");
+    }
     if let Some(link) = handle.link() {
         tracing::warn!("web: there is no user yet; this link makes the first administrator, once: {link}");
+    }
+}
+
+/// Reads the certificate anew.
+pub fn reload(handle: &Handle) {
+    if let Err(error) = handle.reload_certificate() {
+        tracing::error!("web: the certificate that is shown stays: {error}");
     }
 }
 
