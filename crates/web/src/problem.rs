@@ -1,11 +1,13 @@
 //! What went wrong, as RFC 9457 (`application/problem+json`): a kind for programs, a sentence for people, never what is
 //! inside.
 
-use crate::auth::Refusal;
+use crate::auth::{Refusal, Viewer};
+use crate::guard::RefusedTo;
 use crate::sources::{SourceError, Trouble};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
+use std::net::IpAddr;
 use trunkline_store::{FilterError, StoreError};
 
 /// The kinds of problems; `type` is `/problems/` and the name.
@@ -97,12 +99,13 @@ pub struct Problem {
     detail: String,
     extra: Map<String, Value>,
     retry_after_s: Option<u64>,
+    to: Option<Box<RefusedTo>>,
 }
 
 impl Problem {
     /// Of a kind, in a sentence that anybody may read.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Problem { kind, detail: detail.into(), extra: Map::new(), retry_after_s: None }
+        Problem { kind, detail: detail.into(), extra: Map::new(), retry_after_s: None, to: None }
     }
 
     /// A parameter that is wrong.
@@ -120,6 +123,12 @@ impl Problem {
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds);
         self.with("retry_after_s", seconds)
+    }
+
+    /// Refused to a user, which is written down.
+    pub fn to_whom(mut self, viewer: Viewer, address: IpAddr) -> Self {
+        self.to = Some(Box::new(RefusedTo(viewer, address)));
+        self
     }
 
     /// A failure whose cause is for the log, not for who asked.
@@ -209,6 +218,9 @@ impl IntoResponse for Problem {
         }
         if self.kind == Kind::SignedOut {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"trunkline\""));
+        }
+        if let Some(to) = self.to {
+            response.extensions_mut().insert(*to);
         }
         response
     }
