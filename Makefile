@@ -1,13 +1,15 @@
-# What to type. Each target sets up what it needs first (scripts/setup): a fresh Debian or Ubuntu needs git, make, Rust.
+# What to type. Each target sets up what it needs first (scripts/setup): a fresh Debian or Ubuntu needs git, make, Rust, Node.
 #
-#   make demo       build, make a seeded capture, read it, show the calls and one ladder
+#   make demo       build, make a seeded capture, read it, show the calls and one ladder; then a simulated network in the
+#                   browser
 #   make test       every test of the workspace, the fuzz corpora replayed
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
 #   make bench      reading, capturing, recording and finding beside other programs: bench/*.md; as root for all of it,
 #                   BENCH="read live log find" for some
 #   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
-#   make build      the release binary: target/release/trunkline
+#   make build      the release binary with its pages: target/release/trunkline
+#   make ui         the pages alone: ui/dist
 
 SHELL := /bin/bash
 export PATH := $(CURDIR)/target/tools/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -18,21 +20,39 @@ TARGETS ?=
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint accuracy bench fuzz clean
+# What the pages are made from.
+UI_SOURCES = $(shell find ui -type f -not -path 'ui/node_modules/*' -not -path 'ui/dist/*' -not -path 'ui/e2e/*')
+
+.PHONY: help ui build demo test lint accuracy bench fuzz clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
-build:
+ui: ui/dist/index.html
+
+ui/node_modules/.package-lock.json: ui/package.json ui/package-lock.json
+	scripts/setup ui
+	cd ui && npm ci --no-audit --no-fund --loglevel=silent || npm install --no-save --no-audit --no-fund --loglevel=error
+	@touch $@
+
+ui/dist/index.html: ui/node_modules/.package-lock.json $(UI_SOURCES)
+	scripts/setup ui
+	cd ui && npm run --silent build
+	@touch $@
+
+build: ui
 	scripts/setup build
 	cargo build --locked --release
 
 demo: build
+	scripts/setup demo
 	scripts/demo
 
-test:
+test: ui
 	scripts/setup test
+	cd ui && npm test --silent
 	cargo test --locked --workspace --no-fail-fast
+	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
 
 lint:
 	scripts/setup lint
@@ -55,4 +75,4 @@ fuzz:
 
 clean:
 	cargo clean
-	rm -rf fuzz/target bench/work
+	rm -rf fuzz/target bench/work ui/dist ui/node_modules

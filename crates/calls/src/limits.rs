@@ -6,6 +6,10 @@ pub const SECOND_NS: i64 = 1_000_000_000;
 /// Calls kept at once. Beyond it the call with the nearest deadline is closed early and counted.
 pub const CALLS_MAX: usize = 1 << 20;
 
+/// The last calls that began, kept to list the newest that are up; when there are more, those that have ended are
+/// forgotten, then the oldest half.
+pub const BEGUN_KEPT_MAX: usize = 4096;
+
 /// Transactions outside calls, and registrations, kept at once. Beyond it the oldest is closed early and counted.
 pub const TRANSACTIONS_MAX: usize = 1 << 20;
 

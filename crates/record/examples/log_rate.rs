@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (limit, calls, octets) = (number(0, 1024)? << 20, number(1, 500)?, number(2, 0)?);
     let packets = made(calls as u32, octets as usize);
     let alone = decode_alone(&packets);
-    let options = Options::new(vec![Volume::new(folder)]).memory(512 << 20);
+    let options = Options::new(vec![Volume::new(folder)]);
     let (recorder, _) = Recorder::open(options, Rules::default())?;
     let (before, lane_before) = (process_cpu_ns(), thread_cpu_ns());
     let begun = Instant::now();

@@ -20,14 +20,14 @@ pub use volumes::Volumes;
 use crate::lane::LaneLog;
 use crate::names::Segments;
 use crate::rules::{Rules, RulesInForce};
-use housekeeping::{Finished, Housekeeping};
+use housekeeping::Housekeeping;
 use mend::{INDEX, SEGMENT};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_spool::{
-    Event, Kinds, Listing, Loss, Options, Priority, Repaired, Spool, SpoolError, Stats, What, repair, repair_listed,
+    Ended, Event, Kinds, Listing, Loss, Options, Priority, Repaired, Spool, SpoolError, Stats, repair, repair_listed,
 };
 
 /// The files of the packet log.
@@ -159,12 +159,7 @@ impl Recorder {
     /// What happened since the last call.
     pub fn events(&self) -> Vec<Event> {
         let events = self.spool.events();
-        let Some(housekeeping) = &self.housekeeping else { return events };
-        for event in &events {
-            if let What::Sealed { path, octets, span_ns } = &event.what {
-                housekeeping.finished(Finished { path: path.clone(), octets: *octets, span_ns: *span_ns });
-            }
-        }
+        self.housekeeping.iter().for_each(|housekeeping| housekeeping.take_in(&events));
         events
     }
 
@@ -175,18 +170,17 @@ impl Recorder {
 
     /// Writes and commits all that was recorded; what is not written after `patience` is lost and counted. Programs
     /// that wait for their turn are run within what is left of it. Lanes have to be finished and dropped before.
-    pub fn close(mut self, patience: Duration) -> Closed {
+    pub fn close(self, patience: Duration) -> Closed {
         let begun = Instant::now();
-        self.spool.settle(patience);
-        let mut events = self.events();
-        if let Some(housekeeping) = &mut self.housekeeping {
-            housekeeping.close(patience.saturating_sub(begun.elapsed()));
-        }
-        let (report, news) = (self.report(), self.news());
-        let Recorder { spool, .. } = self;
-        let ended = spool.close(patience.saturating_sub(begun.elapsed()));
-        events.extend(ended.events);
-        Closed { stats: ended.stats, events, losses: ended.losses, report, news }
+        let Recorder { spool, housekeeping, .. } = self;
+        // First all that is written is committed: the program is due for what closing seals, too.
+        let Ended { stats, events, losses } = spool.close(patience);
+        let Some(mut housekeeping) = housekeeping else {
+            return Closed { stats, events, losses, ..Closed::default() };
+        };
+        housekeeping.take_in(&events);
+        housekeeping.close(patience.saturating_sub(begun.elapsed()));
+        Closed { stats, events, losses, report: Some(housekeeping.report()), news: housekeeping.news() }
     }
 }
 

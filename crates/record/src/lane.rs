@@ -79,6 +79,10 @@ struct ClassLog {
     interfaces: Vec<u16>,
     begun_ns: i64,
     last_ns: i64,
+    /// Octets that were handed over when the lane looked last (none of this segment if it had not looked yet), and a
+    /// moment when nothing behind them was recorded.
+    handed_over: Option<u64>,
+    fresh_ns: i64,
     received: u64,
     refused: [Option<NotRecorded>; 2],
     refused_here: u64,
@@ -97,7 +101,9 @@ pub struct LaneLog {
     version: u64,
     segments: Arc<Segments>,
     classes: [ClassLog; 3],
-    flushed_ns: i64,
+    /// When time went on last, and when segments were looked after.
+    ticked_ns: Option<i64>,
+    looked_ns: i64,
     not_recorded: Vec<NotRecorded>,
     /// Ring drops that are not in a segment's statistics yet.
     ring_drops: u64,
@@ -125,7 +131,8 @@ impl LaneLog {
             in_force,
             segments,
             classes: [of(Class::Sip, sip), of(Class::Rtp, rtp), of(Class::Other, other)],
-            flushed_ns: i64::MIN,
+            ticked_ns: None,
+            looked_ns: i64::MIN,
             not_recorded: Vec::new(),
             ring_drops: 0,
             header: Vec::new(),
@@ -209,24 +216,26 @@ impl LaneLog {
         }
     }
 
-    /// Goes on with time though no packet comes: what was recorded is sent to the disk, and segments whose interval is
-    /// over are ended. Rules that have changed are followed from here on.
+    /// Goes on with time though no packet comes: what was recorded and waits for too long is sent to the disk, and
+    /// segments whose interval is over are ended. Rules that have changed are followed from here on.
     pub fn tick(&mut self, now_ns: i64) {
         if let Some(rules) = self.in_force.changed(&mut self.version) {
             self.follow(rules);
         }
-        // A clock that was set back is no reason to wait.
-        if (0..self.rules.flush_ns).contains(&now_ns.saturating_sub(self.flushed_ns)) {
+        let before_ns = self.ticked_ns.replace(now_ns).unwrap_or(now_ns);
+        self.classes.iter_mut().for_each(|log| log.flush_old(before_ns, now_ns, self.rules.flush_ns));
+        if !has_passed(self.looked_ns, now_ns, self.rules.flush_ns) {
             return;
         }
-        self.flushed_ns = now_ns;
+        self.looked_ns = now_ns;
         // Packets of the interval may still be on their way when it is over.
         let over = now_ns.saturating_sub(2 * self.rules.flush_ns).div_euclid(self.rules.segment_ns);
         for class in Class::ALL {
             let log = &mut self.classes[class as usize];
             if log.writer.is_open() && over > log.interval {
                 self.seal(class);
-            } else {
+            } else if !log.writer.is_open() {
+                // One whose volume failed is let go.
                 log.writer.flush();
             }
             let log = &mut self.classes[class as usize];
@@ -272,6 +281,11 @@ impl LaneLog {
     }
 }
 
+/// Whether so much time has passed. A clock that was set back is no reason to wait.
+fn has_passed(since_ns: i64, now_ns: i64, duration_ns: i64) -> bool {
+    !(0..duration_ns).contains(&now_ns.saturating_sub(since_ns))
+}
+
 impl ClassLog {
     fn new(class: Class, writer: Writer) -> Self {
         ClassLog {
@@ -284,6 +298,8 @@ impl ClassLog {
             interfaces: Vec::new(),
             begun_ns: 0,
             last_ns: 0,
+            handed_over: None,
+            fresh_ns: 0,
             received: 0,
             refused: [None; 2],
             refused_here: 0,
@@ -305,6 +321,7 @@ impl ClassLog {
         self.index.clear();
         (self.received, self.refused_here, self.ring_drops) = (0, 0, 0);
         (self.begun_ns, self.last_ns) = (at_ns, at_ns);
+        self.handed_over = None;
     }
 
     /// The first packet of a link type comes with the description of its interface, the first of all with the segment's
@@ -333,16 +350,36 @@ impl ClassLog {
     #[inline]
     fn append(&mut self, packet: &Packet, interface: u32, before: &[u8], kept: &[u8]) -> Result<u64, Dropped> {
         let captured = kept.len() as u32;
-        let begin = emit::packet_begin(interface, packet.at_ns, packet.wire, captured);
+        let begin = |out: &mut _| emit::packet_begin(out, interface, packet.at_ns, packet.wire, captured);
         let padding = &[0; 4][..(captured.next_multiple_of(4) - captured) as usize];
         let end = emit::packet_end(captured);
         let offset = match before {
-            [] => self.writer.append(packet.at_ns, &[&begin, kept, padding, &end])?,
-            before => self.writer.append(packet.at_ns, &[before, &begin, kept, padding, &end])?,
+            [] => self.writer.append_headed(packet.at_ns, begin, &[kept, padding, &end])?,
+            before => {
+                let mut made = [0; emit::PACKET_BEGIN_OCTETS];
+                begin(&mut made);
+                self.writer.append(packet.at_ns, &[before, &made, kept, padding, &end])?
+            }
         };
         self.received += 1;
         self.last_ns = self.last_ns.max(packet.at_ns);
         Ok(offset + before.len() as u64)
+    }
+
+    /// Sends to the disk what has been waiting for `flush_ns`; `before_ns` is when the lane looked before. Blocks that
+    /// fill sooner need no flush, which would write a page twice, and the second time only after the first.
+    fn flush_old(&mut self, before_ns: i64, now_ns: i64, flush_ns: i64) {
+        let handed_over = self.writer.handed_over();
+        if self.writer.position() == handed_over {
+            self.fresh_ns = now_ns;
+        } else if self.handed_over.replace(handed_over) != Some(handed_over) {
+            self.fresh_ns = before_ns;
+        }
+        if has_passed(self.fresh_ns, now_ns, flush_ns) {
+            self.writer.flush();
+            self.handed_over = Some(self.writer.handed_over());
+            self.fresh_ns = now_ns;
+        }
     }
 
     fn refuse(&mut self, dropped: Dropped, at_ns: i64, octets: u64) {

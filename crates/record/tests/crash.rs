@@ -73,7 +73,7 @@ fn killed_two_hundred_times() {
 
 fn killed(times: u64) {
     let folder = tempfile::tempdir().unwrap();
-    let (mut seen, mut indexed, mut promised) = (BTreeSet::new(), 0, 0);
+    let (mut seen, mut indexed, mut promised, mut packets) = (BTreeSet::new(), 0, 0, 0);
     for run in 0..times {
         // Some die while they start or repair, some when a segment ends, some in the middle.
         let life = Duration::from_millis(10 + run * 7919 % 2400);
@@ -81,8 +81,12 @@ fn killed(times: u64) {
         let fresh = reopen(folder.path(), &mut seen);
         indexed += indexes_agree(folder.path(), &fresh);
         others_read(&fresh);
-        promised += promise_kept(run, &settled, &found(&fresh));
+        let found = found(&fresh);
+        packets += found.values().map(BTreeSet::len).sum::<usize>();
+        promised += promise_kept(run, &settled, &found);
     }
+    println!("{times} kills: {indexed} segments with indexes as a full scan makes them, {packets} packets in them;");
+    println!("{promised} had been recorded {:?} before a kill, all of them are there", FLUSH + WAY);
     assert!(indexed > times as usize && promised > 0, "{indexed} segments, {promised} packets promised");
     let still: BTreeSet<PathBuf> = segments(folder.path()).into_iter().collect();
     assert_eq!(still, seen, "what was committed stays");

@@ -5,6 +5,7 @@ mod traffic;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use traffic::{Lane, files, found, now_ns, options, segments, until};
@@ -13,7 +14,7 @@ use trunkline_record::job::{Keep, News, PINS, Volumes, Wish, list};
 use trunkline_record::names::segment_name;
 use trunkline_record::{Class, ClassRules, Recorder, Rules, Snap};
 use trunkline_spool::retention::{ClassRule, Pins};
-use trunkline_spool::{Limit, Options, Volume, read_lock};
+use trunkline_spool::{Fault, Faults, Limit, Options, Volume, What, read_lock};
 
 const SECOND: i64 = 1_000_000_000;
 const DAY: i64 = 86_400 * SECOND;
@@ -243,4 +244,26 @@ fn rules_change_while_packets_come() {
     // One before, one each second, one after: by other rules another segment.
     assert_eq!((of("/sip/"), of("/other/")), (5, 2));
     assert!(files(folder.path()).iter().all(|f| f.extension().is_none_or(|e| e != "part")));
+}
+
+#[test]
+fn what_closing_itself_seals_is_run_for_or_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let faults = Arc::new(Faults::default());
+    let volume = Volume { faults: Some(Arc::clone(&faults)), ..Volume::new(folder.path()) };
+    let keep = Keep { limit: Limit::Percent(100), exec: Some("/bin/true".into()), ..Keep::default() };
+    let recorder = open(options(volume), keep);
+    let mut lane = Lane::new(recorder.lane(0, ""), 0, 0);
+    for class in Class::ALL {
+        lane.send(class, now_ns(), 1000);
+    }
+    // The disk answers when the patience is over; what it takes then is committed all the same.
+    faults.set(Fault { write_delay: Duration::from_millis(200), ..Fault::default() });
+    lane.log.finish();
+    drop(lane);
+    let closed = recorder.close(Duration::from_millis(50));
+    let sealed = closed.events.iter().filter(|e| matches!(e.what, What::Sealed { .. })).count() as u64;
+    assert!(sealed > 0, "{:?}", closed.stats);
+    let counters = closed.report.unwrap().counters;
+    assert_eq!(counters.errands + counters.errands_left_out, sealed, "{counters:?}");
 }

@@ -114,6 +114,44 @@ fn every_packet_is_in_a_segment_of_its_class_and_minute() {
     others_read_them(&data, expected.values().map(Vec::len).sum());
 }
 
+/// Blocks that fill within the time of a flush go to the disk once; what waits longer goes before its block is full.
+#[test]
+fn what_waits_is_flushed_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { block: 64 << 10, ..options(folder.path()) };
+    let (recorder, _) = Recorder::open(options, Rules::default()).unwrap();
+    let mut log = recorder.lane(0, "eth0");
+    let (begins, ms) = (1_795_181_100_000_000_000, 1_000_000);
+    // Sends a packet at this time; where its record ends.
+    let send = |log: &mut LaneLog, at_ns| {
+        let octets = [0x45; 1000];
+        let packet = Packet { at_ns, number: 1, offset: 0, start: 0, captured: 1000, wire: 1000, link: 101, file: 0 };
+        let recorded = log.packet(&packet, &octets, &trunkline_wire::decode(101, &octets), Class::Rtp).unwrap();
+        log.tick(at_ns);
+        recorded.offset + 1032
+    };
+    for n in 0..5000 {
+        send(&mut log, begins + n * ms);
+    }
+    // The last of them are 60 ms old, and their block is not full.
+    let last = begins + 4999 * ms;
+    log.tick(last + 900 * ms);
+    let end = send(&mut log, last + 901 * ms);
+    log.tick(last + 1000 * ms);
+    log.tick(last + 9000 * ms);
+    let (blocks, octets) = (end / (64 << 10) + 1, end.next_multiple_of(4096));
+    let begun = Instant::now();
+    while recorder.stats().counts.written_octets < end {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", recorder.stats());
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    let counts = recorder.stats().counts;
+    assert_eq!((counts.written_blocks, counts.device_octets, counts.written_octets), (blocks, octets, end));
+    log.finish();
+    drop(log);
+    assert_eq!(recorder.close(Duration::from_secs(20)).stats.counts.lost_records, 0);
+}
+
 fn names_tell_the_minute(data: &Path) {
     for file in segments(&data.join("packets")) {
         let name = file.to_string_lossy().into_owned();

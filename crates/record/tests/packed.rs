@@ -13,14 +13,15 @@ use traffic::{Lane, files, found, now_ns, options, segments, until};
 use trunkline_capture::filter::Expression;
 use trunkline_record::extract::{Plan, plan};
 use trunkline_record::index::{ReadAt, Span, View};
+use trunkline_record::job::index_file::make_of_file;
 use trunkline_record::job::verify::verify;
-use trunkline_record::job::{Extraction, Found, Keep, SegmentFile, Selection, Summary, Wanted, Wish, list};
-use trunkline_record::packed::Frames;
+use trunkline_record::job::{Extraction, Found, Keep, News, PINS, SegmentFile, Selection, Summary, Wanted, Wish, list};
+use trunkline_record::packed::{Frames, Packing};
 use trunkline_record::query::parse;
 use trunkline_record::segment::{Read, Segment};
 use trunkline_record::{Class, Recorder, Rules};
-use trunkline_spool::retention::ClassRule;
-use trunkline_spool::{Limit, Volume, read_lock};
+use trunkline_spool::retention::{ClassRule, Pins};
+use trunkline_spool::{Limit, Options, Volume, read_lock};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const LANES: u16 = 2;
@@ -117,6 +118,78 @@ fn the_same_packets_are_found_in_either_form() {
     drop(lane);
     recorder.close(PATIENCE);
     assert_eq!(listed(&data).len(), count + 1);
+}
+
+/// Opens so that so many octets stay free, and with all pinned: retention cannot make room.
+fn open_keeping(data: &Path, keep_free: u64, keep: Keep) -> Recorder {
+    let options = Options { keep_free, ..options(Volume::new(data)) };
+    let (mut recorder, _) = Recorder::open(options, Rules::default()).unwrap();
+    recorder.keep(keep).unwrap();
+    recorder
+}
+
+#[test]
+fn without_room_for_both_forms_it_waits_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    record(&data, 3000);
+    Pins::new(data.join(PINS)).pin(None, (i64::MIN, i64::MAX), "all").unwrap();
+    let plain = segments(&data);
+    let mut recorder = open_keeping(&data, u64::MAX / 4, all());
+    let waiting = |recorder: &Recorder| recorder.report().unwrap().roomless;
+    until("all have been tried", || waiting(&recorder) == plain.len());
+    let mut told = Vec::new();
+    // Tried again, each is counted once, and a line says so once.
+    let begun = Instant::now();
+    until("rounds pass", || {
+        told.extend(recorder.news());
+        begun.elapsed() > Duration::from_secs(5)
+    });
+    assert_eq!(counted(&recorder, "trunkline_record_compress_no_room_total"), plain.len() as u64);
+    assert_eq!(counted(&recorder, "trunkline_record_compress_failures_total"), 0);
+    assert!(matches!(&told[..], [News::NoRoom(path, missing)] if plain.contains(path) && *missing > 0), "{told:?}");
+    recorder.keep(Keep { compress: [false; 3], ..all() }).unwrap();
+    until("nothing waits that is not wanted", || waiting(&recorder) == 0);
+    recorder.close(PATIENCE);
+    assert_eq!(segments(&data), plain);
+    // A volume that retention keeps full has a little more free than what has to stay so.
+    let found = rustix::fs::statvfs(&data).unwrap();
+    let free = found.f_bavail * found.f_frsize;
+    let recorder = open_keeping(&data, free / 10 * 9, all());
+    until("all are rewritten", || segments(&data).is_empty());
+    until("none waits", || waiting(&recorder) == 0);
+    recorder.close(PATIENCE);
+}
+
+#[test]
+fn what_is_wrong_in_a_compressed_capture_is_told_by_its_place_in_what_is_compressed() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    record(&data, 10);
+    let mut octets = std::fs::read(&segments(&data)[0]).unwrap();
+    // Its last packet says that it is longer than its block.
+    let mut at = 0;
+    let word = |octets: &[u8], at: usize| u32::from_le_bytes(octets[at..at + 4].try_into().unwrap());
+    let mut last = 0;
+    while at < octets.len() {
+        if word(&octets, at) == 6 {
+            last = at;
+        }
+        at += word(&octets, at + 4) as usize;
+    }
+    octets[last + 20..last + 24].copy_from_slice(&60_000_u32.to_le_bytes());
+    let path = folder.path().join("capture.pcapng.zst");
+    let (mut packed, mut packing) = (Vec::new(), Packing::new().unwrap());
+    let mut out = |octets: &[u8]| {
+        packed.extend_from_slice(octets);
+        Ok(())
+    };
+    packing.push(&octets, &mut out).unwrap();
+    packing.finish(&mut out).unwrap();
+    std::fs::write(&path, packed).unwrap();
+    let (_, fault) = make_of_file(&path).unwrap();
+    let fault = fault.unwrap();
+    assert!(fault.decompressed && fault.offset == last as u64, "{last}: {fault:?}");
 }
 
 fn size(data: &Path) -> u64 {

@@ -9,6 +9,8 @@ use crate::repair::{PartFile, Whole};
 
 /// Number of priorities.
 pub const PRIORITIES: usize = 3;
+/// Octets that stay free on a volume, unless [`Options::keep_free`] says otherwise.
+pub const KEEP_FREE_OCTETS: u64 = 256 << 20;
 /// What direct I/O aligns to: offset, length and address of each write.
 pub const PAGE: usize = 4096;
 
@@ -35,7 +37,7 @@ pub struct Options {
     /// Percent of the memory that may be queued before queued blocks are packed (lz4); 100 never packs. Default 25.
     pub pack_above_percent: u8,
     /// Octets that stay free on a volume's file system, for whoever else writes there: below it the volume is full.
-    /// Default 256 MiB.
+    /// Default [`KEEP_FREE_OCTETS`], 256 MiB.
     pub keep_free: u64,
     /// Says how much of a segment is whole, exactly as [`crate::repair`] will keep it. Asked where a segment failed and
     /// cannot be cut, as its volume is read-only: what is on the disk behind the cut will be repaired, so it must not
@@ -127,7 +129,7 @@ impl Options {
             depth: 4,
             reserves: [0, memory / 8, memory / 4],
             pack_above_percent: 25,
-            keep_free: 256 << 20,
+            keep_free: KEEP_FREE_OCTETS,
             whole: None,
         }
     }

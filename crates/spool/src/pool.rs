@@ -1,11 +1,19 @@
 //! The bounded memory between lanes and disks: blocks that are taken and given back, and what packed ones hold.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::block::Block;
 use crate::options::{Options, PRIORITIES, Priority};
 use crate::stats::Memory;
+
+/// How long a block that was written rests before it is used again, if there is memory for another one. To fill it at
+/// once took twice the time, most likely because its octets still lie in the caches of who wrote them to the disk.
+const REST: Duration = Duration::from_millis(40);
+/// The part of the memory that blocks at rest may take, as one in so many.
+const RESTING_PART: usize = 4;
 
 /// Blocks and packed octets, together never more than the limit; locked once per block, never per record.
 #[derive(Debug)]
@@ -20,7 +28,8 @@ pub(crate) struct Pool {
 
 #[derive(Debug, Default)]
 struct Used {
-    idle: Vec<Block>,
+    /// Those that rest longest first, with the moment when they came back.
+    idle: VecDeque<(Block, Option<Instant>)>,
     /// Blocks with a writer, in a queue, or being written.
     out: usize,
     packed: usize,
@@ -55,10 +64,7 @@ impl Pool {
         if is_short(used.octets(self.block)) {
             return None;
         }
-        let block = match used.idle.pop() {
-            Some(block) => block,
-            None => Block::new(self.block).ok()?,
-        };
+        let block = self.idle(&mut used).or_else(|| self.more(&mut used)).or_else(|| used.pop())?;
         used.out += 1;
         self.show(&used);
         Some(block)
@@ -109,10 +115,27 @@ impl Pool {
         Memory { limit: self.limit, used: used.octets(self.block), packed: used.packed, packed_from: used.packed_from }
     }
 
+    /// The block that rests longest, if that is long enough or too many rest.
+    fn idle(&self, used: &mut Used) -> Option<Block> {
+        let is_rested = used.idle.front()?.1.is_none_or(|since| since.elapsed() >= REST);
+        let are_many = used.idle.len() * self.block >= self.limit / RESTING_PART;
+        if is_rested || are_many { used.pop() } else { None }
+    }
+
+    /// A new block, if the memory holds another one; those that share its page are kept for the next who ask.
+    fn more(&self, used: &mut Used) -> Option<Block> {
+        let there = used.octets(self.block) + used.idle.len() * self.block;
+        let room = self.limit.saturating_sub(there) / self.block;
+        let mut blocks = if room > 0 { Block::several(self.block, room).ok()? } else { Vec::new() };
+        let block = blocks.pop()?;
+        blocks.into_iter().for_each(|block| used.idle.push_front((block, None)));
+        Some(block)
+    }
+
     /// Keeps a block for the next who asks, or gives it to the system when packed octets took its place.
     fn keep(&self, used: &mut Used, block: Block) {
         if used.octets(self.block) + (used.idle.len() + 1) * self.block <= self.limit {
-            used.idle.push(block);
+            used.idle.push_back((block, Some(Instant::now())));
         }
     }
 
@@ -126,6 +149,10 @@ impl Pool {
 }
 
 impl Used {
+    fn pop(&mut self) -> Option<Block> {
+        self.idle.pop_front().map(|(block, _)| block)
+    }
+
     fn octets(&self, block: usize) -> usize {
         self.out * block + self.packed + self.extra
     }
@@ -156,6 +183,25 @@ mod tests {
         }
         assert_eq!(pool.memory().used, 0);
         assert!(pool.take(Priority::Lowest).is_some());
+    }
+
+    #[test]
+    fn a_block_rests_where_there_is_memory_for_another() {
+        let options = Options { block: 4096, ..Options::new(Vec::new()) };
+        let pool = Pool::new(&options.memory(16 * 4096));
+        let first = pool.take(Priority::Highest).unwrap();
+        let address = first.as_ptr();
+        pool.give(first);
+        // The new ones, then the one that was used, though it has hardly rested: no more than the memory.
+        let taken: Vec<Block> = (0..16).map_while(|_| pool.take(Priority::Highest)).collect();
+        assert_eq!(taken.len(), 16);
+        assert!(taken.iter().position(|b| b.as_ptr() == address).is_some_and(|at| at > 10));
+        assert!(pool.take(Priority::Highest).is_none());
+        taken.into_iter().for_each(|block| pool.give(block));
+        assert_eq!(pool.lock().idle.len(), 16);
+        // Too many rest: the one that came back first is next.
+        let next = pool.lock().idle[0].0.as_ptr();
+        assert_eq!(pool.take(Priority::Highest).unwrap().as_ptr(), next);
     }
 
     #[test]

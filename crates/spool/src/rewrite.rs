@@ -13,6 +13,17 @@ use crate::name::{self, PACKED};
 
 /// What became of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is in the other form.
+    Rewritten(Rewritten),
+    /// Nothing has changed: somebody else has it, or it is gone.
+    InUse,
+    /// Nothing has changed: its file system has no room for both forms; so many octets are free too few.
+    NoRoom(u64),
+}
+
+/// A segment in its other form.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewritten {
     /// Its path now, with [`PACKED`] behind the one before.
     pub path: PathBuf,
@@ -22,8 +33,8 @@ pub struct Rewritten {
 
 /// Rewrites a segment: `write` gets the one that is there and the file to fill. `kill -9` at any moment leaves one of
 /// the two forms, or both, of which [`crate::repair`] removes the first; what stands beside the segment stays.
-/// Meanwhile it is locked for readers and nobody removes or moves it. None, and nothing has changed, when somebody else
-/// has it, when it is gone, or when the file system would have less than `keep_free` octets free with both.
+/// Meanwhile it is locked for readers and nobody removes or moves it. It is not begun where the file system could have
+/// less than `keep_free` octets free with both.
 ///
 /// # Errors
 /// What `write` says, or the system; the segment is there as before.
@@ -31,20 +42,21 @@ pub fn rewrite(
     path: &Path,
     keep_free: u64,
     write: &mut dyn FnMut(&File, &mut File) -> io::Result<()>,
-) -> io::Result<Option<Rewritten>> {
-    let Some(from) = lock_shared(path)? else { return Ok(None) };
-    let octets = from.metadata()?.len();
-    if space(path, None)?.free < keep_free.saturating_add(octets) {
-        return Ok(None);
-    }
+) -> io::Result<Outcome> {
+    let Some(from) = lock_shared(path)? else { return Ok(Outcome::InUse) };
     let packed = name::with(path, PACKED);
     if packed.exists() {
         // Committed, and cut off before the end.
         let octets = packed.metadata()?.len();
-        return finish(path, &packed).map(|()| Some(Rewritten { path: packed, octets }));
+        return finish(path, &packed).map(|()| Outcome::Rewritten(Rewritten { path: packed, octets }));
+    }
+    let wanted = keep_free.saturating_add(from.metadata()?.len());
+    let missing = wanted.saturating_sub(space(path, None)?.free);
+    if missing > 0 {
+        return Ok(Outcome::NoRoom(missing));
     }
     let part = name::part(&packed);
-    let Some(mut to) = make(&part)? else { return Ok(None) };
+    let Some(mut to) = make(&part)? else { return Ok(Outcome::InUse) };
     let written = write(&from, &mut to).and_then(|()| {
         // What stands beside it may tell by its time that it belongs to it.
         to.set_modified(from.metadata()?.modified()?)?;
@@ -62,10 +74,10 @@ pub fn rewrite(
         Err(error) => Err(error),
     };
     match committed {
-        Ok(Some(octets)) => finish(path, &packed).map(|()| Some(Rewritten { path: packed, octets })),
+        Ok(Some(octets)) => finish(path, &packed).map(|()| Outcome::Rewritten(Rewritten { path: packed, octets })),
         left => {
             let _ = std::fs::remove_file(&part);
-            left.map(|_| None)
+            left.map(|_| Outcome::InUse)
         }
     }
 }
@@ -120,12 +132,17 @@ mod tests {
             assert!(lock::lock_alone(&path).unwrap().is_none());
             shout(from, to)
         });
-        assert_eq!(made.unwrap(), Some(Rewritten { path: packed.clone(), octets: 5 }));
+        assert_eq!(made.unwrap(), Outcome::Rewritten(Rewritten { path: packed.clone(), octets: 5 }));
         assert_eq!(std::fs::read(&packed).unwrap(), b"QUIET");
         assert_eq!(packed.metadata().unwrap().modified().unwrap(), modified);
         assert!(!path.exists() && !at("a.seg.zst.part").exists());
         drop(reader);
-        assert_eq!(rewrite(&path, 0, &mut shout).unwrap(), None, "it is gone");
+        assert_eq!(rewrite(&path, 0, &mut shout).unwrap(), Outcome::InUse, "it is gone");
+        // What is committed needs no room to be finished.
+        std::fs::write(&path, "quiet").unwrap();
+        let made = rewrite(&path, u64::MAX, &mut |_, _| panic!("it is there"));
+        assert_eq!(made.unwrap(), Outcome::Rewritten(Rewritten { path: packed, octets: 5 }));
+        assert!(!path.exists());
     }
 
     #[test]
@@ -134,9 +151,14 @@ mod tests {
         let path = folder.path().join("a.seg");
         std::fs::write(&path, "quiet").unwrap();
         assert!(rewrite(&path, 0, &mut |_, _| Err(io::ErrorKind::Other.into())).is_err());
-        assert_eq!(rewrite(&path, u64::MAX, &mut shout).unwrap(), None, "there is no room");
+        let free = space(&path, None).unwrap().free;
+        match rewrite(&path, u64::MAX, &mut shout).unwrap() {
+            // Others write there, too.
+            Outcome::NoRoom(missing) => assert!(missing.abs_diff(u64::MAX - free) < 1 << 40, "{missing}"),
+            other => panic!("{other:?}"),
+        }
         let remover = lock::lock_alone(&path).unwrap();
-        assert_eq!(rewrite(&path, 0, &mut shout).unwrap(), None, "it is being removed");
+        assert_eq!(rewrite(&path, 0, &mut shout).unwrap(), Outcome::InUse, "it is being removed");
         drop(remover);
         let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["a.seg"]);

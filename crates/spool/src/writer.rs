@@ -129,7 +129,23 @@ impl Writer {
     /// dropped there.
     #[inline]
     pub fn append(&mut self, at_ns: i64, parts: &[&[u8]]) -> Result<u64, Dropped> {
-        self.append_as(1, at_ns, parts)
+        self.append_as(1, at_ns, |_: &mut [u8; 0]| (), parts)
+    }
+
+    /// As [`Writer::append`], for a record whose first octets are made for it: `head` writes them where they belong.
+    /// Written in pieces elsewhere and read back as a whole, they would have to wait until all that was written before
+    /// them, the last record above all, has reached the cache.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    #[inline]
+    pub fn append_headed<const N: usize>(
+        &mut self,
+        at_ns: i64,
+        head: impl Fn(&mut [u8; N]),
+        parts: &[&[u8]],
+    ) -> Result<u64, Dropped> {
+        self.append_as(1, at_ns, head, parts)
     }
 
     /// Appends what belongs to the segment and is no record: a header, a description, statistics. Its octets are
@@ -138,18 +154,25 @@ impl Writer {
     /// # Errors
     /// As [`Writer::append`].
     pub fn append_beside(&mut self, at_ns: i64, parts: &[&[u8]]) -> Result<u64, Dropped> {
-        self.append_as(0, at_ns, parts)
+        self.append_as(0, at_ns, |_: &mut [u8; 0]| (), parts)
     }
 
     #[inline]
-    fn append_as(&mut self, records: u64, at_ns: i64, parts: &[&[u8]]) -> Result<u64, Dropped> {
-        let octets: usize = parts.iter().map(|p| p.len()).sum();
+    fn append_as<const N: usize>(
+        &mut self,
+        records: u64,
+        at_ns: i64,
+        head: impl Fn(&mut [u8; N]),
+        parts: &[&[u8]],
+    ) -> Result<u64, Dropped> {
+        let octets = N + parts.iter().map(|p| p.len()).sum::<usize>();
         let offset = match &mut self.open {
             Some(open) if !open.segment.has_failed() => {
                 let offset = open.position();
                 if open.room() >= octets {
+                    open.make(head);
                     open.copy(parts);
-                } else if !self.append_over_blocks(octets, parts) {
+                } else if !self.append_over_blocks(octets, head, parts) {
                     return Err(self.refuse(Place::Buffer, records, octets));
                 }
                 offset
@@ -173,6 +196,12 @@ impl Writer {
     /// Octets appended to the open segment: where the next record will begin.
     pub fn position(&self) -> u64 {
         self.open.as_ref().map_or(0, Open::position)
+    }
+
+    /// Octets of the open segment that were handed over to its volume: those behind wait for a full block, or for
+    /// [`Writer::flush`].
+    pub fn handed_over(&self) -> u64 {
+        self.open.as_ref().map_or(0, |o| o.base + o.carried as u64)
     }
 
     /// Octets of the open segment, up to the end of a record, that are on disk: what `kill -9` would leave.
@@ -229,7 +258,13 @@ impl Writer {
 
     /// Appends what the block has no room for: takes all the blocks that it needs before it copies anything.
     #[cold]
-    fn append_over_blocks(&mut self, octets: usize, parts: &[&[u8]]) -> bool {
+    #[inline(never)]
+    fn append_over_blocks<const N: usize>(
+        &mut self,
+        octets: usize,
+        head: impl Fn(&mut [u8; N]),
+        parts: &[&[u8]],
+    ) -> bool {
         let Some(open) = &mut self.open else { return false };
         let size = open.size;
         let mut blocks = Vec::new();
@@ -249,7 +284,9 @@ impl Writer {
             next_room = size;
         }
         let mut blocks = blocks.into_iter();
-        for part in parts {
+        let mut made = [0; N];
+        head(&mut made);
+        for part in [&made[..]].iter().chain(parts) {
             let mut rest = *part;
             while !rest.is_empty() {
                 if open.room() == 0 {
@@ -314,6 +351,16 @@ impl Open {
 
     fn has_fresh(&self) -> bool {
         self.len > self.carried
+    }
+
+    /// Has octets made in their place, if they fit.
+    #[inline(always)]
+    fn make<const N: usize>(&mut self, head: impl Fn(&mut [u8; N])) {
+        let Some(block) = &mut self.block else { return };
+        if let Some(target) = block.get_mut(self.len..).and_then(|o| o.first_chunk_mut::<N>()) {
+            head(target);
+            self.len += N;
+        }
     }
 
     /// Copies what fits.

@@ -37,7 +37,7 @@ pub(crate) struct Writing {
     /// Writes in flight, by number.
     sent: HashMap<u64, Sent>,
     requests: u64,
-    /// Blocks for what was packed: outside of the pool, at most as many as writes in flight.
+    /// Blocks for what was packed: outside of the pool, at most as many as writes in flight and what shares their page.
     spare: Vec<Block>,
     next_tick: Instant,
 }
@@ -166,7 +166,7 @@ impl Writing {
         let (block, spare) = match write.content {
             Content::Raw(block) | Content::Hard(block) => (Some(block), false),
             Content::Packed(packed) => {
-                let block = self.spare.pop().or_else(|| Block::new(self.shared.options.block).ok());
+                let block = self.spare_block();
                 let unpacked = block.and_then(|mut b| packed.unpack(&mut b).then_some(b));
                 let (octets, from) = packed.octets();
                 self.shared.pool.forget_packed(octets, from);
@@ -185,6 +185,14 @@ impl Writing {
         self.sent.insert(id, sent);
         self.engine.submit(Request { id, file, block, octets, offset: write.base, since: Instant::now() });
         self.reap(volume, false);
+    }
+
+    /// A block to unpack into.
+    fn spare_block(&mut self) -> Option<Block> {
+        if self.spare.is_empty() {
+            self.spare = Block::several(self.shared.options.block, self.shared.options.depth).ok()?;
+        }
+        self.spare.pop()
     }
 
     /// Takes what ended; with `wait`, at least one if any is in flight.

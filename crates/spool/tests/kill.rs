@@ -74,10 +74,13 @@ fn killed(times: u64, first_seed: u64) {
         take_records(folder.path(), &mut found);
     }
     assert!(!flushed.is_empty());
-    for (seed, records) in flushed {
-        let found = found.get(&seed).copied().unwrap_or_default();
-        assert!(found >= records, "seed {seed}: {found} records, {records} were flushed a second before");
+    for (seed, records) in &flushed {
+        let found = found.get(seed).copied().unwrap_or_default();
+        assert!(found >= *records, "seed {seed}: {found} records, {records} were flushed a second before");
     }
+    let (there, promised) = (found.values().sum::<u64>(), flushed.values().sum::<u64>());
+    println!("{times} kills: {there} records of {} writers are there, whole and in order;", found.len());
+    println!("{promised} of {} had been flushed a second before a kill, all of them are there", flushed.len());
 }
 
 /// How many records of each seed had been flushed more than a second before the end.

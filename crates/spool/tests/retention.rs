@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use trunkline_spool::retention::{
     Action, CONFIRM, ClassRule, Pins, Reason, Removed, Retention, RetentionOptions, Swept,
 };
-use trunkline_spool::{Fault, Faults, Limit, read_lock, repair};
+use trunkline_spool::{Fault, Faults, Limit, Rewritten, read_lock, repair};
 
 /// 2026-03-01T00:00:00Z.
 const START: Duration = Duration::from_secs(1_772_323_200);
@@ -221,4 +221,26 @@ fn hours_of_a_driven_clock() {
         assert_eq!(log.left("sip"), ((hour + 1).saturating_sub(30)..hour + 1).collect::<Vec<_>>());
         assert_eq!(log.left("rtp"), ((hour + 1).saturating_sub(12)..hour + 1).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_segment_that_listing_missed_while_it_was_rewritten_is_known_again() {
+    let log = Log::new(3);
+    let at = |hour| log.fast.path().join(name("sip", hour));
+    let packed = |hour| at(hour).with_extension("seg.zst");
+    // Listing saw neither name of these: the one was gone, the other not there yet.
+    let hidden = log.fast.path().join("hidden");
+    for hour in [0, 1] {
+        std::fs::rename(at(hour), hidden.with_extension(hour.to_string())).unwrap();
+    }
+    let mut retention = open_at(log.options(age(10), age(10)), 3);
+    std::fs::rename(hidden.with_extension("0"), packed(0)).unwrap();
+    let to = |hour| Rewritten { path: packed(hour), octets: 1000 };
+    retention.rewritten(&at(0), &to(0));
+    // It is told once more, and one that retention removed meanwhile is not there.
+    retention.rewritten(&at(0), &to(0));
+    retention.rewritten(&at(1), &to(1));
+    assert_eq!(run_at(&mut retention, 3, 0).octets, [2 * 1100, 3 * 1100]);
+    let left = run_at(&mut retention, 11, 0).removed;
+    assert!(left.iter().any(|r| r.path == packed(0)) && !packed(0).exists(), "{left:?}");
 }

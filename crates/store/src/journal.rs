@@ -6,8 +6,8 @@
 //! body             the fields of the rows in their order, packed (crate::packed)
 //! ```
 //!
-//! A file is written by one version of the program and read by the same: another one has other fields, hence another
-//! fingerprint. A record is believed only as a whole.
+//! A file is written by one version of the program and read by the same: another one has other fields, or other numbers
+//! for names, hence another fingerprint. A record is believed only as a whole.
 
 mod fields;
 

@@ -217,7 +217,8 @@ impl Store {
     /// packets); a call's streams are replaced with it. Rows of a day that cannot be written are refused and counted.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] and [`StoreError::Disk`]: what was written since the last commit may be lost.
+    /// [`StoreError::Busy`] and [`StoreError::Disk`]: what was written since the last commit may be lost. Hand all of
+    /// it in again: it is stored once, and refused rows are counted once, when a commit has gone through.
     pub fn write(&mut self, rows: &Rows) -> Result<(), StoreError> {
         self.0.write(rows)
     }
@@ -225,7 +226,8 @@ impl Store {
     /// Makes all that was written durable, and visible to readers.
     ///
     /// # Errors
-    /// [`StoreError::Disk`] or [`StoreError::Busy`]: the days that could be committed were.
+    /// [`StoreError::Disk`] or [`StoreError::Busy`]: the days that could be committed were. As after
+    /// [`Store::write`], hand in again what was written since the last one.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         self.0.commit()
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use trunkline_kit::Id;
 use trunkline_store::row::*;
-use trunkline_store::{Access, Query, SqlLimits, Store};
+use trunkline_store::{Access, Query, SqlLimits, Store, StoreError};
 
 const DAY: i64 = 1_795_132_800_000_000_000;
 
@@ -103,6 +103,31 @@ fn a_day_that_proves_damaged_while_it_is_written_holds_up_no_other() {
         let page = Store::open(folder.path(), Access::Read).unwrap().calls(&Query::default()).unwrap();
         assert_eq!(page.rows, [other]);
     }
+}
+
+#[test]
+fn what_is_refused_counts_once_though_another_day_fails_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = call(DAY + 86_400_000_000_000);
+    fs::write(folder.path().join("2026-11-20.sqlite"), "no database at all").unwrap();
+    // As a disk does that fails: the day can be opened later.
+    let in_the_way = folder.path().join("2026-11-21.sqlite");
+    fs::create_dir(&in_the_way).unwrap();
+    let mut store = Store::open(folder.path(), Access::Write).unwrap();
+    let loss = |since_ns| Loss { since_ns, count: 1, ..Loss::default() };
+    let rows = Rows {
+        calls: vec![call(DAY), call(DAY + 1_000_000), good.clone()],
+        losses: vec![loss(DAY), loss(DAY + 86_400_000_000_000)],
+        ..Rows::default()
+    };
+    assert!(matches!(store.write(&rows), Err(StoreError::Disk { .. })));
+    assert_eq!(store.written().refused, 0, "all of them are handed in again");
+    fs::remove_dir(&in_the_way).unwrap();
+    store.write(&rows).unwrap();
+    store.commit().unwrap();
+    store.commit().unwrap();
+    assert_eq!(store.written().refused, 3);
+    assert_eq!(store.losses(&Query::default()).unwrap().rows, [loss(DAY + 86_400_000_000_000)]);
 }
 
 #[test]

@@ -25,8 +25,12 @@ pub struct Cli {
 /// The commands, one file each.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Demo(command::demo::Demo),
+    Open(command::open::Open),
     Read(command::read::Read),
     Run(command::run::Run),
+    Web(command::web::Web),
+    User(command::user::Manage),
     Replay(command::replay::Replay),
     Calls(command::calls::Calls),
     Call(command::call::Show),

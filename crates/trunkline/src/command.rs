@@ -4,6 +4,7 @@ pub mod call;
 pub mod calls;
 pub mod completions;
 pub mod config;
+pub mod demo;
 pub mod doctor;
 pub mod events;
 pub mod extcap;
@@ -11,6 +12,7 @@ pub mod extract;
 pub mod help;
 mod listing;
 pub mod man;
+pub mod open;
 pub mod packet_log;
 pub mod packets;
 pub mod read;
@@ -20,6 +22,8 @@ pub mod run;
 pub mod sim;
 pub mod sql;
 pub mod streams;
+pub mod user;
+pub mod web;
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
@@ -34,8 +38,12 @@ use trunkline_kit::exit::Exit;
 pub fn run(cli: &Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::of_stdout(cli.color);
     let done = match &cli.command {
+        Command::Demo(demo) => demo.run(),
+        Command::Open(open) => open.run(),
         Command::Read(read) => read.run(&terminal),
         Command::Run(run) => run.run(),
+        Command::Web(web) => web.run(),
+        Command::User(user) => user.run(&terminal),
         Command::Replay(replay) => replay.run(),
         Command::Calls(calls) => calls.run(&terminal),
         Command::Call(call) => call.run(&terminal),

@@ -5,6 +5,7 @@ mod bar;
 mod cli;
 mod command;
 mod cut;
+mod demo;
 mod doctor;
 mod failure;
 mod feed;
@@ -18,6 +19,7 @@ mod show;
 mod stop;
 mod summary_json;
 mod terminal;
+mod web;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -377,6 +377,40 @@ fn a_call_is_cut_out_of_the_log_when_its_file_is_gone() {
 }
 
 #[test]
+fn what_closing_finds_lost_of_a_recorded_file_is_told_in_rows() {
+    let desk = Desk { folder: tempfile::tempdir().unwrap() };
+    let (first_ns, count) = (1_795_181_100_000_000_000, 1000);
+    let mut writer = PcapWriter::pcapng(File::create(desk.path("large.pcapng")).unwrap());
+    for n in 0..count {
+        // UDP in raw IPv4 of 1428 octets, neither SIP nor RTP.
+        let mut octets = vec![0x45, 0, 0x05, 0x94, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
+        octets.extend([0x13, 0x88, 0x13, 0x89, 0x05, 0x80, 0, 0]);
+        octets.resize(1428, 0);
+        writer.write(first_ns + n, 101, 1428, &octets).unwrap();
+    }
+    writer.finish().unwrap();
+    // The first block of the segment fits into a file of 1 MiB; its end is written when reading is over, and fails.
+    let limited = "trap '' XFSZ; ulimit -f 2048; exec \"$0\" read --record large.pcapng --data data --json";
+    let mut command = Command::new("sh");
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_trunkline")]).current_dir(desk.folder.path());
+    let read = command.stdin(Stdio::null()).output().unwrap();
+    code(&read, 3);
+    let losses = "SELECT place, source, since, at, count FROM losses";
+    let rows = desk.json(&["sql", "--data", "data", "--json", losses], 0);
+    let [row] = &rows[..] else { panic!("{rows:?}\n{}", text(&read.stderr)) };
+    let lost = row["count"].as_u64().unwrap();
+    assert!(lost > 0 && lost < count as u64, "{row}");
+    assert_eq!((row["place"].as_str(), row["source"].as_str()), (Some("disk"), Some("packet log")));
+    let said = format!("{lost} packets were not recorded: ");
+    assert!(text(&read.stderr).contains(&said), "{}", text(&read.stderr));
+    // What is not told as lost is there, and the times are those of what is not.
+    code(&desk.run(&["packets", "repair", "--data", "data"]), 0);
+    let there = desk.extract(&[]);
+    assert_eq!(there.len() as u64, count as u64 - lost);
+    assert_eq!(times(&there).last(), Some(&(first_ns + count - 1 - lost as i64)));
+}
+
+#[test]
 fn what_is_pinned_stays_and_the_rest_leaves() {
     let desk = Desk::new("none");
     desk.extract(&[]);

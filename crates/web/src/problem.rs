@@ -31,6 +31,8 @@ pub enum Kind {
     BadFilter,
     /// A parameter or the body is wrong.
     BadParameter,
+    /// The name or the password is wrong.
+    BadPassword,
     /// A link that was used, is too old or never was.
     BadLink,
     /// What is there already stands in the way.
@@ -48,7 +50,7 @@ pub enum Kind {
 }
 
 /// All kinds, for the document.
-pub const KINDS: [Kind; 16] = [
+pub const KINDS: [Kind; 17] = [
     Kind::SignedOut,
     Kind::Forbidden,
     Kind::Csrf,
@@ -58,6 +60,7 @@ pub const KINDS: [Kind; 16] = [
     Kind::Ambiguous,
     Kind::BadFilter,
     Kind::BadParameter,
+    Kind::BadPassword,
     Kind::BadLink,
     Kind::Conflict,
     Kind::TooLarge,
@@ -80,6 +83,8 @@ impl Kind {
             Kind::Ambiguous => ("ambiguous", StatusCode::MULTIPLE_CHOICES, "More than one is called that"),
             Kind::BadFilter => ("bad-filter", StatusCode::BAD_REQUEST, "The filter is wrong"),
             Kind::BadParameter => ("bad-parameter", StatusCode::BAD_REQUEST, "The request is wrong"),
+            // Not 401: who is signed in and mistypes the old password stays signed in.
+            Kind::BadPassword => ("bad-password", StatusCode::FORBIDDEN, "That is not right"),
             Kind::BadLink => ("bad-link", StatusCode::BAD_REQUEST, "The link is not valid"),
             Kind::Conflict => ("conflict", StatusCode::CONFLICT, "That cannot be done as things are"),
             Kind::TooLarge => ("too-large", StatusCode::PAYLOAD_TOO_LARGE, "Too large"),

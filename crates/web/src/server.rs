@@ -9,6 +9,7 @@ use crate::live;
 use crate::moment;
 use crate::sources::{Live, Packets, Reader};
 use crate::state::Web;
+use crate::tls::{Tls, TlsError, TlsOptions};
 pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME};
 use ipnet::IpNet;
 use serde::Serialize;
@@ -28,8 +29,10 @@ pub const WORKERS: usize = 2;
 pub const BLOCKING_THREADS_MAX: usize = 40;
 /// The user that `open` and `demo` sign in.
 pub const YOU: &str = "you";
-/// How often what is over is removed.
-const TIDY_EVERY: Duration = Duration::from_secs(600);
+/// How often it is looked whether the certificate changed.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// Looks from one time that what is over is removed to the next.
+const TIDY_EVERY: u64 = 10;
 /// How long a stop waits for answers that are under way.
 pub const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -52,6 +55,9 @@ pub enum Mode {
 pub struct Options {
     /// Where to listen; port 0 chooses one.
     pub listen: SocketAddr,
+    /// Whose certificate is shown; none for plain HTTP, over which people sign in on this machine only (or behind a
+    /// trusted proxy that says it was asked by https).
+    pub tls: Option<TlsOptions>,
     /// The data folder: `web/desk.sqlite` and `spool/web/` are made below it.
     pub data: PathBuf,
     /// In which of its lives the program shows the web.
@@ -75,6 +81,7 @@ impl Options {
     pub fn new(data: impl Into<PathBuf>, mode: Mode) -> Self {
         Options {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            tls: None,
             data: data.into(),
             mode,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -118,6 +125,9 @@ pub enum ServeError {
         /// What the system said.
         cause: io::Error,
     },
+    /// There is no certificate to show.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The threads cannot be started, or the data folder cannot be used.
     #[error("cannot serve the web: {0}")]
     Start(#[from] io::Error),
@@ -127,17 +137,18 @@ pub enum ServeError {
 pub struct Server;
 
 impl Server {
-    /// Opens the socket; privileges may be dropped after this.
+    /// Opens the socket and reads the certificate; privileges may be dropped after this.
     ///
     /// # Errors
-    /// [`ServeError::Listen`].
+    /// [`ServeError::Listen`], [`ServeError::Tls`].
     pub fn bind(options: Options) -> Result<Bound, ServeError> {
         let address = options.listen;
         let refused = |cause| ServeError::Listen { address, cause };
         let listener = TcpListener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        Ok(Bound { listener, address, options })
+        let tls = options.tls.clone().map(|tls| Tls::open(tls, moment::now_ns())).transpose()?;
+        Ok(Bound { listener, address, options, tls })
     }
 }
 
@@ -146,6 +157,7 @@ pub struct Bound {
     listener: TcpListener,
     address: SocketAddr,
     options: Options,
+    tls: Option<Tls>,
 }
 
 impl Bound {
@@ -156,7 +168,12 @@ impl Bound {
 
     /// What to type into a browser.
     pub fn url(&self) -> String {
-        url(self.address)
+        url(self.address, self.tls.is_some())
+    }
+
+    /// SHA-256 of the certificate, as browsers print it; none without TLS.
+    pub fn fingerprint(&self) -> Option<String> {
+        self.tls.as_ref().map(Tls::fingerprint)
     }
 
     /// Serves on threads of its own until the handle is stopped or dropped.
@@ -176,22 +193,31 @@ impl Bound {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         drop(guard);
         let router = crate::api::router(Arc::clone(&web));
-        runtime.spawn(housekeeping(Arc::clone(&web), stopping.clone()));
+        runtime.spawn(housekeeping(Arc::clone(&web), self.tls.clone(), stopping.clone()));
         runtime.spawn(live::run(Arc::clone(&web), stopping.clone()));
-        let serving = runtime.spawn(connection::accept(Arc::clone(&web), listener, router, stopping));
-        Ok(Handle { web, address: self.address, stop, runtime: Some(runtime), serving: Some(serving) })
+        let serving = runtime.spawn(connection::accept(Arc::clone(&web), listener, self.tls.clone(), router, stopping));
+        Ok(Handle { web, address: self.address, tls: self.tls, stop, runtime: Some(runtime), serving: Some(serving) })
     }
 }
 
 /// Removes what is over, now and then.
-async fn housekeeping(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
-    let mut ticks = tokio::time::interval(TIDY_EVERY);
-    loop {
+async fn housekeeping(web: Arc<Web>, tls: Option<Tls>, mut stopping: watch::Receiver<bool>) {
+    let mut ticks = tokio::time::interval(LOOK_EVERY);
+    for minute in 0u64.. {
         tokio::select! {
             _ = stopping.wait_for(|stop| *stop) => return,
             _ = ticks.tick() => {}
         }
         let now_ns = moment::now_ns();
+        if let Some(tls) = tls.clone() {
+            let looked = tokio::task::spawn_blocking(move || tls.reload_if_changed(now_ns));
+            if let Ok(Err(error)) = looked.await {
+                tracing::warn!(target: "web", "the certificate that is shown stays: {error}");
+            }
+        }
+        if minute % TIDY_EVERY != 0 {
+            continue;
+        }
         web.extractions.tidy(now_ns);
         web.captures.tidy(now_ns);
         // What it refuses is in the log already.
@@ -203,6 +229,7 @@ async fn housekeeping(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
 pub struct Handle {
     web: Arc<Web>,
     address: SocketAddr,
+    tls: Option<Tls>,
     stop: watch::Sender<bool>,
     runtime: Option<Runtime>,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -216,7 +243,21 @@ impl Handle {
 
     /// What to type into a browser.
     pub fn url(&self) -> String {
-        url(self.address)
+        url(self.address, self.tls.is_some())
+    }
+
+    /// SHA-256 of the certificate, as browsers print it; none without TLS.
+    pub fn fingerprint(&self) -> Option<String> {
+        self.tls.as_ref().map(Tls::fingerprint)
+    }
+
+    /// Reads the certificate anew, as at SIGHUP; the one that is shown stays if that fails. Changed files are found by
+    /// themselves within a minute.
+    ///
+    /// # Errors
+    /// What is wrong with which file.
+    pub fn reload_certificate(&self) -> Result<(), TlsError> {
+        self.tls.as_ref().map_or(Ok(()), |tls| tls.reload(moment::now_ns()))
     }
 
     /// A link that can be used once: as long as there is no user it makes the first administrator, and in `open` and
@@ -277,6 +318,11 @@ impl Drop for Handle {
     }
 }
 
-fn url(address: SocketAddr) -> String {
-    format!("http://{address}/")
+/// An address that stands for all of a machine is none to ask: this machine's own is.
+fn url(address: SocketAddr, tls: bool) -> String {
+    let scheme = if tls { "https" } else { "http" };
+    if address.ip().is_unspecified() {
+        return format!("{scheme}://localhost:{}/", address.port());
+    }
+    format!("{scheme}://{address}/")
 }

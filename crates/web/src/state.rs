@@ -33,6 +33,8 @@ trunkline_kit::counters! {
         connections: "trunkline_web_connections_total",
         /// connections closed at once because there were too many, of one address or in all
         connections_overflow: "trunkline_web_connections_overflow_total",
+        /// connections whose TLS did not come about: in time, or at all
+        handshakes_failed: "trunkline_web_handshakes_failed_total",
         /// requests refused because their network may not use the web
         networks_refused: "trunkline_web_networks_refused_total",
         /// microseconds that answers took to begin, summed

@@ -2,7 +2,7 @@
 
 use super::{Epoch, Item, Report, Told, What};
 use crate::media::{Notice, Numbered, Reassembled};
-use crate::signalling::{Incoming, Output, Signalling};
+use crate::signalling::{CallUp, Incoming, Output, Signalling};
 use crate::transport::GROUP;
 use std::collections::VecDeque;
 use trunkline_capture::CaptureLoss;
@@ -94,6 +94,16 @@ impl Owner {
     /// Calls that are not closed.
     pub fn calls(&self) -> u64 {
         self.signalling.open_calls()
+    }
+
+    /// Calls that have not ended.
+    pub fn calls_up(&self) -> u64 {
+        self.signalling.calls_up()
+    }
+
+    /// The newest of them: [`Signalling::newest_up`].
+    pub fn newest_up(&self, limit: usize) -> Vec<CallUp> {
+        self.signalling.newest_up(limit)
     }
 
     /// The next epoch, if time has gone on since the last one, or `anyway`: where a clock was set back, packets of

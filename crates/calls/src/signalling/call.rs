@@ -2,6 +2,7 @@
 
 use super::facts::Facts;
 use super::remark::Remark;
+use super::up::CallUp;
 use super::{Closed, Incoming, REMARK_SEPARATOR, push_lossy, usual};
 use crate::limits::{
     ANSWERED_SILENCE_NS, COPY_NS, HOSTS_PER_CALL_MAX, LINGER_NS, MESSAGES_PER_CALL_MAX, SETTLED_NS, SETUP_SILENCE_NS,
@@ -426,6 +427,22 @@ impl Call {
             (_, 180 | 183) => CallState::Ringing,
             (_, 0) => CallState::Attempted,
             _ => CallState::Trying,
+        }
+    }
+
+    /// What there is to see of it while it is up.
+    pub fn up(&self) -> CallUp {
+        let name = |number| self.names.get(number).to_owned();
+        CallUp {
+            id: self.id,
+            sip_call_id: name(0),
+            from: name(2),
+            to: name(4),
+            start_ns: self.start_ns,
+            answer_ns: self.answer_ns,
+            state: self.state(),
+            src: self.src,
+            dst: self.dst,
         }
     }
 

@@ -9,11 +9,13 @@ mod facts;
 mod offer;
 mod remark;
 mod transaction;
+mod up;
 mod usual;
 
 pub use facts::{Facts, PartyMedia};
 pub use remark::REMARK_SEPARATOR;
 pub use transaction::Registering;
+pub use up::CallUp;
 
 use crate::limits::{CALL_IDS_COUNTED_MAX, CALLS_MAX};
 use crate::media::{Notice, Numbered, Serial};
@@ -154,6 +156,7 @@ pub struct Signalling {
     by_call_id: HashTable<Known>,
     hasher: DefaultHashBuilder,
     deadlines: Deadlines<u32>,
+    up: up::CallsUp,
     next_serial: Serial,
     transactions: Transactions,
     payload_maps: offer::PayloadMaps,
@@ -180,6 +183,7 @@ impl Default for Signalling {
             by_call_id: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             deadlines: Deadlines::default(),
+            up: up::CallsUp::default(),
             next_serial: 1,
             transactions: Transactions::default(),
             payload_maps: offer::PayloadMaps::default(),
@@ -204,6 +208,17 @@ impl Signalling {
     /// Calls that are not closed.
     pub fn open_calls(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
+    }
+
+    /// Calls that have not ended.
+    pub fn calls_up(&self) -> u64 {
+        self.up.count()
+    }
+
+    /// The newest calls that have not ended, at most so many, newest first; of those that began before
+    /// [`crate::limits::BEGUN_KEPT_MAX`] others not all.
+    pub fn newest_up(&self, limit: usize) -> Vec<CallUp> {
+        self.up.newest(limit, &self.slots)
     }
 
     /// Takes one message.
@@ -368,6 +383,7 @@ impl Signalling {
             self.deadlines.push(slot.queued_ns, call.serial, at);
         }
         let until = call.until_ns();
+        self.up.turn(before.is_none(), until.is_none());
         if until != before && !call.announced.is_empty() {
             // An unended call has no end; a retry after a challenge takes the end back.
             let notice = Notice::Until { serial: call.serial, at_ns: until.unwrap_or(i64::MAX) };
@@ -397,6 +413,7 @@ impl Signalling {
             }
         };
         self.by_call_id.insert_unique(hash, Known { hash, octets: call_id.len() as u32, at }, |known| known.hash);
+        self.up.begin(serial, at, &self.slots);
         at
     }
 
@@ -494,6 +511,7 @@ impl Signalling {
             entry.remove();
         }
         self.free.push(at);
+        self.up.turn(call.until_ns().is_none(), false);
         let serial = call.serial;
         if !call.announced.is_empty() {
             let (number, at_ns) = (self.number, self.now_ns);

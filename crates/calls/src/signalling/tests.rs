@@ -389,3 +389,29 @@ fn a_closed_call_leaves_nothing_to_the_next() {
     let after = second(&mut play).replace("serial: 2", "serial: 1");
     assert_eq!(after, second(&mut fresh));
 }
+
+#[test]
+fn what_is_up_is_counted_and_the_newest_are_listed() {
+    let mut play = Play::new();
+    let text = |method: &str, call: usize| request(method, 1, "a").replace("Call-ID: ", &format!("Call-ID: {call}-"));
+    for call in 0..5000 {
+        play.send(ALICE, BOB, &text("INVITE", call));
+    }
+    assert_eq!(play.signalling.calls_up(), 5000);
+    let newest = play.signalling.newest_up(3);
+    assert!(newest[0].sip_call_id.starts_with("4999-") && newest[2].sip_call_id.starts_with("4997-"), "{newest:?}");
+    assert_eq!((newest[0].state, newest[0].answer_ns), (CallState::Attempted, None));
+    assert!(play.signalling.newest_up(usize::MAX).len() >= crate::limits::BEGUN_KEPT_MAX / 2);
+    // A BYE ends a call that was never seen to be answered, a refusal one that was not; the retry takes that back.
+    play.send(ALICE, BOB, &text("BYE", 4999));
+    let refusal = |status| response(status, "No", "INVITE", 1).replace("Call-ID: ", "Call-ID: 4998-");
+    play.send(BOB, ALICE, &refusal(401));
+    assert_eq!(play.signalling.calls_up(), 4998);
+    assert!(play.signalling.newest_up(1)[0].sip_call_id.starts_with("4997-"));
+    let accepted = response(200, "OK", "INVITE", 1).replace("Call-ID: ", "Call-ID: 4998-");
+    play.send(BOB, ALICE, &accepted);
+    assert_eq!(play.signalling.calls_up(), 4999);
+    assert_eq!(play.signalling.newest_up(1)[0].state, CallState::Answered);
+    play.signalling.finish();
+    assert_eq!((play.signalling.calls_up(), play.signalling.newest_up(9).len()), (0, 0));
+}

@@ -49,6 +49,12 @@ pub trait Live: Send {
 
     /// Link type of its packets.
     fn link(&self) -> u16;
+
+    /// What time it is for its packets, nanoseconds since 1970; none where that is the system's time, as of all packets
+    /// that come when they are captured. A source that plays what was earlier says how far it has come.
+    fn now_ns(&self) -> Option<i64> {
+        None
+    }
 }
 
 /// What came.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use trunkline_kit::counters::Counted;
 use trunkline_spool::retention::{Action, ClassRule, Retention, RetentionOptions, Swept};
-use trunkline_spool::{Limit, Listing, Options, Rewritten, SpoolError, Volume, idle};
+use trunkline_spool::{Event, Limit, Listing, Options, Rewritten, SpoolError, Volume, What, idle};
 
 use super::{FOLDER, KINDS, PINS};
 use crate::class::Class;
@@ -64,6 +64,8 @@ trunkline_kit::counters! {
         packed_out_octets: "trunkline_record_compressed_out_octets_total",
         /// segments that could not be rewritten and stay as they were
         unpackable: "trunkline_record_compress_failures_total",
+        /// segments that were not rewritten when it was their turn: no room for both forms; they are tried again
+        roomless: "trunkline_record_compress_no_room_total",
         /// news forgotten because nobody asked for them
         news_forgotten: "trunkline_record_news_overflow_total",
     }
@@ -111,6 +113,9 @@ pub enum News {
     Errand(PathBuf, Ending),
     /// A segment could not be rewritten, and why; it stays as it is.
     NotPacked(PathBuf, String),
+    /// There is no room for both forms of a segment, so many octets are free too few; it waits. Told once, until none
+    /// waits any more.
+    NoRoom(PathBuf, u64),
 }
 
 /// How things are.
@@ -128,6 +133,8 @@ pub struct Report {
     pub ages_suspended: bool,
     /// Segments that wait for the program.
     pub waiting: usize,
+    /// Segments that are to be rewritten and wait for room.
+    pub roomless: usize,
 }
 
 impl Report {
@@ -139,10 +146,10 @@ impl Report {
 
 /// A segment that was finished.
 #[derive(Clone, Debug)]
-pub(super) struct Finished {
-    pub(super) path: PathBuf,
-    pub(super) octets: u64,
-    pub(super) span_ns: (i64, i64),
+struct Finished {
+    path: PathBuf,
+    octets: u64,
+    span_ns: (i64, i64),
 }
 
 /// The threads.
@@ -176,6 +183,8 @@ struct State {
     rewritten: Vec<(PathBuf, Rewritten)>,
     /// Those that cannot be.
     unpackable: HashSet<PathBuf>,
+    /// Those that there was no room for.
+    roomless: HashSet<PathBuf>,
     /// Nothing more is rewritten.
     packing_over: bool,
     /// No more segments will be finished.
@@ -204,6 +213,7 @@ impl Housekeeping {
             due: HashSet::new(),
             rewritten: Vec::new(),
             unpackable: HashSet::new(),
+            roomless: HashSet::new(),
             packing_over: false,
             closing: false,
             until: None,
@@ -213,7 +223,8 @@ impl Housekeeping {
         let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), begun: Instant::now() });
         repaired.into_iter().for_each(|path| shared.lock().run_for(path));
         let mut house = Housekeeping { shared, threads: Vec::new(), packer: None };
-        let (shared, keep_free) = (Arc::clone(&house.shared), keep_free(options));
+        // Less than what retention keeps free: else there would never be room on a volume that it keeps full.
+        let (shared, keep_free) = (Arc::clone(&house.shared), options.keep_free);
         house.packer = Some(spawn("compress", move || packing::run(&shared, keep_free))?);
         let (shared, options) = (Arc::clone(&house.shared), options.clone());
         let keeper = Keeper { shared, options, listings, retention: None, trouble: None };
@@ -222,6 +233,7 @@ impl Housekeeping {
         house.threads.push(spawn("exec", move || run_errands(&shared))?);
         Ok(house)
     }
+
     /// From now on this is kept.
     pub(super) fn keep(&self, keep: Keep) {
         let mut state = self.shared.lock();
@@ -230,8 +242,16 @@ impl Housekeeping {
         self.shared.wake.notify_all();
     }
 
-    /// A segment was finished.
-    pub(super) fn finished(&self, segment: Finished) {
+    /// Takes in the segments that were finished.
+    pub(super) fn take_in(&self, events: &[Event]) {
+        for event in events {
+            if let What::Sealed { path, octets, span_ns } = &event.what {
+                self.finished(Finished { path: path.clone(), octets: *octets, span_ns: *span_ns });
+            }
+        }
+    }
+
+    fn finished(&self, segment: Finished) {
         let mut state = self.shared.lock();
         state.run_for(segment.path.clone());
         if state.finished.len() < FINISHED_MAX {
@@ -245,7 +265,8 @@ impl Housekeeping {
     /// How things are.
     pub(super) fn report(&self) -> Report {
         let state = self.shared.lock();
-        Report { waiting: state.errands.len(), ..state.report.clone() }
+        let (waiting, roomless) = (state.errands.len(), state.roomless.len());
+        Report { waiting, roomless, ..state.report.clone() }
     }
 
     /// What is worth telling, since the last call.
@@ -309,6 +330,17 @@ impl State {
             self.report.counters.errands_left_out += 1;
         }
     }
+
+    /// There is no room to rewrite a segment; whether it is the first that waits for some.
+    fn no_room(&mut self, path: &Path) -> bool {
+        if self.roomless.len() >= packing::ROOMLESS_MAX {
+            self.roomless.clear();
+        }
+        let is_first = self.roomless.is_empty();
+        let is_new = self.roomless.insert(path.to_path_buf());
+        self.report.counters.roomless += u64::from(is_new);
+        is_first
+    }
 }
 
 impl Keep {
@@ -344,11 +376,17 @@ impl Shared {
                 state.errand(path);
             }
         }
+        state.roomless.retain(|path| !removed.contains(path.as_path()) && keep.is_packed(path));
         if keep.compress.contains(&true) && state.packs.is_empty() {
             // What the program waits for first: newer segments may come faster than they are rewritten.
             let waiting = state.due.iter().filter(|path| !state.unpackable.contains(*path)).take(PACKS_MAX);
             let mut packs: VecDeque<PathBuf> = waiting.cloned().collect();
-            let others = retention.plain(&keep.compress, PACKS_MAX - packs.len(), &state.unpackable);
+            let skip = state.unpackable.union(&state.roomless).cloned().collect();
+            let mut others = retention.plain(&keep.compress, PACKS_MAX - packs.len(), &skip);
+            if others.is_empty() {
+                // Large ones that there is no room for must not hold up small ones.
+                others = retention.plain(&keep.compress, PACKS_MAX - packs.len(), &state.unpackable);
+            }
             packs.extend(others.into_iter().filter(|path| !state.due.contains(path)));
             state.packs = packs;
         }

@@ -200,11 +200,14 @@ pub fn make(capture: FileAt, growing: bool) -> Result<(Vec<u8>, u64, Option<Segm
 /// # Errors
 /// Nothing of the file can be read. What is damaged ends the index, and is told beside it.
 pub fn make_of_file(path: &Path) -> Result<(Vec<u8>, Option<FileError>), FileError> {
-    let error = |offset, fault| FileError { path: path.to_path_buf(), offset, decompressed: false, fault };
-    let capture = FileAt::open(path).map_err(|e| error(0, FileFault::Unreadable(e.to_string())))?;
-    let mark = capture.mark().map_err(|e| error(0, FileFault::Unreadable(e.to_string())))?;
+    let error = |offset, decompressed, fault| FileError { path: path.to_path_buf(), offset, decompressed, fault };
+    let unreadable = |e: io::Error| error(0, false, FileFault::Unreadable(e.to_string()));
+    let capture = FileAt::open(path).map_err(unreadable)?;
+    let mark = capture.mark().map_err(unreadable)?;
+    // Offsets in a packed file are those of what is in it.
+    let is_packed = capture.is_packed();
     if let Ok((octets, _, fault)) = make(capture, false) {
-        return Ok((octets, fault.map(|f| error(f.offset, f.fault))));
+        return Ok((octets, fault.map(|f| error(f.offset, is_packed, f.fault))));
     }
     let mut source = FileSource::open(&[path.to_path_buf()]);
     let (mut batch, mut builder, mut packets) = (Batch::default(), Builder::new(), 0u64);

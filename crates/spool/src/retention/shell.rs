@@ -169,15 +169,22 @@ impl Retention {
 
     /// A segment was rewritten ([`crate::rewrite`]).
     pub fn rewritten(&mut self, from: &Path, to: &Rewritten) {
-        let Some((volume, relative)) = self.place_of(from) else { return };
-        let name = relative.as_os_str();
-        let Some(at) = self.segments.iter().position(|s| s.volume == volume && s.relative.as_os_str() == name) else {
-            return;
+        let places = (self.place_of(from), self.place_of(&to.path));
+        let (Some((volume, before)), Some((_, relative))) = places else { return };
+        let at = |name: &Path| {
+            let name = name.as_os_str();
+            self.segments.iter().position(|s| s.volume == volume && s.relative.as_os_str() == name)
         };
-        let beside = self.beside(&to.path);
-        let Some((_, relative)) = self.place_of(&to.path) else { return };
-        if let Some(listed) = self.segments.get_mut(at) {
-            (listed.relative, listed.octets) = (relative.into(), to.octets + beside);
+        match (at(&before), at(&relative)) {
+            (Some(at), _) => {
+                let octets = to.octets + self.beside(&to.path);
+                if let Some(listed) = self.segments.get_mut(at) {
+                    (listed.relative, listed.octets) = (relative.into(), octets);
+                }
+            }
+            (None, Some(_)) => {}
+            // Listing came upon the folder before and upon the file after it was renamed, and found neither.
+            (None, None) => self.take_in(volume, &to.path),
         }
     }
 
@@ -369,18 +376,23 @@ impl Retention {
             if packed.contains(with(path, PACKED).as_path()) {
                 continue;
             }
-            let (Ok(metadata), Ok(relative)) = (path.metadata(), path.strip_prefix(&root)) else { continue };
-            let beside = self.beside(path);
-            self.segments.push(Listed {
-                class: self.class_of(relative),
-                volume,
-                relative: relative.into(),
-                span_ns: span_of(relative).unwrap_or_else(|| modified_ns(&metadata)),
-                octets: metadata.len() + beside,
-                committed: None,
-            });
+            self.take_in(volume, path);
         }
         Ok(())
+    }
+
+    /// Takes in a segment that is there, and was committed nobody knows when.
+    fn take_in(&mut self, volume: usize, path: &Path) {
+        let Some(root) = self.volumes().nth(volume).map(|v| &v.path) else { return };
+        let (Ok(metadata), Ok(relative)) = (path.metadata(), path.strip_prefix(root)) else { return };
+        self.segments.push(Listed {
+            class: self.class_of(relative),
+            volume,
+            relative: relative.into(),
+            span_ns: span_of(relative).unwrap_or_else(|| modified_ns(&metadata)),
+            octets: metadata.len() + self.beside(path),
+            committed: None,
+        });
     }
 
     /// A move that was cut off between commit and removal left two: the first goes.

@@ -50,6 +50,8 @@ pub struct Sqlite {
     uses: u64,
     days_made: usize,
     written: Written,
+    /// Rows refused since the last commit that went through: who is given an error hands all of them in again.
+    refused: u64,
     skipped: RefCell<BTreeMap<Day, String>>,
     readers: RefCell<Vec<(Day, DayReader)>>,
 }
@@ -70,6 +72,7 @@ impl Sqlite {
             uses: 0,
             days_made: 0,
             written: Written::default(),
+            refused: 0,
             skipped: RefCell::default(),
             readers: RefCell::default(),
         })
@@ -142,14 +145,14 @@ impl Sqlite {
         }
         let uncommitted = self.writers.remove(&day).map_or(0, |writer| writer.uncommitted);
         self.skipped.get_mut().insert(day, error.to_string());
-        self.written.refused += rows + uncommitted;
+        self.refused += rows + uncommitted;
         Ok(())
     }
 
     fn write_calls(&mut self, day: Day, calls: &[&Call]) -> Result<Vec<Elsewhere>, StoreError> {
-        let mut written = self.written;
+        let mut written = Written { refused: 0, ..self.written };
         let Some(writer) = self.writer(day)? else {
-            self.written.refused += calls.len() as u64;
+            self.refused += calls.len() as u64;
             return Ok(vec![]);
         };
         let elsewhere = match writer.calls(calls, &mut written) {
@@ -157,15 +160,15 @@ impl Sqlite {
             Err(error) => return self.pass_over(day, error, calls.len() as u64).map(|()| vec![]),
         };
         writer.uncommitted += calls.len() as u64;
-        written.commits = self.written.commits;
-        self.written = written;
+        self.refused += written.refused;
+        self.written = Written { commits: self.written.commits, refused: self.written.refused, ..written };
         Ok(elsewhere)
     }
 
     fn write_others(&mut self, day: Day, batch: &Batch<'_>) -> Result<(), StoreError> {
         let rows = batch.rows() as u64;
         let Some(writer) = self.writer(day)? else {
-            self.written.refused += rows;
+            self.refused += rows;
             return Ok(());
         };
         if let Err(error) = writer.others(batch) {
@@ -174,6 +177,49 @@ impl Sqlite {
         writer.uncommitted += rows;
         self.written.rows_other += rows;
         Ok(())
+    }
+
+    fn write_days(&mut self, rows: &Rows) -> Result<(), StoreError> {
+        let mut days = by_day(rows);
+        let mut elsewhere: BTreeMap<Day, Vec<Elsewhere>> = BTreeMap::new();
+        for (day, batch) in &mut days {
+            let calls = core::mem::take(&mut batch.calls);
+            if calls.is_empty() {
+                continue;
+            }
+            for stream in self.write_calls(*day, &calls)? {
+                elsewhere.entry(key::day_of(stream.stream)).or_default().push(stream);
+            }
+        }
+        for (day, streams) in elsewhere {
+            if let Some(Err(error)) = self.writer(day)?.map(|writer| writer.elsewhere(&streams)) {
+                self.pass_over(day, error, 0)?;
+            }
+        }
+        for (day, batch) in days.iter().filter(|(_, batch)| batch.rows() > 0) {
+            self.write_others(*day, batch)?;
+        }
+        Ok(())
+    }
+
+    fn commit_days(&mut self) -> Result<(), StoreError> {
+        let mut first_error = None;
+        let days: Vec<Day> = self.writers.keys().copied().collect();
+        for day in days {
+            if let Err(e) = self.commit_day(day) {
+                first_error = first_error.or(Some(e));
+            }
+        }
+        first_error.map_or(Ok(()), Err)
+    }
+
+    /// After an error all that was not committed is handed in again: it is counted then.
+    fn forget_if_failed(&mut self, done: Result<(), StoreError>) -> Result<(), StoreError> {
+        if done.is_err() {
+            self.refused = 0;
+            self.writers.values_mut().for_each(|writer| writer.uncommitted = 0);
+        }
+        done
     }
 
     /// Runs on the reader of each day, in order, until it says false. A day that cannot be read is skipped and told.
@@ -242,37 +288,15 @@ impl Backend for Sqlite {
         if self.access == Access::Read {
             return Err(StoreError::Question("the store is open for reading only".into()));
         }
-        let mut days = by_day(rows);
-        let mut elsewhere: BTreeMap<Day, Vec<Elsewhere>> = BTreeMap::new();
-        for (day, batch) in &mut days {
-            let calls = core::mem::take(&mut batch.calls);
-            if calls.is_empty() {
-                continue;
-            }
-            for stream in self.write_calls(*day, &calls)? {
-                elsewhere.entry(key::day_of(stream.stream)).or_default().push(stream);
-            }
-        }
-        for (day, streams) in elsewhere {
-            if let Some(Err(error)) = self.writer(day)?.map(|writer| writer.elsewhere(&streams)) {
-                self.pass_over(day, error, 0)?;
-            }
-        }
-        for (day, batch) in days.iter().filter(|(_, batch)| batch.rows() > 0) {
-            self.write_others(*day, batch)?;
-        }
-        Ok(())
+        let done = self.write_days(rows);
+        self.forget_if_failed(done)
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        let mut first_error = None;
-        let days: Vec<Day> = self.writers.keys().copied().collect();
-        for day in days {
-            if let Err(e) = self.commit_day(day) {
-                first_error = first_error.or(Some(e));
-            }
-        }
-        first_error.map_or(Ok(()), Err)
+        let done = self.commit_days();
+        self.forget_if_failed(done)?;
+        self.written.refused += core::mem::take(&mut self.refused);
+        Ok(())
     }
 
     fn written(&self) -> Written {

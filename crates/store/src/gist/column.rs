@@ -10,6 +10,8 @@ pub struct Range {
     pub least: u64,
     /// Greatest.
     pub greatest: u64,
+    /// The least that is not 0; 0 if there is none.
+    pub least_some: u64,
 }
 
 impl Range {
@@ -27,25 +29,31 @@ impl Range {
     pub fn write(self, out: &mut Vec<u8>) {
         out.uint(self.least);
         out.uint(self.greatest.wrapping_sub(self.least));
+        out.uint(self.least_some.wrapping_sub(self.least));
     }
 
     /// Reads it.
     pub fn read(from: &mut Unpack<'_>) -> Result<Self, Damaged> {
         let least = from.uint()?;
         let greatest = least.checked_add(from.uint()?).ok_or(Damaged("a number is too large"))?;
-        Ok(Range { least, greatest })
+        let least_some = least.checked_add(from.uint()?).filter(|some| *some <= greatest);
+        Ok(Range { least, greatest, least_some: least_some.ok_or(Damaged("a number is too large"))? })
     }
 }
 
 /// Appends the values, each in as many octets as the range needs.
 pub fn encode(values: impl Iterator<Item = u64> + Clone, out: &mut Vec<u8>) -> Range {
-    let mut range = Range { least: u64::MAX, greatest: 0 };
+    let mut range = Range { least: u64::MAX, greatest: 0, least_some: u64::MAX };
     for value in values.clone() {
-        range = Range { least: range.least.min(value), greatest: range.greatest.max(value) };
+        range.least = range.least.min(value);
+        range.greatest = range.greatest.max(value);
+        // 0 is the last of all here.
+        range.least_some = range.least_some.min(value.wrapping_sub(1));
     }
     if range.least > range.greatest {
         return Range::default();
     }
+    range.least_some = range.least_some.wrapping_add(1);
     let least = range.least;
     match range.width() {
         0 => {}
@@ -64,26 +72,42 @@ pub fn decode(octets: &[u8], range: Range, rows: usize, out: &mut Vec<u64>) -> R
     if octets.len() != width * rows {
         return Err(Damaged("a column has an odd length"));
     }
+    let least = range.least;
     match width {
-        0 => out.resize(rows, range.least),
-        1 => each::<1>(octets, range.least, out),
-        2 => each::<2>(octets, range.least, out),
-        3 => each::<3>(octets, range.least, out),
-        4 => each::<4>(octets, range.least, out),
-        5 => each::<5>(octets, range.least, out),
-        6 => each::<6>(octets, range.least, out),
-        7 => each::<7>(octets, range.least, out),
-        _ => each::<8>(octets, range.least, out),
+        0 => out.resize(rows, least),
+        1 => out.extend(octets.iter().map(|o| least.wrapping_add(u64::from(*o)))),
+        2 => fixed(octets, least, out, |value| u64::from(u16::from_le_bytes(value))),
+        4 => fixed(octets, least, out, |value| u64::from(u32::from_le_bytes(value))),
+        8 => fixed(octets, least, out, u64::from_le_bytes),
+        width => out.extend((0..rows).map(|place| least.wrapping_add(value(octets, width, place)))),
     }
     Ok(())
 }
 
-fn each<const WIDTH: usize>(octets: &[u8], least: u64, out: &mut Vec<u64>) {
-    out.extend(octets.chunks_exact(WIDTH).map(|value| {
-        let mut all = [0; 8];
-        all[..WIDTH].copy_from_slice(value);
-        least.wrapping_add(u64::from_le_bytes(all))
-    }));
+fn fixed<const WIDTH: usize>(octets: &[u8], least: u64, out: &mut Vec<u64>, value: impl Fn([u8; WIDTH]) -> u64) {
+    let values = octets.chunks_exact(WIDTH).filter_map(|o| <[u8; WIDTH]>::try_from(o).ok());
+    out.extend(values.map(|octets| least.wrapping_add(value(octets))));
+}
+
+/// A value of any width: eight octets at once where there are as many, else one after the other.
+#[inline]
+fn value(octets: &[u8], width: usize, place: usize) -> u64 {
+    let rest = octets.get(width * place..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(eight) if width < 8 => u64::from_le_bytes(*eight) & ((1 << (8 * width)) - 1),
+        _ => rest.iter().take(width).rev().fold(0, |value, octet| value << 8 | u64::from(*octet)),
+    }
+}
+
+/// Reads the values at some places, in order, into `out`, which is emptied first.
+pub fn gather(octets: &[u8], range: Range, places: &[usize], out: &mut Vec<u64>) -> Result<(), Damaged> {
+    out.clear();
+    let width = range.width();
+    if places.last().is_some_and(|last| (last + 1) * width > octets.len()) {
+        return Err(Damaged("a column has an odd length"));
+    }
+    out.extend(places.iter().map(|place| range.least.wrapping_add(value(octets, width, *place))));
+    Ok(())
 }
 
 /// What comes first of gists that were written together.
@@ -135,16 +159,27 @@ impl Head {
     /// # Errors
     /// [`Damaged`].
     pub fn values(&self, column: usize, octets: &[u8], out: &mut Vec<u64>) -> Result<(), Damaged> {
-        let range = self.range(column);
-        let octets = match self.places {
-            _ if range.width() == 0 => &[],
+        decode(self.octets(column, octets), self.range(column), self.rows, out)
+    }
+
+    /// Reads some values of a column, as [`Head::values`] does.
+    ///
+    /// # Errors
+    /// [`Damaged`].
+    pub fn gather(&self, column: usize, octets: &[u8], places: &[usize], out: &mut Vec<u64>) -> Result<(), Damaged> {
+        gather(self.octets(column, octets), self.range(column), places, out)
+    }
+
+    fn octets<'o>(&self, column: usize, octets: &'o [u8]) -> &'o [u8] {
+        let width = self.range(column).width();
+        match self.places {
+            _ if width == 0 => &[],
             Some(places) => {
                 let from = places.get(column).copied().unwrap_or(usize::MAX);
-                octets.get(from..from.saturating_add(range.width() * self.rows)).unwrap_or_default()
+                octets.get(from..from.saturating_add(width * self.rows)).unwrap_or_default()
             }
             None => octets,
-        };
-        decode(octets, range, self.rows, out)
+        }
     }
 
     /// Reads the addresses; `octets` are those of the head, or of what lies apart.
@@ -172,6 +207,9 @@ mod tests {
             let mut back = vec![7];
             decode(&octets, range, values.len(), &mut back).unwrap();
             prop_assert_eq!(&back, &values);
+            let places: Vec<usize> = (0..values.len()).step_by(3).collect();
+            gather(&octets, range, &places, &mut back).unwrap();
+            prop_assert!(back.iter().eq(values.iter().step_by(3)));
             prop_assert!(decode(&octets, range, values.len() + 1, &mut back).is_err() || range.width() == 0);
         }
 

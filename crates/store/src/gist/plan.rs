@@ -131,20 +131,132 @@ pub enum Plan {
     Number(Vec<Column>, Numbers),
     /// The state or who hung up is among the names: shift, mask and bits.
     Named(u32, u64, u32),
-    /// A status code.
-    Code(Vec<(Compare, i64)>),
-    /// A duration in nanoseconds.
-    Span(Column, Vec<(Compare, i64)>),
+    /// The value of a column lies between some.
+    Between(Column, Between),
     /// The start, within the day.
     Start(Vec<(Compare, i64)>),
-    /// A number; whether the column has it as the row does.
-    Real(Column, bool, Vec<(Compare, f64)>),
     /// An address among those of the columns, and of the others where it says so.
     Host(Vec<Column>, bool, Network),
     /// There is one of these.
     Has(u32),
     /// Only rows can say.
     Row,
+}
+
+/// Which values of a column pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Between {
+    /// Those that do.
+    must: RangeInclusive<u64>,
+    /// Those that may, these among them.
+    may: RangeInclusive<u64>,
+    /// Those of which the row has to say, whatever is asked.
+    open: RangeInclusive<u64>,
+}
+
+impl Between {
+    /// Of values between two, of which a greater one stands for more, those that hold; `holds` says of a value whether
+    /// all that it may stand for compare so with something, and whether any of it does.
+    fn of<T: Copy>(
+        values: (u64, u64),
+        open: RangeInclusive<u64>,
+        all: &[(Compare, T)],
+        holds: impl Fn(u64, Compare, T) -> (bool, bool),
+    ) -> Self {
+        let range = |pick: fn((bool, bool)) -> bool| {
+            let (mut first, mut last) = values;
+            for (compare, with) in all {
+                let does = |value: u64| pick(holds(value, *compare, *with));
+                match compare {
+                    Compare::More | Compare::AtLeast => first = first.max(border(values, |value| !does(value))),
+                    _ => last = last.min(border(values, does).wrapping_sub(1)),
+                }
+            }
+            first..=last
+        };
+        Between { must: range(|(all, _)| all), may: range(|(_, any)| any), open }
+    }
+
+    fn codes(all: &[(Compare, i64)]) -> Self {
+        let holds = |value: u64, compare: Compare, with: i64| {
+            let does = compare.holds(value as i64, with);
+            (does, does)
+        };
+        Between::of((1, u64::from(u16::MAX)), NONE, all, holds)
+    }
+
+    /// Microseconds, cut, against nanoseconds.
+    fn spans(all: &[(Compare, i64)]) -> Self {
+        let holds = |value: u64, compare: Compare, with: i64| {
+            let ns = (value as i64 - 2) * 1000;
+            let (first, last) = (compare.holds(ns, with), compare.holds(ns + 999, with));
+            (first && last, first || last)
+        };
+        Between::of((2, (1 << 40) + 2), 1..=1, all, holds)
+    }
+
+    /// Numbers, of which a column may have only the nearest to that of the row.
+    fn reals(exact: bool, all: &[(Compare, f64)]) -> Self {
+        // Half a unit of the last place is what rounding may have moved it.
+        let share = if exact { 0.0 } else { f64::from(f32::EPSILON) };
+        let least = if exact { 0.0 } else { f64::from(f32::MIN_POSITIVE) };
+        let holds = |value: u64, compare: Compare, with: f64| {
+            let value = f64::from(number(value));
+            let slack = value * share + least;
+            let (first, last) = (compare.holds(value - slack, with), compare.holds(value + slack, with));
+            (first && last, first || last)
+        };
+        let infinite = u64::from(f32::INFINITY.to_bits()) + 1;
+        Between::of((1, infinite - 1), infinite..=u64::MAX, all, holds)
+    }
+
+    fn ask<C: Columns>(&self, gists: &mut C, column: Column) -> Result<Answers, C::Error> {
+        let (rows, range) = (gists.rows(), gists.range(column as usize));
+        let meets =
+            |values: &RangeInclusive<u64>| range.least_some <= *values.end() && *values.start() <= range.greatest;
+        if range.greatest == 0 || !meets(&self.may) && !meets(&self.open) {
+            return Ok(Answers::all(rows, Answer::No));
+        }
+        if self.must.contains(&range.least) && self.must.contains(&range.greatest) {
+            return Ok(Answers::all(rows, Answer::Yes));
+        }
+        let bits = |of: &dyn Fn(&[u64]) -> Vec<u64>, gists: &mut C| Ok(of(gists.values(column as usize)?));
+        let within = |wanted: &RangeInclusive<u64>, gists: &mut C| -> Result<Vec<u64>, C::Error> {
+            let (first, last) = (*wanted.start(), wanted.end().wrapping_sub(*wanted.start()));
+            let one = |values: &[u64]| {
+                let bit = |(n, value): (usize, &u64)| u64::from(value.wrapping_sub(first) <= last) << n;
+                values.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
+            };
+            if wanted.is_empty() {
+                return Ok(vec![0; rows.div_ceil(64)]);
+            }
+            bits(&|values: &[u64]| values.chunks(64).map(one).collect(), gists)
+        };
+        let must = within(&self.must, gists)?;
+        let mut may = if self.may == self.must { must.clone() } else { within(&self.may, gists)? };
+        if meets(&self.open) {
+            may.iter_mut().zip(within(&self.open, gists)?).for_each(|(may, open)| *may |= open);
+        }
+        Ok(Answers { rows, may, must })
+    }
+}
+
+/// No values.
+#[expect(clippy::reversed_empty_ranges, reason = "that is what is meant")]
+const NONE: RangeInclusive<u64> = 1..=0;
+
+/// The first value between two of which something does not hold any more; behind the last if it holds of all.
+fn border((first, last): (u64, u64), holds: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (first, last + 1);
+    while low < high {
+        let middle = low.midpoint(high);
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 /// What a number must match.
@@ -189,13 +301,13 @@ impl Plan {
             Test::Named { field: Field::State, names } => Plan::Named(0, 15, *names),
             Test::Named { names, .. } => Plan::Named(flags::HANGUP_SHIFT, 3, *names),
             Test::Whole { field, all } => match field {
-                Field::Code => Plan::Code(all.clone()),
-                Field::Duration => Plan::Span(Column::Duration, all.clone()),
-                Field::Pdd => Plan::Span(Column::Pdd, all.clone()),
-                Field::Setup => Plan::Span(Column::Setup, all.clone()),
+                Field::Code => Plan::Between(Column::Code, Between::codes(all)),
+                Field::Duration => Plan::Between(Column::Duration, Between::spans(all)),
+                Field::Pdd => Plan::Between(Column::Pdd, Between::spans(all)),
+                Field::Setup => Plan::Between(Column::Setup, Between::spans(all)),
                 _ => Plan::Start(all.iter().map(|(c, at)| (*c, at.saturating_sub(day_ns))).collect()),
             },
-            Test::Real { field, all } => Plan::Real(real(*field).0, real(*field).1, all.clone()),
+            Test::Real { field, all } => Plan::Between(real(*field).0, Between::reals(real(*field).1, all)),
             Test::Host { field, network } => match field {
                 Field::Src => Plan::Host(vec![Column::Src], false, *network),
                 Field::Dst => Plan::Host(vec![Column::Dst], false, *network),
@@ -258,12 +370,8 @@ impl Plan {
             Plan::Named(shift, mask, names) => {
                 each(gists, Column::State, |value| (u64::from(*names) >> (value >> shift & mask) & 1 == 1).into())
             }
-            Plan::Code(all) => each(gists, Column::Code, |value| {
-                (value != 0 && all.iter().all(|(compare, with)| compare.holds(value as i64, *with))).into()
-            }),
-            Plan::Span(column, all) => each(gists, *column, |value| span(value, all)),
+            Plan::Between(column, between) => between.ask(gists, *column),
             Plan::Start(all) => start(gists, all),
-            Plan::Real(column, exact, all) => each(gists, *column, |value| real(value, *exact, all)),
             Plan::Host(columns, others, network) => host(gists, columns, *others, network),
             Plan::Has(names) => has(gists, *names),
             Plan::Row => Ok(Answers::all(rows, Answer::Maybe)),
@@ -292,18 +400,6 @@ impl Numbers {
     }
 }
 
-/// Microseconds, cut, against nanoseconds.
-fn span(value: u64, all: &[(Compare, i64)]) -> Answer {
-    match value {
-        0 => Answer::No,
-        1 => Answer::Maybe,
-        value => {
-            let ns = (value as i64 - 2) * 1000;
-            between(ns, ns + 999, all)
-        }
-    }
-}
-
 /// Something between two values, both of which it may be.
 fn between<T: PartialOrd + Copy>(least: T, greatest: T, all: &[(Compare, T)]) -> Answer {
     let mut answer = Answer::Yes;
@@ -315,22 +411,6 @@ fn between<T: PartialOrd + Copy>(least: T, greatest: T, all: &[(Compare, T)]) ->
         }
     }
     answer
-}
-
-fn real(value: u64, exact: bool, all: &[(Compare, f64)]) -> Answer {
-    if value == 0 {
-        return Answer::No;
-    }
-    let value = number(value);
-    if exact {
-        return between(f64::from(value), f64::from(value), all);
-    }
-    if !value.is_finite() {
-        return Answer::Maybe;
-    }
-    // Half a unit of the last place is what rounding may have moved it.
-    let slack = f64::from(value.abs()) * f64::from(f32::EPSILON) + f64::from(f32::MIN_POSITIVE);
-    between(f64::from(value) - slack, f64::from(value) + slack, all)
 }
 
 /// The start is in the key, up to a nanosecond that looking for a free key may have added.

@@ -1,4 +1,5 @@
-//! The fields of the rows, listed once: their order is that of a body, their names make the fingerprint.
+//! The fields of the rows, listed once: their order is that of a body, their names make the fingerprint, as do the
+//! numbers of what has names instead of fields.
 
 use crate::packed::{Damaged, Pack, Unpack};
 use crate::row::{
@@ -31,13 +32,35 @@ macro_rules! structs {
             }
         })+
 
-        /// Tells programs apart whose rows have other fields.
-        pub const FINGERPRINT: u64 = {
+        const FIELDS: u64 = {
             let mut hash = 0xcbf2_9ce4_8422_2325 ^ VERSION;
             $(hash = fnv1a(hash, concat!(stringify!($name), ":", $(stringify!($field), ","),+).as_bytes());)+
             hash
         };
     };
+}
+
+/// Tells programs apart whose rows have other fields, or other numbers for names.
+pub const FINGERPRINT: u64 = of_names(FIELDS, NUMBERED);
+
+/// What has names: each with the number that stands for it.
+type Numbered = (&'static str, &'static [(&'static str, u8)]);
+
+/// A fingerprint with what has names.
+const fn of_names(mut hash: u64, kinds: &[Numbered]) -> u64 {
+    let mut kind = 0;
+    while kind < kinds.len() {
+        let (name, values) = kinds[kind];
+        hash = fnv1a(fnv1a(hash, name.as_bytes()), b":");
+        let mut value = 0;
+        while value < values.len() {
+            let (name, number) = values[value];
+            hash = fnv1a(fnv1a(hash, name.as_bytes()), &[b'=', number, b',']);
+            value += 1;
+        }
+        kind += 1;
+    }
+    hash
 }
 
 /// FNV-1a, 64 bits.
@@ -192,6 +215,11 @@ macro_rules! names {
                 all.into_iter().find(|name| *name as u8 == *number).ok_or(Damaged("no such name"))
             }
         })+
+
+        const NUMBERED: &[Numbered] = &[$((stringify!($kind), &[$((stringify!($name), $kind::$name as u8)),+])),+];
+
+        // One that is missing above would be written and never be read again.
+        $(const _: fn($kind) = |name| match name { $($kind::$name)|+ => {} };)+
     };
 }
 
@@ -249,5 +277,21 @@ impl Field for (u32, u16) {
 
     fn take(from: &mut Unpack<'_>) -> Result<Self, Damaged> {
         Ok((u32::take(from)?, u16::take(from)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_another_number_is_another_fingerprint() {
+        let of = |values| of_names(FIELDS, &[("Hangup", values), NUMBERED[0]]);
+        let one: &[(&str, u8)] = &[("None", 0), ("Caller", 1), ("Callee", 2)];
+        assert!(NUMBERED.contains(&("Hangup", one)), "{NUMBERED:?}");
+        assert_ne!(of(one), of(&[("None", 0), ("Caller", 2), ("Callee", 1)]), "changed places");
+        assert_ne!(of(one), of(&[("None", 0), ("Caller", 1), ("Callee", 3)]));
+        assert_ne!(of(one), of(&[("None", 0), ("Caller", 1)]));
+        assert_ne!(FINGERPRINT, FIELDS);
     }
 }

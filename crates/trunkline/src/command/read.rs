@@ -198,7 +198,7 @@ fn wait_for_disk(recorder: &Recorder) {
 }
 
 /// Why a file cannot even be opened; none if it can, or is standard input.
-fn why_unreadable(file: &Path) -> Option<String> {
+pub fn why_unreadable(file: &Path) -> Option<String> {
     if file.as_os_str() == "-" {
         return None;
     }
@@ -272,14 +272,15 @@ impl Output {
 }
 
 /// The thread that draws the progress bar and passes Ctrl-C on.
-struct Watcher {
+pub struct Watcher {
     thread: Option<std::thread::JoinHandle<()>>,
     done: Arc<AtomicBool>,
     stop: Stop,
 }
 
 impl Watcher {
-    fn start(progress: Arc<Progress>) -> Self {
+    /// From now on.
+    pub fn start(progress: Arc<Progress>) -> Self {
         let stop = Stop::on_signals();
         let done = Arc::new(AtomicBool::new(false));
         let (ends, stops) = (Arc::clone(&done), stop.flag());
@@ -288,7 +289,7 @@ impl Watcher {
     }
 
     /// Ends the thread; whether reading was interrupted. A pager takes the next Ctrl-C for itself.
-    fn end(mut self) -> bool {
+    pub fn end(mut self) -> bool {
         self.done.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();

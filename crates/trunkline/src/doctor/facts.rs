@@ -42,6 +42,8 @@ pub struct Wanted {
     pub record: bool,
     /// How many percent of a volume the log may fill, or octets.
     pub limit: Option<trunkline_kit::config::Share>,
+    /// Octets of the largest segment of a class that is compressed; none if no class is.
+    pub compressed_segment: Option<u64>,
 }
 
 /// The machine.

@@ -8,7 +8,7 @@ pub mod machine;
 
 use super::facts::{Facts, Folder, Interface, Wanted};
 use super::mirror::Look;
-use crate::run::config::{Settings, Source, Timestamps};
+use crate::run::config::{Compress, Settings, Source, Timestamps};
 use interfaces::Counters;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -92,6 +92,7 @@ fn folder(path: &Path, measured: bool) -> Folder {
 }
 
 fn wanted(settings: &Settings) -> Wanted {
+    let classes = [&settings.record_sip, &settings.record_rtp, &settings.record_other].map(|class| class.compress);
     Wanted {
         named: !settings.capture.interfaces.is_empty(),
         lanes: settings.capture.lanes,
@@ -101,5 +102,6 @@ fn wanted(settings: &Settings) -> Wanted {
         hardware_timestamps: settings.capture.timestamps == Timestamps::Hardware,
         record: settings.record.enabled,
         limit: Some(settings.record.limit),
+        compressed_segment: classes.contains(&Compress::Zstd).then_some(settings.record.segment_size.0),
     }
 }

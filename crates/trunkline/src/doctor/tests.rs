@@ -84,6 +84,7 @@ fn healthy() -> Facts {
         hardware_timestamps: false,
         record: true,
         limit: Some(Share::Percent(80.0)),
+        compressed_segment: Some(GIB),
     };
     Facts { machine, interfaces: vec![interface], folders: vec![folder], wanted, ..Facts::default() }
 }
@@ -246,6 +247,16 @@ fn folders_are_judged() {
     });
     finds("retention", State::Bad, "46 min", "volumes", |f| f.wanted.limit = Some(Share::Octets(Octets::gib(65))));
     finds("retention", State::Bad, "0 B for the log", "make room", |f| folder(f, &|d| d.free = 0));
+    let compressed = |limit: Share| {
+        finds("compression", State::Warn, "a segment of 1.1 GB takes 1.3 GB", "segment-size", |f| {
+            f.wanted.limit = Some(limit);
+            // 39 days at the rate seen, whatever is free.
+            folder(f, &|d| (d.size, d.free, d.log) = (1000 * GIB, 1000 * GIB, 0));
+            watched(f).octets /= 100;
+        });
+    };
+    compressed(Share::Percent(99.9));
+    compressed(Share::Octets(Octets::gib(999)));
     // The log itself fills the disk: it makes its own room.
     let mut facts = healthy();
     folder(&mut facts, &|d| (d.free, d.log) = (10_000 * GIB, 89_000 * GIB));

@@ -5,9 +5,14 @@
 mod check;
 mod load;
 mod types;
+mod web;
 
 pub use load::{Given, load, mistakes};
-pub use types::{Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, Snap, Source, Timestamps};
+pub use types::{
+    Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
+};
+
+pub use web::{Address, Oidc, Tls, Web};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -124,7 +129,7 @@ trunkline_kit::section! {
         keep_size: Option<Octets> = None => Running;
         /// Whether its finished segments are rewritten to take less room, at the lowest priority: `off`, or `zstd`, in
         /// frames of which only those that are needed are read. Worth it for `sip`, which takes a tenth; media hardly
-        /// gets smaller.
+        /// gets smaller. With `off`, what is compressed already stays so.
         compress: Compress = Compress::Off => Running;
     }
 }
@@ -189,6 +194,10 @@ trunkline_kit::configuration! {
         store: Store = "store",
         /// Metrics.
         metrics: Metrics = "metrics",
+        /// The web.
+        web: Web = "web",
+        /// Sign-in by OpenID Connect.
+        web_oidc: Oidc = "web.oidc",
         /// The program's own log.
         log: Log = "log",
     }

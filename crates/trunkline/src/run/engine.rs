@@ -3,8 +3,8 @@
 use super::bursts::{Bucket, Meter};
 use super::lane::{self, LanePlan, LaneReport, Rings};
 use super::rows::{RowsOut, Writing};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use trunkline_calls::join::{Joiner, Names};
@@ -12,6 +12,7 @@ use trunkline_calls::lane::LaneOutput;
 use trunkline_calls::ledger::file_of_lane;
 use trunkline_calls::live::{Gatherer, Owned, Owner, Totals};
 use trunkline_calls::pipeline::DecodeCounters;
+use trunkline_calls::signalling::CallUp;
 use trunkline_calls::tap::TapCounters;
 use trunkline_capture::{CaptureLoss, LossPlace};
 use trunkline_kit::counters::Counted;
@@ -33,6 +34,10 @@ const NAP: Duration = Duration::from_millis(5);
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
 /// How often threads publish what they count.
 const PUBLISH: Duration = Duration::from_millis(250);
+/// Calls that are up and are listed for one question.
+pub const CALLS_UP_MAX: usize = 500;
+/// How long the owner of the signalling may take to list them; then the list is what it was.
+const LIST_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A lane's answer to an epoch.
 pub struct Answer {
@@ -52,13 +57,27 @@ pub struct Shared {
     fills: Vec<AtomicU32>,
     /// Packets of each lane that were recorded and then lost with their disk, or that its interface lost before it, for
     /// the lane to tell.
-    lost_later: Vec<Mutex<Vec<CaptureLoss>>>,
+    lost_later: Vec<Mutex<LostLater>>,
+    /// Such losses that no lane was there to tell.
+    untold: Mutex<Vec<CaptureLoss>>,
     /// Milliseconds that each lane has counted, and how many it left out.
     buckets: Vec<Mutex<(Vec<Bucket>, u64)>>,
     owner: Mutex<OwnerReport>,
+    /// How many calls that are up somebody wants to have listed; 0 nobody.
+    wanted: AtomicUsize,
+    listed: Mutex<Listed>,
+    listing: Condvar,
     gathered: Mutex<GatherReport>,
     owner_thread: OnceLock<Thread>,
     gather_thread: OnceLock<Thread>,
+}
+
+/// Losses that a lane is to tell.
+#[derive(Debug, Default)]
+struct LostLater {
+    losses: Vec<CaptureLoss>,
+    /// The lane has told its last.
+    is_over: bool,
 }
 
 /// What the owner of the signalling shows.
@@ -68,6 +87,16 @@ pub struct OwnerReport {
     pub counters: Vec<Counted>,
     /// Calls that are up or not yet closed.
     pub calls: u64,
+    /// Calls that have not ended.
+    pub up: u64,
+}
+
+/// The newest calls that are up, as they were listed last.
+#[derive(Debug, Default)]
+struct Listed {
+    calls: Vec<CallUp>,
+    /// Grows with each list.
+    number: u64,
 }
 
 /// What the gatherer shows.
@@ -91,8 +120,12 @@ impl Shared {
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
             fills: (0..lanes).map(|_| AtomicU32::default()).collect(),
             lost_later: (0..lanes).map(|_| Mutex::default()).collect(),
+            untold: Mutex::default(),
             buckets: (0..lanes).map(|_| Mutex::default()).collect(),
             owner: Mutex::default(),
+            wanted: AtomicUsize::new(0),
+            listed: Mutex::default(),
+            listing: Condvar::new(),
             gathered: Mutex::default(),
             owner_thread: OnceLock::new(),
             gather_thread: OnceLock::new(),
@@ -151,19 +184,65 @@ impl Shared {
         self.lost_elsewhere(loss.tag as u16, lost_on_disk(loss));
     }
 
-    /// A loss that a lane is to tell although it happened elsewhere.
+    /// A loss that a lane is to tell although it happened elsewhere; if the lane has ended, another one, which says as
+    /// well whose it is.
     pub fn lost_elsewhere(&self, lane: u16, loss: CaptureLoss) {
-        self.lost_later.get(usize::from(lane)).into_iter().for_each(|lost| lock(lost).push(loss));
+        let lanes = self.lost_later.len();
+        let in_turn = (0..lanes).filter_map(|n| self.lost_later.get(usize::from(lane).wrapping_add(n) % lanes));
+        for lost in in_turn {
+            let mut lost = lock(lost);
+            if !lost.is_over {
+                return lost.losses.push(loss);
+            }
+        }
+        lock(&self.untold).push(loss);
     }
 
     /// Takes what [`Shared::lost_elsewhere`] was told of a lane.
     pub fn take_lost_elsewhere(&self, lane: u16) -> Vec<CaptureLoss> {
-        self.lost_later.get(usize::from(lane)).map(|lost| core::mem::take(&mut *lock(lost))).unwrap_or_default()
+        let lost = self.lost_later.get(usize::from(lane));
+        lost.map(|lost| core::mem::take(&mut lock(lost).losses)).unwrap_or_default()
+    }
+
+    /// The same for the last time: from now on this lane is given none.
+    pub fn take_last_lost_elsewhere(&self, lane: u16) -> Vec<CaptureLoss> {
+        let Some(lost) = self.lost_later.get(usize::from(lane)) else { return Vec::new() };
+        let mut lost = lock(lost);
+        lost.is_over = true;
+        core::mem::take(&mut lost.losses)
+    }
+
+    /// Takes what [`Shared::lost_elsewhere`] was told when no lane was there any more.
+    pub fn take_untold(&self) -> Vec<CaptureLoss> {
+        core::mem::take(&mut *lock(&self.untold))
     }
 
     /// What the owner reported last.
     pub fn owner_report(&self) -> OwnerReport {
         lock(&self.owner).clone()
+    }
+
+    /// The newest calls that are up, at most so many and at most [`CALLS_UP_MAX`]: asked of the owner of the
+    /// signalling, who looks when it is between two batches.
+    pub fn calls_up(&self, limit: usize) -> Vec<CallUp> {
+        let limit = limit.min(CALLS_UP_MAX);
+        let listed = lock(&self.listed);
+        let before = listed.number;
+        self.wanted.fetch_max(limit, Ordering::Relaxed);
+        self.wake_owner();
+        let waited = self.listing.wait_timeout_while(listed, LIST_PATIENCE, |listed| listed.number == before);
+        let (listed, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        listed.calls.iter().take(limit).cloned().collect()
+    }
+
+    fn list_calls(&self, owner: &Owner) {
+        let wanted = self.wanted.swap(0, Ordering::Relaxed);
+        if wanted > 0 {
+            let calls = owner.newest_up(wanted);
+            let mut listed = lock(&self.listed);
+            (listed.calls, listed.number) = (calls, listed.number.wrapping_add(1));
+            self.listing.notify_all();
+        }
     }
 
     /// What the gatherer reported last.
@@ -274,6 +353,7 @@ fn own(
                 any = true;
             }
         }
+        shared.list_calls(&owner);
         let since = advanced.elapsed();
         if since >= EPOCH_EVERY || owner.is_ending() {
             if let Some(owned) = owner.advance(since >= EPOCH_FORCED) {
@@ -312,7 +392,7 @@ fn give_out(
 }
 
 fn publish_owner(owner: &Owner, shared: &Shared) {
-    *lock(&shared.owner) = OwnerReport { counters: owner.counters(), calls: owner.calls() };
+    *lock(&shared.owner) = OwnerReport { counters: owner.counters(), calls: owner.calls(), up: owner.calls_up() };
 }
 
 /// The gatherer: joins what belongs together and hands rows to the store's thread.
@@ -357,3 +437,6 @@ fn gather(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -131,7 +131,7 @@ impl<'a> Lane<'a> {
     fn turn(&mut self) {
         let idle = self.ended || self.read();
         if let Some(log) = self.plan.log.as_mut().filter(|_| !self.ended) {
-            log.tick(now_ns());
+            log.tick(self.plan.source.now_ns().unwrap_or_else(now_ns));
         }
         self.tell(idle);
         self.answer();
@@ -212,7 +212,7 @@ impl<'a> Lane<'a> {
         } else if idle && self.told_at.elapsed() < HEARTBEAT {
             return;
         } else {
-            let until_ns = idle.then(|| now_ns() - ARRIVAL_NS);
+            let until_ns = idle.then(|| self.plan.source.now_ns().unwrap_or_else(now_ns) - ARRIVAL_NS);
             self.plan.front.tell(until_ns)
         };
         self.told_at = Instant::now();
@@ -239,7 +239,11 @@ impl<'a> Lane<'a> {
         let file = file_of_lane(self.me);
         let not_recorded = self.plan.log.iter_mut().flat_map(|log| log.not_recorded());
         let mut lost: Vec<CaptureLoss> = not_recorded.map(|n| loss(&n, file)).collect();
-        lost.extend(self.shared.take_lost_elsewhere(self.me));
+        // What it takes after its last word, nobody would hear of.
+        lost.extend(match self.told_last {
+            true => self.shared.take_last_lost_elsewhere(self.me),
+            false => self.shared.take_lost_elsewhere(self.me),
+        });
         self.plan.front.lost(lost);
     }
 

@@ -3,7 +3,7 @@
 //! [`bind`] while privileges last, [`Bound::serve`] when there is something to tell.
 
 mod http;
-mod socket;
+pub mod socket;
 
 #[cfg(test)]
 mod tests;
@@ -70,6 +70,18 @@ impl Bound {
         self.listener.address()
     }
 
+    /// Serves what `page` makes, and beside it the JSON that `more` has for other paths, until the server is dropped.
+    ///
+    /// # Errors
+    /// No thread could be started.
+    pub fn serve_more(
+        self,
+        page: impl Fn() -> Page + Send + Sync + 'static,
+        more: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> io::Result<Server> {
+        self.serve_all(REQUEST_TIME, Box::new(page), Box::new(more))
+    }
+
     /// Serves what `page` makes until the server is dropped.
     ///
     /// # Errors
@@ -79,9 +91,14 @@ impl Bound {
     }
 
     fn serve_within(self, time: Duration, page: impl Fn() -> Page + Send + Sync + 'static) -> io::Result<Server> {
+        self.serve_all(time, Box::new(page), Box::new(|_| None))
+    }
+
+    fn serve_all(self, time: Duration, page: Box<MakePage>, more: Box<MakeMore>) -> io::Result<Server> {
         let (stop, stopped) = std::os::unix::net::UnixStream::pair()?;
         let shared = Arc::new(Shared {
-            page: Box::new(page),
+            page,
+            more,
             time,
             served: Mutex::default(),
             open: Mutex::default(),
@@ -123,9 +140,13 @@ impl Drop for Server {
     }
 }
 
+type MakePage = dyn Fn() -> Page + Send + Sync;
+type MakeMore = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// What the threads share.
 struct Shared {
-    page: Box<dyn Fn() -> Page + Send + Sync>,
+    page: Box<MakePage>,
+    more: Box<MakeMore>,
     /// How long a request may take.
     time: Duration,
     served: Mutex<Served>,
@@ -192,7 +213,7 @@ impl Shared {
         let answered = http::serve(stream, self.time, |path| match path {
             "/metrics" => Some(self.metrics()),
             "/healthz" => Some(self.health()),
-            _ => None,
+            path => (self.more)(path).map(|body| http::Answer { status: 200, kind: "application/json", body }),
         });
         let mut served = lock(&self.served);
         match answered {

@@ -10,6 +10,7 @@ pub mod metrics;
 pub mod packet_log;
 pub mod rows;
 pub mod service;
+pub mod socket;
 pub mod status;
 pub mod view;
 

@@ -57,6 +57,12 @@ pub fn tell_news(news: &[News]) {
             News::Suspended(why) => tracing::error!("retention: nothing is deleted: {why}"),
             News::Resumed => tracing::info!("retention: works again"),
             News::NotPacked(path, why) => tracing::warn!("segment {} is not compressed: {why}", path.display()),
+            News::NoRoom(path, missing) => tracing::warn!(
+                "segment {} waits to be compressed: {} too little is free for both forms of it; lower record.limit or \
+                 record.segment-size",
+                path.display(),
+                figure::octets(*missing)
+            ),
             News::Errand(path, ending) => tracing::warn!("exec for {}: {ending}", path.display()),
         }
     }

@@ -368,7 +368,8 @@ impl<T: Target> Writer<T> {
         self.writing.with(|state| {
             state.gone(rows);
             let report = &mut state.report;
-            report.counters.written += rows as u64 + taken;
+            let refused_now = refused.saturating_sub(report.counters.refused);
+            report.counters.written += (rows as u64 + taken).saturating_sub(refused_now);
             report.counters.refused = refused;
             report.counters.commits += 1;
             if report.error.take().is_some() {

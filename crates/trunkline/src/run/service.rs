@@ -10,8 +10,11 @@ use super::lane::{LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
 use super::packet_log;
 use super::rows::{self, RowsOut, journal::Journal};
+use super::socket;
 use super::view::View;
 use crate::failure::Failure;
+use crate::web::live::Here;
+use crate::web::serve;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -20,12 +23,14 @@ use trunkline_calls::job::Sink;
 use trunkline_calls::join::{Names, lost_row};
 use trunkline_calls::ledger::{is_interface, lanes_of};
 use trunkline_calls::live::Front;
+use trunkline_capture::CaptureLoss;
 use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
 use trunkline_record::{Recorder, Segments};
 use trunkline_spool::Loss;
 use trunkline_store::row::Rows;
 use trunkline_store::{Access, Store};
+use trunkline_web::{Handle, Mode};
 
 /// How long the packet log may take to write what is in memory when the program ends.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(30);
@@ -42,6 +47,9 @@ pub struct Service {
     names: Arc<LiveNames>,
     view: Arc<View>,
     metrics: Option<Server>,
+    /// For other processes of this machine.
+    socket: Option<Server>,
+    web: Option<Handle>,
 }
 
 /// How it ended.
@@ -62,7 +70,41 @@ impl Service {
         let rings = open_rings(settings)?;
         let metrics = settings.metrics.listen.as_ref().map(metrics::bind).transpose();
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
+        let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        let mut service = Service::on(settings, rings)?;
+        let view = Arc::clone(&service.view);
+        service.show(settings, "live");
+        if let Some(bound) = metrics {
+            tracing::info!("metrics at {}", bound.address());
+            let view = Arc::clone(&view);
+            let page = move || Page { samples: view.samples(), unhealthy: view.unhealthy() };
+            service.metrics = Some(bound.serve(page).map_err(no_thread)?);
+        }
+        if let Some(bound) = web {
+            let handle = serve::serve(bound, settings, Some(Arc::new(Here::new(view, "live"))), None)?;
+            serve::announce_in_log(&handle);
+            service.web = Some(handle);
+        }
+        Ok(service)
+    }
+
+    /// Lets other processes of this machine look at it; `source` is what snapshots call it. Where that cannot be, it
+    /// goes on without.
+    pub fn show(&mut self, settings: &Settings, source: &'static str) {
+        let data = &settings.data.folder;
+        match socket::serve(data, Arc::clone(&self.view), source) {
+            Ok(socket) => self.socket = Some(socket),
+            Err(e) => tracing::warn!("no other process can look at this run: {}: {e}", socket::path(data).display()),
+        }
+    }
+
+    /// Starts everything behind these rings.
+    ///
+    /// # Errors
+    /// What could not be opened, with what to do about it.
+    pub fn on(settings: &Settings, rings: Vec<Box<dyn Live>>) -> Result<Service, Failure> {
+        let folder = &settings.data.folder;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
         let journal = store.as_ref().and_then(|_| open_journal(folder));
@@ -82,27 +124,17 @@ impl Service {
                 LanePlan { meter, processor, ..plan }
             })
             .collect();
-        let failed = |e: std::io::Error| Failure::Failed(format!("a thread cannot be started: {e}"));
-        let (out, store) = rows::start(store, journal).map_err(failed)?;
+        let (out, store) = rows::start(store, journal).map_err(no_thread)?;
         let (names, late) = (Arc::new(names), out.another());
-        let engine = Engine::start(plans, Arc::clone(&names) as Arc<dyn Names>, out).map_err(failed)?;
+        let engine = Engine::start(plans, Arc::clone(&names) as Arc<dyn Names>, out).map_err(no_thread)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
         let bursts = Arc::new(Mutex::new(bursts));
         let cards = Arc::new(Mutex::new(cards));
-        let view = Arc::new(View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards)));
-        let metrics = match metrics {
-            Some(bound) => {
-                tracing::info!("metrics at {}", bound.address());
-                let view = Arc::clone(&view);
-                Some(
-                    bound
-                        .serve(move || Page { samples: view.samples(), unhealthy: view.unhealthy() })
-                        .map_err(failed)?,
-                )
-            }
-            None => None,
-        };
-        Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics })
+        let interfaces = names.lanes.iter().map(|(interface, _)| interface.clone()).collect();
+        let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
+        let view = Arc::new(view);
+        let (metrics, socket, web) = (None, None, None);
+        Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics, socket, web })
     }
 
     /// What there is to see of it.
@@ -141,6 +173,9 @@ impl Service {
 
     /// Takes what is in the rings to its end and commits everything.
     pub fn stop(self) -> Ended {
+        // Who looks on goes first.
+        drop(self.web);
+        drop(self.socket);
         // Before the lanes end: they tell it.
         look_at_cards(&self.cards, &self.engine.shared, true);
         self.engine.stop();
@@ -149,16 +184,18 @@ impl Service {
         if self.engine.join() {
             troubles.push("a thread failed; this is a defect of Trunkline".to_owned());
         }
+        let mut late = shared.take_untold();
         // Closing finds what the disk did not take: that goes into rows as well, so the store ends last.
         if let Some(recorder) = self.recorder.and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()) {
             let closed = recorder.close(CLOSE_PATIENCE);
             packet_log::tell_events(&closed.events);
             packet_log::tell_news(&closed.news);
-            tell_late(&closed.losses, self.late, &self.names);
+            late.extend(
+                closed.losses.iter().filter(|loss| loss.records > 0).inspect(|l| tell_loss(l)).map(lost_on_disk),
+            );
             self.view.closed(closed);
-        } else {
-            drop(self.late);
         }
+        tell_late(&late, self.late, &self.names);
         if self.store.join().is_err() {
             troubles.push("the store's thread failed; this is a defect of Trunkline".to_owned());
         }
@@ -183,17 +220,19 @@ fn look_at_cards(cards: &Mutex<Cards>, shared: &Shared, is_end: bool) {
     }
 }
 
-/// Losses that only closing found, as rows and in the log.
-fn tell_late(losses: &[Loss], mut rows: RowsOut, names: &LiveNames) {
-    let losses: Vec<_> = losses.iter().filter(|loss| loss.records > 0).collect();
-    losses.iter().for_each(|loss| tell_loss(loss));
-    let losses = losses.iter().map(|loss| lost_row(&lost_on_disk(loss), names)).collect();
+/// Losses that no lane was there to tell, as rows.
+fn tell_late(losses: &[CaptureLoss], mut rows: RowsOut, names: &LiveNames) {
+    let losses = losses.iter().map(|loss| lost_row(loss, names)).collect();
     // What waits in memory is never refused.
     let _ = rows.rows(Rows { losses, ..Rows::default() });
 }
 
 fn tell_loss(loss: &Loss) {
     tracing::error!(packets = loss.records, "packets were recorded and lost: {}", loss.place.name());
+}
+
+fn no_thread(e: std::io::Error) -> Failure {
+    Failure::Failed(format!("a thread cannot be started: {e}"))
 }
 
 /// The rings of all interfaces.

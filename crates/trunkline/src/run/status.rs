@@ -35,6 +35,8 @@ pub struct Snapshot {
     pub disk_waits: u64,
     /// For how long, in all.
     pub disk_waited: Duration,
+    /// Finished segments that wait for room to be compressed.
+    pub compress_waiting: u64,
     /// Processor time of each thread.
     pub threads: Vec<Thread>,
     /// Memory of the process, octets.
@@ -55,7 +57,7 @@ pub struct Thread {
 /// The line: rates and losses between the two, levels of the later one.
 ///
 /// `calls 1,204 | packets/s sip 812 rtp 120,400 other 12 | 214.5 Mbit/s | ring 3 % buffer 0 % | lost none |
-/// disk waits none | cpu lane-0 43 % lane-1 41 % | rss 512.3 MB`
+/// disk waits none | no room to compress 3 | cpu lane-0 43 % lane-1 41 % | rss 512.3 MB`
 pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     let seconds = now.at.saturating_sub(before.at).as_secs_f64();
     let rate = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
@@ -72,6 +74,9 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     compression(before, now, &mut out);
     let _ = write!(out, " | lost {}", lost(before, now));
     let _ = write!(out, " | disk waits {}", waits(before, now));
+    if now.compress_waiting > 0 {
+        let _ = write!(out, " | no room to compress {}", figure::count(now.compress_waiting));
+    }
     let _ = write!(out, " | cpu {} | rss {}", cpu(before, now, seconds), figure::octets(now.resident));
     out
 }
@@ -182,6 +187,7 @@ mod tests {
             drops: vec![(LossPlace::Ring, 12), (LossPlace::Buffer, 3), (LossPlace::Disk, 0)],
             disk_waits: 3,
             disk_waited: Duration::from_millis(120),
+            compress_waiting: 1200,
             threads: vec![thread(1, "trunkline", 11), thread(3, "lane-1", 4100), thread(2, "lane-0", 5300)],
             resident: 512_300_000,
         };
@@ -189,7 +195,7 @@ mod tests {
             line(&earlier(), &now),
             "calls 1,204 | packets/s sip 812 rtp 120,400 other 12 | 214.5 Mbit/s | ring 3 % buffer 100 % \
              compressed to 52 % | lost ring 7 buffer 3 (15 in all) | disk waits 3 (120 ms) | \
-             cpu lane-0 43 % lane-1 41 % | rss 512.3 MB"
+             no room to compress 1,200 | cpu lane-0 43 % lane-1 41 % | rss 512.3 MB"
         );
     }
 

@@ -1,5 +1,7 @@
 //! What there is to see of a running capture: the status line's snapshot, metrics, and whether it is healthy.
 
+mod live;
+
 use super::bursts::log::BurstLog;
 use super::cards::Cards;
 use super::engine::{Engine, Shared};
@@ -25,6 +27,9 @@ pub struct View {
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
+    since_ns: i64,
+    /// Of each lane.
+    interfaces: Vec<String>,
 }
 
 impl View {
@@ -34,6 +39,7 @@ impl View {
         recorder: Option<Arc<Mutex<Option<Recorder>>>>,
         bursts: Arc<Mutex<BurstLog>>,
         cards: Arc<Mutex<Cards>>,
+        interfaces: Vec<String>,
     ) -> Self {
         View {
             shared: Arc::clone(&engine.shared),
@@ -43,12 +49,25 @@ impl View {
             cards,
             closed: Mutex::default(),
             begun: Instant::now(),
+            since_ns: super::now_ns(),
+            interfaces,
         }
     }
 
     /// The packet log is closed, and this was the last of it.
     pub fn closed(&self, closed: Closed) {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(closed);
+    }
+
+    /// How full the memory between rings and disks is, 0 to 1.
+    pub fn buffer_fill(&self) -> f64 {
+        self.stats().map_or(0.0, |s| s.memory.used as f64 / s.memory.limit.max(1) as f64)
+    }
+
+    /// Rows that wait for the store, in memory and on disk.
+    pub fn rows_waiting(&self) -> u64 {
+        let report = self.writing.report();
+        report.waiting as u64 + report.journal_rows
     }
 
     fn stats(&self) -> Option<Stats> {
@@ -90,6 +109,7 @@ impl View {
             drops: self.drops(&lanes, stats.as_ref()),
             disk_waits: waits.clone().map(|w| w.count).sum(),
             disk_waited: Duration::from_micros(waits.map(|w| w.sum_us).sum()),
+            compress_waiting: self.house().map_or(0, |report| report.roomless as u64),
             threads: process::threads(),
             resident: process::resident(),
         }
@@ -270,6 +290,11 @@ fn of_house(report: &Report) -> Vec<Sample> {
     }
     samples.extend([
         gauge("trunkline_record_exec_waiting_segments", "finished segments that wait for exec", report.waiting as f64),
+        gauge(
+            "trunkline_record_compress_waiting_segments",
+            "segments that wait for room to be compressed",
+            report.roomless as f64,
+        ),
         gauge("trunkline_record_in_use_segments", "segments that would leave but are read", report.in_use as f64),
         gauge(
             "trunkline_record_ages_suspended",

@@ -68,7 +68,8 @@ impl Refusal {
     /// The kind of problem, as in `/problems/KIND`.
     pub fn kind(&self) -> &'static str {
         match self {
-            Refusal::SignedOut | Refusal::WrongPassword => "signed-out",
+            Refusal::SignedOut => "signed-out",
+            Refusal::WrongPassword => "bad-password",
             Refusal::TooMany { .. } => "too-many",
             Refusal::Locked { .. } => "locked",
             Refusal::Busy => "busy",
@@ -87,7 +88,8 @@ impl Refusal {
     /// The HTTP status to answer with.
     pub fn status(&self) -> u16 {
         match self {
-            Refusal::SignedOut | Refusal::WrongPassword => 401,
+            Refusal::SignedOut => 401,
+            Refusal::WrongPassword => 403,
             Refusal::TooMany { .. } | Refusal::Locked { .. } => 429,
             Refusal::Busy => 503,
             Refusal::Forbidden(_) | Refusal::Csrf(_) | Refusal::Network(_) | Refusal::Forwarding(_) => 403,

@@ -3,20 +3,24 @@
 use super::patience::{Patient, WRITE_PATIENCE};
 use crate::guard::Peer;
 use crate::state::Web;
+use crate::tls::Tls;
 use axum::Router;
 use axum::body::Body;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 /// Connections at a time; one more is closed at once and counted.
@@ -30,11 +34,22 @@ pub const HEADER_TIME: Duration = Duration::from_secs(20);
 pub const HEADER_OCTETS_MAX: usize = 32 * 1024;
 /// Header fields of a request.
 pub const HEADER_FIELDS_MAX: usize = 64;
+/// Requests at a time over one connection of HTTP/2.
+pub const STREAMS_MAX: u32 = 64;
+/// How often a client of HTTP/2 has to show that it is there; one that does not within 20 s is dropped.
+const ALIVE_EVERY: Duration = Duration::from_secs(30);
 /// How long to wait when the system refuses a connection, such as for want of file descriptors.
 const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 
 /// Takes connections until it is told to stop, then waits for those that are open to finish what they do.
-pub async fn accept(web: Arc<Web>, listener: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
+pub async fn accept(
+    web: Arc<Web>,
+    listener: TcpListener,
+    tls: Option<Tls>,
+    router: Router,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let acceptor = tls.map(|tls| TlsAcceptor::from(tls.config()));
     let mut open = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -51,38 +66,84 @@ pub async fn accept(web: Arc<Web>, listener: TcpListener, router: Router, mut st
             continue;
         };
         web.count(|c| c.connections += 1);
-        open.spawn(converse(stream, address, router.clone(), stopping.clone(), place));
+        let talk = Talk { address, router: router.clone(), stopping: stopping.clone(), place };
+        match acceptor.clone() {
+            None => drop(open.spawn(talk.over(stream))),
+            Some(acceptor) => drop(open.spawn(talk.over_tls(stream, acceptor))),
+        }
     }
     drop(listener);
     while open.join_next().await.is_some() {}
 }
 
-async fn converse(
-    stream: TcpStream,
+/// One connection and what it needs.
+struct Talk {
     address: SocketAddr,
     router: Router,
-    mut stopping: watch::Receiver<bool>,
+    stopping: watch::Receiver<bool>,
     place: Place,
-) {
-    let _ = stream.set_nodelay(true);
-    let header_time = place.web.options.header_time;
-    let peer = Peer { address, tls: false };
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
+}
+
+impl Talk {
+    async fn over(self, stream: TcpStream) {
+        let _ = stream.set_nodelay(true);
+        self.http1(Patient::new(stream, WRITE_PATIENCE), false).await;
+    }
+
+    async fn over_tls(self, stream: TcpStream, acceptor: TlsAcceptor) {
+        let _ = stream.set_nodelay(true);
+        let header_time = self.place.web.options.header_time;
+        let greeted = timeout(header_time, acceptor.accept(Patient::new(stream, WRITE_PATIENCE))).await;
+        let Ok(Ok(stream)) = greeted else {
+            self.place.web.count(|c| c.handshakes_failed += 1);
+            return;
+        };
+        if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+            self.http2(stream).await;
+        } else {
+            self.http1(stream, true).await;
+        }
+    }
+
+    async fn http1(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, tls: bool) {
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(self.place.web.options.header_time);
+        builder.max_buf_size(HEADER_OCTETS_MAX).max_headers(HEADER_FIELDS_MAX);
+        let service = service_fn(answer(self.router.clone(), Peer { address: self.address, tls }));
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            _ = self.stopping.changed() => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+
+    async fn http2(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS_MAX);
+        builder.max_header_list_size(HEADER_OCTETS_MAX as u32).keep_alive_interval(ALIVE_EVERY);
+        let service = service_fn(answer(self.router.clone(), Peer { address: self.address, tls: true }));
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            _ = self.stopping.changed() => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+}
+
+/// What answers a request of a peer.
+fn answer(
+    router: Router,
+    peer: Peer,
+) -> impl Fn(hyper::Request<Incoming>) -> tower::util::Oneshot<Router, hyper::Request<Body>> {
+    move |request| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
         router.clone().oneshot(request)
-    });
-    let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(header_time);
-    builder.max_buf_size(HEADER_OCTETS_MAX).max_headers(HEADER_FIELDS_MAX);
-    let io = TokioIo::new(Patient::new(stream, WRITE_PATIENCE));
-    let mut connection = pin!(builder.serve_connection(io, service));
-    tokio::select! {
-        _ = connection.as_mut() => return,
-        _ = stopping.changed() => {}
     }
-    connection.as_mut().graceful_shutdown();
-    let _ = connection.await;
 }
 
 /// The connections that are open, by address.

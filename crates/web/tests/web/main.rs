@@ -11,5 +11,6 @@ mod one_call;
 mod people;
 mod roles;
 mod schema;
+mod tls;
 mod work;
 mod world;

@@ -36,7 +36,7 @@ fn the_first_link_makes_the_first_administrator() {
         .problem(400, "bad-link");
     assert_eq!(world.handle.link(), None);
 
-    client.post("/session/password", &json!({"old": "wrong", "new": "another good one"})).problem(401, "signed-out");
+    client.post("/session/password", &json!({"old": "wrong", "new": "another good one"})).problem(403, "bad-password");
     let changed = client.post("/session/password", &json!({"old": PASSWORD, "new": "another good one"}));
     assert_eq!(changed.status, 204);
     client.get("/users").problem(401, "signed-out");
@@ -70,7 +70,7 @@ fn users_come_and_go() {
     boss.post("/users", &json!({"name": "b b", "role": "support"})).problem(400, "bad-parameter");
     boss.post("/users", &json!({"name": "x", "role": "root"})).problem(400, "bad-parameter");
     let mut client = world.stranger();
-    client.post("/session", &json!({"name": "bob", "password": "not that one"})).problem(401, "signed-out");
+    client.post("/session", &json!({"name": "bob", "password": "not that one"})).problem(403, "bad-password");
     let signed_in = client.post("/session", &json!({"name": "bob", "password": PASSWORD}));
     assert_eq!(signed_in.ok(200)["user"]["must_change_password"], true);
     client.cookie = signed_in.cookie();
@@ -86,7 +86,7 @@ fn users_come_and_go() {
     world
         .stranger()
         .post("/session", &json!({"name": "bob", "password": "my own password"}))
-        .problem(401, "signed-out");
+        .problem(403, "bad-password");
     boss.ask("PATCH", "/users/administrator", Some(br#"{"role": "viewer"}"#)).problem(409, "conflict");
     boss.delete("/users/bob").ok(204);
     boss.get("/users/bob").problem(404, "not-found");

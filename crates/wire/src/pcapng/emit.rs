@@ -60,18 +60,16 @@ pub fn packet(out: &mut Vec<u8>, interface: u32, at_ns: i64, wire: u32, octets: 
     block.end();
 }
 
-/// The beginning of an enhanced packet block, up to where its octets stand, for who writes those without a copy. Behind
-/// them come zeros up to a multiple of four and [`packet_end`]. As [`packet`] otherwise.
+/// Writes the beginning of an enhanced packet block, up to where its octets stand, for who writes those without a copy.
+/// Behind them come zeros up to a multiple of four and [`packet_end`]. As [`packet`] otherwise.
 #[inline]
-pub fn packet_begin(interface: u32, at_ns: i64, wire: u32, captured: u32) -> [u8; PACKET_BEGIN_OCTETS] {
-    let mut out = [0; PACKET_BEGIN_OCTETS];
+pub fn packet_begin(out: &mut [u8; PACKET_BEGIN_OCTETS], interface: u32, at_ns: i64, wire: u32, captured: u32) {
     out[..4].copy_from_slice(&PACKET.to_le_bytes());
     out[4..8].copy_from_slice(&packet_octets(captured).to_le_bytes());
     out[8..12].copy_from_slice(&interface.to_le_bytes());
     out[12..20].copy_from_slice(&halves(at_ns));
     out[20..24].copy_from_slice(&captured.to_le_bytes());
     out[24..].copy_from_slice(&wire.to_le_bytes());
-    out
 }
 
 /// The end of an enhanced packet block: its length.

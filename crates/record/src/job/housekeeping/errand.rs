@@ -94,7 +94,12 @@ mod tests {
         std::fs::write(&script, "sleep 1000 & echo $! > \"$0.child\"; wait").unwrap();
         assert_eq!(run(Path::new("/bin/sh"), &script, Duration::from_millis(500)), Ending::TimedOut);
         let child = std::fs::read_to_string(folder.path().join("script.child")).unwrap();
-        let state = std::fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
+        // It is killed, and dies when a processor has time for it.
+        let begun = Instant::now();
+        while !(state().is_empty() || state().contains(") Z ")) {
+            assert!(begun.elapsed() < LONG, "{}", state());
+            std::thread::park_timeout(LOOK);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::PoisonError;
 
-use trunkline_spool::{Rewritten, rewrite};
+use trunkline_spool::{Outcome, rewrite};
 
 use super::{News, Shared};
 use crate::packed::Packing;
@@ -17,6 +17,8 @@ const READ_OCTETS: usize = 256 << 10;
 const NICEST: i32 = 19;
 /// Segments that could not be rewritten and are left alone until the next start. Beyond, they are tried again.
 pub(super) const UNPACKABLE_MAX: usize = 4096;
+/// Segments that are known to wait for room. Beyond, they are tried again, and told and counted again.
+pub(super) const ROOMLESS_MAX: usize = 4096;
 
 /// Rewrites what waits until it is told to stop.
 pub(super) fn run(shared: &Shared, keep_free: u64) {
@@ -34,19 +36,33 @@ pub(super) fn run(shared: &Shared, keep_free: u64) {
         let mut state = shared.lock();
         let due = state.due.remove(&path);
         match packed {
-            Ok(Some((rewritten, plain))) => {
+            Ok((Outcome::Rewritten(rewritten), plain)) => {
                 let counters = &mut state.report.counters;
                 counters.packed += 1;
                 counters.packed_in_octets += plain;
                 counters.packed_out_octets += rewritten.octets;
+                state.roomless.remove(&path);
                 if due {
                     state.errand(rewritten.path.clone());
                 }
                 state.rewritten.push((path, rewritten));
             }
-            // Somebody moves or removes it, or there is no room; or the recorder ends.
-            Ok(None) if due => state.errand(path),
-            Ok(None) => {}
+            // Somebody moves or removes it; or the recorder ends.
+            Ok((Outcome::InUse, _)) => {
+                state.roomless.remove(&path);
+                if due {
+                    state.errand(path);
+                }
+            }
+            Ok((Outcome::NoRoom(missing), _)) => {
+                if due {
+                    state.errand(path.clone());
+                }
+                if state.no_room(&path) {
+                    drop(state);
+                    shared.tell(News::NoRoom(path, missing));
+                }
+            }
             Err(error) => {
                 state.report.counters.unpackable += 1;
                 if due {
@@ -56,6 +72,7 @@ pub(super) fn run(shared: &Shared, keep_free: u64) {
                     state.unpackable.clear();
                 }
                 state.unpackable.insert(path.clone());
+                state.roomless.remove(&path);
                 drop(state);
                 shared.tell(News::NotPacked(path, error.to_string()));
             }
@@ -64,19 +81,19 @@ pub(super) fn run(shared: &Shared, keep_free: u64) {
     }
 }
 
-/// Rewrites one segment; what it is now, and its octets before. None as [`rewrite`] says, or when it was told to stop.
-fn pack(path: &Path, keep_free: u64, stop: &dyn Fn() -> bool) -> io::Result<Option<(Rewritten, u64)>> {
+/// Rewrites one segment; what became of it, and its octets before. When it was told to stop, nothing did.
+fn pack(path: &Path, keep_free: u64, stop: &dyn Fn() -> bool) -> io::Result<(Outcome, u64)> {
     let (mut plain, mut stopped) = (0, false);
-    let rewritten = rewrite(path, keep_free, &mut |from, to| {
+    let outcome = rewrite(path, keep_free, &mut |from, to| {
         plain = pack_file(from, to, &mut || {
             stopped |= stop();
             stopped
         })?;
         Ok(())
     });
-    match rewritten {
-        Err(_) if stopped => Ok(None),
-        rewritten => Ok(rewritten?.map(|rewritten| (rewritten, plain))),
+    match outcome {
+        Err(_) if stopped => Ok((Outcome::InUse, 0)),
+        outcome => Ok((outcome?, plain)),
     }
 }
 

@@ -173,9 +173,22 @@ pub struct PartColumns<'r, 'c> {
 }
 
 impl PartColumns<'_, '_> {
-    /// A column that was read before.
-    pub fn loaded(&self, column: usize) -> &[u64] {
-        self.read.get(column).and_then(Option::as_deref).unwrap_or_default()
+    /// The values of a column at some places.
+    pub fn gather(&mut self, column: usize, places: &[usize]) -> Result<Vec<u64>, Trouble> {
+        let mut out = self.reader.spare.pop().unwrap_or_default();
+        match self.read.get(column).and_then(Option::as_ref) {
+            Some(read) => {
+                out.clear();
+                out.extend(places.iter().map(|place| read.get(*place).copied().unwrap_or(0)));
+            }
+            None => self.with_octets(column, |head, octets| head.gather(column, octets, places, &mut out))?,
+        }
+        Ok(out)
+    }
+
+    /// Memory that is not needed any more.
+    pub fn spare(&mut self, values: impl IntoIterator<Item = Vec<u64>>) {
+        self.reader.spare.extend(values);
     }
 
     fn with_octets<T>(

@@ -15,7 +15,7 @@ const PAGE_OCTETS: i64 = 16_384;
 const WRITE_CACHE_KIB: i64 = 16 * 1024;
 /// Most memory for the pages of a day that is read, KiB: enough for the calls of the last minutes at 500 a second,
 /// among which a search in order of start jumps.
-const READ_CACHE_KIB: i64 = 64 * 1024;
+const READ_CACHE_KIB: i64 = 8 * 1024;
 /// The log is put into the file when it has so many pages.
 const CHECKPOINT_PAGES: i64 = 2048;
 /// How long to wait for another writer of the same day.

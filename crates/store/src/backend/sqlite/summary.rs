@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::filter::sql::{Condition, Parameter};
 use crate::filter::{Filter, sql as filter_sql};
 use crate::gist::plan::{Answers, Plan};
-use crate::gist::{COLUMNS, Column, Columns, SUMMED, start_ns, told};
+use crate::gist::{Column, Columns, SUMMED, start_ns, told};
 use crate::key;
 use crate::rollup::{self, Minute, Told, minute_of};
 use crate::row::Call;
@@ -301,30 +301,51 @@ impl Sums {
         is_latest: Option<&dyn Fn(u64, usize) -> bool>,
         rows: &mut Vec<i64>,
     ) -> Result<(), Trouble> {
-        SUMMED.iter().try_for_each(|column| columns.values(*column as usize).map(|_| ()))?;
-        columns.values(Column::Key as usize)?;
-        let columns: [&[u64]; COLUMNS] = core::array::from_fn(|column| columns.loaded(column));
-        let of = |column: Column, at: usize| columns[column as usize].get(at).copied().unwrap_or(0);
+        let (mut passing, mut open): (Vec<usize>, Vec<usize>) = (answers.passing().collect(), answers.open().collect());
+        if let Some(is_latest) = is_latest {
+            let keys = columns.values(Column::Key as usize)?;
+            let is_latest = |at: &usize| keys.get(*at).is_some_and(|key| is_latest(*key, *at));
+            passing.retain(is_latest);
+            open.retain(is_latest);
+        }
+        self.told(columns, &passing, &mut open)?;
+        if !open.is_empty() {
+            rows.extend(columns.gather(Column::Key as usize, &open)?.iter().map(|key| *key as i64));
+        }
+        Ok(())
+    }
+
+    /// Counts the calls at these places; those whose row has to say become open.
+    fn told(
+        &mut self,
+        columns: &mut gists::PartColumns<'_, '_>,
+        places: &[usize],
+        open: &mut Vec<usize>,
+    ) -> Result<(), Trouble> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let mut read: [Vec<u64>; SUMMED.len()] = Default::default();
+        for (values, column) in read.iter_mut().zip(SUMMED) {
+            *values = columns.gather(column as usize, places)?;
+        }
         let one_sum = self.is_whole && self.length_ns == key::SLICE_NS;
+        let keys = if one_sum { vec![] } else { columns.gather(Column::Key as usize, places)? };
         let mut sum = Minute::default();
-        for at in answers.passing() {
-            let key = of(Column::Key, at);
-            if is_latest.is_some_and(|is_latest| !is_latest(key, at)) {
-                continue;
-            }
-            let start = start_ns(self.day, key, of(Column::State, at));
-            match (told(SUMMED.map(|column| of(column, at))), start) {
+        for (n, at) in places.iter().enumerate() {
+            let values = core::array::from_fn(|column| read[column].get(n).copied().unwrap_or(0));
+            let start = start_ns(self.day, keys.get(n).copied().unwrap_or(0), values[0]);
+            match (told(values), start) {
                 (Some(told), Some(_)) if one_sum => sum.count(&told),
                 (Some(told), Some(at_ns)) => self.count(at_ns, &told),
-                _ => rows.push(key as i64),
+                _ => open.push(*at),
             }
         }
-        let (first_ns, open) = (self.first_ns, answers.open());
         if sum.started > 0 {
+            let first_ns = self.first_ns;
             self.at(first_ns).add(&sum, 1);
         }
-        let keys = open.map(|at| (of(Column::Key, at), at));
-        rows.extend(keys.filter(|(key, at)| is_latest.is_none_or(|l| l(*key, *at))).map(|(key, _)| key as i64));
+        columns.spare(read.into_iter().chain([keys]));
         Ok(())
     }
 

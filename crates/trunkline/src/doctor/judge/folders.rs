@@ -6,6 +6,7 @@ use crate::doctor::facts::{Folder, Wanted};
 use crate::show::figure;
 use std::time::Duration;
 use trunkline_kit::config::Share;
+use trunkline_spool::KEEP_FREE_OCTETS;
 
 /// How much faster than the traffic a disk has to be, so that a busy hour fits.
 const HEADROOM: f64 = 2.0;
@@ -22,7 +23,12 @@ const MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 pub fn judge(folder: &Folder, traffic: &Traffic, wanted: &Wanted) -> Vec<Finding> {
     let name = folder.path.display().to_string();
-    let all = [file_system(&name, folder), speed(&name, folder, traffic), retention(&name, folder, traffic, wanted)];
+    let all = [
+        file_system(&name, folder),
+        speed(&name, folder, traffic),
+        retention(&name, folder, traffic, wanted),
+        compression(&name, folder, wanted),
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -102,6 +108,30 @@ fn retention(name: &str, folder: &Folder, traffic: &Traffic, wanted: &Wanted) ->
             let finding = if bad { Finding::bad } else { Finding::warn }("retention", name, seen);
             finding.loses("packets that are older").fix(MORE_DISKS)
         }
+    })
+}
+
+/// Whether what the limit leaves free has room for a full segment in both forms, while it is compressed.
+fn compression(name: &str, folder: &Folder, wanted: &Wanted) -> Option<Finding> {
+    let segment = wanted.compressed_segment?;
+    let free = match wanted.limit? {
+        share @ Share::Percent(_) => folder.size.saturating_sub(share.of(folder.size)),
+        share @ Share::Octets(_) => folder.free.saturating_add(folder.log).saturating_sub(share.of(folder.size)),
+    };
+    // Retention begins a quarter above what writing leaves free.
+    let free = free.max(KEEP_FREE_OCTETS / 4 * 5);
+    let needed = KEEP_FREE_OCTETS.saturating_add(segment);
+    (free < needed).then(|| {
+        let seen = format!(
+            "the limit leaves {} free; to compress a segment of {} takes {}",
+            octets(free),
+            octets(segment),
+            octets(needed)
+        );
+        let finding = Finding::warn("compression", name, seen);
+        finding
+            .loses("room: larger segments stay as they are")
+            .fix("in the configuration: less for [record] limit, or a smaller segment-size")
     })
 }
 

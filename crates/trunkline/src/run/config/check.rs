@@ -1,6 +1,6 @@
 //! What values get wrong beside each other, and texts that have a form of their own.
 
-use super::Settings;
+use super::{Settings, Tls};
 use std::path::Path;
 use trunkline_kit::config::Objection;
 
@@ -21,7 +21,30 @@ pub fn check(settings: &Settings) -> Vec<Objection> {
     wrong.unless(settings.calls.enabled || settings.record.enabled, "calls", "enabled", || {
         "neither calls nor record is enabled: there would be nothing to do".to_owned()
     });
+    web(settings, &mut wrong);
     wrong.0
+}
+
+fn web(settings: &Settings, wrong: &mut Objections) {
+    let (web, oidc) = (&settings.web, &settings.web_oidc);
+    let named = (web.certificate.is_some(), web.key.is_some());
+    wrong.unless(web.tls != Tls::Files || named == (true, true), "web", "tls", || {
+        "files needs both certificate and key".to_owned()
+    });
+    wrong.unless(web.tls == Tls::Files || named == (false, false), "web", "tls", || {
+        "certificate and key are not used: write tls = \"files\"".to_owned()
+    });
+    wrong
+        .unless(web.session_idle <= web.session_max, "web", "session-idle", || "is longer than session-max".to_owned());
+    let on = (oidc.issuer.is_some(), oidc.client_id.is_some());
+    wrong.unless(on.0 == on.1, "web.oidc", "issuer", || "needs client-id, and client-id needs it".to_owned());
+    let secure = |issuer: &String| issuer.starts_with("https://") || issuer.starts_with("http://127.0.0.1");
+    wrong.unless(oidc.issuer.as_ref().is_none_or(secure), "web.oidc", "issuer", || {
+        "does not begin with https://".to_owned()
+    });
+    wrong.unless(!on.0 || !oidc.roles.is_empty(), "web.oidc", "roles", || {
+        "no group makes a role: nobody would be let in".to_owned()
+    });
 }
 
 #[derive(Default)]

@@ -192,7 +192,7 @@ pub enum Listen {
 }
 
 /// The longest path of a Unix socket: `sun_path` of unix(7) without its end.
-const SOCKET_PATH_MAX: usize = 107;
+pub const SOCKET_PATH_MAX: usize = 107;
 
 impl fmt::Display for Listen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

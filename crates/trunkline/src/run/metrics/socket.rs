@@ -1,10 +1,12 @@
 //! TCP and Unix sockets as one.
 
-use crate::run::config::Listen;
+use crate::run::config::{Listen, SOCKET_PATH_MAX};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags};
 use std::fs::Permissions;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ impl Listener {
             Listen::Tcp(address) => Listener::Tcp(TcpListener::bind(address)?),
             Listen::Unix(path) => {
                 remove_stale(path)?;
-                let listener = Listener::Unix(UnixListener::bind(path)?, path.clone());
+                let listener = Listener::Unix(UnixListener::bind(Short::of(path)?.path())?, path.clone());
                 std::fs::set_permissions(path, Permissions::from_mode(MODE))?;
                 listener
             }
@@ -81,10 +83,40 @@ impl Drop for Listener {
     }
 }
 
+/// Connects to a Unix socket, however long its path is.
+pub fn connect(path: &Path) -> io::Result<UnixStream> {
+    UnixStream::connect(Short::of(path)?.path())
+}
+
+/// A path that fits into `sun_path` of unix(7): where it is too long, by way of its folder, opened.
+struct Short {
+    path: PathBuf,
+    _folder: Option<OwnedFd>,
+}
+
+impl Short {
+    fn of(path: &Path) -> io::Result<Short> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(ErrorKind::InvalidInput.into());
+        };
+        if path.as_os_str().len() <= SOCKET_PATH_MAX {
+            return Ok(Short { path: path.to_path_buf(), _folder: None });
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
+        Ok(Short { path, _folder: Some(folder) })
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 /// Removes a socket that nobody listens on; anything else at that path stays, and binding says that it is in use.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-    let refused = || UnixStream::connect(path).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused);
+    let refused = || connect(path).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused);
     if is_socket && refused() { std::fs::remove_file(path) } else { Ok(()) }
 }
 

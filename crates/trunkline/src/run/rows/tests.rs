@@ -169,3 +169,22 @@ fn rows_written_twice_are_one_in_the_store() {
     assert_eq!(store.losses(&Query::default()).unwrap().rows.len(), 7);
     assert!(journal().0.is_empty());
 }
+
+#[test]
+fn what_a_day_refuses_is_not_stored_and_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("1970-01-01.sqlite"), "no database at all").unwrap();
+    let store = Store::open(folder.path(), Access::Write).unwrap();
+    let mut writer = Writer::new(store, None, Arc::default());
+    let next_day = 86_400_000_000_000;
+    let give = |writer: &mut Writer<Store>, rows: Rows| {
+        writer.writing.with(|state| state.report.waiting += rows.count());
+        writer.take(rows);
+        writer.commit();
+        let counters = writer.writing.report().counters;
+        (counters.written, counters.refused)
+    };
+    assert_eq!(give(&mut writer, rows(0..3)), (0, 3));
+    assert_eq!(give(&mut writer, rows(next_day..next_day + 4)), (4, 3));
+    assert_eq!(give(&mut writer, rows(next_day - 2..next_day + 1)), (5, 5));
+}

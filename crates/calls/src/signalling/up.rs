@@ -1,0 +1,80 @@
+//! Calls that are up: how many, and the newest of them, without a look at all there are.
+
+use super::Slot;
+use super::call::Call;
+use crate::limits::BEGUN_KEPT_MAX;
+use crate::media::Serial;
+use std::collections::VecDeque;
+use trunkline_kit::Id;
+use trunkline_store::row::CallState;
+use trunkline_wire::Endpoint;
+
+/// A call that is up, as far as its messages tell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallUp {
+    /// The identifier that its row will have.
+    pub id: Id,
+    /// Call-ID.
+    pub sip_call_id: String,
+    /// User part of From.
+    pub from: String,
+    /// User part of To.
+    pub to: String,
+    /// First message, nanoseconds since 1970.
+    pub start_ns: i64,
+    /// The first 2xx to INVITE.
+    pub answer_ns: Option<i64>,
+    /// How it stands.
+    pub state: CallState,
+    /// Where the first INVITE came from.
+    pub src: Endpoint,
+    /// Where it went.
+    pub dst: Endpoint,
+}
+
+/// How many calls have not ended, and the last that began.
+#[derive(Debug, Default)]
+pub(super) struct CallsUp {
+    up: u64,
+    begun: VecDeque<(Serial, u32)>,
+}
+
+impl CallsUp {
+    /// Calls that have begun and not ended.
+    pub fn count(&self) -> u64 {
+        self.up
+    }
+
+    /// A call began in this slot.
+    pub fn begin(&mut self, serial: Serial, at: u32, slots: &[Slot]) {
+        self.up += 1;
+        if self.begun.len() >= BEGUN_KEPT_MAX {
+            self.begun.retain(|entry| call(slots, *entry).is_some());
+            // All the others are up: the newest are those that are asked for.
+            if self.begun.len() > BEGUN_KEPT_MAX / 2 {
+                self.begun.drain(..self.begun.len() - BEGUN_KEPT_MAX / 2);
+            }
+        }
+        self.begun.push_back((serial, at));
+    }
+
+    /// A message ended a call, or took its end back.
+    pub fn turn(&mut self, was_up: bool, is_up: bool) {
+        self.up = match (was_up, is_up) {
+            (true, false) => self.up.saturating_sub(1),
+            (false, true) => self.up + 1,
+            _ => self.up,
+        };
+    }
+
+    /// The newest that are up, at most so many, newest first.
+    pub fn newest(&self, limit: usize, slots: &[Slot]) -> Vec<CallUp> {
+        self.begun.iter().rev().filter_map(|entry| call(slots, *entry)).take(limit).map(Call::up).collect()
+    }
+}
+
+/// The call of an entry, if it is still there and up.
+fn call(slots: &[Slot], (serial, at): (Serial, u32)) -> Option<&Call> {
+    let slot = slots.get(at as usize).filter(|slot| slot.serial == serial)?;
+    slot.call.as_deref().filter(|call| call.until_ns().is_none())
+}

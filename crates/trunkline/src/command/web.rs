@@ -1,0 +1,75 @@
+//! `trunkline web`: the web in a process of its own, without any right to capture.
+
+use crate::failure::Failure;
+use crate::run::config::{self, Given};
+use crate::run::log;
+use crate::stop::Stop;
+use crate::web::packets::Captures;
+use crate::web::reader::Captured;
+use crate::web::remote::There;
+use crate::web::serve;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline_capture::live::privileges;
+use trunkline_kit::exit::Exit;
+use trunkline_web::Mode;
+use trunkline_web::sources::Reader;
+
+/// Serve the pages and the API of a data folder
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trunkline web                              the data folder ./trunkline-data on 127.0.0.1:8080\n  \
+    trunkline web -c trunkline.toml            as [web] of the configuration says\n  \
+    trunkline web --data /var/lib/trunkline --listen 0.0.0.0:8443\n\n\
+    Needs no right but to read the data folder and to write its folders web/ and spool/web/. What runs now it learns\n\
+    from `trunkline run` through DATA/spool/run.sock: that one may end and start again meanwhile.\n\
+    As long as there is no user, it prints a link that makes the first administrator, once. `trunkline user` makes\n\
+    others.")]
+pub struct Web {
+    /// Configuration file [default: /etc/trunkline/trunkline.toml if it is there]
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    config: Option<PathBuf>,
+    /// Data folder, in place of the configuration's
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    data: Option<PathBuf>,
+    /// Where to listen, in place of the configuration's
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<std::net::SocketAddr>,
+}
+
+impl Web {
+    /// Serves until it is told to stop.
+    pub fn run(&self) -> Result<Exit, Failure> {
+        let settings = config::load(&self.given())?.settings;
+        log::start(&settings.log).map_err(Failure::Failed)?;
+        let data = &settings.data.folder;
+        if !data.is_dir() {
+            let what = "is not there: `trunkline run` or `trunkline read` makes it, --data DIR names another";
+            return Err(Failure::Failed(format!("the data folder {} {what}", data.display())));
+        }
+        let stop = Stop::on_signals();
+        let bound = serve::bind(&settings, Mode::Web)?;
+        privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        let reader = || Arc::new(Captured::new(data, Captures::default())) as Arc<dyn Reader>;
+        let reader = settings.web.uploads.then(reader);
+        let handle = serve::serve(bound, &settings, Some(Arc::new(There::new(data))), reader)?;
+        serve::announce_in_log(&handle);
+        while !stop.is_asked() {
+            std::thread::park_timeout(Duration::from_millis(200));
+        }
+        handle.stop();
+        Ok(Exit::Done)
+    }
+
+    fn given(&self) -> Given {
+        let mut options = Vec::new();
+        if let Some(folder) = &self.data {
+            options.push(("data", "folder", folder.to_string_lossy().into_owned(), "--data"));
+        }
+        if let Some(listen) = self.listen {
+            options.push(("web", "listen", listen.to_string(), "--listen"));
+        }
+        Given { file: self.config.clone(), options }
+    }
+}

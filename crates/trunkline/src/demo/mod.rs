@@ -1,0 +1,8 @@
+//! The demonstration: a simulated world as a source of packets, and what is planted in it.
+
+mod blind;
+mod settings;
+mod source;
+
+pub use settings::{settings, world};
+pub use source::{Stage, Tapped};

@@ -1,0 +1,151 @@
+//! The sections of the web, and their types.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use trunkline_kit::config::{Raw, Value, quoted};
+
+trunkline_kit::section! {
+    /// The web: pages, API and sign-in. `trunkline run` serves it in its own process where it is enabled; `trunkline
+    /// web` serves it in one that needs no right to capture.
+    pub struct Web {
+        /// Whether `trunkline run` serves it; `trunkline web` always does.
+        enabled: bool = false => Restart;
+        /// Where it listens.
+        listen: Address = Address(SocketAddr::from(([127, 0, 0, 1], 8080))) => Restart;
+        /// How connections are protected: `off` for this machine alone or behind a proxy, `self-signed` with a
+        /// certificate that is made at the first start, `files` with the one that `certificate` and `key` name.
+        tls: Tls = Tls::Off => Restart;
+        /// The certificate with its chain, PEM.
+        certificate: Option<PathBuf> = None => Restart;
+        /// Its key, PEM.
+        key: Option<PathBuf> = None => Restart;
+        /// The proxies in front of it: from these alone X-Forwarded-For and X-Forwarded-Proto are believed.
+        trusted_proxies: Vec<Network> = Vec::new() => Restart;
+        /// The networks from which it may be used; empty for all.
+        networks: Vec<Network> = Vec::new() => Restart;
+        /// Roles below this one see telephone numbers masked, as `+4420*****34`; `viewer` masks for nobody.
+        mask_below: Role = Role::Support => Restart;
+        /// Whether engineers may bring captures, by drag and drop.
+        uploads: bool = false => Restart;
+        /// After how long without a request a session ends.
+        session_idle: Duration = Duration::from_secs(12 * 3600) => Restart,
+            Duration::from_secs(60) => Duration::from_secs(30 * 86_400);
+        /// After how long a session ends in any case.
+        session_max: Duration = Duration::from_secs(7 * 86_400) => Restart,
+            Duration::from_secs(60) => Duration::from_secs(365 * 86_400);
+    }
+}
+
+trunkline_kit::section! {
+    /// Sign-in with the accounts of an organisation, by OpenID Connect: `issuer` and `client-id` turn it on.
+    pub struct Oidc {
+        /// The provider, as `https://login.example.org/realms/voice`.
+        issuer: Option<String> = None => Restart;
+        /// What the provider calls Trunkline.
+        client_id: Option<String> = None => Restart;
+        /// The file that holds the secret it gave for that.
+        client_secret_file: Option<PathBuf> = None => Restart;
+        /// What stands on the button.
+        label: String = "Sign in with your organisation".to_owned() => Restart;
+        /// The claim of the ID token that says which groups or roles somebody has.
+        role_claim: String = "groups".to_owned() => Restart;
+        /// Which of them makes which role, as `noc-team=support`; whoever has none of them is not let in.
+        roles: Vec<RoleOf> = Vec::new() => Restart;
+    }
+}
+
+trunkline_kit::choices! {
+    /// How connections are protected.
+    pub enum Tls {
+        /// Not at all.
+        Off = "off",
+        /// By a certificate that is made at the first start.
+        SelfSigned = "self-signed",
+        /// By one that files hold.
+        Files = "files",
+    }
+}
+
+trunkline_kit::choices! {
+    /// What a user may do; each role may what those before it may.
+    pub enum Role {
+        /// Looks.
+        Viewer = "viewer",
+        /// Sees whole numbers, downloads packets, hears.
+        Support = "support",
+        /// Extracts, uploads, names hosts.
+        Engineer = "engineer",
+        /// Manages users.
+        Administrator = "administrator",
+    }
+}
+
+/// Where the web listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address(pub SocketAddr);
+
+impl Value for Address {
+    fn kind() -> String {
+        "ADDRESS:PORT such as \"127.0.0.1:8080\"".to_owned()
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let address = raw.as_text().and_then(|text| text.trim().parse().ok());
+        address.map(Address).ok_or_else(|| expected::<Self>(raw))
+    }
+
+    fn text(&self) -> String {
+        quoted(&self.0.to_string())
+    }
+}
+
+/// An address or a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network(pub ipnet::IpNet);
+
+impl Value for Network {
+    fn kind() -> String {
+        "a network such as \"10.1.0.0/16\" or an address".to_owned()
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let text = raw.as_text().map(str::trim);
+        let net = text.and_then(|t| t.parse().ok().or_else(|| t.parse::<std::net::IpAddr>().ok().map(Into::into)));
+        net.map(Network).ok_or_else(|| expected::<Self>(raw))
+    }
+
+    fn text(&self) -> String {
+        quoted(&self.0.to_string())
+    }
+}
+
+/// A group of the provider and the role that it makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleOf {
+    /// What the claim holds.
+    pub group: String,
+    /// What that makes.
+    pub role: Role,
+}
+
+impl Value for RoleOf {
+    fn kind() -> String {
+        "GROUP=ROLE such as \"noc-team=support\"".to_owned()
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let (group, role) =
+            raw.as_text().and_then(|text| text.rsplit_once('=')).ok_or_else(|| expected::<Self>(raw))?;
+        let role = Role::of(&Raw::Word(role.trim().to_owned()))?;
+        Ok(RoleOf { group: group.trim().to_owned(), role })
+    }
+
+    fn text(&self) -> String {
+        quoted(&format!("{}={}", self.group, self.role.name()))
+    }
+}
+
+fn expected<T: Value>(raw: &Raw) -> String {
+    format!("expected {}, not {}", T::kind(), raw.describe())
+}

@@ -1,0 +1,197 @@
+//! How the web is served: the options that the configuration gives, the address, the one-time link.
+
+use super::packets::{Captures, LogPackets};
+use crate::failure::Failure;
+use crate::run::config::{Settings, Tls};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
+use trunkline_web::sources::{Live, Reader};
+use trunkline_web::{Bound, Handle, Mode, Options, ServeError, Server, Sources};
+
+/// How many ports are tried after one that is taken, where that is allowed.
+const PORTS_TRIED_MAX: u16 = 100;
+
+/// Opens the socket where the settings say; privileges may be given up after this.
+///
+/// # Errors
+/// It is taken, or not of this machine.
+pub fn bind(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
+    is_served(settings)?;
+    let options = options(settings, mode);
+    let address = options.listen;
+    Server::bind(options).map_err(|e| refused(address, &e))
+}
+
+/// The same; where the port is taken, on the next one that is free, and says so.
+///
+/// # Errors
+/// None of the next is free, or the address is not of this machine.
+pub fn bind_or_next(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
+    let wanted = options(settings, mode);
+    let first = wanted.listen;
+    for more in 0..PORTS_TRIED_MAX {
+        let Some(port) = first.port().checked_add(more) else { break };
+        let listen = SocketAddr::new(first.ip(), port);
+        match Server::bind(Options { listen, ..wanted.clone() }) {
+            Ok(bound) => {
+                if more > 0 {
+                    eprint(&format!("port {} is taken: {port} is used", first.port()));
+                }
+                return Ok(bound);
+            }
+            Err(ServeError::Listen { cause, .. }) if cause.kind() == ErrorKind::AddrInUse => {}
+            Err(e) => return Err(refused(listen, &e)),
+        }
+    }
+    let what =
+        format!("port {} and the {PORTS_TRIED_MAX} after it are taken: name another with --listen", first.port());
+    Err(Failure::Failed(what))
+}
+
+/// What the settings ask for and is not served must not be left out in silence.
+fn is_served(settings: &Settings) -> Result<(), Failure> {
+    let not = |what: &str| Err(Failure::Usage(format!("{what} is not there yet: put a proxy that does it in front")));
+    match (settings.web.tls, &settings.web_oidc.issuer) {
+        (Tls::Off, None) => Ok(()),
+        (Tls::Off, Some(_)) => not("web.oidc"),
+        (Tls::SelfSigned | Tls::Files, _) => not("TLS (web.tls)"),
+    }
+}
+
+fn refused(address: SocketAddr, error: &ServeError) -> Failure {
+    Failure::Failed(match error {
+        ServeError::Listen { cause, .. } if cause.kind() == ErrorKind::AddrInUse => {
+            format!("{address} is taken by another program: name another address with --listen or web.listen")
+        }
+        ServeError::Listen { cause, .. } if cause.kind() == ErrorKind::AddrNotAvailable => {
+            format!("{address} is no address of this machine")
+        }
+        ServeError::Listen { cause, .. } if cause.kind() == ErrorKind::PermissionDenied => {
+            format!("{address}: ports below 1024 need root: take one above, and a proxy in front")
+        }
+        error => error.to_string(),
+    })
+}
+
+/// Serves captures that were read, and those that a user brings.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_captures(
+    bound: Bound,
+    settings: &Settings,
+    captures: Captures,
+    reader: Arc<dyn Reader>,
+) -> Result<Handle, Failure> {
+    let packets = LogPackets::with_captures(&settings.data.folder, settings, captures);
+    start(bound, settings, packets, None, Some(reader))
+}
+
+/// Serves on what is bound.
+///
+/// # Errors
+/// A thread cannot be started, or the data folder cannot be used.
+pub fn serve(
+    bound: Bound,
+    settings: &Settings,
+    live: Option<Arc<dyn Live>>,
+    reader: Option<Arc<dyn Reader>>,
+) -> Result<Handle, Failure> {
+    start(bound, settings, LogPackets::new(&settings.data.folder, settings), live, reader)
+}
+
+fn start(
+    bound: Bound,
+    settings: &Settings,
+    packets: LogPackets,
+    live: Option<Arc<dyn Live>>,
+    reader: Option<Arc<dyn Reader>>,
+) -> Result<Handle, Failure> {
+    let store_folder = settings.data.folder.join("store");
+    let sources = Sources { store_folder, packets: Some(Arc::new(packets)), live, reader };
+    bound.serve(sources).map_err(|e| Failure::Failed(e.to_string()))
+}
+
+fn options(settings: &Settings, mode: Mode) -> Options {
+    let web = &settings.web;
+    Options {
+        listen: web.listen.0,
+        trusted_proxies: web.trusted_proxies.iter().map(|n| n.0).collect(),
+        networks: web.networks.iter().map(|n| n.0).collect(),
+        uploads: web.uploads,
+        auth: super::desk::options(settings),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..Options::new(&settings.data.folder, mode)
+    }
+}
+
+/// A data folder: one that was named, or a temporary one that goes when it is dropped.
+pub enum Folder {
+    /// It stays.
+    Named(PathBuf),
+    /// It goes.
+    Temporary(TempDir),
+}
+
+impl Folder {
+    /// The one that was named, made where it is not there; or a new one of this user alone.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn of(named: Option<&Path>, what: &str) -> Result<Folder, Failure> {
+        let Some(path) = named else {
+            let made = tempfile::Builder::new().prefix(&format!("trunkline-{what}-")).tempdir();
+            return made.map(Folder::Temporary).map_err(|e| {
+                Failure::Failed(format!("no temporary folder can be made: {e}: name one with --data or TMPDIR"))
+            });
+        };
+        std::fs::create_dir_all(path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
+        Ok(Folder::Named(path.to_path_buf()))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        match self {
+            Folder::Named(path) => path,
+            Folder::Temporary(folder) => folder.path(),
+        }
+    }
+
+    /// Where data lie, and how long.
+    pub fn sentence(&self) -> String {
+        match self {
+            Folder::Named(path) => format!("Data lie in {} and stay.", path.display()),
+            Folder::Temporary(folder) => {
+                format!("Data lie in {} and are removed at the end.", folder.path().display())
+            }
+        }
+    }
+}
+
+/// What to type into a browser, as the settings say it; the name of this machine where it listens on all addresses.
+pub fn url(settings: &Settings) -> String {
+    let listen = settings.web.listen.0;
+    let scheme = if settings.web.tls == Tls::Off { "http" } else { "https" };
+    if !listen.ip().is_unspecified() {
+        return format!("{scheme}://{listen}/");
+    }
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("{scheme}://{name}:{}/", listen.port())
+}
+
+/// Says in the log where the web is. The link belongs to whoever reads the log, who could read everything anyway.
+pub fn announce_in_log(handle: &Handle) {
+    tracing::info!("web at {}", handle.url());
+    if let Some(link) = handle.link() {
+        tracing::warn!("web: there is no user yet; this link makes the first administrator, once: {link}");
+    }
+}
+
+/// A line at standard error.
+pub fn eprint(text: &str) {
+    use io::Write;
+    let _ = writeln!(io::stderr(), "trunkline: {text}");
+}

@@ -1,0 +1,146 @@
+// Every page in both appearances and on a phone: axe finds nothing, nothing scrolls sideways. UPDATE_SCREENSHOTS=1 also
+// keeps the pictures of docs/images.
+
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { test } from "node:test";
+import { demo, page as fresh, UI } from "./program.mjs";
+import { openCalls, signedIn } from "./session.mjs";
+import { richCall } from "./call.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PICTURES = join(UI, "..", "docs", "images");
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const ALL_TIME = "from=2000-01-01T00:00:00Z";
+
+/** @type {{ name: string, path: string }[]} */
+const PAGES = [
+  { name: "now", path: "/" },
+  { name: "calls", path: `/calls?${ALL_TIME}` },
+  { name: "registrations", path: `/registrations?${ALL_TIME}` },
+  { name: "transactions", path: `/registrations?show=events&${ALL_TIME}` },
+  { name: "packets", path: `/packets?${ALL_TIME}` },
+  { name: "system", path: "/system" },
+  ...["appearance", "account", "aliases", "filters", "retention", "users", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),
+  { name: "lost", path: "/there-is-no-such-page" },
+];
+
+/** @param {import("./session.mjs").Signed} world */
+export function lookTests(world) {
+  for (const dark of [false, true]) {
+    test(`axe finds nothing on any page, ${dark ? "dark" : "light"}`, async (t) => {
+      const { page, context } = await signedIn(world, { dark });
+      for (const { name, path } of [...PAGES, ...(await calls(world))]) {
+        await t.test(name, async () => {
+          await settle(page, path);
+          if (name === "call-message") await openMessage(page);
+          await picture(page, `${name}-${dark ? "dark" : "light"}`);
+          assert.deepEqual(await faultsOf(page), []);
+        });
+      }
+      await context.close();
+      await t.test("sign-in", async () => {
+        const nobody = await fresh(world, { dark });
+        await nobody.page.goto("/");
+        await nobody.page.getByRole("heading", { level: 1 }).waitFor();
+        await picture(nobody.page, `sign-in-${dark ? "dark" : "light"}`);
+        assert.deepEqual(await faultsOf(nobody.page), []);
+        await nobody.context.close();
+      });
+    });
+  }
+
+  for (const width of [390, 1024]) {
+    test(`no page scrolls sideways at ${width} pixels`, async (t) => {
+      const { page, context } = await signedIn(world, width === 390 ? { phone: true } : { width });
+      for (const { name, path } of [...PAGES, ...(await calls(world))]) {
+        await t.test(name, async () => {
+          await settle(page, path);
+          if (width === 390) await picture(page, `${name}-phone`);
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+          assert.ok(wide <= width, `the page is ${wide} pixels wide`);
+        });
+      }
+      await context.close();
+    });
+  }
+}
+
+/**
+ * @param {import("./session.mjs").Signed} world
+ * @returns {Promise<{ name: string, path: string }[]>}
+ */
+async function calls(world) {
+  const { page, context } = await signedIn(world);
+  await openCalls(page);
+  const { id } = await richCall(page);
+  await context.close();
+  return [
+    { name: "call", path: `/calls/${id}` },
+    { name: "call-message", path: `/calls/${id}` },
+  ];
+}
+
+/**
+ * Opens a page and waits until nothing loads any more.
+ * @param {import("playwright-core").Page} page
+ * @param {string} path
+ */
+async function settle(page, path) {
+  await page.goto(path);
+  await page.getByRole("heading").first().waitFor();
+  await page.waitForFunction(() => document.querySelector(".spinner") === null && !document.body.innerText.includes("Loading …"));
+  await page.waitForTimeout(250);
+}
+
+/** @param {import("playwright-core").Page} page */
+async function openMessage(page) {
+  await page.getByRole("listbox", { name: "Messages of the call" }).getByRole("option").first().click();
+  await page.getByRole("region", { name: "Text of the message" }).getByText("INVITE sip:").first().waitFor();
+}
+
+/**
+ * What axe finds, a line each.
+ * @param {import("playwright-core").Page} page
+ * @returns {Promise<string[]>}
+ */
+async function faultsOf(page) {
+  // Through the debugger: the policy of the pages runs no script that is not theirs.
+  await page.evaluate(AXE);
+  return page.evaluate(async (rules) => {
+    const found = await /** @type {any} */ (globalThis).axe.run(document, { runOnly: { type: "tag", values: rules } });
+    return found.violations.flatMap((/** @type {any} */ fault) => fault.nodes.slice(0, 5).map((/** @type {any} */ node) => `${fault.id}: ${node.html.slice(0, 160)} ${node.any[0]?.message ?? node.failureSummary}`));
+  }, RULES);
+}
+
+/**
+ * @param {import("playwright-core").Page} page
+ * @param {string} name
+ */
+async function picture(page, name) {
+  if (!process.env.UPDATE_SCREENSHOTS || !KEPT.has(name)) return;
+  mkdirSync(PICTURES, { recursive: true });
+  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+}
+
+/** Pictures of what runs, from the demonstration. */
+export function livePictures() {
+  test("pictures of what runs", { skip: process.env.UPDATE_SCREENSHOTS ? false : "only with UPDATE_SCREENSHOTS=1" }, async () => {
+    const world = await demo();
+    const { page, context } = await fresh(world);
+    await page.goto(world.link);
+    await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
+    for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["now-light", "/", 60_000]])) {
+      await settle(page, path);
+      await page.waitForTimeout(wait);
+      await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    }
+    await context.close();
+    await world.stop();
+  });
+}
+
+/** Pictures that the documentation shows: few, for they weigh. */
+const KEPT = new Set(["calls-light", "call-light", "call-message-dark", "registrations-light", "call-phone"]);

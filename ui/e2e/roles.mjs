@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { page, run } from "./program.mjs";
+import { api, openCalls, shows, signedIn } from "./session.mjs";
+
+const PASSWORD = "correct horse battery";
+
+/** @param {import("./session.mjs").Signed} world */
+export function roleTests(world) {
+  test("a viewer chooses a password by a link, and sees masked numbers and no raw messages", async () => {
+    const admin = await signedIn(world);
+    await openCalls(admin.page);
+    const { calls } = await api(admin.page, "/calls?from=2000-01-01T00:00:00Z&limit=1");
+    const [known] = calls;
+    await admin.context.close();
+
+    const said = run("user", "add", "vera", "--role", "viewer", "--data", world.data);
+    const token = /\/link#(\S+)/.exec(said)?.[1];
+    assert.ok(token, `trunkline user add prints a link: ${said}`);
+    const { page: tab, context, faults } = await page(world);
+    await tab.goto(`/link#${token}`);
+    await tab.getByLabel(/^Password/).fill(PASSWORD);
+    await tab.getByRole("button", { name: "Set the password" }).click();
+    await shows(tab, "Now");
+
+    await openCalls(tab);
+    const text = await tab.locator("main").innerText();
+    assert.match(text, /\*{3,}/, "numbers are masked");
+    assert.ok(!text.includes(known.from), `${known.from} does not show`);
+    await tab.goto(`/calls/${known.id}`);
+    await tab.getByRole("listbox", { name: "Messages of the call" }).getByRole("option").first().click();
+    await tab.getByText("Your role does not see raw messages").waitFor();
+    const refused = await tab.request.get(`/api/v1/calls/${known.id}/messages`);
+    assert.equal(refused.status(), 403);
+    await tab.goto("/settings/users");
+    await tab.getByText("There is no such part").waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+
+    const again = await page(world);
+    await again.page.goto("/");
+    await again.page.getByLabel("Name").fill("vera");
+    await again.page.getByLabel("Password").fill(PASSWORD);
+    await again.page.getByRole("button", { name: "Sign in" }).click();
+    await shows(again.page, "Now");
+    await again.page.goto("/settings/account");
+    await again.page.getByRole("button", { name: "Sign out" }).last().click();
+    await again.page.getByRole("heading", { name: "Sign in to Trunkline" }).waitFor();
+    await again.context.close();
+  });
+
+  test("an administrator adds a user and names an address", async () => {
+    const { page: tab, context, faults } = await signedIn(world);
+    await tab.goto("/settings/users");
+    await tab.getByLabel("Name to sign in with").fill("nils");
+    await tab.getByRole("radio", { name: /^support/ }).check();
+    await tab.getByRole("button", { name: "Add the user" }).click();
+    const dialog = tab.getByRole("dialog", { name: "A link for nils" });
+    await dialog.waitFor();
+    assert.match(await dialog.innerText(), /\/link#/);
+    await tab.keyboard.press("Escape");
+    await tab.getByRole("cell", { name: "nils", exact: true }).waitFor();
+    assert.ok(await tab.getByRole("radio", { name: /^viewer/ }).isChecked(), "the next user begins with the least role again");
+
+    await tab.goto("/settings/aliases");
+    await tab.getByRole("textbox").fill("192.0.2.10, SBC London");
+    await tab.getByRole("button", { name: "Keep them" }).click();
+    await tab.getByRole("cell", { name: "SBC London" }).waitFor();
+    await tab.goto("/settings/audit");
+    await tab.getByRole("cell", { name: "nils", exact: true }).first().waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+}

@@ -1,0 +1,68 @@
+// Short names for what the API answers. The shapes are made from its document, crates/web/openapi.json, by
+// `npm run types`: what the program does not send, no page can read.
+
+import type { components } from "./schema";
+
+type Shapes = components["schemas"];
+/** A field that the document lets be absent is there, or null: the program sends every field of these. */
+type Whole<T> = T extends (infer E)[] ? Whole<E>[] : T extends object ? { [K in keyof T]-?: Whole<Exclude<T[K], undefined>> } : T;
+
+// Who is signed in.
+export type Role = Shapes["Role"];
+export type Mode = Shapes["Mode"];
+export type Session = Whole<Shapes["Session"]>;
+
+// Calls.
+export type Call = Whole<Shapes["Call"]>;
+export type CallState = Shapes["CallState"];
+export type CaptureLedger = Whole<Shapes["CaptureLedger"]>;
+export type MosRange = Whole<Shapes["MosRange"]>;
+export type Stream = Whole<Shapes["Stream"]>;
+export type CallsPage = Whole<Shapes["CallsPage"]>;
+export type Skipped = Whole<Shapes["SkippedDay"]>;
+export type CallsBucket = Whole<Shapes["CallsBucket"]>;
+export type CallsTotals = Whole<Shapes["CallsTotals"]>;
+export type CallsSummary = Whole<Shapes["CallsSummary"]>;
+export type FilterField = Whole<Shapes["FilterField"]>;
+export type SavedFilter = Whole<Shapes["SavedFilter"]>;
+export type CaptureRead = Whole<Shapes["Capture"]>;
+
+// The page of one call.
+export type Ladder = Whole<Shapes["Ladder"]>;
+export type LadderMessage = Whole<Shapes["LadderMessage"]>;
+export type CallWithLadder = Whole<Shapes["CallWithLadder"]>;
+export type Interval = Whole<Shapes["Interval"]>;
+export type StreamIntervals = Whole<Shapes["StreamIntervals"]>;
+export type CallIntervals = Whole<Shapes["Intervals"]>;
+export type CallMessages = Whole<Shapes["Messages"]>;
+export type Alias = Whole<Shapes["Alias"]>;
+
+// What is live.
+export type ByClass = Whole<Shapes["ByClass"]>;
+export type LaneSnapshot = Whole<Shapes["LaneSnapshot"]>;
+export type VolumeSnapshot = Whole<Shapes["VolumeSnapshot"]>;
+export type LiveSnapshot = Whole<Shapes["LiveSnapshot"]>;
+export type LiveStatus = Whole<Shapes["Status"]>;
+export type Attention = Whole<Shapes["Attention"]>;
+export type CallBrief = Whole<Shapes["CallBrief"]>;
+export type CallUp = Whole<Shapes["CallUp"]>;
+
+// The program itself.
+export type SystemMoment = Whole<Shapes["Moment"]>;
+export type SystemAnswer = Whole<Shapes["System"]>;
+
+// The packet log.
+export type Segment = Whole<Shapes["SegmentInfo"]>;
+export type Retention = Whole<Shapes["RetentionInfo"]>;
+export type Loss = Whole<Shapes["Loss"]>;
+export type PacketTimeline = Whole<Shapes["Timeline"]>;
+export type Extraction = Whole<Shapes["Extraction"]>;
+
+// Settings.
+export type User = Whole<Shapes["UserShown"]>;
+export type Token = Whole<Shapes["TokenShown"]>;
+export type AuditEntry = Whole<Shapes["AuditEntry"]>;
+
+// Registrations and other transactions.
+export type Registration = Whole<Shapes["Registration"]>;
+export type SipEvent = Whole<Shapes["SipEvent"]>;

@@ -1,0 +1,215 @@
+// The frame of everything: who is signed in, the rail, the page.
+
+import { A, Route, Router, useLocation, useNavigate, type RouteSectionProps } from "@solidjs/router";
+import { createEffect, createSignal, ErrorBoundary, For, lazy, Match, onCleanup, onMount, Show, Suspense, Switch, type JSX } from "solid-js";
+import "./app.css";
+import { feed, status, useLive } from "./live";
+import { PAGES } from "./pages";
+import { Head } from "./parts/head";
+import { Icon } from "./parts/icon";
+import { knownKeys, listenForKeys, useKeys, type Key } from "./parts/keys";
+import { Empty, Loading, Trouble } from "./parts/states";
+import { toastError, Toasts } from "./parts/toast";
+import { setTheme, theme } from "./prefs";
+import { may, refreshSession, session, signOut } from "./session";
+
+const SignIn = lazy(() => import("./pages/sign-in"));
+const Link = lazy(() => import("./pages/link"));
+const PasswordDue = lazy(() => import("./pages/password-due"));
+const Palette = lazy(() => import("./parts/palette"));
+
+export function App(): JSX.Element {
+  const [failed, setFailed] = createSignal<unknown>();
+  const ask = (): void => {
+    setFailed(undefined);
+    refreshSession().catch(setFailed);
+  };
+  onMount(() => {
+    listenForKeys();
+    ask();
+  });
+  createEffect(() => {
+    const root = document.documentElement;
+    if (theme() === "system") root.removeAttribute("data-theme");
+    else root.setAttribute("data-theme", theme());
+  });
+  return (
+    <Suspense>
+      <Switch fallback={<Loading what="Trunkline" />}>
+        <Match when={failed()}>
+          <Trouble error={failed()} retry={ask} />
+        </Match>
+        <Match when={location.pathname === "/link" && session()}>
+          <Link />
+        </Match>
+        <Match when={session()?.signed_in === false}>
+          <SignIn />
+        </Match>
+        <Match when={session()?.user?.must_change_password}>
+          <PasswordDue />
+        </Match>
+        <Match when={session()?.signed_in}>
+          <Router root={Frame}>
+            <For each={PAGES}>{(page) => <Route path={page.path} component={page.body} />}</For>
+            <Route path="*" component={Lost} />
+          </Router>
+        </Match>
+      </Switch>
+    </Suspense>
+  );
+}
+
+function Lost(): JSX.Element {
+  return (
+    <>
+      <Head title="There is no such page" />
+      <Empty icon="warn" title="Nothing is at this address">
+        It may be mistyped, or a newer Trunkline made the link. <A href="/">See what happens now</A>.
+      </Empty>
+    </>
+  );
+}
+
+function Frame(props: RouteSectionProps): JSX.Element {
+  useLive();
+  const navigate = useNavigate();
+  const place = useLocation();
+  const [help, setHelp] = createSignal(false);
+  const [palette, setPalette] = createSignal(false);
+  const shown = PAGES.filter((page) => page.icon && (!page.needs || may(page.needs)));
+  useKeys([
+    ...shown.filter((page) => page.key).map((page) => ({ keys: `g ${page.key}`, what: `Go to ${page.name}`, run: () => navigate(page.path.replace(/\/:.*$/, "")) })),
+    { keys: "?", what: "Show the keys", run: () => setHelp(true) },
+    { keys: ":", what: "Go to, find a call, change (also Ctrl-K)", run: () => setPalette(true) },
+  ]);
+  // Ctrl-K works in fields, too, but not over a window that asks something.
+  const byControl = (event: KeyboardEvent): void => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    if (document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    setPalette(true);
+  };
+  onMount(() => document.addEventListener("keydown", byControl));
+  onCleanup(() => document.removeEventListener("keydown", byControl));
+  // A new page begins at its top, and the reader of a screen reader there, too.
+  createEffect(() => {
+    place.pathname;
+    window.scrollTo(0, 0);
+  });
+  return (
+    <div class="frame">
+      <a class="skip" href="#page">
+        Skip to the page
+      </a>
+      <nav class="rail" aria-label="Pages">
+        <A class="brand" href="/" aria-label="Trunkline">
+          <img src="/mark.svg" alt="" width="26" height="26" />
+          <span>Trunkline</span>
+        </A>
+        <ul>
+          <For each={shown}>
+            {(page) => (
+              <li>
+                <A href={page.path.replace(/\/:.*$/, "")} end={page.path === "/"} activeClass="here" title={page.key ? `${page.name} (g ${page.key})` : page.name}>
+                  <Icon name={page.icon!} />
+                  <span>{page.name}</span>
+                </A>
+              </li>
+            )}
+          </For>
+        </ul>
+        <div class="rail-foot">
+          <FeedSign />
+          <ThemeButton />
+          <button class="rail-button" onClick={() => void signOut().catch(toastError)} title={`Sign out ${session()?.user?.name ?? ""}`}>
+            <Icon name="out" />
+            <span class="clip">{session()?.user?.display_name || session()?.user?.name}</span>
+          </button>
+        </div>
+      </nav>
+      <main id="page" tabindex="-1">
+        <ErrorBoundary fallback={(error, reset) => <Trouble error={error} retry={reset} />}>
+          <Suspense fallback={<Loading what="the page" />}>{props.children}</Suspense>
+        </ErrorBoundary>
+      </main>
+      <Toasts />
+      <Show when={palette()}>
+        <Suspense>
+          <Palette close={() => setPalette(false)} />
+        </Suspense>
+      </Show>
+      <Show when={help()}>
+        <KeyHelp close={() => setHelp(false)} keys={knownKeys()} />
+      </Show>
+    </div>
+  );
+}
+
+/** Whether what one sees is fresh, and whether packets are lost right now. */
+function FeedSign(): JSX.Element {
+  const lost = (): number => Object.values(status()?.rates.drops_per_s ?? {}).reduce((a, b) => a + b, 0);
+  return (
+    <A class="rail-button" href="/system">
+      <Switch>
+        <Match when={feed() === "live" && (lost() > 0 || (status()?.unhealthy.length ?? 0) > 0)}>
+          <span class="bad-ink">
+            <Icon name="bad" />
+          </span>
+          <span>{lost() > 0 ? "Losing packets" : "Unhealthy"}</span>
+        </Match>
+        <Match when={feed() === "live"}>
+          <span class="good-ink">
+            <Icon name="good" />
+          </span>
+          <span>Capturing</span>
+        </Match>
+        <Match when={feed() === "idle"}>
+          <Icon name="note" />
+          <span>Not capturing</span>
+        </Match>
+        <Match when={true}>
+          <span class="warn-ink">
+            <Icon name="warn" />
+          </span>
+          <span>No contact</span>
+        </Match>
+      </Switch>
+    </A>
+  );
+}
+
+function ThemeButton(): JSX.Element {
+  const next = { system: "light", light: "dark", dark: "system" } as const;
+  const names = { system: "As the system", light: "Light", dark: "Dark" };
+  return (
+    <button class="rail-button" onClick={() => setTheme(next[theme()])} title="Change the appearance">
+      <Icon name="sun" />
+      <span>{names[theme()]}</span>
+    </button>
+  );
+}
+
+function KeyHelp(props: { close: () => void; keys: readonly Key[] }): JSX.Element {
+  let dialog: HTMLDialogElement | undefined;
+  onMount(() => dialog?.showModal());
+  return (
+    <dialog ref={dialog} class="keys" aria-label="Keys" onClose={props.close} onClick={(event) => event.target === dialog && props.close()}>
+      <h2>Keys</h2>
+      <dl>
+        <For each={props.keys}>
+          {(key) => (
+            <>
+              <dt>
+                <For each={key.keys.split(" ")}>{(one) => <kbd>{one}</kbd>}</For>
+              </dt>
+              <dd>{key.what}</dd>
+            </>
+          )}
+        </For>
+      </dl>
+      <button class="button" onClick={props.close}>
+        Close
+      </button>
+    </dialog>
+  );
+}

@@ -1,0 +1,26 @@
+// The pages: one line each. docs/adding/page.md says how to add one.
+
+import { lazy, type Component } from "solid-js";
+import type { IconName } from "./parts/icon";
+
+export interface Page {
+  path: string;
+  name: string;
+  /** In the rail; pages without one are reached from others. */
+  icon?: IconName;
+  /** Second key after g. */
+  key?: string;
+  /** What one must be allowed to do to see it in the rail. */
+  needs?: string;
+  body: Component;
+}
+
+export const PAGES: Page[] = [
+  { path: "/", name: "Now", icon: "now", key: "n", body: lazy(() => import("./pages/now")) },
+  { path: "/calls", name: "Calls", icon: "calls", key: "c", body: lazy(() => import("./pages/calls")) },
+  { path: "/calls/:id", name: "Call", body: lazy(() => import("./pages/call")) },
+  { path: "/registrations", name: "Registrations", icon: "registrations", key: "r", body: lazy(() => import("./pages/registrations")) },
+  { path: "/packets", name: "Packets", icon: "packets", key: "p", body: lazy(() => import("./pages/packets")) },
+  { path: "/system", name: "System", icon: "system", key: "s", body: lazy(() => import("./pages/system")) },
+  { path: "/settings/:part?", name: "Settings", icon: "settings", key: ",", body: lazy(() => import("./pages/settings")) },
+];

@@ -1,0 +1,80 @@
+// Words of the page: how a call is called, what its verdict weighs, where its links go.
+
+import type { Call } from "../../api/types";
+import { addressOf } from "../../aliases";
+import type { Meaning } from "../../format";
+import { ms, rfc3339 } from "../../time";
+
+/** Verdicts after which the call may still have been a good one. */
+const MILD = new Set(["jitter", "early-hangup", "slow-setup", "retransmission-storm", "missing-ack", "stale-nonce"]);
+
+export function weightOf(call: Pick<Call, "verdict" | "verdict_kind" | "state">): Meaning | "note" {
+  if (!call.verdict) return call.state === "completed" || call.state === "answered" ? "good" : "none";
+  if (call.verdict_kind === "not-captured") return "note";
+  return MILD.has(call.verdict_kind ?? "") ? "warn" : "bad";
+}
+
+/** What stands where a verdict would, if there is none. */
+export function withoutVerdict(call: Pick<Call, "state" | "code" | "reason" | "capture">): string {
+  const answer = call.code ? `${call.code} ${call.reason ?? ""}`.trim() : "no answer";
+  switch (call.state) {
+    case "cancelled":
+      return "Nothing wrong was found: the caller gave up before the answer.";
+    case "rejected":
+      return `Nothing wrong was found: the call was refused with ${answer}.`;
+    case "redirected":
+      return `Nothing wrong was found: the call was redirected with ${answer}.`;
+    case "auth-challenged":
+      return "Nothing wrong was found: the caller was asked for credentials and did not come back.";
+    case "completed":
+    case "answered":
+      return call.capture.complete ? "Nothing wrong was found." : "Nothing wrong was found in what was captured.";
+    default:
+      return "Nothing wrong was found: the call did not get further.";
+  }
+}
+
+export const hangupText = (call: Pick<Call, "hangup">): string => (call.hangup === "none" ? "–" : `the ${call.hangup} hung up`);
+
+const DAY_MS = 86_400_000;
+
+/** A filter's value, in quotes where it holds what the filter language would read. */
+export function quoted(value: string): string {
+  return /^[\w+.:@-]+$/.test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`;
+}
+
+/** Calls of a day before and after this one, with a filter. */
+export function callsLike(call: Pick<Call, "start">, filter: string): string {
+  const at = ms(call.start);
+  const query = new URLSearchParams({ filter, from: rfc3339(at - DAY_MS), to: rfc3339(at + DAY_MS) });
+  return `/calls?${query.toString()}`;
+}
+
+/** The packets of the call's hosts in its time, on the page of packets. */
+export function packetsOf(call: Pick<Call, "start" | "last" | "streams" | "src" | "dst">): string {
+  const ends = [call.start, call.last, ...call.streams.flatMap((stream) => [stream.first, stream.last])].map(ms);
+  const query = new URLSearchParams({
+    from: rfc3339(Math.floor(Math.min(...ends)) - 1000),
+    to: rfc3339(Math.ceil(Math.max(...ends)) + 1000),
+    filter: packetFilter(call),
+  });
+  return `/packets?${query.toString()}`;
+}
+
+/** Hosts that a filter names at most: of more, those of the signalling. */
+const FILTER_HOSTS_MAX = 12;
+
+/** pcap-filter: between any two of the call's hosts. */
+export function packetFilter(call: Pick<Call, "streams" | "src" | "dst">): string {
+  const endpoints = [call.src, call.dst, ...call.streams.flatMap((stream) => [stream.src, stream.dst])];
+  const hosts = [...new Set(endpoints.flatMap((endpoint) => (endpoint ? [addressOf(endpoint)] : [])))].slice(0, FILTER_HOSTS_MAX);
+  const any = (way: string): string => hosts.map((host) => `${way} host ${host}`).join(" or ");
+  return hosts.length < 2 ? hosts.map((host) => `host ${host}`).join("") : `(${any("src")}) and (${any("dst")})`;
+}
+
+/** Milliseconds since 1970 that stand at the beginning of an UUIDv7; none if it is none or too short. */
+export function timeOfId(id: string): number | undefined {
+  const digits = id.replaceAll("-", "");
+  if (!/^[0-9a-f]{12,32}$/i.test(digits) || (digits.length > 12 && digits[12] !== "7")) return undefined;
+  return parseInt(digits.slice(0, 12), 16);
+}

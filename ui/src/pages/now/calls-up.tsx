@@ -1,0 +1,43 @@
+import { A } from "@solidjs/router";
+import { createMemo, Index, Show, type JSX } from "solid-js";
+import type { CallUp } from "../../api/types";
+import { ticking, whole } from "../../format";
+import { callsUp, status } from "../../live";
+import { StateTag } from "../../parts/meaning";
+
+/** The newest calls that are up. Rows are kept and only their texts change, so that a second costs little. */
+export function CallsUp(): JSX.Element {
+  const calls = createMemo(() => callsUp().up);
+  const now = (): number => (status()?.at_ns ?? 0) / 1e6;
+  return (
+    <section class="panel" aria-label="Calls that are up">
+      <header>
+        <h2>Calls up</h2>
+        <span class="muted num">
+          {calls().length < callsUp().total ? `the newest ${calls().length} of ${whole(callsUp().total)}` : whole(callsUp().total)}
+        </span>
+      </header>
+      <Show when={calls().length > 0} fallback={<p class="body muted">No call is up. When one begins it shows here within a second.</p>}>
+        <ul class="now-up">
+          <Index each={calls()}>
+            {(call) => (
+              <li>
+                <A href={`/calls/${call().id}`} data-row-link>
+                  <span class="clip">
+                    {call().from || "unknown"} → {call().to || "unknown"}
+                  </span>
+                  <span>
+                    <StateTag state={call().state} />
+                  </span>
+                  <span class="num right">{ticking(age(call(), now()))}</span>
+                </A>
+              </li>
+            )}
+          </Index>
+        </ul>
+      </Show>
+    </section>
+  );
+}
+
+const age = (call: CallUp, now: number): number => now - (call.answer_ns ?? call.start_ns) / 1e6;

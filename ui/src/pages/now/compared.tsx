@@ -1,0 +1,60 @@
+// The last hour beside the same hour of yesterday: is this normal?
+
+import { createResource, For, onCleanup, Show, type JSX } from "solid-js";
+import { get } from "../../api/client";
+import type { CallsSummary, CallsTotals } from "../../api/types";
+import { duration, percent, score, whole } from "../../format";
+
+const REFRESH_MS = 60_000;
+
+interface Row {
+  name: string;
+  about: string;
+  value: (totals: CallsTotals) => string;
+}
+
+const ROWS: Row[] = [
+  { name: "Calls", about: "that began", value: (t) => whole(t.calls) },
+  { name: "ASR", about: "answered of all calls", value: (t) => percent(t.asr) },
+  { name: "NER", about: "not failed by the network", value: (t) => percent(t.ner) },
+  { name: "ACD", about: "mean duration", value: (t) => duration(t.acd_s === null ? null : t.acd_s * 1000) },
+  { name: "PDD", about: "from INVITE to ringing", value: (t) => duration(t.pdd_ms) },
+  { name: "MOS", about: "mean of the calls", value: (t) => score(t.mos) },
+  { name: "With a verdict", about: "something was wrong", value: (t) => (t.calls === 0 ? "–" : percent(t.bad / t.calls)) },
+];
+
+export function Compared(): JSX.Element {
+  const [both, { refetch }] = createResource(async () => {
+    const hour = (from: string, to: string): Promise<CallsSummary> => get<CallsSummary>("/calls/summary", { from, to, buckets: 1 });
+    const [now, before] = await Promise.all([hour("now-1h", "now"), hour("now-25h", "now-24h")]);
+    return { now: now.totals, before: before.totals };
+  });
+  const timer = setInterval(() => void (document.hidden || refetch()), REFRESH_MS);
+  onCleanup(() => clearInterval(timer));
+  const value = (row: Row, which: "now" | "before"): string => {
+    const totals = both.latest?.[which];
+    return !totals || totals.calls === 0 ? "–" : row.value(totals);
+  };
+  return (
+    <section class="panel" aria-label="The last hour beside yesterday">
+      <header>
+        <h2>The last hour</h2>
+        <span class="muted">beside the same hour of yesterday</span>
+      </header>
+      <Show when={!both.error} fallback={<p class="body muted">{String(both.error?.message)}</p>}>
+        <dl class="now-hour">
+          <For each={ROWS}>
+            {(row) => (
+              <div>
+                <dt>{row.name}</dt>
+                <dd class="now-hour-now num">{value(row, "now")}</dd>
+                <dd class="muted num">yesterday {value(row, "before")}</dd>
+                <dd class="now-hour-about">{row.about}</dd>
+              </div>
+            )}
+          </For>
+        </dl>
+      </Show>
+    </section>
+  );
+}

@@ -1,0 +1,44 @@
+import { A } from "@solidjs/router";
+import { createResource, For, Show, type JSX } from "solid-js";
+import { get } from "../../api/client";
+import type { CallsPage } from "../../api/types";
+import { Mos, StateTag } from "../../parts/meaning";
+import { Time } from "../../parts/time";
+
+const SHOWN = 12;
+
+/** The newest calls of the store, for when nothing is being captured. */
+export function Newest(): JSX.Element {
+  const [page] = createResource(() => get<CallsPage>("/calls", { limit: SHOWN }));
+  return (
+    <section class="panel" aria-label="The newest calls">
+      <header>
+        <h2>Newest calls</h2>
+        <A href="/calls">All calls</A>
+      </header>
+      <Show when={page.latest} fallback={<p class="body muted">{page.error ? String(page.error.message) : "Loading …"}</p>}>
+        {(page) => (
+          <Show when={page().calls.length > 0} fallback={<p class="body muted">The store holds no call yet.</p>}>
+            <ul class="now-brief">
+              <For each={page().calls}>
+                {(call) => (
+                  <li>
+                    <A href={`/calls/${call.id}`} data-row-link>
+                      <span class="now-brief-who clip">
+                        {call.from} → {call.to}
+                      </span>
+                      <span class="now-brief-when">
+                        <Mos value={call.mos} range={call.mos_range} /> <StateTag state={call.state} code={call.code} /> <Time at={call.start} />
+                      </span>
+                      <span class="now-brief-what">{call.verdict ?? ""}</span>
+                    </A>
+                  </li>
+                )}
+              </For>
+            </ul>
+          </Show>
+        )}
+      </Show>
+    </section>
+  );
+}

@@ -1,0 +1,25 @@
+// A password that must be changed is asked for before anything else.
+
+import type { JSX } from "solid-js";
+import { session, signOut } from "../session";
+import { PasswordForm } from "./settings/password-form";
+import "./sign-in.css";
+
+export default function PasswordDue(): JSX.Element {
+  document.title = "Change your password · Trunkline";
+  return (
+    <main class="door">
+      <div class="panel">
+        <img src="/mark.svg" alt="" width="40" height="40" />
+        <h1>Change your password</h1>
+        <p class="muted">
+          {session()?.user?.display_name || session()?.user?.name}, the password you signed in with was set by somebody else, or has run out. Choose one that only you know.
+        </p>
+        <PasswordForm />
+        <button class="button quiet" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </div>
+    </main>
+  );
+}

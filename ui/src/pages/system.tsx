@@ -1,0 +1,152 @@
+// The program itself: does it keep up, is something about to be lost, and where.
+
+import { createMemo, createResource, For, Match, Show, Switch, type JSX } from "solid-js";
+import { get } from "../api/client";
+import type { LiveStatus, SystemAnswer } from "../api/types";
+import { octets, whole } from "../format";
+import { feed, status, why } from "../live";
+import { Head } from "../parts/head";
+import { Icon } from "../parts/icon";
+import { Empty, Loading, Trouble } from "../parts/states";
+import { span } from "../time";
+import { Disks } from "./system/disks";
+import { History } from "./system/history";
+import { Lanes } from "./system/lanes";
+import { Threads } from "./system/threads";
+import "./system/system.css";
+
+export default function System(): JSX.Element {
+  const [system] = createResource(() => get<SystemAnswer>("/system"));
+  return (
+    <>
+      <Head title="System" about={<About system={system.latest} />} />
+      <Switch fallback={<Loading what="the state of the program" />}>
+        <Match when={system.error}>
+          <Trouble error={system.error} />
+        </Match>
+        <Match when={feed() === "idle"}>
+          <div class="system">
+            <div class="panel">
+              <Empty title="Nothing is being captured">
+                <p>{why()}</p>
+                <p>
+                  <code>trunkline doctor</code> tells what this machine can do; <code>trunkline run -i INTERFACE</code> begins.
+                </p>
+              </Empty>
+            </div>
+            <Build system={system.latest} />
+          </div>
+        </Match>
+        <Match when={status()}>
+          {(status) => (
+            <div class="system">
+              <Unhealthy status={status()} />
+              <Lanes status={status()} />
+              <History begun={system.latest?.history ?? []} />
+              <div class="system-columns">
+                <div class="stack">
+                  <Disks status={status()} />
+                  <Build system={system.latest} />
+                </div>
+                <Threads status={status()} />
+              </div>
+            </div>
+          )}
+        </Match>
+      </Switch>
+    </>
+  );
+}
+
+function About(props: { system: SystemAnswer | undefined }): JSX.Element {
+  const since = (): number | undefined => (status() ? status()!.since_ns / 1e6 : undefined);
+  return (
+    <span class="muted">
+      Trunkline {props.system?.build.version}
+      <Show when={since()}>{(since) => <>, capturing for {span((status()!.at_ns / 1e6 - since()) / 1000)}</>}</Show>
+      <Show when={status()}>{(status) => <>, {octets(status().resident_octets)} of memory</>}</Show>
+    </span>
+  );
+}
+
+function Unhealthy(props: { status: LiveStatus }): JSX.Element {
+  const lost = createMemo(() => Object.entries(props.status.drops_total).filter(([, count]) => count > 0));
+  const isWell = (): boolean => props.status.unhealthy.length === 0 && lost().length === 0;
+  return (
+    <section class="panel" aria-label="Health">
+      <Show
+        when={!isWell()}
+        fallback={
+          <p class="body remark">
+            <span class="good-ink">
+              <Icon name="good" />
+            </span>
+            Healthy: no packet was lost since it began.
+          </p>
+        }
+      >
+        <ul class="system-ills">
+          <For each={props.status.unhealthy}>
+            {(line) => (
+              <li>
+                <span class="bad-ink">
+                  <Icon name="bad" />
+                </span>
+                {line}
+              </li>
+            )}
+          </For>
+          <For each={lost()}>
+            {([place, count]) => (
+              <li>
+                <span class="warn-ink">
+                  <Icon name="warn" />
+                </span>
+                <span>
+                  <b class="num">{whole(count)}</b> packets lost since it began at: {place}
+                  <span class="muted"> {ADVICE[place] ?? ""}</span>
+                </span>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+    </section>
+  );
+}
+
+/** What helps against losses, by place. */
+const ADVICE: Record<string, string> = {
+  ring: "– a larger capture.ring or more lanes; trunkline doctor tells.",
+  buffer: "– the disk is too slow: more record.buffer, another volume, or a shorter snap length.",
+  "operating-system": "– the kernel was busy before any ring: more receive queues, or interrupts on other processors.",
+  card: "– the network card was full: ethtool -G, and see trunkline doctor.",
+};
+
+function Build(props: { system: SystemAnswer | undefined }): JSX.Element {
+  const days = (): SystemAnswer["days"] => props.system?.days ?? [];
+  return (
+    <section class="panel" aria-label="The program">
+      <header>
+        <h2>The program</h2>
+      </header>
+      <dl class="system-facts body">
+        <dt>version</dt>
+        <dd>{props.system?.build.version}</dd>
+        <dt>started as</dt>
+        <dd>
+          <code>trunkline {props.system?.build.mode}</code>
+        </dd>
+        <dt>days in the store</dt>
+        <dd>
+          <Show when={days().length > 0} fallback="none yet">
+            {days().length}, {days()[0]?.day} to {days().at(-1)?.day}, {octets(days().reduce((sum, day) => sum + day.octets, 0))}
+          </Show>
+        </dd>
+        <dt>sensors</dt>
+        <dd>This Trunkline captures for itself; none sends to it.</dd>
+      </dl>
+    </section>
+  );
+}
+
