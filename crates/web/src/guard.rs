@@ -2,13 +2,13 @@
 //! browsers from doing what nobody meant. What is decided is decided in [`crate::auth`]; this is where HTTP meets it.
 
 use crate::auth::csrf::{self, CSRF_HEADER, Origin};
-use crate::auth::{Client, Forwarding, Permission, Refusal, Viewer};
+use crate::auth::{Client, Forwarding, Permission, Refusal, Viewer, action};
 use crate::moment;
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
@@ -96,7 +96,13 @@ pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next)
     let mut response = match caller {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
-            plain_errors_as_problems(next.run(request).await)
+            let asked = format!("{} {}", request.method(), request.uri().path());
+            let mut response = plain_errors_as_problems(next.run(request).await);
+            if let Some(whom) = response.extensions_mut().remove::<RefusedTo>() {
+                let outcome = if response.status() == StatusCode::FORBIDDEN { "forbidden" } else { "too-many" };
+                write_down(&web, whom, asked, outcome).await;
+            }
+            response
         }
         Err(problem) => {
             if problem.kind == Kind::Network {
@@ -150,6 +156,18 @@ fn is_our_name(host: &str, loopback: bool, hosts: &[String]) -> bool {
         Ok(address) => !loopback || address.to_canonical().is_loopback(),
         Err(_) => !loopback && hosts.is_empty(),
     }
+}
+
+/// Whom something was refused to, and where they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedTo(pub Viewer, pub IpAddr);
+
+async fn write_down(web: &Web, RefusedTo(viewer, address): RefusedTo, asked: String, outcome: &'static str) {
+    let now_ns = moment::now_ns();
+    let written =
+        web.at_desk(move |desk| desk.audit_viewer(&viewer, address, action::REFUSED, &asked, outcome, now_ns));
+    // It is refused all the same; what failed is in the log already.
+    let _ = written.await;
 }
 
 /// What the router itself refuses, told as everything else is.
@@ -280,7 +298,12 @@ impl Who {
     /// # Errors
     /// [`Kind::Forbidden`].
     pub fn need(&self, permission: Permission) -> Result<(), Problem> {
-        Ok(self.viewer.need(permission)?)
+        self.viewer.need(permission).map_err(|refusal| self.refused(refusal))
+    }
+
+    /// A refusal as the problem that is answered; [`gate`] writes down who was refused what.
+    pub fn refused(&self, refusal: Refusal) -> Problem {
+        Problem::from(refusal).to_whom(self.viewer.clone(), self.address)
     }
 
     /// Whether numbers are masked.

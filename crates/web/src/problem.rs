@@ -1,11 +1,13 @@
 //! What went wrong, as RFC 9457 (`application/problem+json`): a kind for programs, a sentence for people, never what is
 //! inside.
 
-use crate::auth::Refusal;
+use crate::auth::{Refusal, Viewer};
+use crate::guard::RefusedTo;
 use crate::sources::{SourceError, Trouble};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
+use std::net::IpAddr;
 use trunkline_store::{FilterError, StoreError};
 
 /// The kinds of problems; `type` is `/problems/` and the name.
@@ -50,7 +52,7 @@ pub enum Kind {
 }
 
 /// All kinds, for the document.
-pub const KINDS: [Kind; 17] = [
+pub const KINDS: [Kind; 18] = [
     Kind::SignedOut,
     Kind::Forbidden,
     Kind::Csrf,
@@ -104,14 +106,15 @@ pub struct Problem {
     /// Which kind.
     pub kind: Kind,
     detail: String,
-    extra: Map<String, Value>,
+    extra: Box<Map<String, Value>>,
     retry_after_s: Option<u64>,
+    to: Option<Box<RefusedTo>>,
 }
 
 impl Problem {
     /// Of a kind, in a sentence that anybody may read.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Problem { kind, detail: detail.into(), extra: Map::new(), retry_after_s: None }
+        Problem { kind, detail: detail.into(), extra: Box::default(), retry_after_s: None, to: None }
     }
 
     /// A parameter that is wrong.
@@ -129,6 +132,12 @@ impl Problem {
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds);
         self.with("retry_after_s", seconds)
+    }
+
+    /// Refused to a user, which is written down.
+    pub fn to_whom(mut self, viewer: Viewer, address: IpAddr) -> Self {
+        self.to = Some(Box::new(RefusedTo(viewer, address)));
+        self
     }
 
     /// A failure whose cause is for the log, not for who asked.
@@ -208,7 +217,7 @@ impl IntoResponse for Problem {
             "detail": self.detail,
         });
         if let Value::Object(members) = &mut body {
-            members.extend(self.extra);
+            members.extend(*self.extra);
         }
         let mut response = (status, body.to_string()).into_response();
         let headers = response.headers_mut();
@@ -218,6 +227,9 @@ impl IntoResponse for Problem {
         }
         if self.kind == Kind::SignedOut {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"trunkline\""));
+        }
+        if let Some(to) = self.to {
+            response.extensions_mut().insert(*to);
         }
         response
     }

@@ -329,7 +329,7 @@ impl Plan {
         match self {
             Plan::And(plans) | Plan::Or(plans) => plans.iter().map(Plan::cost).max().unwrap_or(0),
             Plan::Not(plan) => plan.cost(),
-            Plan::Between(column, _) if matches!(column, Column::Caller | Column::Callee) => 2,
+            Plan::Between(Column::Caller | Column::Callee, _) => 2,
             Plan::Words(..) | Plan::Named(..) | Plan::Between(..) | Plan::Has(_) => 1,
             Plan::Start(_) => 3,
             Plan::Host(..) => 4,

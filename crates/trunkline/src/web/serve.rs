@@ -20,7 +20,7 @@ const PORTS_TRIED_MAX: u16 = 100;
 /// # Errors
 /// It is taken, or not of this machine.
 pub fn bind(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
-    is_served(settings)?;
+    is_served(settings, mode)?;
     let options = options(settings, mode);
     let address = options.listen;
     let bound = Server::bind(options).map_err(|e| refused(address, &e))?;
@@ -56,7 +56,11 @@ pub fn bind_or_next(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
 }
 
 /// What the settings ask for and is not served must not be left out in silence.
-fn is_served(settings: &Settings) -> Result<(), Failure> {
+fn is_served(settings: &Settings, mode: Mode) -> Result<(), Failure> {
+    if settings.web.uploads && mode == Mode::Run {
+        let why = "web.uploads takes processors from the capture: let trunkline web serve the pages, or turn it off";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let not = |what: &str| Err(Failure::Usage(format!("{what} is not there yet: put a proxy that does it in front")));
     if settings.web_oidc.issuer.is_some() { not("web.oidc") } else { Ok(()) }
 }
@@ -121,6 +125,7 @@ fn options(settings: &Settings, mode: Mode) -> Options {
         listen: web.listen.0,
         trusted_proxies: web.trusted_proxies.iter().map(|n| n.0).collect(),
         networks: web.networks.iter().map(|n| n.0).collect(),
+        hosts: web.hosts.clone(),
         uploads: web.uploads,
         tls: certificate(settings),
         auth: super::desk::options(settings),

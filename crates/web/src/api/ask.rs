@@ -157,8 +157,9 @@ pub fn filter(text: Option<&str>, zone: &TimeZone) -> Result<Option<Filter>, Pro
 pub fn filter_of(web: &Web, who: &Who, text: Option<&str>, zone: &TimeZone) -> Result<Option<Filter>, Problem> {
     let filter = filter(text, zone)?;
     if let Some(filter) = filter.as_ref().filter(|_| who.masked()) {
-        let numbers = mask::check_filter(filter)?;
-        web.desk.may_ask_for(&who.viewer, numbers.iter().map(String::as_str), who.now_ns)?;
+        let numbers = mask::check_filter(filter).map_err(|refusal| who.refused(refusal))?;
+        let numbers = numbers.iter().map(String::as_str);
+        web.desk.may_ask_for(&who.viewer, numbers, who.now_ns).map_err(|refusal| who.refused(refusal))?;
     }
     Ok(filter)
 }
@@ -170,7 +171,7 @@ pub fn filter_of(web: &Web, who: &Who, text: Option<&str>, zone: &TimeZone) -> R
 pub fn search_of(who: &Who, text: Option<String>) -> Result<String, Problem> {
     let text = text.unwrap_or_default();
     if who.masked() {
-        mask::check_search(&text)?;
+        mask::check_search(&text).map_err(|refusal| who.refused(refusal))?;
     }
     Ok(text)
 }

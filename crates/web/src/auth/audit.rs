@@ -8,12 +8,16 @@ use super::desk::{Desk, held};
 use super::refusal::Refusal;
 use super::viewer::{How, Viewer};
 use rusqlite::{Row, params};
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// Most characters of an object; the rest is cut.
 pub const AUDIT_OBJECT_CHARACTERS_MAX: usize = 512;
 /// Entries a minute of people who did not sign in; further ones are counted, and told in one entry.
 pub const STRANGER_ENTRIES_PER_MINUTE_MAX: u64 = 60;
+/// Entries a minute of one user, their tokens included; what would be one more is refused, and so not done: nobody
+/// pushes their own traces out of the log within an hour, and nobody takes the disk from the others.
+pub const USER_ENTRIES_PER_MINUTE_MAX: u64 = 3000;
 /// Most entries of one page.
 pub const AUDIT_PAGE_MAX: usize = 1000;
 /// After so many entries the log is looked over.
@@ -45,6 +49,7 @@ pub mod action {
     pub const ALIAS_REMOVE: &str = "alias.remove";
     pub const FILTER_SHARE: &str = "filter.share";
     pub const AUDIT_READ: &str = "audit.read";
+    pub const REFUSED: &str = "refused";
 }
 
 /// One entry.
@@ -93,6 +98,8 @@ pub struct AuditPage {
 pub struct AuditState {
     minute: i64,
     strangers: u64,
+    /// Entries of this minute by user: no more of them than there are users.
+    users: HashMap<String, u64>,
     not_written: u64,
     since_trim: u64,
 }
@@ -101,11 +108,16 @@ impl Desk {
     /// Appends an entry.
     ///
     /// # Errors
-    /// [`Refusal::Failed`]: what is not in the log should not be done.
+    /// [`Refusal::Failed`], [`Refusal::TooMany`]: what is not in the log should not be done.
     pub fn audit(&self, entry: &AuditEntry) -> Result<(), Refusal> {
-        if entry.user.is_none() && !self.stranger_may_write(entry.at_ns)? {
-            self.count(|c| c.audit_not_written += 1);
-            return Ok(());
+        self.tell_untold(entry.at_ns)?;
+        match &entry.user {
+            Some(user) => held(&self.audit_state).user_writes(user, entry.at_ns)?,
+            None if !held(&self.audit_state).stranger_may_write() => {
+                self.count(|c| c.audit_not_written += 1);
+                return Ok(());
+            }
+            None => {}
         }
         self.append(entry)?;
         let mut state = held(&self.audit_state);
@@ -215,30 +227,20 @@ impl Desk {
         Ok(())
     }
 
-    /// Whether somebody who did not sign in may still write in this minute; tells of the minute before what could not.
-    fn stranger_may_write(&self, now_ns: i64) -> Result<bool, Refusal> {
-        let mut state = held(&self.audit_state);
-        let minute = now_ns.div_euclid(MINUTE_NS);
-        let mut untold = 0;
-        if minute != state.minute {
-            untold = std::mem::take(&mut state.not_written);
-            (state.minute, state.strangers) = (minute, 0);
+    /// Begins a minute, and tells of the one before what of strangers was not written.
+    fn tell_untold(&self, now_ns: i64) -> Result<(), Refusal> {
+        let untold = held(&self.audit_state).begin_minute(now_ns);
+        if untold == 0 {
+            return Ok(());
         }
-        state.strangers += 1;
-        let may = state.strangers <= STRANGER_ENTRIES_PER_MINUTE_MAX;
-        state.not_written += u64::from(!may);
-        drop(state);
-        if untold > 0 {
-            self.append(&AuditEntry {
-                at_ns: now_ns,
-                user: None,
-                address: None,
-                action: action::SIGN_IN.to_owned(),
-                object: format!("{untold} more attempts in a minute"),
-                outcome: "not-written".to_owned(),
-            })?;
-        }
-        Ok(may)
+        self.append(&AuditEntry {
+            at_ns: now_ns,
+            user: None,
+            address: None,
+            action: action::SIGN_IN.to_owned(),
+            object: format!("{untold} more attempts in a minute"),
+            outcome: "not-written".to_owned(),
+        })
     }
 
     fn append(&self, entry: &AuditEntry) -> Result<(), Refusal> {
@@ -263,6 +265,37 @@ impl Desk {
             )?;
             Ok(())
         })
+    }
+}
+
+impl AuditState {
+    /// What of the minute before was not written, if another begins.
+    fn begin_minute(&mut self, now_ns: i64) -> u64 {
+        let minute = now_ns.div_euclid(MINUTE_NS);
+        if minute == self.minute {
+            return 0;
+        }
+        (self.minute, self.strangers) = (minute, 0);
+        self.users.clear();
+        std::mem::take(&mut self.not_written)
+    }
+
+    fn stranger_may_write(&mut self) -> bool {
+        self.strangers += 1;
+        let may = self.strangers <= STRANGER_ENTRIES_PER_MINUTE_MAX;
+        self.not_written += u64::from(!may);
+        may
+    }
+
+    fn user_writes(&mut self, user: &str, now_ns: i64) -> Result<(), Refusal> {
+        let name = user.split(" (token ").next().unwrap_or(user);
+        let count = self.users.entry(name.to_owned()).or_default();
+        *count += 1;
+        if *count > USER_ENTRIES_PER_MINUTE_MAX {
+            let left_ns = MINUTE_NS - now_ns.rem_euclid(MINUTE_NS);
+            return Err(Refusal::TooMany { retry_after_s: (left_ns / 1_000_000_000).unsigned_abs() + 1 });
+        }
+        Ok(())
     }
 }
 

@@ -238,3 +238,28 @@ fn a_token_may_what_its_scopes_say_and_never_makes_users_or_tokens() {
         }
     }
 }
+
+#[test]
+fn what_was_refused_stands_in_the_audit_log() {
+    let world = World::new();
+    let (boss, viewer) = (world.signed_in(Role::Administrator), world.signed_in(Role::Viewer));
+    viewer.get("/calls/0190/messages").problem(403, "forbidden");
+    viewer.get("/calls?filter=caller:%2B4420*").problem(403, "forbidden");
+    viewer.get("/registrations?q=%2B4420").problem(403, "forbidden");
+    for n in 0..trunkline_web::auth::masked_probe::NUMBERS_PER_HOUR_MAX {
+        viewer.get(&format!("/calls?limit=1&filter=caller:%2B4420{n:08}")).ok(200);
+    }
+    viewer.get("/calls?limit=1&filter=caller:%2B442099999999").problem(429, "too-many");
+    let entries = boss.get("/audit?user=viewer").ok(200);
+    let refused = entries["entries"].as_array().unwrap().iter().filter(|e| e["action"] == "refused");
+    let told: Vec<_> = refused.map(|e| (e["object"].as_str().unwrap(), e["outcome"].as_str().unwrap())).collect();
+    assert_eq!(
+        told,
+        [
+            ("GET /api/v1/calls", "too-many"),
+            ("GET /api/v1/registrations", "forbidden"),
+            ("GET /api/v1/calls", "forbidden"),
+            ("GET /api/v1/calls/0190/messages", "forbidden"),
+        ]
+    );
+}

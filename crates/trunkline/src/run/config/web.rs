@@ -26,7 +26,9 @@ trunkline_kit::section! {
         networks: Vec<Network> = Vec::new() => Restart;
         /// Roles below this one see telephone numbers masked, as `+4420*****34`; `viewer` masks for nobody.
         mask_below: Role = Role::Support => Restart;
-        /// Whether engineers may bring captures, by drag and drop.
+        /// The names by which it is asked, besides localhost; empty for any, except on a loopback address.
+        hosts: Vec<String> = Vec::new() => Restart;
+        /// Whether engineers may bring captures, by drag and drop: by `trunkline web`, not beside a capture.
         uploads: bool = false => Restart;
         /// After how long without a request a session ends.
         session_idle: Duration = Duration::from_secs(12 * 3600) => Restart,

@@ -140,7 +140,8 @@ pub fn check_address(address: &str) -> Result<Place, OidcError> {
     let host = uri.host().ok_or_else(|| wrong("not an address"))?.to_owned();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let loopback = bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|a| a.is_loopback());
-    if !tls && !(uri.scheme_str() == Some("http") && loopback) {
+    let is_plain_here = uri.scheme_str() == Some("http") && loopback;
+    if !tls && !is_plain_here {
         return Err(wrong("only https protects what is sent there"));
     }
     if uri.authority().is_some_and(|a| a.as_str().contains('@')) {

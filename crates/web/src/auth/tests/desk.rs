@@ -104,6 +104,22 @@ fn the_audit_log_is_only_appended_to() {
 }
 
 #[test]
+fn nobody_floods_the_audit_log_with_what_they_do() {
+    let f = fixture();
+    f.has_user("alice", Role::Support);
+    f.has_user("bob", Role::Support);
+    let (alice, bob) = (f.signed_in("alice").viewer, f.signed_in("bob").viewer);
+    let token = Viewer { how: How::Token { id: 1, name: "t".to_owned() }, ..alice.clone() };
+    let minute = NOW + 600 * SECOND;
+    let see = |viewer: &Viewer, at| f.audit_viewer(viewer, from("10.0.0.9").address, action::CALL_SEE, "x", "ok", at);
+    let most = audit::USER_ENTRIES_PER_MINUTE_MAX;
+    let written = (0..most + 10).filter(|n| see(if n % 2 == 0 { &alice } else { &token }, minute).is_ok()).count();
+    assert_eq!(written as u64, most);
+    assert!(matches!(see(&alice, minute), Err(Refusal::TooMany { retry_after_s: 1..=60 })));
+    assert!(see(&bob, minute).is_ok() && see(&alice, minute + 60 * SECOND).is_ok());
+}
+
+#[test]
 fn the_audit_log_is_bounded_by_number_and_age() {
     let folder = tempfile::tempdir().unwrap();
     let options = AuthOptions { audit_entries_max: 100, audit_age_max_s: 1000, ..options() };
