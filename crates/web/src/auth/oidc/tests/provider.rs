@@ -3,10 +3,9 @@
 use super::super::{Returned, rfc7515};
 use super::{BASE64, NOW, SECOND};
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{get, post};
 use base64::Engine as _;
 use ring::rand::SystemRandom;
 use ring::rsa::{KeyPair, KeyPairComponents, PublicKeyComponents};
@@ -70,11 +69,7 @@ impl Fake {
             huge: false,
             methods: vec!["client_secret_basic"],
         }));
-        let router = Router::new()
-            .route("/realms/voice/.well-known/openid-configuration", get(discovery))
-            .route("/keys", get(keys))
-            .route("/token", post(token))
-            .with_state(Arc::clone(&state));
+        let router = Router::new().fallback(answer).with_state(Arc::clone(&state));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Fake { issuer, state }
     }
@@ -131,7 +126,19 @@ fn decoded(query: &str) -> HashMap<String, String> {
     query.split('&').map(|pair| pair.split_once('=').unwrap()).map(|(n, v)| (text(n), text(v))).collect()
 }
 
-async fn discovery(State(state): State<Shared>) -> Response {
+async fn answer(State(state): State<Shared>, headers: HeaderMap, request: Request) -> Response {
+    match (request.method().as_str(), request.uri().path()) {
+        ("GET", "/realms/voice/.well-known/openid-configuration") => discovery(&state),
+        ("GET", "/keys") => keys(&state),
+        ("POST", "/token") => {
+            let body = axum::body::to_bytes(request.into_body(), 65536).await.unwrap();
+            token(&state, &headers, std::str::from_utf8(&body).unwrap())
+        }
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+fn discovery(state: &Shared) -> Response {
     let mut inside = state.lock().unwrap();
     inside.discoveries += 1;
     if inside.moved {
@@ -154,7 +161,7 @@ async fn discovery(State(state): State<Shared>) -> Response {
     json_answer(StatusCode::OK, &told)
 }
 
-async fn keys(State(state): State<Shared>) -> Response {
+fn keys(state: &Shared) -> Response {
     let mut inside = state.lock().unwrap();
     inside.key_requests += 1;
     let point = inside.ec.public_key().as_ref();
@@ -164,14 +171,14 @@ async fn keys(State(state): State<Shared>) -> Response {
     json_answer(StatusCode::OK, &json!({ "keys": [ec, rsa] }))
 }
 
-async fn token(State(state): State<Shared>, headers: HeaderMap, body: String) -> Response {
+fn token(state: &Shared, headers: &HeaderMap, body: &str) -> Response {
     let mut inside = state.lock().unwrap();
     inside.redeemed += 1;
-    let form = decoded(&body);
+    let form = decoded(body);
     let refused = |error: &str, why: &str| {
         json_answer(StatusCode::BAD_REQUEST, &json!({ "error": error, "error_description": why }))
     };
-    if !knows_client(&inside.methods, &headers, &form) {
+    if !knows_client(&inside.methods, headers, &form) {
         return refused("invalid_client", "");
     }
     assert_eq!(form["grant_type"], "authorization_code");
