@@ -195,8 +195,8 @@ proptest! {
             }
             let part = (DAY + 7_777_000_000_123, DAY + 99_999_000_000_000, 2000);
             for (from_ns, to_ns, buckets) in [(i64::MIN, i64::MAX, 40), part] {
-                let filter = Some(filter.clone());
-                let query = SummaryQuery { filter, from_ns, to_ns, buckets, ..Default::default() };
+                let wanted = Some(filter.clone());
+                let query = SummaryQuery { filter: wanted, from_ns, to_ns, buckets, ..Default::default() };
                 let summary = store.summary(&query).unwrap();
                 let mut totals = Minute::default();
                 let mut bad = 0;

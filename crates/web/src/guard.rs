@@ -303,7 +303,7 @@ impl Who {
 
     /// A refusal as the problem that is answered; [`gate`] writes down who was refused what.
     pub fn refused(&self, refusal: Refusal) -> Problem {
-        Problem::from(refusal).to_whom(self.viewer.clone(), self.address)
+        Problem::from(refusal).refused_to(self.viewer.clone(), self.address)
     }
 
     /// Whether numbers are masked.

@@ -135,7 +135,7 @@ impl Problem {
     }
 
     /// Refused to a user, which is written down.
-    pub fn to_whom(mut self, viewer: Viewer, address: IpAddr) -> Self {
+    pub fn refused_to(mut self, viewer: Viewer, address: IpAddr) -> Self {
         self.to = Some(Box::new(RefusedTo(viewer, address)));
         self
     }

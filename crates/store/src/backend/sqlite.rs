@@ -333,8 +333,8 @@ impl Backend for Sqlite {
         self.readers.get_mut().retain(|(d, _)| *d != day);
         self.skipped.get_mut().remove(&day);
         let path = self.path(day);
-        // The log first: a file without its log is whole as of its last checkpoint, a log without its file is nothing. And
-        // once more: a reader that opened the file in between makes an empty one.
+        // The log first: a file without its log is whole as of its last checkpoint, a log without its file is nothing.
+        // And once more: a reader that opened the file in between makes an empty one.
         let log = ["-journal", "-wal", "-shm"].map(|suffix| open::beside(&path, suffix));
         for path in log.iter().cloned().chain([path]).chain(log.iter().cloned()) {
             match std::fs::remove_file(&path) {

@@ -34,8 +34,8 @@ pub fn open(settings: &Settings) -> Result<Desk, Failure> {
     Ok(desk)
 }
 
-/// What root makes in `web/` of the data folder belongs to whom the data folder belongs: the web is to read and write it
-/// without being root.
+/// What root makes in `web/` of the data folder belongs to whom the data folder belongs: the web is to read and write
+/// it without being root.
 pub fn hand_over(data: &Path, files: &[&str]) {
     let Ok(owner) = std::fs::metadata(data) else { return };
     if !rustix::process::geteuid().is_root() || owner.uid() == 0 {
@@ -43,6 +43,7 @@ pub fn hand_over(data: &Path, files: &[&str]) {
     }
     let folder = data.join("web");
     let paths = files.iter().map(|file| folder.join(file)).chain([folder.clone()]);
-    // Where that is not possible, the web says what it cannot read. A link is not followed: the folder may be another's.
+    // Where that is not possible, the web says what it cannot read. A link is not followed: the folder may be
+    // another's.
     paths.for_each(|path| _ = std::os::unix::fs::lchown(path, Some(owner.uid()), Some(owner.gid())));
 }

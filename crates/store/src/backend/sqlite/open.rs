@@ -18,8 +18,8 @@ const WRITE_CACHE_KIB: i64 = 16 * 1024;
 const READ_CACHE_KIB: i64 = 8 * 1024;
 /// The log is put into the file when it has so many pages.
 const CHECKPOINT_PAGES: i64 = if cfg!(test) { 16 } else { 2048 };
-/// Octets of a log above which the writer waits for readers, so that it can begin the log anew: many readers that overlap
-/// would let it grow forever.
+/// Octets of a log above which the writer waits for readers, so that it can begin the log anew: many readers that
+/// overlap would let it grow forever.
 pub const LOG_OCTETS_MAX: u64 = 4 * CHECKPOINT_PAGES as u64 * PAGE_OCTETS as u64;
 /// How long it waits for them.
 const BUSY_LOG: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 250 });

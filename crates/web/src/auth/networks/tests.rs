@@ -20,7 +20,9 @@ fn address(proxies: &TrustedProxies, peer: &str, x_for: &[&str], forwarded: &[&s
 fn only_configured_proxies_are_believed() {
     let none = proxies(&[]);
     let two = proxies(&["10.0.0.1", "10.0.0.2", "2001:db8::/64"]);
-    let table: [(&TrustedProxies, &str, &[&str], &[&str], Option<&str>); 18] = [
+    /// Proxies, peer, X-Forwarded-For, Forwarded; the client, none where it is refused.
+    type Row<'a> = (&'a TrustedProxies, &'a str, &'a [&'a str], &'a [&'a str], Option<&'a str>);
+    let table: [Row<'_>; 18] = [
         (&none, "10.0.0.1", &["192.0.2.9"], &["for=192.0.2.9"], Some("10.0.0.1")),
         (&two, "203.0.113.5", &["192.0.2.9"], &[], Some("203.0.113.5")),
         (&two, "10.0.0.1", &[], &[], Some("10.0.0.1")),
