@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { page, run } from "./program.mjs";
+import { page } from "./program.mjs";
 import { api, openCalls, shows, signedIn } from "./session.mjs";
 
 const PASSWORD = "correct horse battery";
@@ -12,11 +12,14 @@ export function roleTests(world) {
     await openCalls(admin.page);
     const { calls } = await api(admin.page, "/calls?from=2000-01-01T00:00:00Z&limit=1");
     const [known] = calls;
+    await admin.page.goto("/settings/users");
+    await admin.page.getByLabel("Name to sign in with").fill("vera");
+    await admin.page.getByRole("button", { name: "Add the user" }).click();
+    const handed = await admin.page.getByRole("dialog", { name: "A link for vera" }).innerText();
+    const token = /\/link#(\S+)/.exec(handed)?.[1];
+    assert.ok(token, `a link is shown: ${handed}`);
     await admin.context.close();
 
-    const said = run("user", "add", "vera", "--role", "viewer", "--data", world.data);
-    const token = /\/link#(\S+)/.exec(said)?.[1];
-    assert.ok(token, `trunkline user add prints a link: ${said}`);
     const { page: tab, context, faults } = await page(world);
     await tab.goto(`/link#${token}`);
     await tab.getByLabel(/^Password/).fill(PASSWORD);
