@@ -184,8 +184,9 @@ pub fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
 /// Whether a file is ours and of a version we know, and which; none if it is empty.
 fn check(conn: &Connection, path: &Path) -> rusqlite::Result<Result<Option<i64>, StoreError>> {
     let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |r| r.get::<_, i64>(0));
-    let (application, version) = (number("application_id")?, number("user_version")?);
+    // The tables first: its writer may just be making the file, and both come with one commit.
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+    let (application, version) = (number("application_id")?, number("user_version")?);
     let day = |cause| Ok(Err(StoreError::Day { path: path.into(), cause }));
     if application == 0 && tables == 0 {
         return Ok(Ok(None));
