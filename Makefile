@@ -1,9 +1,8 @@
-# What to type. Each target sets up what it needs first (scripts/setup): a fresh Debian or Ubuntu needs git, make, Rust,
-#                   Node.
+# What to type. Each target sets up what it needs first (scripts/setup): a fresh Debian or Ubuntu needs git, make, Rust
+# and Node.
 #
 #   make demo       build, make a seeded capture, read it, show the calls and one ladder; then a simulated network in
-#                   the
-#                   browser
+#                   the browser
 #   make test       every test of the workspace, the fuzz corpora replayed
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
@@ -34,7 +33,7 @@ ui: ui/dist/index.html
 
 ui/node_modules/.package-lock.json: ui/package.json ui/package-lock.json
 	scripts/setup ui
-	cd ui && npm ci --no-audit --no-fund --loglevel=silent || npm install --no-save --no-audit --no-fund --loglevel=error
+	cd ui && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 ui/dist/index.html: ui/node_modules/.package-lock.json $(UI_SOURCES)
