@@ -67,6 +67,23 @@ pub struct NotRecorded {
     pub octets: u64,
 }
 
+/// How far the open segment of a class is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Its number ([`Segments::name`]).
+    pub segment: u32,
+    /// Octets recorded in it.
+    pub recorded: u64,
+    /// Of these, octets that were handed over to its volume. What is behind is younger than the rules' time of a flush,
+    /// as of the last [`LaneLog::tick`], unless `is_late`.
+    pub handed_over: u64,
+    /// Of these, octets of whole records that the volume has with all before them, and what was recorded of the class
+    /// in earlier segments on the same volume: `kill -9` leaves them.
+    pub on_disk: u64,
+    /// A flush was due at the last tick and was left out, as the one before is still on its way.
+    pub is_late: bool,
+}
+
 /// What is open of one class.
 struct ClassLog {
     class: Class,
@@ -83,6 +100,7 @@ struct ClassLog {
     /// moment when nothing behind them was recorded.
     handed_over: Option<u64>,
     fresh_ns: i64,
+    is_late: bool,
     received: u64,
     refused: [Option<NotRecorded>; 2],
     refused_here: u64,
@@ -222,7 +240,7 @@ impl LaneLog {
         if let Some(rules) = self.in_force.changed(&mut self.version) {
             self.follow(rules);
         }
-        let before_ns = self.ticked_ns.replace(now_ns).unwrap_or(now_ns);
+        let before_ns = self.ticked_ns.replace(now_ns);
         self.classes.iter_mut().for_each(|log| log.flush_old(before_ns, now_ns, self.rules.flush_ns));
         if !has_passed(self.looked_ns, now_ns, self.rules.flush_ns) {
             return;
@@ -266,6 +284,18 @@ impl LaneLog {
         }
     }
 
+    /// How far the open segment of a class is; none if there is none.
+    pub fn standing(&self, class: Class) -> Option<Standing> {
+        let log = self.classes.get(class as usize).filter(|log| log.writer.is_open())?;
+        Some(Standing {
+            segment: log.segment,
+            recorded: log.writer.position(),
+            handed_over: log.writer.handed_over(),
+            on_disk: log.writer.on_disk(),
+            is_late: log.is_late,
+        })
+    }
+
     /// All counters.
     pub fn counters(&self) -> Vec<Counted> {
         let mut all = self.counters.list();
@@ -300,6 +330,7 @@ impl ClassLog {
             last_ns: 0,
             handed_over: None,
             fresh_ns: 0,
+            is_late: false,
             received: 0,
             refused: [None; 2],
             refused_here: 0,
@@ -321,7 +352,7 @@ impl ClassLog {
         self.index.clear();
         (self.received, self.refused_here, self.ring_drops) = (0, 0, 0);
         (self.begun_ns, self.last_ns) = (at_ns, at_ns);
-        self.handed_over = None;
+        (self.handed_over, self.is_late) = (None, false);
     }
 
     /// The first packet of a link type comes with the description of its interface, the first of all with the segment's
@@ -367,16 +398,18 @@ impl ClassLog {
     }
 
     /// Sends to the disk what has been waiting for `flush_ns`; `before_ns` is when the lane looked before. Blocks that
-    /// fill sooner need no flush, which would write a page twice, and the second time only after the first.
-    fn flush_old(&mut self, before_ns: i64, now_ns: i64, flush_ns: i64) {
+    /// fill sooner need no flush, which would write a page twice, and the second time only after the first. A flush that
+    /// is left out, as the one before is still on its way, leaves what waits as old as it is: it goes as soon as it can.
+    fn flush_old(&mut self, before_ns: Option<i64>, now_ns: i64, flush_ns: i64) {
         let handed_over = self.writer.handed_over();
         if self.writer.position() == handed_over {
             self.fresh_ns = now_ns;
         } else if self.handed_over.replace(handed_over) != Some(handed_over) {
-            self.fresh_ns = before_ns;
+            self.fresh_ns = before_ns.unwrap_or(self.begun_ns.min(now_ns));
         }
-        if has_passed(self.fresh_ns, now_ns, flush_ns) {
-            self.writer.flush();
+        let is_due = has_passed(self.fresh_ns, now_ns, flush_ns);
+        self.is_late = is_due && !self.writer.flush();
+        if is_due && !self.is_late {
             self.handed_over = Some(self.writer.handed_over());
             self.fresh_ns = now_ns;
         }

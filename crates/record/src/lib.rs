@@ -16,6 +16,6 @@ pub mod segment;
 
 pub use class::Class;
 pub use job::Recorder;
-pub use lane::{LaneLog, NotRecorded, Recorded};
+pub use lane::{LaneLog, NotRecorded, Recorded, Standing};
 pub use names::Segments;
 pub use rules::{ClassRules, Rules, RulesInForce, Snap};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_capture::filter::Expression;
 use trunkline_capture::{Batch, CaptureLoss, FileSource, LossPlace, Packet};
@@ -12,7 +13,7 @@ use trunkline_record::job::{Extraction, Follow, Recorder, Selection, Wanted, Wis
 use trunkline_record::query::Query;
 use trunkline_record::{Class, ClassRules, LaneLog, Rules, Snap};
 use trunkline_sim::{Preset, Settings};
-use trunkline_spool::{Options, Volume};
+use trunkline_spool::{Fault, Faults, Options, Volume};
 use trunkline_wire::Decoded;
 
 /// Time, link type, length on the wire, octets.
@@ -150,6 +151,78 @@ fn what_waits_is_flushed_and_nothing_else() {
     log.finish();
     drop(log);
     assert_eq!(recorder.close(Duration::from_secs(20)).stats.counts.lost_records, 0);
+}
+
+/// A disk that hangs holds up one flush, and what waits behind it goes as soon as that is written: not after another
+/// second, in which it would not outlive `kill -9` though the disk had long been well again.
+#[test]
+fn what_waits_behind_a_flush_goes_when_that_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let faults = Arc::new(Faults::default());
+    let volume = Volume { faults: Some(Arc::clone(&faults)), ..Volume::new(folder.path()) };
+    let options = Options { volumes: vec![volume], ..options(folder.path()) };
+    let (recorder, _) = Recorder::open(options, Rules::default()).unwrap();
+    let mut log = recorder.lane(0, "eth0");
+    let (begins, ms) = (1_795_181_100_000_000_000, 1_000_000);
+    let send = |log: &mut LaneLog, at_ns| {
+        let octets = [0x45; 1000];
+        let packet = Packet { at_ns, number: 1, offset: 0, start: 0, captured: 1000, wire: 1000, link: 101, file: 0 };
+        log.packet(&packet, &octets, &trunkline_wire::decode(101, &octets), Class::Sip).unwrap();
+        log.tick(at_ns);
+        log.standing(Class::Sip).unwrap()
+    };
+    let until = |what: &str, is: &mut dyn FnMut() -> bool| {
+        let begun = Instant::now();
+        while !is() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{what}: {:?}", recorder.stats());
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+    };
+    faults.set(Fault { write_delay: Duration::from_secs(3600), ..Fault::default() });
+    send(&mut log, begins);
+    let first = send(&mut log, begins + 1000 * ms);
+    assert_eq!((first.handed_over, first.is_late), (first.recorded, false), "it is due");
+    let second = send(&mut log, begins + 1001 * ms);
+    assert_eq!((second.handed_over, second.is_late), (first.recorded, false), "it is not");
+    for n in 2000..2010 {
+        let behind = send(&mut log, begins + n * ms);
+        assert_eq!((behind.handed_over, behind.is_late), (first.recorded, true), "{n}: the disk hangs");
+    }
+    until("it shows how long it waits", &mut || {
+        recorder.stats().volumes[0].unwritten.is_some_and(|age| age > Duration::from_millis(50))
+    });
+    faults.set(Fault::default());
+    until("the disk goes on", &mut || log.standing(Class::Sip).unwrap().on_disk == first.recorded);
+    until("the flush is over", &mut || recorder.stats().volumes[0].unwritten.is_none());
+    let after = send(&mut log, begins + 2010 * ms);
+    assert_eq!((after.handed_over, after.is_late), (after.recorded, false), "nothing is held back any longer");
+    until("it is written", &mut || log.standing(Class::Sip).unwrap().on_disk == after.recorded);
+    let stats = recorder.stats();
+    assert_eq!(stats.counts.skipped_flushes, 1, "one was left out, however often it was tried");
+    let held = stats.volumes[0].held;
+    assert!(held.count == 2 && held.max_us > 50_000, "{held:?}");
+    log.finish();
+    drop(log);
+    recorder.close(Duration::from_secs(20));
+}
+
+/// What a lane recorded before it first looked at the time is as old as it is.
+#[test]
+fn what_came_before_the_first_look_is_not_younger_for_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let (recorder, _) = Recorder::open(options(folder.path()), Rules::default()).unwrap();
+    let mut log = recorder.lane(0, "eth0");
+    let begins = 1_795_181_100_000_000_000;
+    let octets = [0x45; 1000];
+    let packet =
+        Packet { at_ns: begins, number: 1, offset: 0, start: 0, captured: 1000, wire: 1000, link: 101, file: 0 };
+    log.packet(&packet, &octets, &trunkline_wire::decode(101, &octets), Class::Rtp).unwrap();
+    log.tick(begins + 999_999_999);
+    assert_eq!(log.standing(Class::Rtp).unwrap().handed_over, 0);
+    log.tick(begins + 1_000_000_000);
+    let standing = log.standing(Class::Rtp).unwrap();
+    assert_eq!(standing.handed_over, standing.recorded);
+    assert_eq!(log.standing(Class::Sip), None);
 }
 
 fn names_tell_the_minute(data: &Path) {

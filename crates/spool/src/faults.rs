@@ -15,7 +15,7 @@ pub struct Faults {
 /// What goes wrong now; [`Fault::default`] is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
-    /// Each write takes this long at least.
+    /// Each write takes this long at least, those that are on their way among them: setting less lets them go.
     pub write_delay: Duration,
     /// Octets that can be written from now on; then there is no space (ENOSPC), and the file system says so.
     pub space: Option<u64>,

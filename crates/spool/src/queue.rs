@@ -34,6 +34,8 @@ pub(crate) struct Write {
     pub(crate) tally: Tally,
     /// It was handed over by a flush.
     pub(crate) flush: bool,
+    /// When the first of what is fresh in it was appended.
+    pub(crate) begun: Instant,
     /// When it was handed over, and whether it had to wait for the disk then.
     pub(crate) since: Instant,
     pub(crate) waited: bool,
@@ -92,6 +94,8 @@ struct Waiting {
     blocks: usize,
     octets: usize,
     raw: usize,
+    /// When the first of what is fresh was appended, of blocks that were taken out and are neither written nor lost.
+    taken: Vec<Instant>,
     busy: bool,
     closed: bool,
 }
@@ -174,6 +178,24 @@ impl Queue {
         self.lock().fill()
     }
 
+    /// A block that was taken out, its first fresh record appended then, is written or lost.
+    pub(crate) fn is_over(&self, begun: Instant) {
+        let mut waiting = self.lock();
+        if let Some(at) = waiting.taken.iter().position(|taken| *taken == begun) {
+            waiting.taken.swap_remove(at);
+        }
+    }
+
+    /// How long the oldest record of a block that was put in, and is neither written nor lost, has been in memory.
+    pub(crate) fn unwritten(&self) -> Option<Duration> {
+        let waiting = self.lock();
+        let queued = waiting.commands.iter().filter_map(|command| match command {
+            Command::Write(write) => Some(write.begun),
+            Command::Seal(_) | Command::Leave(_) => None,
+        });
+        queued.chain(waiting.taken.iter().copied()).min().map(|begun| begun.elapsed())
+    }
+
     /// No more commands; those inside are still given out.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
@@ -224,6 +246,7 @@ impl Waiting {
             self.blocks -= 1;
             self.octets -= write.len;
             self.raw -= usize::from(matches!(write.content, Content::Raw(_)));
+            self.taken.push(write.begun);
         }
         Some(command)
     }

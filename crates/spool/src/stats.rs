@@ -47,7 +47,7 @@ trunkline_kit::counters! {
         lost_records: "trunkline_spool_lost_records_total",
         /// octets of them
         lost_octets: "trunkline_spool_lost_octets_total",
-        /// flushes left out because the one before was still on its way to the disk
+        /// flushes left out because the one before was still on its way to the disk, each once however often it was tried
         skipped_flushes: "trunkline_spool_skipped_flushes_total",
         /// segments committed
         sealed_segments: "trunkline_spool_sealed_segments_total",
@@ -128,6 +128,11 @@ pub struct VolumeStats {
     pub counts: Counts,
     /// Times that a block was ready and the disk was not.
     pub waits: Waits,
+    /// How long records were in memory, the first of each block: from the moment they were appended until they were
+    /// written, whatever held them up (the flush that they wait for, the queue, the disk, a thread that does not run).
+    pub held: Waits,
+    /// How long the oldest record that was handed over, and is neither written nor lost, has been in memory.
+    pub unwritten: Option<Duration>,
     /// Single writes, from submission to completion.
     pub writes: Waits,
     /// Synchronisations at the end of segments.

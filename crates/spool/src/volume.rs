@@ -75,6 +75,7 @@ impl Volume {
         let fill = self.queue.fill();
         let mut stats = self.figures().clone();
         (stats.queued_blocks, stats.queued_octets) = (fill.blocks, fill.octets);
+        stats.unwritten = self.queue.unwritten();
         stats.direct = self.disk.is_direct();
         stats
     }

@@ -84,6 +84,10 @@ struct Open {
     boundary: u64,
     /// Records that ended in the block.
     tally: Tally,
+    /// When the first of what is fresh in the block was appended.
+    begun: Instant,
+    /// A flush of what is in the block was left out.
+    skipped: bool,
     span_ns: Option<(i64, i64)>,
 }
 
@@ -116,6 +120,8 @@ impl Writer {
             tail: Box::new([0; PAGE]),
             boundary: 0,
             tally: Tally::default(),
+            begun: Instant::now(),
+            skipped: false,
             span_ns: None,
         });
         Ok(())
@@ -212,7 +218,7 @@ impl Writer {
     /// Sends what was appended on its way to the disk, the last page padded with zeros and written again later; to be
     /// called every second. It also sees to it that writers do not hold all memory, each a little. Left out (false)
     /// while an earlier flush of this writer is still on its way: the disk lags, and another would only fill the
-    /// memory.
+    /// memory. What was to be flushed is then as old as before: it is to be tried again soon, not after the next second.
     pub fn flush(&mut self) -> bool {
         self.leave_if_failed();
         let mut flushed = true;
@@ -222,7 +228,7 @@ impl Writer {
                 if flushed {
                     open.hand_over(&self.shared, true);
                 } else {
-                    self.counts.skipped += 1;
+                    self.counts.skipped += u64::from(!std::mem::replace(&mut open.skipped, true));
                 }
             }
         }
@@ -383,6 +389,7 @@ impl Open {
             target.copy_from_slice(tail);
         }
         self.block = Some(block);
+        self.begun = Instant::now();
     }
 
     /// Gives the block to the volume. What is left is the last page, if it is not full, to be written again.
@@ -396,7 +403,7 @@ impl Open {
         let (base, len, fresh) = (self.base, self.len, self.len - self.carried);
         self.base += page as u64;
         self.capacity = self.size - (self.base % self.size as u64) as usize;
-        (self.len, self.carried) = (tail, tail);
+        (self.len, self.carried, self.skipped) = (tail, tail, false);
         if fresh == 0 {
             shared.pool.give(block);
             return;
@@ -417,6 +424,7 @@ impl Open {
             boundary: self.boundary,
             tally,
             flush,
+            begun: self.begun,
             since: Instant::now(),
             waited: false,
         }));

@@ -47,6 +47,7 @@ struct Sent {
     segment: Arc<Segment>,
     flush: bool,
     spare: bool,
+    begun: Instant,
 }
 
 impl Writing {
@@ -132,6 +133,7 @@ impl Writing {
             }
         }
         if write.segment.has_failed() {
+            volume.queue.is_over(write.begun);
             self.shared.lose_write(write);
             self.shared.end();
             return;
@@ -174,7 +176,7 @@ impl Writing {
             }
             Content::Packing => (None, false),
         };
-        let sent = Sent { segment: write.segment, flush: write.flush, spare };
+        let sent = Sent { segment: write.segment, flush: write.flush, spare, begun: write.begun };
         let Some(mut block) = block else {
             return self.written(volume, id, &sent, Err(io::ErrorKind::OutOfMemory.into()));
         };
@@ -248,6 +250,7 @@ impl Writing {
                 if let Some(progress) = self.segments.get_mut(&sent.segment.id) {
                     volume.figures().counts.written_octets += progress.written(id);
                 }
+                volume.figures().held.add(sent.begun.elapsed());
             }
             Err(error) => {
                 if let Some(progress) = self.segments.get_mut(&sent.segment.id) {
@@ -259,6 +262,7 @@ impl Writing {
         if sent.flush {
             sent.segment.end_flush();
         }
+        volume.queue.is_over(sent.begun);
         self.cut_if_over(volume, sent.segment.id);
         self.shared.end();
     }

@@ -1,6 +1,6 @@
 //! A ladder in one compact blob: 16 to 20 octets a message, differences to the message before.
 //!
-//! Each message begins with [`HEAD_OCTETS`]: control, flags, method, hosts, and how many octets its numbers take. The
+//! Each message begins with `HEAD_OCTETS`: control, flags, method, hosts, and how many octets its numbers take. The
 //! numbers follow, lowest octet first: time, packet, offset, length, status; then what control says.
 
 use crate::packed::{Damaged, Pack, Short, Unpack, unzigzag, zigzag};

@@ -185,6 +185,8 @@ struct State {
     unpackable: HashSet<PathBuf>,
     /// Those that there was no room for.
     roomless: HashSet<PathBuf>,
+    /// Of these, those that were tried again since all of them were: each has its turn.
+    retried: HashSet<PathBuf>,
     /// Nothing more is rewritten.
     packing_over: bool,
     /// No more segments will be finished.
@@ -203,24 +205,8 @@ impl Housekeeping {
         listings: Vec<Listing>,
         repaired: Vec<PathBuf>,
     ) -> Result<Housekeeping, SpoolError> {
-        let state = State {
-            keep,
-            changed: false,
-            finished: VecDeque::new(),
-            relist: false,
-            errands: VecDeque::new(),
-            packs: VecDeque::new(),
-            due: HashSet::new(),
-            rewritten: Vec::new(),
-            unpackable: HashSet::new(),
-            roomless: HashSet::new(),
-            packing_over: false,
-            closing: false,
-            until: None,
-            news: VecDeque::new(),
-            report: Report::default(),
-        };
-        let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), begun: Instant::now() });
+        let shared =
+            Arc::new(Shared { state: Mutex::new(State::new(keep)), wake: Condvar::new(), begun: Instant::now() });
         repaired.into_iter().for_each(|path| shared.lock().run_for(path));
         let mut house = Housekeeping { shared, threads: Vec::new(), packer: None };
         // Less than what retention keeps free: else there would never be room on a volume that it keeps full.
@@ -312,6 +298,27 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 }
 
 impl State {
+    fn new(keep: Keep) -> State {
+        State {
+            keep,
+            changed: false,
+            finished: VecDeque::new(),
+            relist: false,
+            errands: VecDeque::new(),
+            packs: VecDeque::new(),
+            due: HashSet::new(),
+            rewritten: Vec::new(),
+            unpackable: HashSet::new(),
+            roomless: HashSet::new(),
+            retried: HashSet::new(),
+            packing_over: false,
+            closing: false,
+            until: None,
+            news: VecDeque::new(),
+            report: Report::default(),
+        }
+    }
+
     /// The program is to be run for a segment: once it is rewritten, if it will be.
     fn run_for(&mut self, path: PathBuf) {
         let is_packed_first = self.keep.is_packed(&path) && self.due.len() < ERRANDS_MAX;
@@ -340,6 +347,28 @@ impl State {
         let is_new = self.roomless.insert(path.to_path_buf());
         self.report.counters.roomless += u64::from(is_new);
         is_first
+    }
+
+    /// What is to be rewritten next, given which segments are plain: the newest, so many at most, but for some.
+    fn next_packs(&mut self, plain: impl Fn(usize, &HashSet<PathBuf>) -> Vec<PathBuf>) -> VecDeque<PathBuf> {
+        // What the program waits for first: newer segments may come faster than they are rewritten.
+        let waiting = self.due.iter().filter(|path| !self.unpackable.contains(*path)).take(PACKS_MAX);
+        let mut packs: VecDeque<PathBuf> = waiting.cloned().collect();
+        let room = PACKS_MAX - packs.len();
+        let without = |left_out: &HashSet<PathBuf>| plain(room, &self.unpackable.union(left_out).cloned().collect());
+        let mut others = without(&self.roomless);
+        if others.is_empty() {
+            // Large ones that there is no room for must not hold up small ones; and of many each is tried in turn.
+            others = without(&self.retried);
+            if others.is_empty() && !self.retried.is_empty() {
+                self.retried.clear();
+                others = plain(room, &self.unpackable);
+            }
+            // Those of them that are not there any more are forgotten when all have had their turn.
+            self.retried.extend(others.iter().cloned());
+        }
+        packs.extend(others.into_iter().filter(|path| !self.due.contains(path)));
+        packs
     }
 }
 
@@ -378,17 +407,7 @@ impl Shared {
         }
         state.roomless.retain(|path| !removed.contains(path.as_path()) && keep.is_packed(path));
         if keep.compress.contains(&true) && state.packs.is_empty() {
-            // What the program waits for first: newer segments may come faster than they are rewritten.
-            let waiting = state.due.iter().filter(|path| !state.unpackable.contains(*path)).take(PACKS_MAX);
-            let mut packs: VecDeque<PathBuf> = waiting.cloned().collect();
-            let skip = state.unpackable.union(&state.roomless).cloned().collect();
-            let mut others = retention.plain(&keep.compress, PACKS_MAX - packs.len(), &skip);
-            if others.is_empty() {
-                // Large ones that there is no room for must not hold up small ones.
-                others = retention.plain(&keep.compress, PACKS_MAX - packs.len(), &state.unpackable);
-            }
-            packs.extend(others.into_iter().filter(|path| !state.due.contains(path)));
-            state.packs = packs;
+            state.packs = state.next_packs(|max, skip| retention.plain(&keep.compress, max, skip));
         }
         drop(state);
         self.wake.notify_all();
@@ -551,5 +570,36 @@ fn run_errands(shared: &Shared) {
         if ending != Ending::Done {
             shared.tell(News::Errand(path, ending));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More segments than are handed over at once wait for room: each is tried again, not the newest alone.
+    #[test]
+    fn all_that_wait_for_room_have_their_turn() {
+        let all: Vec<PathBuf> = (0..PACKS_MAX * 2 + 10).map(|n| PathBuf::from(n.to_string())).collect();
+        let plain = |max: usize, skip: &HashSet<PathBuf>| -> Vec<PathBuf> {
+            all.iter().filter(|path| !skip.contains(*path)).take(max).cloned().collect()
+        };
+        let mut state = State::new(Keep::default());
+        let mut tried = std::collections::HashMap::<PathBuf, u32>::new();
+        let turns = all.len().div_ceil(PACKS_MAX);
+        for turn in 1..=4 * turns {
+            for path in state.next_packs(plain) {
+                state.no_room(&path);
+                *tried.entry(path).or_default() += 1;
+            }
+            if turn % turns == 0 {
+                let times = (turn / turns) as u32;
+                assert!(all.iter().all(|path| tried.get(path) == Some(&times)), "{times}: {tried:?}");
+            }
+        }
+        assert_eq!(state.report.counters.roomless as usize, all.len(), "each is counted once");
+        // One that there is room for by now is the next, whoever waits.
+        state.roomless.remove(&all[all.len() - 1]);
+        assert_eq!(state.next_packs(plain), [all[all.len() - 1].clone()]);
     }
 }

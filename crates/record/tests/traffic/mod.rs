@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use trunkline_capture::{Batch, FileSource, Packet};
-use trunkline_record::{Class, LaneLog, NotRecorded};
+use trunkline_record::{Class, LaneLog, NotRecorded, Recorded};
 use trunkline_spool::{Options, Volume};
+use trunkline_wire::pcapng::emit::packet_octets;
 
 /// Raw IPv4 (LINKTYPE_RAW).
 const LINK: u16 = 101;
@@ -40,6 +41,11 @@ impl Lane {
 
     /// The next packet of a class with so many octets of payload; whether it was recorded.
     pub fn send(&mut self, class: Class, at_ns: i64, payload: usize) -> bool {
+        self.record(class, at_ns, payload).is_some()
+    }
+
+    /// The same; where its record lies and how long it is.
+    pub fn record(&mut self, class: Class, at_ns: i64, payload: usize) -> Option<(Recorded, u64)> {
         let number = self.sent[class as usize];
         self.sent[class as usize] += 1;
         let octets = packet((self.run, self.lane, class as u8), number, payload.max(32));
@@ -47,7 +53,8 @@ impl Lane {
         let length = octets.len() as u32;
         let packet =
             Packet { at_ns, number: 1, offset: 0, start: 0, captured: length, wire: length, link: LINK, file: 0 };
-        self.log.packet(&packet, &octets, &decoded, class).is_some()
+        let recorded = self.log.packet(&packet, &octets, &decoded, class)?;
+        Some((recorded, u64::from(packet_octets(length))))
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 use std::thread::park_timeout;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Done, Ended, Engine, Request};
 use crate::faults::Faults;
+
+/// How often it is looked whether a delay is still wished for.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Fails or delays writes as the faults say.
 pub(crate) struct Faulty {
@@ -20,14 +23,14 @@ impl Faulty {
     }
 
     fn delay(&self, mut done: Done) -> Done {
-        let until = done.request.since + self.faults.now().write_delay;
         loop {
+            let until = done.request.since + self.faults.now().write_delay;
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 done.took = done.request.since.elapsed();
                 return done;
             }
-            park_timeout(left);
+            park_timeout(left.min(LOOK));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::bursts::{Bucket, Meter};
 use super::lane::{self, LanePlan, LaneReport, Rings};
 use super::rows::{RowsOut, Writing};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
@@ -32,6 +32,9 @@ const EPOCH_FORCED: Duration = Duration::from_secs(1);
 const NAP: Duration = Duration::from_millis(5);
 /// How often rows are handed to the store though they are few.
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
+/// Losses that wait for one lane to tell them, or for the end of the program. Beyond it those of one lane or interface
+/// and place become one, and that is counted: their packets are told all the same, with the span of all of them.
+const LOSSES_WAITING_MAX: usize = 4096;
 /// How often threads publish what they count.
 const PUBLISH: Duration = Duration::from_millis(250);
 /// Calls that are up and are listed for one question.
@@ -60,6 +63,8 @@ pub struct Shared {
     lost_later: Vec<Mutex<LostLater>>,
     /// Such losses that no lane was there to tell.
     untold: Mutex<Vec<CaptureLoss>>,
+    /// How many of them became one with others.
+    joined: AtomicU64,
     /// Milliseconds that each lane has counted, and how many it left out.
     buckets: Vec<Mutex<(Vec<Bucket>, u64)>>,
     owner: Mutex<OwnerReport>,
@@ -121,6 +126,7 @@ impl Shared {
             fills: (0..lanes).map(|_| AtomicU32::default()).collect(),
             lost_later: (0..lanes).map(|_| Mutex::default()).collect(),
             untold: Mutex::default(),
+            joined: AtomicU64::new(0),
             buckets: (0..lanes).map(|_| Mutex::default()).collect(),
             owner: Mutex::default(),
             wanted: AtomicUsize::new(0),
@@ -192,10 +198,23 @@ impl Shared {
         for lost in in_turn {
             let mut lost = lock(lost);
             if !lost.is_over {
-                return lost.losses.push(loss);
+                return self.wait_to_be_told(&mut lost.losses, loss);
             }
         }
-        lock(&self.untold).push(loss);
+        self.wait_to_be_told(&mut lock(&self.untold), loss);
+    }
+
+    fn wait_to_be_told(&self, losses: &mut Vec<CaptureLoss>, loss: CaptureLoss) {
+        losses.push(loss);
+        if losses.len() > LOSSES_WAITING_MAX {
+            let joined = join_losses(losses) as u64;
+            self.joined.fetch_add(joined, Ordering::Relaxed);
+        }
+    }
+
+    /// Losses that became one with others of their place, because too many waited to be told.
+    pub fn joined_losses(&self) -> u64 {
+        self.joined.load(Ordering::Relaxed)
     }
 
     /// Takes what [`Shared::lost_elsewhere`] was told of a lane.
@@ -255,6 +274,23 @@ impl Shared {
 pub fn lost_on_disk(loss: &Loss) -> CaptureLoss {
     let (since_ns, at_ns) = loss.span_ns;
     CaptureLoss { since_ns, at_ns, packets: loss.records, file: file_of_lane(loss.tag as u16), place: LossPlace::Disk }
+}
+
+/// Makes one of all losses of the same lane or interface and place; how many there are fewer.
+fn join_losses(losses: &mut Vec<CaptureLoss>) -> usize {
+    let before = losses.len();
+    let mut joined: Vec<CaptureLoss> = Vec::new();
+    for loss in losses.drain(..) {
+        match joined.iter_mut().find(|sum| (sum.file, sum.place) == (loss.file, loss.place)) {
+            Some(sum) => {
+                (sum.since_ns, sum.at_ns) = (sum.since_ns.min(loss.since_ns), sum.at_ns.max(loss.at_ns));
+                sum.packets = sum.packets.saturating_add(loss.packets);
+            }
+            None => joined.push(loss),
+        }
+    }
+    *losses = joined;
+    before - losses.len()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -130,9 +130,7 @@ impl<'a> Lane<'a> {
 
     fn turn(&mut self) {
         let idle = self.ended || self.read();
-        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.ended) {
-            log.tick(self.plan.source.now_ns().unwrap_or_else(now_ns));
-        }
+        self.tick();
         self.tell(idle);
         self.answer();
         if self.plan.front.held() > HELD_BEFORE_HURRY {
@@ -147,6 +145,13 @@ impl<'a> Lane<'a> {
         }
         if self.ended {
             std::thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+
+    /// Lets time go on in the packet log: whoever makes the lane wait for something else does this meanwhile.
+    fn tick(&mut self) {
+        if let Some(log) = self.plan.log.as_mut().filter(|_| !self.told_last) {
+            log.tick(self.plan.source.now_ns().unwrap_or_else(now_ns));
         }
     }
 
@@ -227,6 +232,8 @@ impl<'a> Lane<'a> {
             let mut answer = Answer { epoch: epoch.number, output };
             while let Err(rtrb::PushError::Full(back)) = self.rings.answers.push(answer) {
                 answer = back;
+                // What was recorded is not to wait in memory for a gatherer.
+                self.tick();
                 std::thread::park_timeout(Duration::from_millis(1));
             }
             self.shared.wake_gatherer();
@@ -333,6 +340,8 @@ mod tests {
     use super::*;
     use trunkline_capture::Batch;
     use trunkline_capture::live::LiveError;
+    use trunkline_record::{Recorder, Rules};
+    use trunkline_spool::{Options, Volume};
 
     /// A ring that was once nearly full, and answers as rings do: each time the most since the last.
     struct Once(u32);
@@ -361,9 +370,13 @@ mod tests {
     }
 
     fn lane(shared: &Shared) -> Lane<'_> {
+        lane_with(None, shared)
+    }
+
+    fn lane_with(log: Option<LaneLog>, shared: &Shared) -> Lane<'_> {
         let plan = LanePlan {
             source: Box::new(Once(50)),
-            log: None,
+            log,
             front: Front::new(0, Box::new(|_| true)),
             meter: None,
             patience: Duration::ZERO,
@@ -375,6 +388,62 @@ mod tests {
             answers: rtrb::RingBuffer::new(4).0,
         };
         Lane::new(0, plan, rings, shared)
+    }
+
+    /// Recorded packets go to the disk in time, whatever else holds up the lane: a gatherer that does not take its
+    /// answers, or a source that broke while the owner of the signalling does not take its last word.
+    #[test]
+    fn what_is_recorded_is_flushed_while_the_lane_waits_for_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { keep_free: 0, ..Options::new(vec![Volume::new(folder.path())]) };
+        let rules = Rules { flush_ns: 20_000_000, ..Rules::default() };
+        let (recorder, _) = Recorder::open(options, rules).unwrap();
+        let shared = Shared::new(1);
+        let mut lane = lane_with(Some(recorder.lane(0, "eth1")), &shared);
+        let send = |lane: &mut Lane<'_>| {
+            let (octets, at_ns) = ([0x45; 100], now_ns());
+            let mut packet =
+                Packet { at_ns, number: 1, offset: 0, start: 0, captured: 100, wire: 100, link: 101, file: 0 };
+            let decoded = trunkline_wire::decode(101, &octets);
+            record(lane.plan.log.as_mut(), &mut packet, &octets, &decoded, Class::Rtp);
+            assert_ne!(packet.file, NOWHERE);
+            lane.plan.log.as_ref().unwrap().standing(Class::Rtp).unwrap().recorded
+        };
+        let until_written = |octets: u64| {
+            let begun = Instant::now();
+            while recorder.stats().counts.written_octets < octets {
+                assert!(begun.elapsed() < Duration::from_secs(20), "{octets} octets: {:?}", recorder.stats().counts);
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+        };
+        // Room for one answer, two are due.
+        let (mut answers, epochs) = (rtrb::RingBuffer::new(1), rtrb::RingBuffer::new(2));
+        let mut to_lane = epochs.0;
+        (0..2).for_each(|_| to_lane.push(Arc::new(Epoch::default())).unwrap());
+        (lane.rings.answers, lane.rings.epochs) = (answers.0, epochs.1);
+        let recorded = send(&mut lane);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| lane.answer());
+            until_written(recorded);
+            assert!(!waits.is_finished());
+            while !waits.is_finished() {
+                let _ = answers.1.pop();
+            }
+        });
+        // The owner takes nothing, and the source has ended.
+        let (mut told, _owner) = rtrb::RingBuffer::new(1);
+        told.push(lane.plan.front.tell(None)).unwrap();
+        lane.rings.told = told;
+        lane.ended = true;
+        let recorded = send(&mut lane);
+        let begun = Instant::now();
+        while recorder.stats().counts.written_octets < recorded {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", recorder.stats().counts);
+            lane.turn();
+        }
+        assert!(!lane.told_last);
+        drop(lane);
+        recorder.close(Duration::from_secs(20));
     }
 
     #[test]

@@ -6,9 +6,14 @@ use crate::show::figure;
 use core::fmt::Write as _;
 use std::time::Duration;
 use trunkline_capture::LossPlace;
+use trunkline_spool::Waits;
 
 /// Threads that the line names, the busiest; the others are added up.
 const THREADS_SHOWN_MAX: usize = 12;
+
+/// Packets that were in memory for longer are told: what `kill -9` would have taken with it is more than the default
+/// `flush` of the packet log promises.
+const HELD_TOLD: Duration = Duration::from_secs(2);
 
 /// Totals since the start, and levels, at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +40,10 @@ pub struct Snapshot {
     pub disk_waits: u64,
     /// For how long, in all.
     pub disk_waited: Duration,
+    /// How long packets were in memory before their disk had them, by disk.
+    pub held: Vec<Waits>,
+    /// How long the oldest that was given to a disk, and that it does not have, is there now.
+    pub unwritten: Duration,
     /// Finished segments that wait for room to be compressed.
     pub compress_waiting: u64,
     /// Processor time of each thread.
@@ -57,7 +66,7 @@ pub struct Thread {
 /// The line: rates and losses between the two, levels of the later one.
 ///
 /// `calls 1,204 | packets/s sip 812 rtp 120,400 other 12 | 214.5 Mbit/s | ring 3 % buffer 0 % | lost none |
-/// disk waits none | no room to compress 3 | cpu lane-0 43 % lane-1 41 % | rss 512.3 MB`
+/// disk waits none | packets 3.1 s in memory | no room to compress 3 | cpu lane-0 43 % lane-1 41 % | rss 512.3 MB`
 pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     let seconds = now.at.saturating_sub(before.at).as_secs_f64();
     let rate = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
@@ -74,6 +83,10 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     compression(before, now, &mut out);
     let _ = write!(out, " | lost {}", lost(before, now));
     let _ = write!(out, " | disk waits {}", waits(before, now));
+    if let Some(held) = held(before, now) {
+        let ns = i64::try_from(held.as_nanos()).unwrap_or(i64::MAX);
+        let _ = write!(out, " | packets {} in memory", figure::duration(ns));
+    }
     if now.compress_waiting > 0 {
         let _ = write!(out, " | no room to compress {}", figure::count(now.compress_waiting));
     }
@@ -129,6 +142,19 @@ fn waits(before: &Snapshot, now: &Snapshot) -> String {
     }
     let ns = i64::try_from(waited.as_nanos()).unwrap_or(i64::MAX);
     format!("{} ({})", figure::count(waits), figure::duration(ns))
+}
+
+/// The longest that packets were in memory before their disk had them, if it is worth telling: as long as it was if it
+/// was never longer, else to a factor of two and not too long.
+fn held(before: &Snapshot, now: &Snapshot) -> Option<Duration> {
+    let none = Waits::default();
+    let of_disk = |(i, now): (usize, &Waits)| {
+        let before = before.held.get(i).unwrap_or(&none);
+        let class = now.buckets.iter().zip(&before.buckets).rposition(|(now, before)| now > before)?;
+        Some(Duration::from_micros(if now.max_us > before.max_us { now.max_us } else { 1 << class >> 1 }))
+    };
+    let longest = now.held.iter().enumerate().filter_map(of_disk).max().unwrap_or_default();
+    Some(longest.max(now.unwritten)).filter(|held| *held >= HELD_TOLD)
 }
 
 /// `lane-0 43 % disk 3 % others 1 %`: the busiest threads by name, in percent of one processor.
@@ -187,6 +213,8 @@ mod tests {
             drops: vec![(LossPlace::Ring, 12), (LossPlace::Buffer, 3), (LossPlace::Disk, 0)],
             disk_waits: 3,
             disk_waited: Duration::from_millis(120),
+            held: Vec::new(),
+            unwritten: Duration::ZERO,
             compress_waiting: 1200,
             threads: vec![thread(1, "trunkline", 11), thread(3, "lane-1", 4100), thread(2, "lane-0", 5300)],
             resident: 512_300_000,
@@ -210,6 +238,28 @@ mod tests {
         let same = line(&now, &now);
         assert!(same.contains("sip 0 rtp 0"), "no time passed: {same}");
         assert!(line(&now, &Snapshot::default()).contains("lost none |"), "counters that went back");
+    }
+
+    #[test]
+    fn packets_that_are_long_in_memory_are_told() {
+        let held = |seconds: &[u64]| {
+            let mut waits = Waits::default();
+            seconds.iter().for_each(|s| waits.add(Duration::from_secs(*s)));
+            Snapshot { held: vec![Waits::default(), waits], ..Snapshot::default() }
+        };
+        let told = |before: &Snapshot, now: &Snapshot| {
+            let text = line(before, now);
+            text.split(" | ")
+                .find_map(|part| part.strip_prefix("packets ")?.strip_suffix(" in memory"))
+                .map(str::to_owned)
+        };
+        assert_eq!(told(&held(&[]), &held(&[])), None);
+        assert_eq!(told(&held(&[]), &held(&[1])), None, "as the flush promises");
+        assert_eq!(told(&held(&[1]), &held(&[1, 7])).as_deref(), Some("7.0 s"));
+        assert_eq!(told(&held(&[1, 7]), &held(&[1, 7, 1])), None, "it was told");
+        assert_eq!(told(&held(&[7]), &held(&[7, 6])).as_deref(), Some("4.1 s"));
+        let hangs = Snapshot { unwritten: Duration::from_secs(40), ..held(&[7]) };
+        assert_eq!(told(&held(&[7]), &hangs).as_deref(), Some("40.0 s"));
     }
 
     #[test]

@@ -109,6 +109,8 @@ impl View {
             drops: self.drops(&lanes, stats.as_ref()),
             disk_waits: waits.clone().map(|w| w.count).sum(),
             disk_waited: Duration::from_micros(waits.map(|w| w.sum_us).sum()),
+            held: stats.iter().flat_map(|s| &s.volumes).map(|v| v.held).collect(),
+            unwritten: stats.iter().flat_map(|s| &s.volumes).filter_map(|v| v.unwritten).max().unwrap_or_default(),
             compress_waiting: self.house().map_or(0, |report| report.roomless as u64),
             threads: process::threads(),
             resident: process::resident(),
@@ -140,6 +142,11 @@ impl View {
         let gathered = self.shared.gather_report();
         let writing = self.writing.report();
         samples.extend(owner.counters.into_iter().map(Sample::from));
+        samples.push(Sample::counter(
+            "trunkline_run_losses_joined_total",
+            "losses that became one with others of their place, because too many waited to be told",
+            self.shared.joined_losses(),
+        ));
         samples.extend(gathered.decoded.list().into_iter().map(Sample::from));
         samples.extend(gathered.tap.list().into_iter().map(Sample::from));
         samples.extend(writing.counters.list().into_iter().map(Sample::from));
@@ -332,6 +339,16 @@ fn of_spool(stats: &Stats) -> Vec<Sample> {
             ),
             Sample::counter("trunkline_spool_waits_total", "times the disk was not ready", volume.waits.count)
                 .label("volume", &path),
+            gauge(
+                "trunkline_spool_unwritten_seconds",
+                "how long the oldest record that was given to the disk, and that it does not have, is in memory",
+                volume.unwritten.unwrap_or_default().as_secs_f64(),
+            ),
+            gauge(
+                "trunkline_spool_unwritten_max_seconds",
+                "the longest that a record was in memory before the disk had it, since the start",
+                volume.held.max_us as f64 / 1e6,
+            ),
         ]);
     }
     samples

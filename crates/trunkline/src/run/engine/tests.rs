@@ -82,3 +82,28 @@ fn what_the_card_of_a_lane_that_broke_loses_is_still_told() {
     shared.lost_elsewhere(1, card_loss(2000));
     assert_eq!(shared.take_untold(), [card_loss(2000)]);
 }
+
+#[test]
+fn losses_that_nobody_tells_are_bounded_and_none_of_their_packets_is_forgotten() {
+    let shared = Shared::new(1);
+    let of = |n: i64, place| CaptureLoss { place, ..card_loss(n) };
+    let tell = |from: i64, to: i64| {
+        for n in from..to {
+            shared.lost_elsewhere(0, of(n, if n % 2 == 0 { LossPlace::Card } else { LossPlace::Disk }));
+        }
+    };
+    let packets = |losses: &[CaptureLoss]| losses.iter().map(|l| l.packets).sum::<u64>();
+    let max = LOSSES_WAITING_MAX as i64;
+    tell(0, max);
+    assert_eq!((lock(&shared.lost_later[0]).losses.len() as i64, shared.joined_losses()), (max, 0));
+    tell(max, max + 1);
+    let losses = shared.take_last_lost_elsewhere(0);
+    assert_eq!((losses.len(), shared.joined_losses() as i64), (2, max - 1));
+    assert_eq!((losses[0].since_ns, losses[0].at_ns, losses[0].place), (0, max + 1, LossPlace::Card));
+    assert_eq!(packets(&losses), 7 * (max as u64 + 1));
+    // The same where no lane is left.
+    tell(0, 3 * max);
+    let losses = shared.take_untold();
+    assert!(losses.len() <= LOSSES_WAITING_MAX);
+    assert_eq!(packets(&losses), 7 * 3 * max as u64);
+}
