@@ -361,8 +361,8 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// The name of a cookie as it is set and read. Over https browsers take a name of this beginning only with Secure,
-/// Path=/ and no Domain: no sister of this host sets it. Without TLS it carries the port that the browser asked, because
-/// cookies know hosts alone (RFC 6265 section 8.5): two programs on one machine would take each other's.
+/// Path=/ and no Domain: no sister of this host sets it. Without TLS it carries the port that the browser asked,
+/// because cookies know hosts alone (RFC 6265 section 8.5): two programs on one machine would take each other's.
 fn cookie_name(name: &str, caller: &Caller) -> String {
     if caller.https {
         return format!("__Host-{name}");

@@ -45,7 +45,7 @@ struct NotSignedIn {
     /// Whether the audit log has it already.
     written: bool,
     /// Whom the provider named, and what it calls them, where it gave them no role.
-    named: Option<(String, String)>,
+    named: Option<Box<(String, String)>>,
 }
 
 impl std::convert::From<Problem> for NotSignedIn {
@@ -57,7 +57,7 @@ impl std::convert::From<Problem> for NotSignedIn {
 impl std::convert::From<OidcError> for NotSignedIn {
     fn from(error: OidcError) -> Self {
         let named = match &error {
-            OidcError::NoRole { name, subject } => Some((name.clone(), subject.clone())),
+            OidcError::NoRole { name, subject } => Some(Box::new((name.clone(), subject.clone()))),
             _ => None,
         };
         NotSignedIn { word: error.word(), problem: Refusal::from(error).into(), written: false, named }
@@ -79,8 +79,8 @@ impl NotSignedIn {
             let named = self.named;
             let write = move |desk: &Desk| {
                 let from = From { address, agent: &agent, cookie: None };
-                let name = named.as_ref().map_or("", |(name, _)| name);
-                let lost = named.as_ref().map(|(_, subject)| (issuer.as_str(), subject.as_str()));
+                let name = named.as_ref().map_or("", |named| &named.0);
+                let lost = named.as_ref().map(|named| (issuer.as_str(), named.1.as_str()));
                 desk.refuse_oidc(name, lost, word, from, now_ns)
             };
             // Nobody is signed in all the same; what failed is in the log already.

@@ -27,8 +27,8 @@ use tokio::sync::Mutex;
 
 /// How long a sign-in may take at the provider, seconds: the life of the transient cookie.
 pub const SIGN_IN_S: i64 = 600;
-/// The name of the transient cookie, to which `__Host-` is put over https: HttpOnly, SameSite=Lax (the provider's answer
-/// comes from its site), and over https Secure.
+/// The name of the transient cookie, before which `__Host-` is put over https: HttpOnly, SameSite=Lax (the provider's
+/// answer comes from its site), and over https Secure.
 pub const OIDC_COOKIE: &str = "trunkline-oidc";
 /// What the provider says of itself is asked for again after so long, seconds.
 pub const DISCOVERED_S: i64 = 3600;
