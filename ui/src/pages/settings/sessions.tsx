@@ -45,10 +45,10 @@ export function SessionsTable(props: { of?: string }): JSX.Element {
                   </td>
                   <td>{one.address}</td>
                   <td>
-                    <Time at={one.started} />
+                    <Time at={one.started} shape="short" />
                   </td>
                   <td>
-                    <Time at={one.last_seen} />
+                    <Time at={one.last_seen} shape="short" />
                   </td>
                   <td class="right">
                     <Show when={!one.this}>
