@@ -2,7 +2,7 @@
 // TRUNKLINE_BIN is the program, CHROMIUM the browser (else what Debian installs).
 
 import { execFileSync, spawn } from "node:child_process";
-import { accessSync, constants, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -67,6 +67,21 @@ export async function start() {
  * @returns {Promise<World>}
  */
 export const demo = () => serve(["demo", "--listen", "127.0.0.1:0"], mkdtempSync(join(tmpdir(), "trunkline-e2e-")));
+
+/**
+ * A data folder as `trunkline web` serves it, with a configuration and files beside it.
+ * @param {string} configuration
+ * @param {Record<string, string>} files
+ * @returns {Promise<World>}
+ */
+export async function house(configuration, files) {
+  const folder = mkdtempSync(join(tmpdir(), "trunkline-e2e-"));
+  mkdirSync(join(folder, "data"));
+  const toml = join(folder, "trunkline.toml");
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  writeFileSync(toml, configuration.replaceAll("FOLDER", folder));
+  return serve(["web", "-c", toml, "--data", join(folder, "data"), "--listen", "127.0.0.1:0"], folder);
+}
 
 /**
  * @param {string[]} args

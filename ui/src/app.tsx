@@ -11,8 +11,10 @@ import { knownKeys, listenForKeys, useKeys, type Key } from "./parts/keys";
 import { Empty, Loading, Trouble } from "./parts/states";
 import { toastError, Toasts } from "./parts/toast";
 import { setTheme, theme } from "./prefs";
+import { watchPresence } from "./presence";
 import { showCaptured } from "./range";
-import { may, refreshSession, session, signOut } from "./session";
+import { listen } from "./said";
+import { hereIAm, may, refreshSession, session, signOut } from "./session";
 
 const SignIn = lazy(() => import("./pages/sign-in"));
 const Link = lazy(() => import("./pages/link"));
@@ -20,6 +22,7 @@ const PasswordDue = lazy(() => import("./pages/password-due"));
 const Palette = lazy(() => import("./parts/palette"));
 
 export function App(): JSX.Element {
+  listen();
   const [failed, setFailed] = createSignal<unknown>();
   const ask = (): void => {
     setFailed(undefined);
@@ -27,6 +30,7 @@ export function App(): JSX.Element {
   };
   onMount(() => {
     listenForKeys();
+    watchPresence(() => void hereIAm().catch(() => undefined));
     ask();
   });
   createEffect(() => {

@@ -2,7 +2,9 @@
 
 import { createSignal } from "solid-js";
 import { get, post, remove, useCsrf, whenSignedOut } from "./api/client";
+import { Problem } from "./api/problem";
 import type { Session } from "./api/types";
+import { say } from "./said";
 
 const [session, setSession] = createSignal<Session | undefined>();
 
@@ -17,9 +19,22 @@ export async function signIn(name: string, password: string): Promise<Session> {
   return take(await post<Session>("/session", { name, password }));
 }
 
+/** Signs out. Where that could not be written, one is signed out all the same, and reads so. */
 export async function signOut(): Promise<void> {
-  await remove("/session");
+  try {
+    await remove("/session");
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.details["signed_out"] !== true) throw problem;
+    say(problem.message);
+  }
   await refreshSession();
+}
+
+/** Tells the program that somebody is there; finds out if the session is over. */
+export async function hereIAm(): Promise<void> {
+  if (!session()?.signed_in) return;
+  const now = await get<Session>("/session");
+  if (!now.signed_in) take(now);
 }
 
 export function take(next: Session): Session {

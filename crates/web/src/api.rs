@@ -14,10 +14,12 @@ mod filters;
 mod health;
 mod live;
 mod losses;
+mod oidc;
 mod packets;
 mod registrations;
 pub mod schema;
 mod session;
+mod sessions;
 mod streams;
 mod system;
 mod tokens;
@@ -33,6 +35,7 @@ use axum::{Router, routing};
 pub(crate) use captures::{CAPTURES, Captures};
 pub(crate) use csv::CSV_EXPORTS_MAX;
 pub(crate) use extractions::{EXTRACTIONS, Extractions};
+pub(crate) use oidc::PROVIDER_ASKS_MAX;
 use std::sync::{Arc, OnceLock};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
@@ -68,6 +71,10 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(session::link))
         .routes(routes!(session::setup))
         .routes(routes!(session::password))
+        .routes(routes!(sessions::list, sessions::end_others))
+        .routes(routes!(sessions::end))
+        .routes(routes!(oidc::start))
+        .routes(routes!(oidc::come_back))
         .routes(routes!(calls::list))
         .routes(routes!(calls::summary))
         .routes(routes!(calls::fields))
@@ -94,6 +101,8 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(users::list, users::add))
         .routes(routes!(users::show, users::change, users::remove))
         .routes(routes!(users::link))
+        .routes(routes!(sessions::list_of, sessions::end_all_of))
+        .routes(routes!(sessions::end_of))
         .routes(routes!(tokens::list, tokens::make))
         .routes(routes!(tokens::remove))
         .routes(routes!(audit::list))

@@ -2,13 +2,16 @@
 //! browsers from doing what nobody meant. What is decided is decided in [`crate::auth`]; this is where HTTP meets it.
 
 use crate::auth::csrf::{self, CSRF_HEADER, Origin};
+use crate::auth::oidc::OIDC_COOKIE;
 use crate::auth::{Client, Forwarding, Permission, Refusal, Viewer, action};
 use crate::moment;
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
+use crate::tls::TlsOptions;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
@@ -32,10 +35,10 @@ pub const HEADERS: [(HeaderName, &str); 7] = [
 ];
 /// A year, as browsers that have seen TLS here shall not ask without (RFC 6797).
 const TRANSPORT_SECURITY: &str = "max-age=31536000";
-/// The session's cookie over https. Browsers take a name of this beginning only with Secure, Path=/ and no Domain.
-const COOKIE_HTTPS: &str = "__Host-trunkline";
-/// The session's cookie where there is no TLS: on this machine.
-const COOKIE_PLAIN: &str = "trunkline";
+/// The header of what a page asks by itself, not because of what somebody did: it is no use of the session.
+const BACKGROUND_HEADER: &str = "x-trunkline-background";
+/// The session's cookie.
+const COOKIE: &str = "trunkline";
 
 /// What proxies add to a request.
 const PROXY_HEADERS: [&str; 6] =
@@ -59,10 +62,13 @@ pub struct Caller {
     pub https: bool,
     /// Whether a session may be opened: nobody on the way can read its cookie.
     pub private: bool,
+    /// The host, with its port if it is not the usual one, that the browser asked: what a trusted proxy says of it,
+    /// else what the request says.
+    pub host: Option<String>,
 }
 
 impl Caller {
-    fn find(web: &Web, peer: Peer, headers: &HeaderMap) -> Result<Self, Refusal> {
+    fn find(web: &Web, peer: Peer, uri: &Uri, headers: &HeaderMap) -> Result<Self, Refusal> {
         let texts = |name: &str| -> Vec<&str> {
             // What is no text is no address either, and must not vanish from a list that is read from its end.
             headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
@@ -79,7 +85,9 @@ impl Caller {
         // A proxy on this machine that is not configured tells by its headers that the other end is elsewhere.
         let is_here =
             address.is_loopback() && !is_proxy && !PROXY_HEADERS.iter().any(|name| headers.contains_key(*name));
-        Ok(Caller { private: https || is_here, client, https })
+        let asked = uri.authority().map(Authority::as_str).or_else(|| text(headers, header::HOST.as_str()));
+        let host = client.host.clone().or_else(|| asked.map(str::to_owned));
+        Ok(Caller { private: https || is_here, client, https, host })
     }
 }
 
@@ -88,11 +96,11 @@ impl Caller {
 pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let caller = match request.extensions().get::<Peer>() {
-        Some(peer) => Caller::find(&web, *peer, request.headers()).map_err(Problem::from),
+        Some(peer) => Caller::find(&web, *peer, request.uri(), request.headers()).map_err(Problem::from),
         None => Err(Problem::failed("a request without a peer")),
     };
     let caller = caller.and_then(|caller| check_host(&web, &request).map(|()| caller));
-    let https = caller.as_ref().is_ok_and(|caller| caller.https);
+    let tls = request.extensions().get::<Peer>().is_some_and(|peer| peer.tls);
     let mut response = match caller {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
@@ -115,7 +123,9 @@ pub async fn gate(State(web): State<Arc<Web>>, mut request: Request, next: Next)
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
-    if https {
+    // A certificate of our own may change, and people get past the browser's warning: not with this. Of a proxy's it is
+    // the proxy that knows what else its name serves.
+    if tls && matches!(web.options.tls, Some(TlsOptions::Files { .. })) {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(TRANSPORT_SECURITY));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
@@ -131,7 +141,9 @@ fn check_host(web: &Web, request: &Request) -> Result<(), Problem> {
     let asked = asked.or_else(|| text(request.headers(), header::HOST.as_str()));
     let Some(asked) = asked.filter(|_| !is_proxy) else { return Ok(()) };
     let (listen, hosts) = (web.options.listen.ip(), &web.options.hosts);
-    if is_our_name(asked, listen.to_canonical().is_loopback(), hosts) {
+    let public = web.options.public_url.as_deref().and_then(|url| url.split_once("://"));
+    let is_public = public.is_some_and(|(_, host)| asked.eq_ignore_ascii_case(host));
+    if is_public || is_our_name(asked, listen.to_canonical().is_loopback(), hosts) {
         return Ok(());
     }
     web.count(|c| c.hosts_refused += 1);
@@ -199,6 +211,8 @@ pub struct Anyone {
     pub viewer: Result<Viewer, Problem>,
     /// The session's cookie, if one came.
     pub cookie: Option<String>,
+    /// The cookie of a sign-in that is under way at the identity provider, if one came.
+    pub oidc_cookie: Option<String>,
     /// The token, if one came.
     pub bearer: Option<String>,
     /// The User-Agent.
@@ -214,39 +228,52 @@ impl FromRequestParts<Arc<Web>> for Anyone {
         let caller = parts.extensions.get::<Caller>().cloned();
         let caller = caller.ok_or_else(|| Problem::failed("a request without a caller"))?;
         let now_ns = moment::now_ns();
-        let cookie = cookie(&parts.headers, caller.https);
+        let of = |name: &str| cookie(&parts.headers, &cookie_name(name, &caller));
+        let (cookie, oidc_cookie) = (of(COOKIE), of(OIDC_COOKIE));
         let agent = text(&parts.headers, header::USER_AGENT.as_str()).unwrap_or_default().to_owned();
         let bearer = text(&parts.headers, header::AUTHORIZATION.as_str()).map(|value| {
             value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map_or("", |(_, b)| b)
         });
         let bearer = bearer.map(|bearer| bearer.trim().to_owned());
-        let viewer = viewer_of(web, bearer.clone(), cookie.clone(), now_ns).await;
+        let background = is_background(&parts.headers);
+        let viewer = viewer_of(web, bearer.clone(), cookie.clone(), background, now_ns).await;
         check_origin(parts, &caller, viewer.as_ref().ok())?;
-        Ok(Anyone { caller, viewer, cookie, bearer, agent, now_ns })
+        Ok(Anyone { caller, viewer, cookie, oidc_cookie, bearer, agent, now_ns })
     }
 }
 
 /// Who shows a token or, without one, a cookie.
-async fn viewer_of(web: &Web, bearer: Option<String>, cookie: Option<String>, now_ns: i64) -> Result<Viewer, Problem> {
+async fn viewer_of(
+    web: &Web,
+    bearer: Option<String>,
+    cookie: Option<String>,
+    background: bool,
+    now_ns: i64,
+) -> Result<Viewer, Problem> {
     match (bearer, cookie) {
         (Some(bearer), _) => web.at_desk(move |desk| desk.viewer_of_token(&bearer, now_ns)).await,
+        (None, Some(cookie)) if background => web.at_desk(move |desk| desk.viewer_in_background(&cookie, now_ns)).await,
         (None, Some(cookie)) => web.at_desk(move |desk| desk.viewer_of_cookie(&cookie, now_ns)).await,
         (None, None) => Err(Refusal::SignedOut.into()),
     }
+}
+
+/// Whether a page asks by itself: it says so, or it is a stream, which browsers open again and again.
+fn is_background(headers: &HeaderMap) -> bool {
+    let streams = text(headers, header::ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream"));
+    streams || headers.contains_key(BACKGROUND_HEADER)
 }
 
 fn check_origin(parts: &Parts, caller: &Caller, viewer: Option<&Viewer>) -> Result<(), Problem> {
     if matches!(parts.method, Method::GET | Method::HEAD) {
         return Ok(());
     }
-    let host = caller.client.host.as_deref().or_else(|| text(&parts.headers, header::HOST.as_str()));
-    let host = host.or_else(|| parts.uri.authority().map(|authority| authority.as_str()));
     let origin = Origin {
         method: parts.method.as_str(),
         token: text(&parts.headers, CSRF_HEADER),
         origin: text(&parts.headers, header::ORIGIN.as_str()),
         site: text(&parts.headers, "sec-fetch-site"),
-        host,
+        host: caller.host.as_deref(),
         https: caller.https,
     };
     Ok(csrf::check(viewer, &origin)?)
@@ -280,7 +307,8 @@ impl FromRequestParts<Arc<Web>> for Who {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, web: &Arc<Web>) -> Result<Self, Problem> {
-        let Anyone { caller, viewer, cookie, bearer, agent, now_ns } = Anyone::from_request_parts(parts, web).await?;
+        let anyone = Anyone::from_request_parts(parts, web).await?;
+        let Anyone { caller, viewer, cookie, bearer, agent, now_ns, .. } = anyone;
         let viewer = viewer?;
         Ok(Who { viewer, address: caller.client.address, rest: Rest { caller, cookie, bearer, agent }, now_ns })
     }
@@ -289,7 +317,8 @@ impl FromRequestParts<Arc<Web>> for Who {
 impl Who {
     /// Whether what they showed still holds, and they may still do and see the same.
     pub async fn is_still(&self, web: &Web) -> bool {
-        let now = viewer_of(web, self.rest.bearer.clone(), self.rest.cookie.clone(), moment::now_ns()).await;
+        let (bearer, cookie) = (self.rest.bearer.clone(), self.rest.cookie.clone());
+        let now = viewer_of(web, bearer, cookie, true, moment::now_ns()).await;
         now.is_ok_and(|viewer| viewer.permissions == self.viewer.permissions)
     }
 
@@ -331,26 +360,52 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// The session's cookie. Where several came by that name, somebody else has set one: none is taken.
-fn cookie(headers: &HeaderMap, https: bool) -> Option<String> {
-    let wanted = if https { COOKIE_HTTPS } else { COOKIE_PLAIN };
+/// The name of a cookie as it is set and read. Over https browsers take a name of this beginning only with Secure,
+/// Path=/ and no Domain: no sister of this host sets it. Without TLS it carries the port that the browser asked,
+/// because cookies know hosts alone (RFC 6265 section 8.5): two programs on one machine would take each other's.
+fn cookie_name(name: &str, caller: &Caller) -> String {
+    if caller.https {
+        return format!("__Host-{name}");
+    }
+    let host = caller.host.as_deref().and_then(|host| host.parse::<Authority>().ok());
+    format!("{name}-{}", host.and_then(|host| host.port_u16()).unwrap_or(80))
+}
+
+/// A cookie by its name. Where several came by that name, somebody else has set one: none is taken.
+fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let fields = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = fields.flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let mut values = pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
+    let mut values = pairs.filter(|(its, _)| *its == name).map(|(_, value)| value);
     let first = values.next()?;
     values.next().is_none().then(|| first.to_owned())
 }
 
 /// `Set-Cookie` for a session that ends after some seconds; 0 removes it.
-pub fn set_cookie(secret: &str, seconds: u64, https: bool) -> HeaderValue {
-    let (name, secure) = if https { (COOKIE_HTTPS, "; Secure") } else { (COOKIE_PLAIN, "") };
-    let text = format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
+pub fn set_cookie(secret: &str, seconds: u64, caller: &Caller) -> HeaderValue {
+    cookie_field(COOKIE, secret, "Strict", seconds, caller)
+}
+
+/// `Set-Cookie` for a sign-in that is under way at the identity provider, whose answer comes from its site; 0 removes
+/// it.
+pub fn set_oidc_cookie(secret: &str, seconds: u64, caller: &Caller) -> HeaderValue {
+    cookie_field(OIDC_COOKIE, secret, "Lax", seconds, caller)
+}
+
+fn cookie_field(name: &str, secret: &str, same_site: &str, seconds: u64, caller: &Caller) -> HeaderValue {
+    let name = cookie_name(name, caller);
+    let secure = if caller.https { "; Secure" } else { "" };
+    let text = format!("{name}={secret}; Path=/; HttpOnly; SameSite={same_site}; Max-Age={seconds}{secure}");
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn asked(host: Option<&str>, https: bool) -> Caller {
+        let client = Client { address: IpAddr::from([127, 0, 0, 1]), https: None, host: None };
+        Caller { client, https, private: true, host: host.map(str::to_owned) }
+    }
 
     #[test]
     fn a_cookie_that_came_twice_is_none() {
@@ -359,12 +414,13 @@ mod tests {
             for field in fields {
                 headers.append(header::COOKIE, field.parse().unwrap());
             }
-            cookie(&headers, https)
+            cookie(&headers, &cookie_name(COOKIE, &asked(Some("localhost:8080"), https)))
         };
-        assert_eq!(of(&["a=b; trunkline=x"], false), Some("x".to_owned()));
-        assert_eq!(of(&["__Host-trunkline=y; trunkline=x"], true), Some("y".to_owned()));
-        assert_eq!(of(&["trunkline=x"], true), None);
-        assert_eq!(of(&["trunkline=x", "trunkline=y"], false), None);
+        assert_eq!(of(&["a=b; trunkline-8080=x"], false), Some("x".to_owned()));
+        assert_eq!(of(&["__Host-trunkline=y; trunkline-8080=x"], true), Some("y".to_owned()));
+        assert_eq!(of(&["trunkline-8080=x"], true), None);
+        assert_eq!(of(&["trunkline-8080=x", "trunkline-8080=y"], false), None);
+        assert_eq!(of(&["trunkline=x; trunkline-8081=y; trunkline-80=z"], false), None);
     }
 
     #[test]
@@ -386,9 +442,25 @@ mod tests {
 
     #[test]
     fn cookies_are_for_this_host_alone() {
-        let value = set_cookie("s", 60, true);
-        let text = value.to_str().unwrap();
-        assert_eq!(text, "__Host-trunkline=s; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure");
-        assert!(!set_cookie("s", 0, false).to_str().unwrap().contains("Secure"));
+        let text = |value: HeaderValue| value.to_str().unwrap().to_owned();
+        let tls = asked(Some("pbx.example:8443"), true);
+        assert_eq!(
+            text(set_cookie("s", 60, &tls)),
+            "__Host-trunkline=s; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure"
+        );
+        assert_eq!(
+            text(set_oidc_cookie("s", 60, &tls)),
+            "__Host-trunkline-oidc=s; Path=/; HttpOnly; SameSite=Lax; Max-Age=60; Secure"
+        );
+        for (host, name) in [
+            (Some("127.0.0.1:8080"), "trunkline-8080="),
+            (Some("[::1]:8081"), "trunkline-8081="),
+            (Some("localhost"), "trunkline-80="),
+            (Some("::"), "trunkline-80="),
+            (None, "trunkline-80="),
+        ] {
+            let set = text(set_cookie("", 0, &asked(host, false)));
+            assert!(set.starts_with(name) && !set.contains("Secure"), "{host:?}: {set}");
+        }
     }
 }

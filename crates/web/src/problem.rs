@@ -45,6 +45,8 @@ pub enum Kind {
     TooMany,
     /// Too many wrong passwords for this name: held off for a while.
     Locked,
+    /// The identity provider cannot be reached, or its answer does not hold.
+    Provider,
     /// Too much is under way.
     Busy,
     /// It failed here.
@@ -52,7 +54,7 @@ pub enum Kind {
 }
 
 /// All kinds, for the document.
-pub const KINDS: [Kind; 18] = [
+pub const KINDS: [Kind; 19] = [
     Kind::SignedOut,
     Kind::Forbidden,
     Kind::Csrf,
@@ -69,6 +71,7 @@ pub const KINDS: [Kind; 18] = [
     Kind::TooLarge,
     Kind::TooMany,
     Kind::Locked,
+    Kind::Provider,
     Kind::Busy,
     Kind::Failed,
 ];
@@ -94,6 +97,7 @@ impl Kind {
             Kind::TooLarge => ("too-large", StatusCode::PAYLOAD_TOO_LARGE, "Too large"),
             Kind::TooMany => ("too-many", StatusCode::TOO_MANY_REQUESTS, "Too many requests"),
             Kind::Locked => ("locked", StatusCode::TOO_MANY_REQUESTS, "Held off for a while"),
+            Kind::Provider => ("provider", StatusCode::BAD_GATEWAY, "The identity provider does not answer well"),
             Kind::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE, "Too much is under way"),
             Kind::Failed => ("failed", StatusCode::INTERNAL_SERVER_ERROR, "It failed here"),
         }
@@ -138,6 +142,17 @@ impl Problem {
     pub fn refused_to(mut self, viewer: Viewer, address: IpAddr) -> Self {
         self.to = Some(Box::new(RefusedTo(viewer, address)));
         self
+    }
+
+    /// The same in other words.
+    pub fn saying(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// What is wrong, in words.
+    pub fn text(&self) -> &str {
+        &self.detail
     }
 
     /// A failure whose cause is for the log, not for who asked.

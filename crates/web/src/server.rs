@@ -4,7 +4,7 @@ pub(crate) mod connection;
 mod patience;
 pub(crate) mod pipe;
 
-use crate::auth::{AuthOptions, DESK_FILE, LinkKind, NewUser, OPEN_DESK_FILE, Refusal, Role};
+use crate::auth::{AuthOptions, DESK_FILE, LinkKind, NewUser, OPEN_DESK_FILE, OidcOptions, Refusal, Role};
 use crate::live;
 use crate::moment;
 use crate::sources::{Live, Packets, Reader};
@@ -81,6 +81,11 @@ pub struct Options {
     /// Names by which it may be asked beside localhost and addresses. Without any, all names are good where it listens
     /// on more than this machine, and none where it does not.
     pub hosts: Vec<String>,
+    /// How browsers reach it, `https://trunkline.example.org`, without a path or a `/` at its end; none where each
+    /// request says it rightly.
+    pub public_url: Option<String>,
+    /// The identity provider through which people may sign in besides.
+    pub oidc: Option<OidcOptions>,
     /// Sign-in: sessions, masking, audit.
     pub auth: AuthOptions,
     /// How long the head of a request may take; [`HEADER_TIME`] unless a test has less patience.
@@ -101,6 +106,8 @@ impl Options {
             trusted_proxies: Vec::new(),
             networks: Vec::new(),
             hosts: Vec::new(),
+            public_url: None,
+            oidc: None,
             auth: AuthOptions::default(),
             header_time: HEADER_TIME,
             uploads: matches!(mode, Mode::Open | Mode::Demo),
@@ -182,7 +189,7 @@ impl Bound {
 
     /// What to type into a browser.
     pub fn url(&self) -> String {
-        url(self.address, self.tls.is_some())
+        url(&self.options, self.address)
     }
 
     /// SHA-256 of the certificate, as browsers print it; none without TLS.
@@ -257,7 +264,7 @@ impl Handle {
 
     /// What to type into a browser.
     pub fn url(&self) -> String {
-        url(self.address, self.tls.is_some())
+        url(&self.web.options, self.address)
     }
 
     /// SHA-256 of the certificate, as browsers print it; none without TLS.
@@ -332,9 +339,13 @@ impl Drop for Handle {
     }
 }
 
-/// An address that stands for all of a machine is none to ask: this machine's own is.
-fn url(address: SocketAddr, tls: bool) -> String {
-    let scheme = if tls { "https" } else { "http" };
+/// The public address where one is configured. An address that stands for all of a machine is none to ask: this
+/// machine's own is.
+fn url(options: &Options, address: SocketAddr) -> String {
+    if let Some(public) = &options.public_url {
+        return format!("{public}/");
+    }
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
     if address.ip().is_unspecified() {
         return format!("{scheme}://localhost:{}/", address.port());
     }

@@ -1,7 +1,7 @@
 //! What the endpoints share.
 
-use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions};
-use crate::auth::{AllowedNetworks, Desk, Refusal, TrustedProxies};
+use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX};
+use crate::auth::{AllowedNetworks, Desk, Provider, Refusal, TrustedProxies};
 use crate::live::Feed;
 use crate::pages::Pages;
 use crate::problem::{Kind, Problem};
@@ -76,6 +76,10 @@ pub struct Web {
     pub downloads: Arc<Semaphore>,
     /// Users, sessions, tokens, aliases, filters and the audit log.
     pub desk: Arc<Desk>,
+    /// The identity provider, where there is one.
+    pub oidc: Option<Provider>,
+    /// Sign-ins that may ask the identity provider something at a time.
+    pub provider_asks: Semaphore,
     /// From whom forwarding headers are believed.
     pub proxies: TrustedProxies,
     /// Who is served at all.
@@ -99,11 +103,12 @@ impl Web {
     /// Makes the folders that are needed.
     ///
     /// # Errors
-    /// They cannot be made, or the file of users cannot be used.
+    /// They cannot be made, the file of users cannot be used, or the identity provider's address is none.
     pub fn new(options: Options, sources: Sources, stopping: watch::Receiver<bool>) -> io::Result<Arc<Self>> {
         let spool = options.data.join("spool/web");
         std::fs::create_dir_all(&spool)?;
         let desk = Desk::open(&options.data.join(options.mode.desk_file()), &options.auth).map_err(io::Error::other)?;
+        let oidc = options.oidc.clone().map(Provider::new).transpose().map_err(io::Error::other)?;
         // Whose captures they are decides there when they go: with the folder.
         let age_s = if matches!(options.mode, Mode::Open | Mode::Demo) { None } else { CAPTURES.age_s };
         Ok(Arc::new(Web {
@@ -117,6 +122,8 @@ impl Web {
             probes: Arc::new(Semaphore::new(PROBES_MAX)),
             passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE_MAX)),
             desk: Arc::new(desk),
+            oidc,
+            provider_asks: Semaphore::new(PROVIDER_ASKS_MAX),
             proxies: TrustedProxies::new(options.trusted_proxies.clone()),
             networks: AllowedNetworks::new(options.networks.clone()),
             extractions: Shelf::new(&spool, "extraction", EXTRACTIONS)?,

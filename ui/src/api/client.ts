@@ -1,5 +1,6 @@
 // The API as functions: `get("/calls", { filter, limit })`. Everything that the pages show comes through here.
 
+import { BACKGROUND, presence } from "../presence";
 import { problemOf, unreachable } from "./problem";
 
 export const BASE = "/api/v1";
@@ -32,6 +33,7 @@ export function whenSignedOut(run: () => void): void {
 async function send(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (method !== "GET" && csrf !== null) headers["X-CSRF-Token"] = csrf;
+  if (!presence.asks(Date.now())) headers[BACKGROUND] = "1";
   const init: RequestInit = { method, headers, credentials: "same-origin" };
   if (signal) init.signal = signal;
   if (body instanceof Blob) {

@@ -485,7 +485,10 @@ export interface paths {
         put?: never;
         /** Signs in by name and password. The answer takes as long and says the same whatever was wrong. */
         post: operations["post_session"];
-        /** Signs out. */
+        /**
+         * Signs out. Where that cannot be written, the session is over all the same, and the cookie goes: the problem
+         *     (`failed`) then has the member `signed_out`.
+         */
         delete: operations["delete_session"];
         options?: never;
         head?: never;
@@ -503,6 +506,40 @@ export interface paths {
         put?: never;
         /** Looks what a one-time link is for; one that signs in does so, and is used by it. */
         post: operations["post_session_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/return": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Takes a browser back from the identity provider: opens a session and sends it to its page. */
+        get: operations["get_session_oidc_return"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sends a browser to the identity provider to sign in there. */
+        get: operations["get_session_oidc_start"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -538,6 +575,41 @@ export interface paths {
         /** Makes the first administrator or sets a password by a one-time link, and signs in. */
         post: operations["post_session_setup"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where you are signed in. */
+        get: operations["get_sessions"];
+        put?: never;
+        post?: never;
+        /** Signs you out everywhere else. */
+        delete: operations["delete_sessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends one of your sessions. */
+        delete: operations["delete_sessions_id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -661,6 +733,41 @@ export interface paths {
         /** Makes a one-time link by which a user sets their password. */
         post: operations["post_users_name_link"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{name}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where a user is signed in. */
+        get: operations["get_users_name_sessions"];
+        put?: never;
+        post?: never;
+        /** Signs a user out everywhere. */
+        delete: operations["delete_users_name_sessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{name}/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends one of a user's sessions. */
+        delete: operations["delete_users_name_sessions_id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1751,10 +1858,12 @@ export interface components {
              */
             low: number | null;
         };
-        /** @description Signing in elsewhere. */
+        /** @description Signing in through the identity provider. */
         Oidc: {
             /** @description What to write on the button. */
             label: string;
+            /** @description Where the button leads, to which `?return_to=` and a page may be put. */
+            start: string;
         };
         /** @description The old password and a new one. */
         PasswordAsk: {
@@ -1793,6 +1902,8 @@ export interface components {
              * @description When it makes sense to try again, seconds (too-many, locked, busy).
              */
             retry_after_s?: number | null;
+            /** @description Whether the session is over although that could not be written (failed, of signing out). */
+            signed_out?: boolean | null;
             /**
              * Format: int32
              * @description The status of the answer.
@@ -1802,7 +1913,7 @@ export interface components {
             title: string;
             /**
              * @description `/problems/` and the kind: signed-out, forbidden, csrf, network, host, not-found, method, ambiguous, bad-filter,
-             *     bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, busy, failed.
+             *     bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, provider, busy, failed.
              */
             type: string;
             /**
@@ -2113,6 +2224,37 @@ export interface components {
             user: null | components["schemas"]["SessionUser"];
             /** @description Version of the program. */
             version: string;
+        };
+        /** @description One session. */
+        SessionShown: {
+            /** @description From where it was opened. */
+            address: string;
+            /** @description By which browser, as that calls itself. */
+            agent: string;
+            /**
+             * Format: date-time
+             * @description When it ends at the latest.
+             */
+            ends: string;
+            /** @description Its name. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When somebody last used it, to the minute.
+             */
+            last_seen: string;
+            /**
+             * Format: date-time
+             * @description When it was opened.
+             */
+            started: string;
+            /** @description Whether it is the one that asks. */
+            this: boolean;
+        };
+        /** @description Sessions. */
+        SessionsList: {
+            /** @description The last used first. */
+            sessions: components["schemas"]["SessionShown"][];
         };
         /** @description The one who is signed in. */
         SessionUser: {
@@ -3797,6 +3939,14 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -3833,6 +3983,56 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Link"];
                 };
+            };
+        };
+    };
+    get_session_oidc_return: {
+        parameters: {
+            query?: {
+                /** @description The authorization code. */
+                code?: string;
+                /** @description Why not. */
+                error?: string;
+                /** @description Why not, in words. */
+                error_description?: string;
+                /** @description Who answers (RFC 9207). */
+                iss?: string;
+                /** @description What the provider was given. */
+                state?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the page, signed in; or to the page, which says what is wrong. */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_session_oidc_start: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The page to show when it is done, as a path of this server; anything else is `/`. */
+                return_to: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the provider; or to the page, which says what is wrong. */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -3893,6 +4093,85 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Session"];
                 };
+            };
+        };
+    };
+    get_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionsList"];
+                };
+            };
+        };
+    };
+    delete_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_sessions_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -4211,6 +4490,90 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["UserLink"];
                 };
+            };
+        };
+    };
+    get_users_name_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionsList"];
+                };
+            };
+        };
+    };
+    delete_users_name_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_users_name_sessions_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

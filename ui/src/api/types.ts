@@ -11,6 +11,7 @@ type Whole<T> = T extends (infer E)[] ? Whole<E>[] : T extends object ? { [K in 
 export type Role = Shapes["Role"];
 export type Mode = Shapes["Mode"];
 export type Session = Whole<Shapes["Session"]>;
+export type SignedInSession = Whole<Shapes["SessionShown"]>;
 
 // Calls.
 export type Call = Whole<Shapes["Call"]>;

@@ -1,11 +1,12 @@
 // A password that must be changed is asked for before anything else.
 
-import type { JSX } from "solid-js";
+import { createSignal, Show, type JSX } from "solid-js";
 import { session, signOut } from "../session";
 import { PasswordForm } from "./settings/password-form";
 import "./sign-in.css";
 
 export default function PasswordDue(): JSX.Element {
+  const [error, setError] = createSignal("");
   document.title = "Change your password · Trunkline";
   return (
     <main class="door">
@@ -16,9 +17,14 @@ export default function PasswordDue(): JSX.Element {
           {session()?.user?.display_name || session()?.user?.name}, the password you signed in with was set by somebody else, or has run out. Choose one that only you know.
         </p>
         <PasswordForm />
-        <button class="button quiet" onClick={() => void signOut()}>
+        <button class="button quiet" onClick={() => void signOut().catch((problem: unknown) => setError(problem instanceof Error ? problem.message : String(problem)))}>
           Sign out
         </button>
+        <Show when={error()}>
+          <p class="bad-ink" role="alert">
+            {error()}
+          </p>
+        </Show>
       </div>
     </main>
   );

@@ -1,7 +1,7 @@
 import { createSignal, Show, type JSX } from "solid-js";
-import { BASE } from "../api/client";
 import { Problem } from "../api/problem";
 import { Icon } from "../parts/icon";
+import { said, say } from "../said";
 import { session, signIn } from "../session";
 import "./sign-in.css";
 
@@ -14,6 +14,7 @@ export default function SignIn(): JSX.Element {
     event.preventDefault();
     setBusy(true);
     setError("");
+    say("");
     try {
       await signIn(name(), password());
     } catch (problem) {
@@ -28,6 +29,11 @@ export default function SignIn(): JSX.Element {
       <form class="panel" onSubmit={(event) => void submit(event)}>
         <img src="/mark.svg" alt="" width="40" height="40" />
         <h1>Sign in to Trunkline</h1>
+        <Show when={said()}>
+          <p class="warn-ink row" role="alert">
+            <Icon name="warn" /> <span>{said()}</span>
+          </p>
+        </Show>
         <Show when={session()?.first_run}>
           <p class="muted">
             Nobody has an account yet. Trunkline printed a one-time link when it started: open it to make the first
@@ -52,8 +58,8 @@ export default function SignIn(): JSX.Element {
         </button>
         <Show when={session()?.oidc}>
           {(oidc) => (
-            <a class="button" href={`${BASE}/session/oidc/start?to=${encodeURIComponent(location.pathname + location.search)}`}>
-              <Icon name="key" /> Sign in with {oidc().label}
+            <a class="button" href={`${oidc().start}?return_to=${encodeURIComponent(location.pathname + location.search + location.hash)}`}>
+              <Icon name="key" /> {oidc().label}
             </a>
           )}
         </Show>

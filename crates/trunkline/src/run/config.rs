@@ -12,7 +12,7 @@ pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
 };
 
-pub use web::{Address, Oidc, Tls, Web};
+pub use web::{Address, Oidc, Role, RoleOf, Tls, Web};
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -21,7 +21,7 @@ const PORTS_TRIED_MAX: u16 = 100;
 /// It is taken, or not of this machine.
 pub fn bind(settings: &Settings, mode: Mode) -> Result<Bound, Failure> {
     is_served(settings, mode)?;
-    let options = options(settings, mode);
+    let options = Options { oidc: super::desk::oidc(settings)?, ..options(settings, mode) };
     let address = options.listen;
     let bound = Server::bind(options).map_err(|e| refused(address, &e))?;
     // A certificate that root has made is read again, and the desk made beside it, by whom privileges are left to.
@@ -61,8 +61,7 @@ fn is_served(settings: &Settings, mode: Mode) -> Result<(), Failure> {
         let why = "web.uploads takes processors from the capture: let trunkline web serve the pages, or turn it off";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let not = |what: &str| Err(Failure::Usage(format!("{what} is not there yet: put a proxy that does it in front")));
-    if settings.web_oidc.issuer.is_some() { not("web.oidc") } else { Ok(()) }
+    Ok(())
 }
 
 fn refused(address: SocketAddr, error: &ServeError) -> Failure {
@@ -121,11 +120,14 @@ fn start(
 
 fn options(settings: &Settings, mode: Mode) -> Options {
     let web = &settings.web;
+    // Captures that somebody opens on this machine are shown on this machine.
+    let is_house = matches!(mode, Mode::Run | Mode::Web);
     Options {
         listen: web.listen.0,
         trusted_proxies: web.trusted_proxies.iter().map(|n| n.0).collect(),
         networks: web.networks.iter().map(|n| n.0).collect(),
         hosts: web.hosts.clone(),
+        public_url: web.public_url.as_ref().filter(|_| is_house).map(|url| url.0.clone()),
         uploads: web.uploads,
         tls: certificate(settings),
         auth: super::desk::options(settings),
@@ -195,6 +197,9 @@ impl Folder {
 
 /// What to type into a browser, as the settings say it; the name of this machine where it listens on all addresses.
 pub fn url(settings: &Settings) -> String {
+    if let Some(public) = &settings.web.public_url {
+        return format!("{}/", public.0);
+    }
     let listen = settings.web.listen.0;
     let scheme = if settings.web.tls == Tls::Off { "http" } else { "https" };
     if !listen.ip().is_unspecified() {

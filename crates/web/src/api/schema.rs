@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 pub struct Problem {
     /// `/problems/` and the kind: signed-out, forbidden, csrf, network, host, not-found, method, ambiguous, bad-filter,
-    /// bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, busy, failed.
+    /// bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, provider, busy, failed.
     pub r#type: String,
     /// The kind in words.
     pub title: String,
@@ -32,6 +32,8 @@ pub struct Problem {
     pub candidates: Option<Vec<Candidate>>,
     /// When it makes sense to try again, seconds (too-many, locked, busy).
     pub retry_after_s: Option<u64>,
+    /// Whether the session is over although that could not be written (failed, of signing out).
+    pub signed_out: Option<bool>,
 }
 
 /// One of several calls.

@@ -2,8 +2,8 @@
 
 use super::ask::Told;
 use super::schema;
-use crate::auth::{Desk, From, LinkKind, Refusal, Role, Secret, SignedIn, Viewer, action};
-use crate::guard::{self, Anyone, Who};
+use crate::auth::{Desk, From, LinkKind, Provider, Refusal, Role, Secret, SignedIn, Viewer, action, audit};
+use crate::guard::{self, Anyone, Caller, Rest, Who};
 use crate::problem::{Kind, Problem};
 use crate::server::Mode;
 use crate::state::Web;
@@ -23,7 +23,7 @@ pub struct Session {
     pub signed_in: bool,
     /// Whether there is no administrator yet: a one-time link makes the first.
     pub first_run: bool,
-    /// How to sign in elsewhere; null if that is not set up.
+    /// How to sign in through the identity provider; null if that is not set up.
     pub oidc: Option<Oidc>,
     /// Who.
     pub user: Option<SessionUser>,
@@ -39,11 +39,13 @@ pub struct Session {
     pub uploads: bool,
 }
 
-/// Signing in elsewhere.
+/// Signing in through the identity provider.
 #[derive(Serialize, ToSchema)]
 pub struct Oidc {
     /// What to write on the button.
     pub label: String,
+    /// Where the button leads, to which `?return_to=` and a page may be put.
+    pub start: String,
 }
 
 /// The one who is signed in.
@@ -69,10 +71,11 @@ async fn session(web: &Web, viewer: Option<&Viewer>) -> Result<Session, Problem>
         role: v.role,
         must_change_password: v.must_change_password,
     };
+    let oidc = |p: &Provider| Oidc { label: p.label().to_owned(), start: super::oidc::start_address(web) };
     Ok(Session {
         signed_in: viewer.is_some(),
         first_run,
-        oidc: None,
+        oidc: web.oidc.as_ref().map(oidc),
         user: viewer.map(user),
         csrf: viewer.and_then(|v| v.csrf().map(str::to_owned)),
         may: viewer.map(|v| v.permissions.names()).unwrap_or_default(),
@@ -93,7 +96,7 @@ struct Origin {
     address: IpAddr,
     agent: String,
     cookie: Option<String>,
-    https: bool,
+    caller: Caller,
 }
 
 impl Origin {
@@ -108,7 +111,7 @@ impl Origin {
             address: anyone.caller.client.address,
             agent: anyone.agent.clone(),
             cookie: anyone.cookie.clone(),
-            https: anyone.caller.https,
+            caller: anyone.caller.clone(),
         })
     }
 
@@ -118,14 +121,15 @@ impl Origin {
 }
 
 /// Answers with a new session and its cookie.
-async fn signed_in(web: &Web, signed_in: SignedIn, https: bool, now_ns: i64) -> Result<Response, Problem> {
+async fn signed_in(web: &Web, signed_in: SignedIn, caller: &Caller, now_ns: i64) -> Result<Response, Problem> {
     let shown = session(web, Some(&signed_in.viewer)).await?;
-    Ok(with_cookie(Json(shown).into_response(), &signed_in, https, now_ns))
+    Ok(with_cookie(Json(shown).into_response(), &signed_in, caller, now_ns))
 }
 
-fn with_cookie(mut response: Response, signed_in: &SignedIn, https: bool, now_ns: i64) -> Response {
+/// The same answer, with the cookie of a session that was opened.
+pub fn with_cookie(mut response: Response, signed_in: &SignedIn, caller: &Caller, now_ns: i64) -> Response {
     let seconds = signed_in.expires_ns.saturating_sub(now_ns).max(0).unsigned_abs() / 1_000_000_000;
-    let cookie = guard::set_cookie(signed_in.cookie.expose(), seconds, https);
+    let cookie = guard::set_cookie(signed_in.cookie.expose(), seconds, caller);
     response.headers_mut().insert(header::SET_COOKIE, cookie);
     response
 }
@@ -152,28 +156,49 @@ pub async fn sign_in(
     Told(ask): Told<SignInAsk>,
 ) -> Result<Response, Problem> {
     let (origin, now_ns) = (Origin::of(&anyone)?, anyone.now_ns);
-    let https = origin.https;
+    let caller = origin.caller.clone();
     let (name, password) = (ask.name, Secret::given(ask.password));
     let asked = move |desk: &Desk| desk.sign_in(&name, password.expose(), origin.from(), now_ns);
     let done = web.at_desk_with_password(asked).await?;
-    signed_in(&web, done, https, now_ns).await
+    signed_in(&web, done, &caller, now_ns).await
 }
 
-/// Signs out.
+/// Signs out. Where that cannot be written, the session is over all the same, and the cookie goes: the problem
+/// (`failed`) then has the member `signed_out`.
 #[utoipa::path(
     delete, path = "/session", tag = "session",
-    responses((status = 204), (status = "4XX", body = schema::Problem))
+    responses((status = 204), (status = "4XX", body = schema::Problem), (status = "5XX", body = schema::Problem))
 )]
-pub async fn sign_out(State(web): State<Arc<Web>>, who: Who) -> Result<Response, Problem> {
-    if let Some(cookie) = who.rest.cookie.clone() {
-        web.at_desk(move |desk| desk.sign_out(&cookie)).await?;
-        // Where the log cannot be written, a session that has ended is better than one that goes on.
-        let _ = who.audit(&web, action::SIGN_OUT, "").await;
+pub async fn sign_out(State(web): State<Arc<Web>>, anyone: Anyone) -> Result<Response, Problem> {
+    let Anyone { caller, viewer, cookie, now_ns, .. } = anyone;
+    // Where it cannot even be read who it is, whoever shows the cookie may end its session.
+    let unknown = viewer.as_ref().err().filter(|problem| problem.kind != Kind::Failed).cloned();
+    if let Some(problem) = unknown {
+        return Err(problem);
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
-    response.headers_mut().insert(header::SET_COOKIE, guard::set_cookie("", 0, who.rest.caller.https));
+    if let Some(cookie) = cookie {
+        let address = caller.client.address;
+        let ended = web.at_desk(move |desk| {
+            let ended = desk.sign_out(&cookie);
+            if let Ok(viewer) = viewer {
+                // Where the log cannot be written, a session that has ended is better than one that goes on.
+                let _ = desk.audit_viewer(&viewer, address, action::SIGN_OUT, "", &audit::outcome(&ended), now_ns);
+            }
+            ended
+        });
+        if let Err(problem) = ended.await {
+            response = problem.saying(NOT_WRITTEN).with("signed_out", true).into_response();
+        }
+    }
+    response.headers_mut().insert(header::SET_COOKIE, guard::set_cookie("", 0, &caller));
     Ok(response)
 }
+
+/// What somebody reads whose sign-out could not be written.
+const NOT_WRITTEN: &str = "You are signed out, and this browser has forgotten the session. But that could not be \
+                           written: tell an administrator, because a copy of the session would be good again after a \
+                           restart. The log of the program says what is wrong with the disk.";
 
 /// The token of a one-time link.
 #[derive(Deserialize, ToSchema)]
@@ -211,7 +236,7 @@ pub enum LinkNext {
 )]
 pub async fn link(State(web): State<Arc<Web>>, anyone: Anyone, Told(ask): Told<LinkAsk>) -> Result<Response, Problem> {
     let (origin, now_ns) = (Origin::of(&anyone)?, anyone.now_ns);
-    let https = origin.https;
+    let caller = origin.caller.clone();
     let looked = web.at_desk(move |desk| {
         let kind = desk.look_at_link(&ask.token, now_ns)?;
         let used = matches!(kind, LinkKind::SignIn(_));
@@ -226,7 +251,7 @@ pub async fn link(State(web): State<Arc<Web>>, anyone: Anyone, Told(ask): Told<L
     };
     let response = Json(Link { kind, name }).into_response();
     Ok(match done {
-        Some(done) => with_cookie(response, &done, https, now_ns),
+        Some(done) => with_cookie(response, &done, &caller, now_ns),
         None => response,
     })
 }
@@ -256,10 +281,10 @@ pub async fn setup(
     Told(ask): Told<SetupAsk>,
 ) -> Result<Response, Problem> {
     let (origin, now_ns) = (Origin::of(&anyone)?, anyone.now_ns);
-    let https = origin.https;
+    let caller = origin.caller.clone();
     let asked = move |desk: &Desk| desk.set_up(&ask.token, &ask.name, &ask.password, origin.from(), now_ns);
     let done = web.at_desk_with_password(asked).await?;
-    signed_in(&web, done, https, now_ns).await
+    signed_in(&web, done, &caller, now_ns).await
 }
 
 /// The old password and a new one.
@@ -285,12 +310,11 @@ pub async fn password(
     Told(ask): Told<PasswordAsk>,
 ) -> Result<Response, Problem> {
     let (viewer, address, now_ns) = (who.viewer, who.address, who.now_ns);
-    let https = who.rest.caller.https;
-    let (agent, cookie) = (who.rest.agent, who.rest.cookie);
+    let Rest { caller, agent, cookie, .. } = who.rest;
     let asked = move |desk: &Desk| {
         let from = From { address, agent: &agent, cookie: cookie.as_deref() };
         desk.change_password(&viewer, &ask.old, &ask.new, from, now_ns)
     };
     let done = web.at_desk_with_password(asked).await?;
-    Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), &done, https, now_ns))
+    Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), &done, &caller, now_ns))
 }

@@ -11,6 +11,7 @@ use super::role::Role;
 use super::throttle::Throttle;
 use super::{masked_probe::Probes, schema};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::collections::HashSet;
 use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -80,6 +81,8 @@ trunkline_kit::counters! {
         addresses_forgotten: "trunkline_web_forgotten_addresses_total",
         /// audit entries of people who did not sign in that were not written, because there were too many
         audit_not_written: "trunkline_web_unwritten_audit_entries_total",
+        /// sign-outs that could not be written: the session ended in memory alone
+        ends_not_written: "trunkline_web_unwritten_sign_outs_total",
         /// audit entries removed because of their number or age
         audit_removed: "trunkline_web_removed_audit_entries_total",
     }
@@ -94,6 +97,8 @@ pub struct Desk {
     pub(crate) probes: Mutex<Probes>,
     pub(crate) audit_state: Mutex<AuditState>,
     pub(crate) counts: Mutex<DeskCounts>,
+    /// Digests of sessions that ended while that could not be written.
+    pub(crate) ended: Mutex<HashSet<[u8; 32]>>,
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
 }
@@ -116,6 +121,7 @@ impl Desk {
             probes: Mutex::default(),
             audit_state: Mutex::default(),
             counts: Mutex::default(),
+            ended: Mutex::default(),
             writer: Mutex::new(writer),
             reader: Mutex::new(reader),
         })
@@ -136,6 +142,7 @@ impl Desk {
     /// # Errors
     /// [`Refusal::Failed`].
     pub fn tidy(&self, now_ns: i64) -> Result<(), Refusal> {
+        self.write_ended()?;
         self.write(|t| {
             super::sessions::remove_over(t, &self.options, now_ns)?;
             t.execute("DELETE FROM links WHERE expires_ns <= ?1", [now_ns])?;

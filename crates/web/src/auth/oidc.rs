@@ -27,8 +27,8 @@ use tokio::sync::Mutex;
 
 /// How long a sign-in may take at the provider, seconds: the life of the transient cookie.
 pub const SIGN_IN_S: i64 = 600;
-/// The name of the transient cookie: HttpOnly, SameSite=Lax (the provider's answer comes from its site), Path of the
-/// two endpoints, Secure under TLS.
+/// The name of the transient cookie, before which `__Host-` is put over https: HttpOnly, SameSite=Lax (the provider's
+/// answer comes from its site), and over https Secure.
 pub const OIDC_COOKIE: &str = "trunkline-oidc";
 /// What the provider says of itself is asked for again after so long, seconds.
 pub const DISCOVERED_S: i64 = 3600;
@@ -93,14 +93,32 @@ pub enum OidcError {
     NotBegun,
     /// None of the user's groups makes a role here.
     #[error("you are known to the identity provider, but none of your groups has a role here (web.oidc.roles)")]
-    NoRole,
+    NoRole {
+        /// The name that a user would have had.
+        name: String,
+        /// What the provider calls them.
+        subject: String,
+    },
+}
+
+impl OidcError {
+    /// A word for it: what the sign-in page is told, and the outcome in the audit log.
+    pub fn word(&self) -> &'static str {
+        match self {
+            OidcError::Unreachable(_) => "unreachable",
+            OidcError::Answer(_) => "provider",
+            OidcError::Refused(_) => "refused",
+            OidcError::NotBegun => "not-begun",
+            OidcError::NoRole { .. } => "no-role",
+        }
+    }
 }
 
 impl std::convert::From<OidcError> for Refusal {
     fn from(error: OidcError) -> Self {
         match &error {
             OidcError::Unreachable(_) | OidcError::Answer(_) => Refusal::Provider(error.to_string()),
-            OidcError::Refused(_) | OidcError::NoRole => Refusal::Forbidden(error.to_string()),
+            OidcError::Refused(_) | OidcError::NoRole { .. } => Refusal::Forbidden(error.to_string()),
             OidcError::NotBegun => Refusal::value("state", error.to_string()),
         }
     }
@@ -188,6 +206,11 @@ impl Provider {
     /// What stands on the button.
     pub fn label(&self) -> &str {
         &self.options.label
+    }
+
+    /// The issuer.
+    pub fn issuer(&self) -> &str {
+        &self.options.issuer
     }
 
     /// Begins a sign-in. `redirect_uri` is our endpoint `/api/v1/session/oidc/return` as browsers ask for it and as the
@@ -334,15 +357,21 @@ fn begun<'a>(cookie: Option<&'a str>, returned: &Returned, now_ns: i64) -> Resul
     let cookie = cookie.ok_or(OidcError::NotBegun)?;
     let state = returned.state.as_deref().ok_or(OidcError::NotBegun)?;
     let mut parts = cookie.split('.');
-    let (Some(_), Some(until), Some(page)) = (parts.next(), parts.next(), parts.next()) else {
+    let (Some(_), Some(until), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
         return Err(OidcError::NotBegun);
     };
     let until: i64 = until.parse().map_err(|_| OidcError::NotBegun)?;
     if !same(state, &state_of(cookie)) || now_ns / SECOND_NS >= until {
         return Err(OidcError::NotBegun);
     }
-    let page = BASE64.decode(page).ok().and_then(|p| String::from_utf8(p).ok()).unwrap_or_default();
-    Ok((cookie, own_page(&page).to_owned()))
+    Ok((cookie, page_of(Some(cookie))))
+}
+
+/// The page that a sign-in of this transient cookie is to show in the end, however it ends; `/` if that cannot be told.
+pub fn page_of(cookie: Option<&str>) -> String {
+    let page = cookie.and_then(|cookie| cookie.split('.').nth(2)).and_then(|page| BASE64.decode(page).ok());
+    let page = page.and_then(|page| String::from_utf8(page).ok()).unwrap_or_default();
+    own_page(&page).to_owned()
 }
 
 /// RFC 9207 section 2.4: an answer of another provider is refused.

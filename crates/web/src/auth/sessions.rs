@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 use super::role::Permissions;
 use super::secret::{Secret, derived, digest, handle};
 use super::throttle::Account;
-use super::users::{self, User, canonical, find_by_id};
+use super::users::{self, USERS_MAX, User, canonical, find_by_id};
 use super::viewer::{How, Viewer};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use std::net::IpAddr;
@@ -25,8 +25,12 @@ pub const FAMILIAR_ADDRESSES_MAX: i64 = 8;
 pub const FAMILIAR_DAYS: i64 = 60;
 /// Characters of a User-Agent that are kept.
 pub const AGENT_CHARACTERS_MAX: usize = 200;
-/// A session's last use is written at most so often.
+/// Sessions that are remembered as ended because that could not be written: as many as there can be.
+pub const ENDED_MAX: usize = SESSIONS_PER_USER_MAX as usize * USERS_MAX as usize;
+/// A session's last use is written at most so often,
 const SEEN_EVERY_NS: i64 = 60 * SECOND_NS;
+/// and at least so often while it is used until it would be over.
+const SEEN_PER_IDLE: i64 = 10;
 const SECOND_NS: i64 = 1_000_000_000;
 const DAY_NS: i64 = 86_400 * SECOND_NS;
 
@@ -154,12 +158,97 @@ impl Desk {
         result
     }
 
+    /// Counts an attempt to come in through the identity provider before the provider is asked; it is taken back by
+    /// [`Desk::forgive_oidc`].
+    ///
+    /// # Errors
+    /// [`Refusal::TooMany`].
+    pub fn begin_oidc(&self, address: IpAddr, now_ns: i64) -> Result<(), Refusal> {
+        let mut forgotten = 0;
+        let begun = held(&self.throttle).begin_unnamed(address, now_ns, &mut forgotten);
+        self.count(|c| {
+            c.addresses_forgotten += forgotten;
+            c.held_off += u64::from(begun.is_err());
+        });
+        begun
+    }
+
+    /// Whether somebody at an address may go to the identity provider: not while the address waits.
+    ///
+    /// # Errors
+    /// [`Refusal::TooMany`].
+    pub fn may_start_oidc(&self, address: IpAddr, now_ns: i64) -> Result<(), Refusal> {
+        let may = held(&self.throttle).check_address(address, now_ns);
+        self.count(|c| c.held_off += u64::from(may.is_err()));
+        may
+    }
+
+    /// An attempt that was counted is none that anybody is held off for: it was right, or the provider is to blame.
+    pub fn forgive_oidc(&self, address: IpAddr) {
+        held(&self.throttle).address_taken_back(address);
+    }
+
+    /// Writes down that somebody was not signed in through the identity provider, with a word for why. Whom the
+    /// provider gives no role any more, nothing of theirs goes on: `lost` is issuer and subject.
+    ///
+    /// # Errors
+    /// [`Refusal::Failed`] if their sessions could not be ended.
+    pub fn refuse_oidc(
+        &self,
+        name: &str,
+        lost: Option<(&str, &str)>,
+        word: &str,
+        from: From<'_>,
+        now_ns: i64,
+    ) -> Result<(), Refusal> {
+        self.count(|c| c.wrong += u64::from(matches!(word, "refused" | "no-role" | "not-begun")));
+        self.audit_or_log(&AuditEntry {
+            at_ns: now_ns,
+            user: None,
+            address: Some(from.address),
+            action: action::SIGN_IN.to_owned(),
+            object: format!("provider {}", canonical(name).unwrap_or_default()).trim_end().to_owned(),
+            outcome: word.to_owned(),
+        });
+        let Some((issuer, subject)) = lost else { return Ok(()) };
+        self.write(|t| {
+            let of = "DELETE FROM sessions WHERE user IN (SELECT id FROM users WHERE issuer = ?1 AND subject = ?2)";
+            t.execute(of, [issuer, subject])?;
+            Ok(())
+        })
+    }
+
     /// Who shows this cookie.
     ///
     /// # Errors
     /// [`Refusal::SignedOut`] if there is no such session or it is over; [`Refusal::Failed`].
     pub fn viewer_of_cookie(&self, cookie: &str, now_ns: i64) -> Result<Viewer, Refusal> {
+        let (viewer, seen_ns) = self.look_at_cookie(cookie, now_ns)?;
+        let seen_every_ns = SEEN_EVERY_NS.min(idle_ns(&self.options) / SEEN_PER_IDLE);
+        if now_ns.saturating_sub(seen_ns) >= seen_every_ns {
+            self.write_if_idle(|c| {
+                let mut seen =
+                    c.prepare_cached("UPDATE sessions SET seen_ns = ?2 WHERE digest = ?1 AND seen_ns < ?2")?;
+                seen.execute(params![digest(cookie), now_ns])
+            });
+        }
+        Ok(viewer)
+    }
+
+    /// Who shows this cookie, where a page asks by itself: that is no use of the session, and keeps it no longer.
+    ///
+    /// # Errors
+    /// As [`Desk::viewer_of_cookie`].
+    pub fn viewer_in_background(&self, cookie: &str, now_ns: i64) -> Result<Viewer, Refusal> {
+        Ok(self.look_at_cookie(cookie, now_ns)?.0)
+    }
+
+    /// Who shows a cookie, and when its session was last used.
+    fn look_at_cookie(&self, cookie: &str, now_ns: i64) -> Result<(Viewer, i64), Refusal> {
         let key = digest(cookie);
+        if held(&self.ended).contains(&key) {
+            return Err(Refusal::SignedOut);
+        }
         let (id, seen_ns, user) = self.read(|c| {
             let mut one = c.prepare_cached("SELECT id, user, seen_ns, expires_ns FROM sessions WHERE digest = ?1")?;
             let found = one.query_row([key], |row| {
@@ -172,36 +261,51 @@ impl Desk {
             let user = find_by_id(c, user).map_err(signed_out)?;
             if user.disabled { Err(Refusal::SignedOut) } else { Ok((id, seen_ns, user)) }
         })?;
-        if now_ns.saturating_sub(seen_ns) >= SEEN_EVERY_NS {
-            self.write_if_idle(|c| {
-                let mut seen =
-                    c.prepare_cached("UPDATE sessions SET seen_ns = ?2 WHERE digest = ?1 AND seen_ns < ?2")?;
-                seen.execute(params![key, now_ns])
-            });
-        }
-        Ok(viewer(&self.options, &user, id, cookie))
+        Ok((viewer(&self.options, &user, id, cookie), seen_ns))
     }
 
-    /// Ends the session of a cookie; nothing if there is none.
+    /// Ends the session of a cookie; nothing if there is none. Where that cannot be written, it ends in memory, and is
+    /// written when that goes again ([`Desk::tidy`]).
     ///
     /// # Errors
-    /// [`Refusal::Failed`].
+    /// [`Refusal::Failed`] if it was not written: a program that starts anew would know the session again.
     pub fn sign_out(&self, cookie: &str) -> Result<(), Refusal> {
-        self.write(|t| Ok(t.execute("DELETE FROM sessions WHERE digest = ?1", [digest(cookie)]).map(|_| ())?))
+        let key = digest(cookie);
+        let ended = self.write(|t| remove_ended(t, &[key]));
+        if ended.is_err() {
+            let mut unwritten = held(&self.ended);
+            if unwritten.len() < ENDED_MAX {
+                unwritten.insert(key);
+            }
+            self.count(|c| c.ends_not_written += 1);
+        }
+        ended
     }
 
-    /// A user's own sessions, the last used first.
+    /// Writes which sessions ended while that could not be written.
+    pub(crate) fn write_ended(&self) -> Result<(), Refusal> {
+        let keys: Vec<[u8; 32]> = held(&self.ended).iter().copied().collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        self.write(|t| remove_ended(t, &keys))?;
+        let mut ended = held(&self.ended);
+        keys.iter().for_each(|key| _ = ended.remove(key));
+        Ok(())
+    }
+
+    /// A user's sessions, the last used first.
     ///
     /// # Errors
     /// [`Refusal::Failed`].
-    pub fn sessions(&self, viewer: &Viewer, now_ns: i64) -> Result<Vec<SessionRow>, Refusal> {
+    pub fn sessions(&self, user_id: i64, now_ns: i64) -> Result<Vec<SessionRow>, Refusal> {
         let idle_since = now_ns.saturating_sub(idle_ns(&self.options));
         self.read(|c| {
             let mut own = c.prepare_cached(
                 "SELECT id, made_ns, seen_ns, expires_ns, address, agent FROM sessions \
                  WHERE user = ?1 AND seen_ns > ?2 AND expires_ns > ?3 ORDER BY seen_ns DESC, id",
             )?;
-            let rows = own.query_map([viewer.user_id, idle_since, now_ns], |row| {
+            let rows = own.query_map([user_id, idle_since, now_ns], |row| {
                 Ok(SessionRow {
                     id: row.get(0)?,
                     made_ns: row.get(1)?,
@@ -215,15 +319,25 @@ impl Desk {
         })
     }
 
-    /// Ends one of a user's own sessions.
+    /// Ends one of a user's sessions.
     ///
     /// # Errors
     /// [`Refusal::NotFound`], also for a session of somebody else; [`Refusal::Failed`].
-    pub fn end_session(&self, viewer: &Viewer, id: &str) -> Result<(), Refusal> {
-        let ended = self.write(|t| {
-            Ok(t.execute("DELETE FROM sessions WHERE id = ?1 AND user = ?2", params![id, viewer.user_id])?)
-        })?;
+    pub fn end_session(&self, user_id: i64, id: &str) -> Result<(), Refusal> {
+        let ended =
+            self.write(|t| Ok(t.execute("DELETE FROM sessions WHERE id = ?1 AND user = ?2", params![id, user_id])?))?;
         if ended == 0 { Err(Refusal::NotFound("session")) } else { Ok(()) }
+    }
+
+    /// Ends all sessions of a user but one.
+    ///
+    /// # Errors
+    /// [`Refusal::Failed`].
+    pub fn end_sessions(&self, user_id: i64, but: Option<&str>) -> Result<(), Refusal> {
+        self.write(|t| {
+            t.execute("DELETE FROM sessions WHERE user = ?1 AND id IS NOT ?2", params![user_id, but])?;
+            Ok(())
+        })
     }
 
     /// Changes one's own password. All sessions of the user end; the answer is a new one for who asked.
@@ -339,6 +453,14 @@ pub(crate) fn open(
     remember(t, user, &address, now_ns)?;
     let viewer = viewer(options, &find_by_id(t, user)?, id, cookie.expose());
     Ok(SignedIn { cookie, viewer, expires_ns })
+}
+
+fn remove_ended(t: &Connection, keys: &[[u8; 32]]) -> Result<(), Refusal> {
+    let mut one = t.prepare_cached("DELETE FROM sessions WHERE digest = ?1")?;
+    for key in keys {
+        one.execute([key])?;
+    }
+    Ok(())
 }
 
 /// Removes sessions that are over.

@@ -125,23 +125,47 @@ impl Throttle {
         now_ns: i64,
         forgotten: &mut u64,
     ) -> Result<(), Refusal> {
-        for (source, _) in sources(address) {
-            let wait_s = self.addresses.get_mut(&source).map_or(0, |f| f.wait_s(now_ns));
-            if wait_s > 0 {
-                return Err(Refusal::TooMany { retry_after_s: wait_s });
-            }
-        }
+        self.check_address(address, now_ns)?;
         let failures = self.account(address, account, now_ns);
         let wait_s = failures.wait_s(now_ns);
         if wait_s > 0 {
             return Err(Refusal::Locked { retry_after_s: wait_s });
         }
         failures.failed(ACCOUNT_ATTEMPTS_FREE, now_ns);
+        self.address_failed(address, now_ns, forgotten);
+        Ok(())
+    }
+
+    /// The same for an attempt that names nobody: the address alone is counted. Taken back by
+    /// [`Throttle::address_taken_back`].
+    ///
+    /// # Errors
+    /// [`Refusal::TooMany`]; nothing was counted then.
+    pub fn begin_unnamed(&mut self, address: IpAddr, now_ns: i64, forgotten: &mut u64) -> Result<(), Refusal> {
+        self.check_address(address, now_ns)?;
+        self.address_failed(address, now_ns, forgotten);
+        Ok(())
+    }
+
+    /// Refuses an address that waits; counts nothing.
+    ///
+    /// # Errors
+    /// [`Refusal::TooMany`].
+    pub fn check_address(&mut self, address: IpAddr, now_ns: i64) -> Result<(), Refusal> {
+        for (source, _) in sources(address) {
+            let wait_s = self.addresses.get_mut(&source).map_or(0, |f| f.wait_s(now_ns));
+            if wait_s > 0 {
+                return Err(Refusal::TooMany { retry_after_s: wait_s });
+            }
+        }
+        Ok(())
+    }
+
+    fn address_failed(&mut self, address: IpAddr, now_ns: i64, forgotten: &mut u64) {
         for (source, free) in sources(address) {
             *forgotten += make_room(&mut self.addresses, &source, ADDRESSES_MAX, now_ns);
             self.addresses.entry(source).or_default().failed(free, now_ns);
         }
-        Ok(())
     }
 
     /// The password was right: the account begins anew; of the address only this attempt is taken back, so that a user
@@ -169,7 +193,8 @@ impl Throttle {
         (failures.until_ns > now_ns).then_some(failures.until_ns)
     }
 
-    fn address_taken_back(&mut self, address: IpAddr) {
+    /// An attempt was none that counts.
+    pub fn address_taken_back(&mut self, address: IpAddr) {
         for (source, free) in sources(address) {
             if let Some(failures) = self.addresses.get_mut(&source) {
                 failures.taken_back(free);

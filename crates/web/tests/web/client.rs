@@ -41,6 +41,12 @@ impl Client {
         Client::new(self.address).with("Authorization", &format!("Bearer {secret}"))
     }
 
+    /// The header field of its session, if it has one.
+    pub fn cookie_field(&self) -> String {
+        let name = cookie_name(self.address);
+        self.cookie.as_ref().map_or_else(String::new, |cookie| format!("Cookie: {name}={cookie}\r\n"))
+    }
+
     pub fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, None)
     }
@@ -70,9 +76,7 @@ impl Client {
 
     fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
-        if let Some(cookie) = &self.cookie {
-            head += &format!("Cookie: trunkline={cookie}\r\n");
-        }
+        head += &self.cookie_field();
         if let Some(csrf) = self.csrf.as_ref().filter(|_| method != "GET") {
             head += &format!("X-CSRF-Token: {csrf}\r\n");
         }
@@ -91,6 +95,11 @@ impl Client {
         let answer = raw(self.address, &octets);
         parse(&answer, method == "HEAD").unwrap_or_else(|| panic!("{method} {path}: {:?}", text(&answer)))
     }
+}
+
+/// What the session's cookie is called by who asks at an address.
+fn cookie_name(address: SocketAddr) -> String {
+    format!("trunkline-{}", address.port())
 }
 
 /// Sends octets as they are and reads to the end.
@@ -168,7 +177,15 @@ impl Answer {
 
     /// The session's cookie that it sets.
     pub fn cookie(&self) -> Option<String> {
-        let value = self.header("set-cookie").strip_prefix("trunkline=")?;
-        Some(value.split(';').next()?.to_owned())
+        let of = |name: &str| name.strip_prefix("trunkline-").is_some_and(|port| port.parse::<u16>().is_ok());
+        let (_, value) = self.cookies().into_iter().find(|(name, _)| of(name))?;
+        Some(value)
+    }
+
+    /// Names and values of all cookies that it sets.
+    pub fn cookies(&self) -> Vec<(String, String)> {
+        let fields = self.headers.iter().filter(|(name, _)| name == "set-cookie");
+        let pairs = fields.filter_map(|(_, field)| field.split(';').next()?.split_once('='));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 }

@@ -16,7 +16,7 @@ fn nobody_sees_anything_without_signing_in() {
     for (path, operations) in document["paths"].as_object().unwrap() {
         for method in operations.as_object().unwrap().keys() {
             let path = path.strip_prefix("/api/v1").unwrap().replace(['{', '}', '*'], "");
-            if path.starts_with("/session") {
+            if path == "/session" || path.starts_with("/session/") {
                 continue;
             }
             let body = (method != "get" && method != "delete").then_some(&b"{}"[..]);
@@ -102,7 +102,7 @@ fn a_trusted_proxy_names_the_client() {
     let plain = client.with("X-Forwarded-For", "10.1.2.3").with("X-Forwarded-Proto", "http");
     plain.post("/session", &json!({"name": "a", "password": "b"})).problem(403, "forbidden");
     let https = client.with("X-Forwarded-For", "10.1.2.3").with("X-Forwarded-Proto", "https");
-    assert!(https.get("/session").header("strict-transport-security").starts_with("max-age"));
+    assert_eq!(https.get("/session").header("strict-transport-security"), "", "that is the proxy's to say");
     let token = world.handle.link().unwrap().split_once('#').unwrap().1.to_owned();
     let set_up =
         https.post("/session/setup", &json!({"token": token, "name": "ann", "password": crate::world::PASSWORD}));

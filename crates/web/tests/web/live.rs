@@ -16,10 +16,9 @@ impl Feed {
     fn open(client: &Client) -> Self {
         let mut stream = TcpStream::connect(client.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let cookie = client.cookie.clone().unwrap_or_default();
-        let ask = format!(
-            "GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nCookie: trunkline={cookie}\r\n\r\n"
-        );
+        let (host, cookie) = (client.address, client.cookie_field());
+        let more: String = client.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let ask = format!("GET /api/v1/live HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n{more}{cookie}\r\n");
         stream.write_all(ask.as_bytes()).unwrap();
         let mut feed = Feed(BufReader::new(stream).lines());
         let head: Vec<String> = feed.0.by_ref().map(Result::unwrap).take_while(|line| !line.is_empty()).collect();
@@ -94,6 +93,37 @@ fn without_a_capture_it_says_so() {
     for path in ["/packets/segments", "/packets/timeline"] {
         client.get(path).problem(404, "not-found");
     }
+}
+
+/// A page that is left open looks on and asks on by itself: its session ends all the same, and the feed with it.
+#[test]
+fn a_page_that_is_left_alone_is_signed_out() {
+    let world = World::new();
+    let viewer = world.signed_in(Role::Viewer);
+    let idle_s = trunkline_web::auth::AuthOptions::default().session_idle_s as i64;
+    let file = rusqlite::Connection::open(world.folder.path().join(trunkline_web::auth::DESK_FILE)).unwrap();
+    file.busy_timeout(Duration::from_secs(20)).unwrap();
+    let seen = || file.query_row("SELECT seen_ns FROM sessions", [], |row| row.get::<_, i64>(0)).unwrap();
+    let left_for = |seconds: i64| {
+        let at = jiff::Timestamp::now().as_nanosecond() as i64 - seconds * 1_000_000_000;
+        file.execute("UPDATE sessions SET seen_ns = ?1", [at]).unwrap();
+        at
+    };
+    let at = left_for(idle_s / 2);
+    let background = viewer.with("X-Trunkline-Background", "1");
+    background.get("/calls").ok(200);
+    background.get("/session").ok(200);
+    assert_eq!(seen(), at, "nobody was there");
+    viewer.get("/calls").ok(200);
+    assert!(seen() > at, "somebody was");
+
+    let at = left_for(idle_s - 5);
+    let mut feed = Feed::open(&viewer.with("Accept", "text/event-stream"));
+    feed.next("status");
+    assert_eq!(seen(), at, "a feed is not somebody");
+    assert!(feed.ends(), "it ends with the session");
+    assert_eq!(seen(), at);
+    background.get("/calls").problem(401, "signed-out");
 }
 
 #[test]

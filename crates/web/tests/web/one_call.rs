@@ -47,9 +47,8 @@ fn a_download_that_nobody_waits_for_ends() {
     let client = world.signed_in(Role::Support);
     let endless = call(7).id;
     let mut stream = std::net::TcpStream::connect(client.address).unwrap();
-    let cookie = client.cookie.clone().unwrap();
-    let ask =
-        format!("GET /api/v1/calls/{endless}/pcap HTTP/1.1\r\nHost: localhost\r\nCookie: trunkline={cookie}\r\n\r\n");
+    let (host, cookie) = (client.address, client.cookie_field());
+    let ask = format!("GET /api/v1/calls/{endless}/pcap HTTP/1.1\r\nHost: {host}\r\n{cookie}\r\n");
     std::io::Write::write_all(&mut stream, ask.as_bytes()).unwrap();
     std::io::Read::read_exact(&mut stream, &mut [0; 1000]).unwrap();
     drop(stream);

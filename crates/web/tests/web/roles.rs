@@ -24,14 +24,19 @@ use Permission as P;
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 50] = [
+const ENDPOINTS: [(&str, &str, &str, May); 58] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
     ("POST", "/session/setup", r#"{"token": "x", "name": "a", "password": "x"}"#, Anyone),
+    ("GET", "/session/oidc/start", "", Anyone),
+    ("GET", "/session/oidc/return", "", Anyone),
     ("GET", "/openapi.json", "", Anyone),
     ("POST", "/session/password", r#"{"old": "x", "new": "y"}"#, SignedIn),
     ("DELETE", "/session", "", SignedIn),
+    ("GET", "/sessions", "", SignedIn),
+    ("DELETE", "/sessions", "", SignedIn),
+    ("DELETE", "/sessions/nothing", "", SignedIn),
     ("GET", "/tokens", "", SignedIn),
     ("POST", "/tokens", r#"{"name": "t", "scopes": ["calls.read"]}"#, SignedIn),
     ("DELETE", "/tokens/4711", "", SignedIn),
@@ -75,6 +80,9 @@ const ENDPOINTS: [(&str, &str, &str, May); 50] = [
     ("PATCH", "/users/nobody", r#"{"display_name": "x"}"#, Having(P::UsersAdmin)),
     ("DELETE", "/users/nobody", "", Having(P::UsersAdmin)),
     ("POST", "/users/nobody/link", "", Having(P::UsersAdmin)),
+    ("GET", "/users/nobody/sessions", "", Having(P::UsersAdmin)),
+    ("DELETE", "/users/nobody/sessions", "", Having(P::UsersAdmin)),
+    ("DELETE", "/users/nobody/sessions/nothing", "", Having(P::UsersAdmin)),
 ];
 
 /// Of the endpoints that are not in the table: the audit log is read by nobody in the loop below, and stands here.
@@ -102,9 +110,7 @@ fn begins(client: &Client) -> bool {
     let mut stream = TcpStream::connect(client.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut head = format!("GET /api/v1/live HTTP/1.1\r\nHost: {}\r\n", client.address);
-    if let Some(cookie) = &client.cookie {
-        head += &format!("Cookie: trunkline={cookie}\r\n");
-    }
+    head += &client.cookie_field();
     for (name, value) in &client.headers {
         head += &format!("{name}: {value}\r\n");
     }
@@ -231,6 +237,9 @@ fn a_token_may_what_its_scopes_say_and_never_makes_users_or_tokens() {
         for (method, path, body) in [
             ("POST", "/tokens", r#"{"name": "t", "scopes": ["calls.read"]}"#),
             ("DELETE", "/tokens/1", ""),
+            ("GET", "/sessions", ""),
+            ("DELETE", "/sessions", ""),
+            ("DELETE", "/sessions/nothing", ""),
             ("POST", "/session/password", r#"{"old": "x", "new": "y"}"#),
         ] {
             let answer = ask(&token, method, path, body);

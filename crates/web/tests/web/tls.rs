@@ -52,7 +52,26 @@ fn people_sign_in_over_tls() {
     assert_eq!(answer.status, 200, "{}", text(&answer.body));
     let cookie = answer.header("set-cookie");
     assert!(cookie.starts_with("__Host-trunkline=") && cookie.contains("; Secure"), "{cookie}");
-    assert!(answer.header("strict-transport-security").starts_with("max-age"));
+    assert_eq!(answer.header("strict-transport-security"), "", "it would keep people out when the certificate changes");
+}
+
+#[test]
+fn a_certificate_of_files_is_to_be_kept_to() {
+    let made = world();
+    let file = made.folder.path().join(SELF_SIGNED_FILE);
+    let of_files = |certificate: std::path::PathBuf| {
+        let key = certificate.clone();
+        let tls = move |o: &mut trunkline_web::Options| o.tls = Some(TlsOptions::Files { certificate, key });
+        World::made(Made { options: Box::new(tls), ..Made::default() })
+    };
+    let world = of_files(file);
+    let connection = ClientConnection::new(config(&made, b"http/1.1"), ServerName::try_from("localhost").unwrap());
+    let mut stream = StreamOwned::new(connection.unwrap(), TcpStream::connect(world.handle.address()).unwrap());
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut octets = Vec::new();
+    let _ = stream.read_to_end(&mut octets);
+    let answer = parse(&octets, false).unwrap();
+    assert_eq!(answer.header("strict-transport-security"), "max-age=31536000");
 }
 
 #[test]

@@ -103,8 +103,9 @@ fn what_does_not_come_whole_is_forgotten() {
     let world = World::new();
     let engineer = world.signed_in(Role::Engineer);
     let head = format!(
-        "POST /api/v1/captures?name=x HTTP/1.1\r\nHost: localhost\r\nCookie: trunkline={}\r\nX-CSRF-Token: {}\r\nContent-Length: 1000\r\n\r\npart",
-        engineer.cookie.clone().unwrap(),
+        "POST /api/v1/captures?name=x HTTP/1.1\r\nHost: {}\r\n{}X-CSRF-Token: {}\r\nContent-Length: 1000\r\n\r\npart",
+        engineer.address,
+        engineer.cookie_field(),
         engineer.csrf.clone().unwrap()
     );
     let mut stream = std::net::TcpStream::connect(engineer.address).unwrap();

@@ -4,11 +4,12 @@ import type { Token } from "../../api/types";
 import { Confirm } from "../../parts/dialog";
 import { Icon } from "../../parts/icon";
 import { Time } from "../../parts/time";
-import { toast } from "../../parts/toast";
+import { toast, toastError } from "../../parts/toast";
 import { session, signOut } from "../../session";
 import { rfc3339 } from "../../time";
 import { Form } from "./form";
 import { PasswordForm } from "./password-form";
+import { SessionsTable } from "./sessions";
 
 export function Account(): JSX.Element {
   return (
@@ -17,13 +18,19 @@ export function Account(): JSX.Element {
         <header>
           <h2>{session()?.user?.display_name || session()?.user?.name}</h2>
           <span class="muted">{session()?.user?.role}</span>
-          <button class="button" onClick={() => void signOut()}>
+          <button class="button" onClick={() => void signOut().catch(toastError)}>
             <Icon name="out" /> Sign out
           </button>
         </header>
         <div class="body">
           <PasswordForm />
         </div>
+      </section>
+      <section class="panel">
+        <header>
+          <h2>Where you are signed in</h2>
+        </header>
+        <SessionsTable />
       </section>
       <Tokens />
     </>

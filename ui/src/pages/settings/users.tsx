@@ -9,6 +9,7 @@ import { Time } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
 import { session } from "../../session";
 import { Form } from "./form";
+import { SessionsTable } from "./sessions";
 
 const ROLES: { role: Role; may: string }[] = [
   { role: "viewer", may: "sees calls and figures, numbers masked" },
@@ -22,6 +23,7 @@ export function Users(): JSX.Element {
   const [users, { refetch }] = createResource(async () => (await get<{ users: User[] }>("/users")).users);
   const [link, setLink] = createSignal<{ user: string; link: string }>();
   const [leaving, setLeaving] = createSignal<User>();
+  const [looked, setLooked] = createSignal<User>();
   const change = (user: User, what: Partial<User>): void => {
     patch(`/users/${encodeURIComponent(user.name)}`, what)
       .then(() => refetch())
@@ -79,6 +81,7 @@ export function Users(): JSX.Element {
                             }}
                             link={() => makeLink(user.name)}
                             lock={() => change(user, { locked: !user.locked })}
+                            sessions={() => setLooked(user)}
                             leave={() => setLeaving(user)}
                           />
                         )}
@@ -108,6 +111,13 @@ export function Users(): JSX.Element {
           </Dialog>
         )}
       </Show>
+      <Show when={looked()}>
+        {(user) => (
+          <Dialog title={`Where ${user().name} is signed in`} wide close={() => setLooked(undefined)}>
+            <SessionsTable of={user().name} />
+          </Dialog>
+        )}
+      </Show>
       <Show when={leaving()}>
         {(user) => (
           <Confirm
@@ -126,11 +136,16 @@ export function Users(): JSX.Element {
   );
 }
 
-function Actions(props: { user: User; choose: (run: () => void) => void; link: () => void; lock: () => void; leave: () => void }): JSX.Element {
+function Actions(props: { user: User; choose: (run: () => void) => void; link: () => void; lock: () => void; sessions: () => void; leave: () => void }): JSX.Element {
   return (
     <>
-      <button class="choice" onClick={() => props.choose(props.link)}>
-        <Icon name="link" /> Link to choose a password
+      <Show when={!props.user.oidc}>
+        <button class="choice" onClick={() => props.choose(props.link)}>
+          <Icon name="link" /> Link to choose a password
+        </button>
+      </Show>
+      <button class="choice" onClick={() => props.choose(props.sessions)}>
+        <Icon name="out" /> Where they are signed in
       </button>
       <button class="choice" onClick={() => props.choose(props.lock)}>
         <Icon name="key" /> {props.user.locked ? "Unlock" : "Lock"}

@@ -42,6 +42,10 @@ fn web(settings: &Settings, wrong: &mut Objections) {
     wrong.unless(oidc.issuer.as_ref().is_none_or(secure), "web.oidc", "issuer", || {
         "does not begin with https://".to_owned()
     });
+    wrong.unless(!oidc.label.trim().is_empty(), "web.oidc", "label", || "nothing would stand on the button".to_owned());
+    let is_scope =
+        |scope: &String| !scope.is_empty() && scope.bytes().all(|c| c.is_ascii_graphic() && !b"\"\\".contains(&c));
+    wrong.unless(oidc.scopes.iter().all(is_scope), "web.oidc", "scopes", || "a scope is a word".to_owned());
     wrong.unless(!on.0 || !oidc.roles.is_empty(), "web.oidc", "roles", || {
         "no group makes a role: nobody would be let in".to_owned()
     });

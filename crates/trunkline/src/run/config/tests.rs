@@ -106,3 +106,47 @@ fn what_is_wrong_is_told_all_at_once() {
     let told = load("[calls]\nenabled = false\n[record]\nenabled = false\n").unwrap_err();
     assert_eq!(told, ["t.toml:2:11: neither calls nor record is enabled: there would be nothing to do"]);
 }
+
+#[test]
+fn how_browsers_reach_the_web_is_a_scheme_and_a_host() {
+    for (text, url) in [
+        ("https://voice.example.org", "https://voice.example.org"),
+        ("https://Voice.example.org:8443/", "https://voice.example.org:8443"),
+        ("https://[2001:db8::1]:8443", "https://[2001:db8::1]:8443"),
+        ("http://localhost:9000", "http://localhost:9000"),
+    ] {
+        let settings = load(&format!("web.public-url = \"{text}\"")).unwrap().settings;
+        assert_eq!(settings.web.public_url.map(|url| url.0), Some(url.to_owned()));
+    }
+    for text in [
+        "voice.example.org",
+        "http://voice.example.org",
+        "http://localhost.evil.example",
+        "https://",
+        "https://:8443",
+        "https://voice.example.org/trunkline",
+        "https://user@voice.example.org",
+        "https://voice.example.org?x",
+        "ftp://voice.example.org",
+    ] {
+        let told = load(&format!("web.public-url = \"{text}\"")).unwrap_err().join("\n");
+        assert!(told.contains("expected a scheme and a host such as"), "{text}: {told}");
+    }
+}
+
+#[test]
+fn an_identity_provider_is_whole_or_none() {
+    let whole = "[web.oidc]\nissuer = \"https://login.example\"\nclient-id = \"x\"\nroles = [\"noc=support\"]\n";
+    let oidc = load(whole).unwrap().settings.web_oidc;
+    assert_eq!((oidc.roles[0].group.as_str(), oidc.roles[0].role), ("noc", super::Role::Support));
+    for (more, part) in [
+        ("label = \" \"", "nothing would stand on the button"),
+        ("scopes = [\"a b\"]", "a scope is a word"),
+        ("scopes = [\"\"]", "a scope is a word"),
+    ] {
+        let told = load(&format!("{whole}{more}\n")).unwrap_err().join("\n");
+        assert!(told.contains(part), "{told}");
+    }
+    let told = load("[web.oidc]\nissuer = \"http://login.example\"\n").unwrap_err().join("\n");
+    assert!(told.contains("needs client-id") && told.contains("does not begin with https://"), "{told}");
+}

@@ -28,9 +28,13 @@ trunkline_kit::section! {
         mask_below: Role = Role::Support => Restart;
         /// The names by which it is asked, besides localhost; empty for any, except on a loopback address.
         hosts: Vec<String> = Vec::new() => Restart;
+        /// How browsers reach it, as `https://trunkline.example.org`, where that is not what requests say: behind a
+        /// proxy that passes on neither Host nor X-Forwarded-Host. Links and the way back from the identity provider
+        /// are made of it.
+        public_url: Option<PublicUrl> = None => Restart;
         /// Whether engineers may bring captures, by drag and drop: by `trunkline web`, not beside a capture.
         uploads: bool = false => Restart;
-        /// After how long without a request a session ends.
+        /// After how long in which nobody did anything a session ends; what an open page asks by itself is nobody.
         session_idle: Duration = Duration::from_secs(12 * 3600) => Restart,
             Duration::from_secs(60) => Duration::from_secs(30 * 86_400);
         /// After how long a session ends in any case.
@@ -50,6 +54,8 @@ trunkline_kit::section! {
         client_secret_file: Option<PathBuf> = None => Restart;
         /// What stands on the button.
         label: String = "Sign in with your organisation".to_owned() => Restart;
+        /// What is asked for besides `openid`; some providers tell groups only where `groups` is asked for.
+        scopes: Vec<String> = vec!["profile".to_owned(), "email".to_owned()] => Restart;
         /// The claim of the ID token that says which groups or roles somebody has.
         role_claim: String = "groups".to_owned() => Restart;
         /// Which of them makes which role, as `noc-team=support`; whoever has none of them is not let in.
@@ -100,6 +106,37 @@ impl Value for Address {
     fn text(&self) -> String {
         quoted(&self.0.to_string())
     }
+}
+
+/// How browsers reach the web: scheme and host, with a port if it is not the usual one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl(pub String);
+
+impl Value for PublicUrl {
+    fn kind() -> String {
+        "a scheme and a host such as \"https://trunkline.example.org\"".to_owned()
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let text = raw.as_text().map(str::trim).map(|text| text.strip_suffix('/').unwrap_or(text));
+        text.filter(|text| is_origin(text))
+            .map(|text| PublicUrl(text.to_ascii_lowercase()))
+            .ok_or_else(|| expected::<Self>(raw))
+    }
+
+    fn text(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
+/// `https://HOST` or `https://HOST:PORT`; http for this machine alone, because nobody signs in over it elsewhere.
+fn is_origin(text: &str) -> bool {
+    let Some((scheme, host)) = text.split_once("://") else { return false };
+    let plain = |c: u8| c.is_ascii_alphanumeric() || b"-._:[]".contains(&c);
+    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
+    let here = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
+    let written = !name.is_empty() && host.bytes().all(plain);
+    written && (scheme.eq_ignore_ascii_case("https") || (scheme.eq_ignore_ascii_case("http") && here))
 }
 
 /// An address or a network.

@@ -76,13 +76,16 @@ impl Claims {
         let subject = subject.ok_or_else(|| OidcError::Answer("ID token: it does not say who it is of".to_owned()))?;
         let values = self.values(&options.role_claim);
         let roles = options.roles.iter().filter(|(value, _)| values.contains(&value.as_str()));
-        let role = roles.map(|(_, role)| *role).max().ok_or(OidcError::NoRole)?;
         let named = [options.name_claim.as_str(), "email", "sub"].into_iter().find_map(|c| self.text(c));
+        let name = as_name(named.unwrap_or(subject));
+        let Some(role) = roles.map(|(_, role)| *role).max() else {
+            return Err(OidcError::NoRole { name, subject: subject.to_owned() });
+        };
         let display_name: String = short(self.text("name").unwrap_or_default());
         Ok(Claimed {
             issuer: options.issuer.clone(),
             subject: subject.to_owned(),
-            name: as_name(named.unwrap_or(subject)),
+            name,
             display_name: display_name.chars().take(DISPLAY_NAME_CHARACTERS_MAX).collect(),
             role,
         })

@@ -180,7 +180,11 @@ async fn roles_come_from_groups_wherever_they_stand() {
         let provider = Provider::new(options.clone()).unwrap();
         match role {
             Some(role) => assert_eq!(go(&provider, &fake).await.unwrap().0.role, role, "{claims}"),
-            None => assert_eq!(go(&provider, &fake).await.unwrap_err(), OidcError::NoRole, "{claims}"),
+            None => {
+                let error = go(&provider, &fake).await.unwrap_err();
+                let known = OidcError::NoRole { name: "alice".to_owned(), subject: "248289761001".to_owned() };
+                assert_eq!(error, known, "{claims}");
+            }
         }
     }
     let provider = Provider::new(groups).unwrap();
@@ -256,6 +260,10 @@ async fn clients_show_who_they_are_as_the_provider_wants() {
 fn only_pages_of_our_own_are_gone_to() {
     for own in ["/", "/calls", "/calls/0190-ab?at=3#ladder"] {
         assert_eq!(own_page(own), own);
+        assert_eq!(page_of(Some(&format!("secret.1760000000.{}", BASE64.encode(own)))), own);
+    }
+    for none in [None, Some(""), Some("a.b"), Some("a.1.!"), Some("a.1.L2V2aWwKLg"), Some("a.1.Ly9ldmlsLmV4YW1wbGU")] {
+        assert_eq!(page_of(none), "/", "{none:?}");
     }
     let long = format!("/{}", "a".repeat(RETURN_TO_OCTETS_MAX));
     for foreign in

@@ -149,15 +149,15 @@ fn a_user_sees_and_ends_their_own_sessions_and_has_not_too_many() {
     }
     let late = NOW + 100 * SECOND;
     let newest = all.last().unwrap();
-    let listed = f.sessions(&newest.viewer, late).unwrap();
+    let listed = f.sessions(newest.viewer.user_id, late).unwrap();
     assert_eq!(listed.len() as i64, sessions::SESSIONS_PER_USER_MAX);
     assert_eq!(Some(listed[0].id.as_str()), newest.viewer.session());
     assert!(f.viewer_of_cookie(all[4].cookie.expose(), late).is_err(), "the oldest ended");
     assert!(f.viewer_of_cookie(all[5].cookie.expose(), late).is_ok());
-    f.end_session(&newest.viewer, all[5].viewer.session().unwrap()).unwrap();
+    f.end_session(newest.viewer.user_id, all[5].viewer.session().unwrap()).unwrap();
     assert!(f.viewer_of_cookie(all[5].cookie.expose(), late).is_err());
     let of_bob = bob.viewer.session().unwrap();
-    assert_eq!(f.end_session(&newest.viewer, of_bob), Err(Refusal::NotFound("session")));
+    assert_eq!(f.end_session(newest.viewer.user_id, of_bob), Err(Refusal::NotFound("session")));
     assert!(f.viewer_of_cookie(bob.cookie.expose(), late).is_ok());
 }
 
@@ -309,4 +309,54 @@ fn sign_ins_stand_in_the_audit_log_also_when_refused() {
         ]
     );
     assert_eq!(entries[0].address, Some("192.0.2.7".parse().unwrap()));
+}
+
+#[test]
+fn what_a_page_asks_by_itself_keeps_no_session() {
+    let f = fixture();
+    f.has_user("alice", Role::Viewer);
+    let idle = i64::try_from(options().session_idle_s).unwrap() * SECOND;
+    let (left, used) = (f.signed_in("alice"), f.signed_in("alice"));
+    let minutes = (1..=idle / (60 * SECOND)).map(|minute| NOW + minute * 60 * SECOND);
+    for at in minutes {
+        let alone = f.viewer_in_background(left.cookie.expose(), at);
+        assert_eq!(alone.is_ok(), at < NOW + idle, "{}", (at - NOW) / SECOND);
+        assert!(f.viewer_of_cookie(used.cookie.expose(), at).is_ok());
+    }
+    assert_eq!(f.viewer_of_cookie(left.cookie.expose(), NOW + idle), Err(Refusal::SignedOut));
+    assert!(f.viewer_of_cookie(used.cookie.expose(), NOW + idle + 60 * SECOND).is_ok());
+}
+
+#[test]
+fn a_short_idle_time_ends_nobody_who_is_there() {
+    let f = fixture();
+    f.has_user("alice", Role::Viewer);
+    let desk = Desk::open(&f.folder.path().join(DESK_FILE), &AuthOptions { session_idle_s: 60, ..options() }).unwrap();
+    let signed_in = desk.sign_in("alice", PASSWORD, from("10.0.0.1"), NOW).unwrap();
+    for n in 1..20 {
+        let at = NOW + n * 50 * SECOND;
+        assert!(desk.viewer_of_cookie(signed_in.cookie.expose(), at).is_ok(), "{n}");
+    }
+    assert!(desk.viewer_of_cookie(signed_in.cookie.expose(), NOW + (19 * 50 + 60) * SECOND).is_err());
+}
+
+#[test]
+fn a_sign_out_that_cannot_be_written_holds_and_is_written_later() {
+    let f = fixture();
+    f.has_user("alice", Role::Viewer);
+    let (ended, other) = (f.signed_in("alice"), f.signed_in("alice"));
+    let file = rusqlite::Connection::open(f.folder.path().join(DESK_FILE)).unwrap();
+    let full = "CREATE TRIGGER full BEFORE DELETE ON sessions BEGIN SELECT RAISE(ABORT, 'disk full'); END";
+    file.execute_batch(full).unwrap();
+    assert!(matches!(f.sign_out(ended.cookie.expose()), Err(Refusal::Failed(_))));
+    assert_eq!(f.viewer_of_cookie(ended.cookie.expose(), NOW), Err(Refusal::SignedOut));
+    assert_eq!(f.viewer_in_background(ended.cookie.expose(), NOW), Err(Refusal::SignedOut));
+    assert!(f.viewer_of_cookie(other.cookie.expose(), NOW).is_ok());
+    assert!(f.tidy(NOW).is_err());
+    assert_eq!(f.counts().ends_not_written, 1);
+    file.execute_batch("DROP TRIGGER full").unwrap();
+    f.tidy(NOW).unwrap();
+    let f = f.reopened();
+    assert_eq!(f.viewer_of_cookie(ended.cookie.expose(), NOW), Err(Refusal::SignedOut));
+    assert!(f.viewer_of_cookie(other.cookie.expose(), NOW).is_ok());
 }
