@@ -6,6 +6,7 @@ use crate::auth::{Client, Forwarding, Permission, Refusal, Viewer, action};
 use crate::moment;
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
+use crate::work::Owner;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -309,6 +310,11 @@ impl Who {
     /// Whether numbers are masked.
     pub fn masked(&self) -> bool {
         self.viewer.masked()
+    }
+
+    /// The user's row, whose work and things are kept by it: a name may be another's later.
+    pub fn id(&self) -> Owner {
+        self.viewer.user_id
     }
 
     /// Their name.

@@ -3,6 +3,7 @@
 
 use crate::auth::{Refusal, Viewer};
 use crate::guard::RefusedTo;
+use crate::paths;
 use crate::sources::{SourceError, Trouble};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -47,12 +48,14 @@ pub enum Kind {
     Locked,
     /// Too much is under way.
     Busy,
+    /// The disk is too full to write it.
+    NoRoom,
     /// It failed here.
     Failed,
 }
 
 /// All kinds, for the document.
-pub const KINDS: [Kind; 18] = [
+pub const KINDS: [Kind; 19] = [
     Kind::SignedOut,
     Kind::Forbidden,
     Kind::Csrf,
@@ -70,6 +73,7 @@ pub const KINDS: [Kind; 18] = [
     Kind::TooMany,
     Kind::Locked,
     Kind::Busy,
+    Kind::NoRoom,
     Kind::Failed,
 ];
 
@@ -95,6 +99,7 @@ impl Kind {
             Kind::TooMany => ("too-many", StatusCode::TOO_MANY_REQUESTS, "Too many requests"),
             Kind::Locked => ("locked", StatusCode::TOO_MANY_REQUESTS, "Held off for a while"),
             Kind::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE, "Too much is under way"),
+            Kind::NoRoom => ("no-room", StatusCode::INSUFFICIENT_STORAGE, "The disk is too full"),
             Kind::Failed => ("failed", StatusCode::INTERNAL_SERVER_ERROR, "It failed here"),
         }
     }
@@ -197,11 +202,16 @@ impl From<StoreError> for Problem {
 
 impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Self {
+        if error.trouble == Trouble::Failed {
+            return Problem::failed(error.text);
+        }
+        let error = SourceError { text: paths::named(&error.text), ..error };
         match error.trouble {
             Trouble::NotFound => Problem::new(Kind::NotFound, error.text),
             Trouble::Refused => Problem::new(Kind::BadParameter, error.text),
             Trouble::Busy => Problem::new(Kind::Busy, error.text).retry_after(5),
             Trouble::Cancelled => Problem::new(Kind::Busy, "It was cancelled."),
+            Trouble::NoRoom => Problem::new(Kind::NoRoom, error.text),
             Trouble::Failed => Problem::failed(error.text),
         }
     }

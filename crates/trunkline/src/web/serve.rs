@@ -127,6 +127,7 @@ fn options(settings: &Settings, mode: Mode) -> Options {
         networks: web.networks.iter().map(|n| n.0).collect(),
         hosts: web.hosts.clone(),
         uploads: web.uploads,
+        keep_free: web.keep_free,
         tls: certificate(settings),
         auth: super::desk::options(settings),
         version: env!("CARGO_PKG_VERSION").to_owned(),
