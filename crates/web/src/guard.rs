@@ -317,11 +317,6 @@ impl Who {
         self.viewer.user_id
     }
 
-    /// Their name.
-    pub fn name(&self) -> &str {
-        &self.viewer.name
-    }
-
     /// Writes down what they did; it is not done if that cannot be written.
     ///
     /// # Errors

@@ -91,8 +91,9 @@ pub fn named(text: &str) -> String {
             end += 1 + length;
         }
         // Who says of a file what is wrong with it ends its name by a colon.
-        let path = rest[..end].trim_end_matches([':', '.', '/']);
-        let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(HIDDEN);
+        let path = Some(rest[..end].trim_end_matches([':', '.', '/'])).filter(|path| !path.is_empty());
+        let path = path.unwrap_or(&rest[..end]);
+        let name = path.rsplit('/').find(|name| !name.is_empty()).unwrap_or(HIDDEN);
         out.push_str(name);
         before = name.chars().last();
         rest = &rest[path.len()..];
@@ -101,7 +102,7 @@ pub fn named(text: &str) -> String {
 }
 
 fn is_before(c: char) -> bool {
-    c.is_whitespace() || "'\"`([{<=:,;".contains(c)
+    c.is_whitespace() || "'\"`([{<=,;".contains(c)
 }
 
 fn is_of_name(c: char) -> bool {
@@ -139,6 +140,7 @@ mod tests {
             ("lost 3 packets/s: ring", "lost 3 packets/s: ring"),
             ("host 10.1.0.0/16 and/or 2001:db8::/32", "host 10.1.0.0/16 and/or 2001:db8::/32"),
             ("/data.", "data."),
+            ("/.. and /./ and /:", ".. and . and /:"),
             ("a / b", "a / b"),
             ("(see /etc/trunkline/trunkline.toml)", "(see trunkline.toml)"),
             ("x=/a/b, /c/d; /e", "x=b, d; e"),

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub const FOLDER: &str = "spool/web";
 /// What a lock is called behind the name of its folder.
 const LOCK: &str = "lock";
+/// Locks that are tried until one is not taken away by who cleans up at this moment.
+const TRIES_MAX: usize = 16;
 /// Folders and locks that are looked at, at a start and then now and then; more are left for the next time.
 const LOOKED_AT_MAX: usize = 4096;
 
@@ -33,7 +35,7 @@ impl Spool {
         let all = data.join(FOLDER);
         std::fs::create_dir_all(&all)?;
         sweep(&all);
-        loop {
+        for _ in 0..TRIES_MAX {
             let name = new_id();
             let (folder, lock) = (all.join(&name), all.join(format!("{name}.{LOCK}")));
             // The lock comes first and goes last: a folder without one is nobody's.
@@ -47,6 +49,7 @@ impl Spool {
             DirBuilder::new().mode(0o700).create(&folder)?;
             return Ok(Spool { folder, lock, _locked: locked });
         }
+        Err(io::Error::other("the locks of spool/web do not hold: the file system is not fit for them"))
     }
 
     /// Where it is.
