@@ -5,7 +5,7 @@ use crate::pipeline::{Pipeline, Tap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use trunkline_capture::FileSource;
+use trunkline_capture::{Expansion, FileSource};
 use trunkline_kit::counters::Counted;
 use trunkline_store::row::Rows;
 
@@ -16,6 +16,8 @@ pub struct ReadOptions {
     pub files: Vec<PathBuf>,
     /// Threads that share the work; the result does not depend on it.
     pub threads: usize,
+    /// How much may come out of a compressed file; none for any.
+    pub expansion: Option<Expansion>,
 }
 
 /// How far reading has come; the shell shows it, any thread may look.
@@ -57,6 +59,8 @@ pub struct FileSummary {
     pub last_ns: Option<i64>,
     /// What was wrong with it, with the offset: one line.
     pub error: Option<String>,
+    /// Whether it was given up because more is inside of its compression than may be.
+    pub expands: bool,
 }
 
 /// What was read, in all.
@@ -107,7 +111,7 @@ impl Summary {
 /// # Errors
 /// Only what ends the whole run: the sink refused. Files that could not be read are in the summary.
 pub fn read(options: &ReadOptions, sink: &mut dyn Sink, progress: &Progress) -> Result<Summary, String> {
-    let source = FileSource::open(&options.files);
+    let source = source(options);
     let names = options.files.iter().map(|f| full_name(f)).collect();
     Pipeline::new(source, names, options.threads, sink, progress).run()
 }
@@ -124,8 +128,15 @@ pub fn read_tapped<'a>(
     tap: Tap<'a>,
     names: Arc<dyn Names>,
 ) -> Result<Summary, String> {
-    let source = FileSource::open(&options.files);
+    let source = source(options);
     Pipeline::new(source, Vec::new(), options.threads, sink, progress).tapped(tap, names).run()
+}
+
+fn source(options: &ReadOptions) -> FileSource {
+    match options.expansion {
+        Some(expansion) => FileSource::open_bounded(&options.files, expansion),
+        None => FileSource::open(&options.files),
+    }
 }
 
 /// The name under which a file is found again from another folder.

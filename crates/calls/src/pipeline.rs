@@ -373,6 +373,7 @@ fn file_summary(file: &trunkline_capture::InputFile) -> FileSummary {
         first_ns: file.read.first_ns,
         last_ns: file.read.last_ns,
         error: file.error.as_ref().map(ToString::to_string),
+        expands: file.error.as_ref().is_some_and(|e| matches!(e.fault, trunkline_capture::FileFault::Expands { .. })),
     }
 }
 

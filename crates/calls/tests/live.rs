@@ -112,7 +112,7 @@ fn live(file: &Path, lanes: usize, seed: u64) -> Rows {
 
 fn from_file(file: &Path) -> Rows {
     let mut sink = Gathered::default();
-    let options = ReadOptions { files: vec![file.to_path_buf()], threads: 1 };
+    let options = ReadOptions { files: vec![file.to_path_buf()], threads: 1, expansion: None };
     read(&options, &mut sink, &Progress::default()).unwrap();
     sink.0
 }

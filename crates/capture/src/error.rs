@@ -50,6 +50,14 @@ pub enum FileFault {
     /// Its compression is damaged or cut short: which, and what the decompressor says.
     #[error("the {0} compression is damaged: {1}")]
     Compression(&'static str, String),
+    /// More is inside than may be: octets that came out, and octets of the file that were read for them.
+    #[error("more is inside of its compression than may be: {inside} octets came out of {read}")]
+    Expands {
+        /// Octets that came out.
+        inside: u64,
+        /// Octets that were read of the file.
+        read: u64,
+    },
     /// Its pcap records are damaged.
     #[error("{0}")]
     Pcap(#[from] PcapError),

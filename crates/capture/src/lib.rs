@@ -12,6 +12,7 @@ pub mod batch;
 pub mod error;
 #[doc(hidden)]
 pub mod exercise;
+mod expansion;
 pub mod filter;
 pub mod input;
 pub mod live;
@@ -29,9 +30,10 @@ mod stream;
 
 pub use batch::{Batch, CaptureLoss, LossPlace, Packet};
 pub use error::{FileError, FileFault};
+pub use expansion::Expansion;
 pub use filter::{Expression, Filter, FilterError};
 pub use input::{InputFile, ReadCounters, Secrets};
 pub use live::{Live, LiveError, Next, RingStatistics};
-pub use reread::{reread, reread_range};
+pub use reread::{reread, reread_range, reread_range_until, reread_until};
 pub use source::{FileSource, Source};
 pub use writer::PcapWriter;

@@ -8,6 +8,7 @@ use trunkline_wire::pcapng::{self, Lost};
 
 use crate::batch::{Batch, CaptureLoss, LossPlace, Packet};
 use crate::error::{FileError, FileFault};
+use crate::expansion::Expansion;
 use crate::framer::{DETECT_OCTETS, Detected, Framer};
 use crate::input::{InputFile, SECRETS_OCTETS_MAX, Secrets, Tally};
 use crate::stream::Stream;
@@ -27,6 +28,9 @@ pub(crate) struct Reader {
     /// Octets that the record in `carry` needs at least.
     needs: usize,
     ended: bool,
+    /// How much may come out of the file, and what did.
+    expansion: Option<Expansion>,
+    inside: u64,
     /// Losses are known already: they are counted, not handed out.
     knows_losses: bool,
     secret_octets: usize,
@@ -42,6 +46,7 @@ enum Flow {
     On,
     End,
     Failed(io::Error),
+    Refused(FileFault),
 }
 
 impl Reader {
@@ -64,6 +69,8 @@ impl Reader {
                 skip: 0,
                 needs: 0,
                 ended: false,
+                expansion: None,
+                inside: 0,
                 knows_losses: false,
                 secret_octets: 0,
                 format: String::new(),
@@ -90,6 +97,12 @@ impl Reader {
             self.tally.octets_read = self.stream.octets_read();
         }
         true
+    }
+
+    /// The same, where no more may come out of a compression than this.
+    pub(crate) fn bounded(mut self, expansion: Option<Expansion>) -> Reader {
+        self.expansion = expansion.filter(|_| self.stream.compression().is_some());
+        self
     }
 
     /// Whether it can be opened again.
@@ -196,7 +209,10 @@ impl Reader {
         while have < room.len() {
             match self.stream.read(&mut room[have..]) {
                 Ok(0) => return (have, Flow::End),
-                Ok(n) => have += n,
+                Ok(n) => {
+                    have += n;
+                    self.inside += n as u64;
+                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return (have, Flow::Failed(e)),
             }
@@ -204,7 +220,13 @@ impl Reader {
                 break;
             }
         }
-        (have, Flow::On)
+        let (read, inside) = (self.stream.octets_read(), self.inside);
+        match self.expansion {
+            Some(limit) if limit.is_too_much(read, inside) => {
+                (have, Flow::Refused(FileFault::Expands { inside, read }))
+            }
+            _ => (have, Flow::On),
+        }
     }
 
     /// Frames the first `have` octets of the batch and keeps what is left for the next one.
@@ -287,6 +309,7 @@ impl Reader {
         let cause = match (flow, self.stream.compression()) {
             (Flow::Failed(e), Some(name)) => Some(FileFault::Compression(name, e.to_string())),
             (Flow::Failed(e), None) => Some(FileFault::Unreadable(e.to_string())),
+            (Flow::Refused(fault), _) => Some(fault),
             _ => None,
         };
         // Damage that framing found lies before the place where reading failed.

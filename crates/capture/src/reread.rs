@@ -1,12 +1,15 @@
 //! Packets read again by their place in a file: to show them, or to write them elsewhere.
 
 use core::ops::{ControlFlow, RangeInclusive};
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::path::Path;
 
 use crate::batch::{Batch, Packet};
 use crate::error::{FileError, FileFault};
 use crate::reader::Reader;
 
+/// Who reads to the end.
+static NEVER: AtomicBool = AtomicBool::new(false);
 /// Octets that are read at once.
 const READ_OCTETS: usize = 64 << 10;
 /// A gap between wanted records that is worth a seek, octets.
@@ -18,11 +21,24 @@ const GAP_OCTETS: u64 = 256 << 10;
 ///
 /// # Errors
 /// The file cannot be read again, or is damaged before the last of the offsets.
-pub fn reread(path: &Path, offsets: &[u64], mut each: impl FnMut(&Packet, &[u8])) -> Result<u64, FileError> {
+pub fn reread(path: &Path, offsets: &[u64], each: impl FnMut(&Packet, &[u8])) -> Result<u64, FileError> {
+    reread_until(path, offsets, &NEVER, each)
+}
+
+/// As [`reread`], until `stop` is true, which is looked at every 64 KiB.
+///
+/// # Errors
+/// As [`reread`].
+pub fn reread_until(
+    path: &Path,
+    offsets: &[u64],
+    stop: &AtomicBool,
+    mut each: impl FnMut(&Packet, &[u8]),
+) -> Result<u64, FileError> {
     let Some((&first, &last)) = offsets.first().zip(offsets.last()) else { return Ok(0) };
     let mut wanted = offsets.iter().copied().peekable();
     let mut found = 0;
-    walk(path, first, |packet, octets| {
+    walk(path, first, stop, |packet, octets| {
         while wanted.next_if(|w| *w < packet.offset).is_some() {}
         if wanted.next_if_eq(&packet.offset).is_some() {
             each(packet, octets);
@@ -43,10 +59,23 @@ pub fn reread(path: &Path, offsets: &[u64], mut each: impl FnMut(&Packet, &[u8])
 pub fn reread_range(
     path: &Path,
     offsets: RangeInclusive<u64>,
+    each: impl FnMut(&Packet, &[u8]) -> ControlFlow<()>,
+) -> Result<u64, FileError> {
+    reread_range_until(path, offsets, &NEVER, each)
+}
+
+/// As [`reread_range`], until `stop` is true, which is looked at every 64 KiB.
+///
+/// # Errors
+/// As [`reread_range`].
+pub fn reread_range_until(
+    path: &Path,
+    offsets: RangeInclusive<u64>,
+    stop: &AtomicBool,
     mut each: impl FnMut(&Packet, &[u8]) -> ControlFlow<()>,
 ) -> Result<u64, FileError> {
     let mut found = 0;
-    walk(path, *offsets.start(), |packet, octets| {
+    walk(path, *offsets.start(), stop, |packet, octets| {
         if packet.offset > *offsets.end() {
             return ControlFlow::Break(());
         }
@@ -65,6 +94,7 @@ pub fn reread_range(
 fn walk(
     path: &Path,
     first: u64,
+    stop: &AtomicBool,
     mut each: impl FnMut(&Packet, &[u8]) -> ControlFlow<(), u64>,
 ) -> Result<(), FileError> {
     let mut reader = Reader::open(path, 0)?;
@@ -75,7 +105,7 @@ fn walk(
     let mut batch = Batch::default();
     let mut number = 1;
     let mut awaited = first;
-    while reader.fill(&mut batch, READ_OCTETS, &mut number) {
+    while !stop.load(Ordering::Relaxed) && reader.fill(&mut batch, READ_OCTETS, &mut number) {
         for packet in &batch.packets {
             if packet.offset < awaited {
                 continue;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use crate::ahead::Ahead;
 use crate::batch::Batch;
 use crate::error::{FileError, FileFault};
+use crate::expansion::Expansion;
 use crate::input::{InputFile, ReadCounters};
 use crate::reader::Reader;
 use crate::stream::Stream;
@@ -51,6 +52,7 @@ pub struct FileSource {
     octets_total: Option<u64>,
     /// Octets to read again in place of files, by their path (tests and fuzzing).
     memory: Vec<Vec<u8>>,
+    expansion: Option<Expansion>,
 }
 
 /// What the timeline is ordered by: time, then file.
@@ -80,17 +82,23 @@ impl FileSource {
     /// Looks at all files. It never fails as a whole: what is wrong with a file is told in [`FileSource::files`].
     /// The path `-` is standard input.
     pub fn open(paths: &[PathBuf]) -> FileSource {
-        FileSource::of(paths, Vec::new())
+        FileSource::of(paths, Vec::new(), None)
+    }
+
+    /// The same, where no more may come out of a compressed file than `expansion` says; one of which more does ends
+    /// with [`FileFault::Expands`].
+    pub fn open_bounded(paths: &[PathBuf], expansion: Expansion) -> FileSource {
+        FileSource::of(paths, Vec::new(), Some(expansion))
     }
 
     /// Of files in memory, for tests and fuzzing.
     #[doc(hidden)]
     pub fn of_octets(files: Vec<Vec<u8>>) -> FileSource {
         let paths: Vec<PathBuf> = (0..files.len()).map(|i| PathBuf::from(i.to_string())).collect();
-        FileSource::of(&paths, files)
+        FileSource::of(&paths, files, None)
     }
 
-    fn of(paths: &[PathBuf], memory: Vec<Vec<u8>>) -> FileSource {
+    fn of(paths: &[PathBuf], memory: Vec<Vec<u8>>, expansion: Option<Expansion>) -> FileSource {
         let mut source = FileSource {
             files: paths.iter().map(|path| InputFile { path: path.clone(), ..Default::default() }).collect(),
             waiting: VecDeque::new(),
@@ -103,6 +111,7 @@ impl FileSource {
             octets_read: 0,
             octets_total: Some(0),
             memory,
+            expansion,
         };
         for file in 0..source.files.len() {
             source.look_at(file);
@@ -215,10 +224,11 @@ impl FileSource {
 
     fn reader(&self, file: usize) -> Result<Reader, FileError> {
         let path = &self.files[file].path;
-        match self.memory.get(file) {
+        let reader = match self.memory.get(file) {
             Some(octets) => Reader::of(path, file as u16, Stream::of_octets(octets.clone())),
             None => Reader::open(path, file as u16),
-        }
+        };
+        reader.map(|reader| reader.bounded(self.expansion))
     }
 
     /// Opens the files whose time has come: those that begin before the next packet of the files that are open.

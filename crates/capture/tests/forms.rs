@@ -5,10 +5,12 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use trunkline_capture::{
-    Batch, CaptureLoss, FileFault, FileSource, LossPlace, Packet, PcapWriter, reread, reread_range,
+    Batch, CaptureLoss, Expansion, FileFault, FileSource, LossPlace, Packet, PcapWriter, reread, reread_range,
+    reread_range_until, reread_until,
 };
 use trunkline_wire::pcapng::emit::Statistics;
 
@@ -310,9 +312,41 @@ fn packets_are_read_again_by_their_place() {
             assert_eq!(times, (2000..2010).map(|i| i * 1_000_000).collect::<Vec<i64>>());
         }
     }
+    // Who is stopped before it begins finds nothing, and is told of no damage.
+    let (path, stop) = (write(dir.path(), "stopped", &gzip(&capture(false, 0, 3000))), AtomicBool::new(true));
+    let last = read(&path).last().unwrap().0.offset;
+    assert_eq!(reread_until(&path, &[last], &stop, |_, _| {}), Ok(0));
+    assert_eq!(reread_range_until(&path, 0..=last, &stop, |_, _| ControlFlow::Continue(())), Ok(0));
     assert_eq!(reread(Path::new("nowhere"), &[], |_, _| {}), Ok(0));
     let fault = reread(Path::new("/dev/null"), &[0], |_, _| {}).unwrap_err().fault;
     assert_eq!(fault, FileFault::NotRepeatable);
+}
+
+#[test]
+fn a_small_file_of_which_much_comes_is_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = PcapWriter::pcap(Vec::new());
+    for at_ns in 0..1000 {
+        writer.write(at_ns, 1, 10_000, &[0; 10_000]).unwrap();
+    }
+    let bomb = writer.finish().unwrap();
+    let limit = |octets_max, ratio_max, judged_from| Expansion { octets_max, ratio_max, judged_from };
+    let packed = [("gz", gzip(&bomb)), ("zst", zstd::encode_all(bomb.as_slice(), 3).unwrap())];
+    for (name, octets) in &packed {
+        let path = write(dir.path(), name, octets);
+        for (limit, most) in [(limit(1 << 40, 20, 1 << 20), 2 << 20), (limit(3 << 20, u64::MAX, 0), 4 << 20)] {
+            let mut source = FileSource::open_bounded(std::slice::from_ref(&path), limit);
+            let inside: usize = all(&mut source).iter().map(|(_, octets)| octets.len()).sum();
+            let error = source.files()[0].error.clone().unwrap();
+            assert!(matches!(error.fault, FileFault::Expands { .. }), "{name}: {error}");
+            assert!((1 << 19..most).contains(&inside), "{name}: {inside} octets were handed out");
+        }
+        let mut whole = FileSource::open_bounded(std::slice::from_ref(&path), limit(1 << 40, 20, 1 << 30));
+        assert_eq!((all(&mut whole).len(), whole.files()[0].error.clone()), (1000, None));
+    }
+    // What is not compressed is as large as it is.
+    let path = write(dir.path(), "plain", &bomb);
+    assert_eq!(all(&mut FileSource::open_bounded(&[path], limit(1, 1, 0))).len(), 1000);
 }
 
 #[test]

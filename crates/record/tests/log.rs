@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trunkline_capture::filter::Expression;
 use trunkline_capture::{Batch, CaptureLoss, FileSource, LossPlace, Packet};
@@ -298,6 +299,11 @@ fn what_is_recorded_is_followed_and_read_while_it_is_written() {
             let mut extraction = Extraction::new(&files, &selection, &Expression, &|_| {});
             read_early += std::iter::from_fn(|| extraction.next()).count();
             assert_eq!(extraction.finish().faults, []);
+            let stop = AtomicBool::new(false);
+            let mut stopped = Extraction::until(&files, &selection, &Expression, &|_| {}, &stop);
+            stop.store(true, Ordering::Relaxed);
+            assert!(stopped.next().is_none(), "nobody waits for it");
+            assert_eq!(Extraction::until(&files, &selection, &Expression, &|_| {}, &stop).finish().files_read, 0);
         }
     });
     assert!(growing > 0, "segments are read while they are written");

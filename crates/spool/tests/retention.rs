@@ -50,6 +50,7 @@ impl Log {
             slow: None,
             kinds: KINDS,
             keep_free: 0,
+            passing: Vec::new(),
             pins: self.fast.path().join("packets/pins"),
         }
     }

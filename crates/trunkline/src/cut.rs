@@ -9,8 +9,9 @@ mod pieces;
 use core::ops::ControlFlow;
 use pieces::{Hit, Pieces};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use trunkline_capture::{FileError, Packet, reread, reread_range};
+use trunkline_capture::{FileError, Packet, reread_range_until, reread_until};
 use trunkline_store::row::{Call, Message};
 
 /// Files that are read side by side; a call in more of them is refused.
@@ -29,17 +30,21 @@ pub struct Captured {
     pub octets: Vec<u8>,
 }
 
-/// Hands the packets of the call to `each`, in time order; how many there were.
+/// Hands the packets of the call to `each`, in time order; how many there were until `stop` was true.
 ///
 /// # Errors
 /// A text: which file is gone, changed or cannot be read again, and what to do; or what `each` says.
-pub fn packets(call: &Call, mut each: impl FnMut(&Captured) -> Result<(), String>) -> Result<u64, String> {
-    check(call)?;
+pub fn packets(
+    call: &Call,
+    stop: &AtomicBool,
+    mut each: impl FnMut(&Captured) -> Result<(), String>,
+) -> Result<u64, String> {
+    check(call, stop)?;
     std::thread::scope(|scope| {
         let sources: Vec<_> = (0..call.files.len())
             .map(|file| {
                 let (to, from) = sync_channel(QUEUE_PACKETS_MAX);
-                (scope.spawn(move || send(call, file, &to)), from)
+                (scope.spawn(move || send(call, file, stop, &to)), from)
             })
             .collect();
         let (threads, queues): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
@@ -53,15 +58,16 @@ pub fn packets(call: &Call, mut each: impl FnMut(&Captured) -> Result<(), String
     })
 }
 
-/// The octets of each message of the call's ladder, in its order; none where they could not be put together again.
+/// The octets of each message of the call's ladder, in its order; none where they could not be put together again, or
+/// not until `stop` was true.
 ///
 /// # Errors
 /// As [`packets`].
-pub fn messages(call: &Call) -> Result<Vec<Option<Vec<u8>>>, String> {
-    check(call)?;
+pub fn messages(call: &Call, stop: &AtomicBool) -> Result<Vec<Option<Vec<u8>>>, String> {
+    check(call, stop)?;
     let mut texts = vec![None; call.ladder.messages.len()];
     for file in 0..call.files.len() {
-        scan(call, file, |hit| {
+        scan(call, file, stop, |hit| {
             if let Hit::Message(at, octets) = hit {
                 texts[at] = Some(octets.to_vec());
             }
@@ -75,8 +81,8 @@ pub fn messages(call: &Call) -> Result<Vec<Option<Vec<u8>>>, String> {
 /// time it had.
 ///
 /// # Errors
-/// Which file is gone or changed, and what to do.
-pub fn check(call: &Call) -> Result<(), String> {
+/// Which file is gone or changed, and what to do; that it was stopped, once `stop` is true.
+pub fn check(call: &Call, stop: &AtomicBool) -> Result<(), String> {
     if call.files.len() > FILES_MAX {
         return Err(format!(
             "the call lies in {} files, and at most {FILES_MAX} are read side by side",
@@ -93,12 +99,12 @@ pub fn check(call: &Call) -> Result<(), String> {
                     .to_owned(),
             );
         }
-        check_file(call, file, Path::new(path))?;
+        check_file(call, file, Path::new(path), stop)?;
     }
     Ok(())
 }
 
-fn check_file(call: &Call, file: usize, path: &Path) -> Result<(), String> {
+fn check_file(call: &Call, file: usize, path: &Path, stop: &AtomicBool) -> Result<(), String> {
     let messages = call.ladder.messages.iter().filter(|m| usize::from(m.file) == file);
     let mut wanted: Vec<(u64, i64)> = messages.map(|m| (m.offset, m.at_ns)).collect();
     wanted.sort_unstable();
@@ -112,8 +118,12 @@ fn check_file(call: &Call, file: usize, path: &Path) -> Result<(), String> {
             path.display()
         ));
     }
-    reread(path, &offsets, |packet, _| right += usize::from(wanted.contains(&(packet.offset, packet.at_ns))))
+    let is_right = |packet: &Packet| wanted.contains(&(packet.offset, packet.at_ns));
+    reread_until(path, &offsets, stop, |packet, _| right += usize::from(is_right(packet)))
         .map_err(|e| if right < wanted.len() { changed() } else { unreadable(&e) })?;
+    if stop.load(Ordering::Relaxed) {
+        return Err("it was stopped".to_owned());
+    }
     if right == wanted.len() { Ok(()) } else { Err(changed()) }
 }
 
@@ -121,8 +131,8 @@ fn unreadable(error: &FileError) -> String {
     error.to_string()
 }
 
-fn send(call: &Call, file: usize, to: &SyncSender<Captured>) -> Result<(), String> {
-    scan(call, file, |hit| match hit {
+fn send(call: &Call, file: usize, stop: &AtomicBool, to: &SyncSender<Captured>) -> Result<(), String> {
+    scan(call, file, stop, |hit| match hit {
         Hit::Packet(packet, octets) => match to.send(Captured { packet: *packet, octets: octets.to_vec() }) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
@@ -133,12 +143,18 @@ fn send(call: &Call, file: usize, to: &SyncSender<Captured>) -> Result<(), Strin
 
 /// Reads the part of a file that holds the call and hands out what belongs to it. A file that is damaged behind the
 /// call's last packet was damaged when it was read: that is no reason to refuse.
-fn scan(call: &Call, file: usize, mut each: impl FnMut(Hit<'_>) -> ControlFlow<()>) -> Result<(), String> {
+fn scan(
+    call: &Call,
+    file: usize,
+    stop: &AtomicBool,
+    mut each: impl FnMut(Hit<'_>) -> ControlFlow<()>,
+) -> Result<(), String> {
     let mut pieces = Pieces::of(call, file);
     let path = Path::new(&call.files[file]);
     let until_ns = call.last_ns.saturating_add(AFTERWARDS_NS);
     let mut last_ns = i64::MIN;
-    let read = reread_range(path, first_offset(call, file, &pieces)..=u64::MAX, |packet, octets| {
+    let from = first_offset(call, file, &pieces);
+    let read = reread_range_until(path, from..=u64::MAX, stop, |packet, octets| {
         last_ns = packet.at_ns;
         if packet.at_ns > until_ns {
             return ControlFlow::Break(());
@@ -183,6 +199,7 @@ fn merge(queues: &[Receiver<Captured>], each: &mut impl FnMut(&Captured) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feed::NEVER;
     use std::path::PathBuf;
     use trunkline_capture::PcapWriter;
     use trunkline_store::row::{Ladder, Stream};
@@ -251,7 +268,7 @@ mod tests {
 
     fn cut(call: &Call) -> Result<Vec<i64>, String> {
         let mut times = Vec::new();
-        packets(call, |captured| {
+        packets(call, &NEVER, |captured| {
             times.push(captured.packet.at_ns / 1_000_000);
             Ok(())
         })?;
@@ -277,7 +294,7 @@ mod tests {
         let messages = vec![message(1, at[1], 1, INVITE.len(), 0), message(5, at[5], 3, BYE.len(), 0)];
         let call = call(&[&path], messages, vec![stream]);
         assert_eq!(cut(&call), Ok(vec![1, 2, 4, 5]));
-        assert_eq!(self::messages(&call), Ok(vec![Some(INVITE.to_vec()), Some(BYE.to_vec())]));
+        assert_eq!(self::messages(&call, &NEVER), Ok(vec![Some(INVITE.to_vec()), Some(BYE.to_vec())]));
     }
 
     #[test]
@@ -292,7 +309,7 @@ mod tests {
         let flag = Message::TCP;
         let messages = vec![message(2, at[2], 1, INVITE.len(), flag), message(2, at[2], 3, BYE.len(), flag)];
         let call = call(&[&path], messages, Vec::new());
-        assert_eq!(self::messages(&call), Ok(vec![Some(INVITE.to_vec()), Some(BYE.to_vec())]));
+        assert_eq!(self::messages(&call, &NEVER), Ok(vec![Some(INVITE.to_vec()), Some(BYE.to_vec())]));
         assert_eq!(cut(&call), Ok(vec![0, 2]));
     }
 
@@ -314,12 +331,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, at) = capture("a.pcap", folder.path(), 0, &[udp(A, B, INVITE)]);
         let of = |ms: i64, offset: u64| call(&[&path], vec![message(ms, offset, 1, INVITE.len(), 0)], Vec::new());
-        assert!(check(&of(0, at[0])).is_ok());
-        assert!(check(&of(7, at[0])).unwrap_err().contains("has changed"));
-        assert!(check(&of(0, at[0] + 3)).unwrap_err().contains("has changed"));
-        assert!(check(&call(&[Path::new("-")], Vec::new(), Vec::new())).unwrap_err().contains("standard input"));
-        assert!(check(&call(&[], Vec::new(), Vec::new())).unwrap_err().contains("read the capture again"));
+        assert!(check(&of(0, at[0]), &NEVER).is_ok());
+        assert!(check(&of(0, at[0]), &AtomicBool::new(true)).unwrap_err().contains("stopped"));
+        assert!(check(&of(7, at[0]), &NEVER).unwrap_err().contains("has changed"));
+        assert!(check(&of(0, at[0] + 3), &NEVER).unwrap_err().contains("has changed"));
+        assert!(
+            check(&call(&[Path::new("-")], Vec::new(), Vec::new()), &NEVER).unwrap_err().contains("standard input")
+        );
+        assert!(check(&call(&[], Vec::new(), Vec::new()), &NEVER).unwrap_err().contains("read the capture again"));
         std::fs::remove_file(&path).unwrap();
-        assert!(check(&of(0, at[0])).unwrap_err().contains("not there any more"));
+        assert!(check(&of(0, at[0]), &NEVER).unwrap_err().contains("not there any more"));
     }
 }

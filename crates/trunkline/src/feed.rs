@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use trunkline_capture::FileError;
 use trunkline_capture::filter::Expression;
@@ -20,6 +21,8 @@ use trunkline_record::job::{Extraction, Follow, Found, SegmentFile, Selection, S
 use trunkline_record::query::{Query, parse};
 use trunkline_store::row::Call;
 
+/// Who wants all packets.
+pub static NEVER: AtomicBool = AtomicBool::new(false);
 /// Packets between two looks at how far it has come.
 const TICK_PACKETS: u64 = 256;
 /// How long to wait for newer packets.
@@ -126,6 +129,14 @@ impl Question {
     /// # Errors
     /// A folder cannot be listed, or what `sink` says. Broken segments are told in the summary.
     pub fn answer(&self, sink: &mut dyn Sink) -> Result<Summary, Failure> {
+        self.answer_until(sink, &NEVER)
+    }
+
+    /// The same until `stop` is true, also while nothing is found.
+    ///
+    /// # Errors
+    /// As [`Question::answer`].
+    pub fn answer_until(&self, sink: &mut dyn Sink, stop: &AtomicBool) -> Result<Summary, Failure> {
         // Recording goes first.
         trunkline_spool::idle();
         let mut limited = Limited { sink, left: self.limit };
@@ -133,8 +144,8 @@ impl Question {
             return Ok(Summary::default());
         }
         match &self.what {
-            What::Matching(selection) => matched(&self.files()?, selection, &mut limited),
-            What::Call(call) => cut::log::packets(call, &self.part.data, &mut |found| limited.take(found)),
+            What::Matching(selection) => matched(&self.files()?, selection, stop, &mut limited),
+            What::Call(call) => cut::log::packets(call, &self.part.data, stop, &mut |found| limited.take(found)),
             What::Newest(selection) => self.newest(selection, &mut limited),
         }
     }
@@ -180,8 +191,13 @@ fn say(fault: &FileError) {
     let _ = writeln!(io::stderr(), "trunkline: {fault}");
 }
 
-fn matched(files: &[SegmentFile], selection: &Selection, sink: &mut Limited<'_>) -> Result<Summary, Failure> {
-    let mut extraction = Extraction::new(files, selection, &Expression, &|_| {});
+fn matched(
+    files: &[SegmentFile],
+    selection: &Selection,
+    stop: &AtomicBool,
+    sink: &mut Limited<'_>,
+) -> Result<Summary, Failure> {
+    let mut extraction = Extraction::until(files, selection, &Expression, &|_| {}, stop);
     let mut packets = 0u64;
     while sink.left > 0 {
         let Some(found) = extraction.next() else { break };

@@ -92,6 +92,31 @@ fn a_capture_is_opened_and_another_one_dropped_onto_it() {
 }
 
 #[test]
+fn a_small_file_of_which_much_comes_is_not_read_to_its_end() {
+    let folder = folder();
+    let here = folder.path();
+    // pcap, little-endian, Ethernet; packets of nothing but zeros, 100 MB of them.
+    let head = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
+    let record = [[1_795_132_800u32, 0, 65_000, 65_000].map(u32::to_le_bytes).concat(), vec![0; 65_000]].concat();
+    std::fs::write(here.join("bomb.pcap"), [head, record.repeat(1540)].concat()).unwrap();
+    assert!(Command::new("gzip").arg("-9").arg(here.join("bomb.pcap")).status().unwrap().success());
+    let bomb = std::fs::read(here.join("bomb.pcap.gz")).unwrap();
+    assert!(bomb.len() < 200_000, "{}", bomb.len());
+    run(here, &["sim", "--calls", "3", "--seed", "7", "-w", "one.pcap"]);
+    let mut shown = Shown::start(trunkline(here, &["open", "one.pcap", "--listen", "127.0.0.1:0"]));
+    let mut browser = shown.browser();
+    let taken = browser.ask("POST", "/api/v1/captures?name=bomb.pcap.gz", &bomb);
+    let upload = taken.json()["id"].as_str().unwrap().to_owned();
+    let refused = browser.until(&format!("/captures/{upload}"), "it is over", |c| c["state"] != "running");
+    let error = refused["error"].as_str().unwrap_or_default();
+    assert!(refused["state"] == "failed" && error.contains("bomb.pcap.gz: more comes out"), "{refused}");
+    let kept = std::fs::read_dir(here.join("tmp")).unwrap().next().unwrap().unwrap().path().join("captures");
+    assert_eq!(std::fs::read_dir(kept).unwrap().count(), 0, "it is not kept");
+    let (status, said) = shown.end();
+    assert_eq!(status.code(), Some(0), "{said:?}");
+}
+
+#[test]
 fn what_cannot_be_opened_is_said() {
     let folder = folder();
     let here = folder.path();

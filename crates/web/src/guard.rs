@@ -8,6 +8,7 @@ use crate::moment;
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
 use crate::tls::TlsOptions;
+use crate::work::Owner;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
@@ -340,9 +341,9 @@ impl Who {
         self.viewer.masked()
     }
 
-    /// Their name.
-    pub fn name(&self) -> &str {
-        &self.viewer.name
+    /// The user's row, whose work and things are kept by it: a name may be another's later.
+    pub fn id(&self) -> Owner {
+        self.viewer.user_id
     }
 
     /// Writes down what they did; it is not done if that cannot be written.

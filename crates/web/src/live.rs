@@ -8,8 +8,10 @@ mod rates;
 
 use crate::auth::mask;
 use crate::moment;
-use crate::sources::{CallsUp, LiveSnapshot};
+use crate::paths;
+use crate::sources::{CallUp, CallsUp, LiveSnapshot};
 use crate::state::Web;
+use crate::work::Owner;
 pub use attention::Attention;
 use attention::Look;
 use axum::body::Bytes;
@@ -20,6 +22,7 @@ pub use history::{HISTORY_EVERY_S, Moment};
 use rates::Ratings;
 pub use rates::{LastMinute, Rates};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +34,8 @@ use utoipa::ToSchema;
 
 /// Clients of the live feed at a time.
 pub const LIVE_CLIENTS_MAX: usize = 200;
+/// Of these, of one user, also through tokens.
+pub const LIVE_CLIENTS_OF_ONE_MAX: usize = 20;
 /// Calls that are up that a frame lists.
 pub const UP_LISTED_MAX: usize = 50;
 /// How often the live task looks.
@@ -95,6 +100,7 @@ pub struct Feed {
     whole: watch::Sender<Bytes>,
     masked: watch::Sender<Bytes>,
     clients: AtomicUsize,
+    of_users: Mutex<HashMap<Owner, usize>>,
     last: Mutex<Option<Status>>,
     history: Mutex<History>,
 }
@@ -102,7 +108,8 @@ pub struct Feed {
 impl Default for Feed {
     fn default() -> Self {
         let (whole, masked) = (watch::Sender::new(Bytes::new()), watch::Sender::new(Bytes::new()));
-        Feed { whole, masked, clients: AtomicUsize::new(0), last: Mutex::default(), history: Mutex::default() }
+        let (clients, of_users) = (AtomicUsize::new(0), Mutex::default());
+        Feed { whole, masked, clients, of_users, last: Mutex::default(), history: Mutex::default() }
     }
 }
 
@@ -126,23 +133,28 @@ impl Feed {
 /// One client of the feed; it counts as long as it lives.
 pub struct Watching {
     web: Arc<Web>,
+    user: Owner,
     frames: watch::Receiver<Bytes>,
 }
 
 impl Watching {
-    /// Begins to watch; none if too many do.
-    pub fn begin(web: &Arc<Web>, masked: bool) -> Option<Self> {
+    /// Begins to watch; none if too many do, in all or of this user.
+    pub fn begin(web: &Arc<Web>, user: Owner, masked: bool) -> Option<Self> {
         let feed = &web.feed;
-        if feed.clients.fetch_add(1, Ordering::Relaxed) >= LIVE_CLIENTS_MAX {
-            feed.clients.fetch_sub(1, Ordering::Relaxed);
+        let mut of_users = feed.of_users.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = of_users.get(&user).copied().unwrap_or_default();
+        if feed.clients() >= LIVE_CLIENTS_MAX || own >= LIVE_CLIENTS_OF_ONE_MAX {
             web.count(|c| c.live_overflow += 1);
             return None;
         }
+        feed.clients.fetch_add(1, Ordering::Relaxed);
+        of_users.insert(user, own + 1);
+        drop(of_users);
         let mut frames = if masked { feed.masked.subscribe() } else { feed.whole.subscribe() };
         if !frames.borrow().is_empty() {
             frames.mark_changed();
         }
-        Some(Watching { web: Arc::clone(web), frames })
+        Some(Watching { web: Arc::clone(web), user, frames })
     }
 
     /// The next frame, or the newest if several have come; none when the server ends.
@@ -157,7 +169,13 @@ impl Watching {
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        self.web.feed.clients.fetch_sub(1, Ordering::Relaxed);
+        let feed = &self.web.feed;
+        let mut of_users = feed.of_users.lock().unwrap_or_else(PoisonError::into_inner);
+        feed.clients.fetch_sub(1, Ordering::Relaxed);
+        match of_users.get_mut(&self.user) {
+            Some(own) if *own > 1 => *own -= 1,
+            _ => _ = of_users.remove(&self.user),
+        }
     }
 }
 
@@ -181,9 +199,20 @@ pub async fn run(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
 /// What runs, or why nothing does.
 async fn snapshot(web: &Arc<Web>) -> Result<(LiveSnapshot, CallsUp, Vec<String>), Vec<String>> {
     let Some(live) = web.sources.live.clone() else { return Err(vec![]) };
-    let asked = tokio::task::spawn_blocking(move || match live.snapshot() {
-        Some(snapshot) => Ok((snapshot, live.calls_up(ended::UP_WATCHED_MAX), live.health())),
-        None => Err(live.health()),
+    let paths = web.paths.clone();
+    let asked = tokio::task::spawn_blocking(move || {
+        let mut health = live.health();
+        health.iter_mut().for_each(|line| *line = paths::named(line));
+        let Some(mut snapshot) = live.snapshot() else { return Err(health) };
+        let names = paths.names(snapshot.volumes.iter().map(|volume| volume.path.as_str()));
+        for (volume, name) in snapshot.volumes.iter_mut().zip(names) {
+            volume.path = name;
+        }
+        snapshot.unhealthy.iter_mut().for_each(|line| *line = paths::named(line));
+        let mut up = live.calls_up(ended::UP_WATCHED_MAX);
+        up.calls.truncate(ended::UP_WATCHED_MAX);
+        up.calls.iter_mut().for_each(CallUp::cut);
+        Ok((snapshot, up, health))
     });
     asked.await.unwrap_or_else(|_| Err(vec![]))
 }

@@ -3,6 +3,7 @@
 
 use crate::auth::{Refusal, Viewer};
 use crate::guard::RefusedTo;
+use crate::paths;
 use crate::sources::{SourceError, Trouble};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -49,6 +50,8 @@ pub enum Kind {
     Provider,
     /// Too much is under way.
     Busy,
+    /// The disk is too full to write it.
+    NoRoom,
     /// It failed here.
     Failed,
 }
@@ -73,6 +76,7 @@ pub const KINDS: [Kind; 19] = [
     Kind::Locked,
     Kind::Provider,
     Kind::Busy,
+    Kind::NoRoom,
     Kind::Failed,
 ];
 
@@ -99,6 +103,7 @@ impl Kind {
             Kind::Locked => ("locked", StatusCode::TOO_MANY_REQUESTS, "Held off for a while"),
             Kind::Provider => ("provider", StatusCode::BAD_GATEWAY, "The identity provider does not answer well"),
             Kind::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE, "Too much is under way"),
+            Kind::NoRoom => ("no-room", StatusCode::INSUFFICIENT_STORAGE, "The disk is too full"),
             Kind::Failed => ("failed", StatusCode::INTERNAL_SERVER_ERROR, "It failed here"),
         }
     }
@@ -212,11 +217,16 @@ impl From<StoreError> for Problem {
 
 impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Self {
+        if error.trouble == Trouble::Failed {
+            return Problem::failed(error.text);
+        }
+        let error = SourceError { text: paths::named(&error.text), ..error };
         match error.trouble {
             Trouble::NotFound => Problem::new(Kind::NotFound, error.text),
             Trouble::Refused => Problem::new(Kind::BadParameter, error.text),
             Trouble::Busy => Problem::new(Kind::Busy, error.text).retry_after(5),
             Trouble::Cancelled => Problem::new(Kind::Busy, "It was cancelled."),
+            Trouble::NoRoom => Problem::new(Kind::NoRoom, error.text),
             Trouble::Failed => Problem::failed(error.text),
         }
     }

@@ -3,15 +3,18 @@
 pub(crate) mod connection;
 mod patience;
 pub(crate) mod pipe;
+mod streams;
 
 use crate::auth::{AuthOptions, DESK_FILE, LinkKind, NewUser, OPEN_DESK_FILE, OidcOptions, Refusal, Role};
 use crate::live;
 use crate::moment;
+use crate::room::{Disks, KEEP_FREE_PERCENT};
 use crate::sources::{Live, Packets, Reader};
 use crate::state::Web;
 use crate::tls::{Tls, TlsError, TlsOptions};
-pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME};
+pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME, IDLE_TIME};
 use ipnet::IpNet;
+pub use patience::WRITE_PATIENCE;
 use serde::Serialize;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -20,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
+use trunkline_kit::config::Share;
 use trunkline_kit::metrics::Sample;
 use utoipa::ToSchema;
 
@@ -68,7 +72,8 @@ pub struct Options {
     /// Whose certificate is shown; none for plain HTTP, over which people sign in on this machine only (or behind a
     /// trusted proxy that says it was asked by https).
     pub tls: Option<TlsOptions>,
-    /// The data folder: `web/desk.sqlite` (`web/open.sqlite` for `open` and `demo`) and `spool/web/` are made below it.
+    /// The data folder: `web/desk.sqlite` (`web/open.sqlite` for `open` and `demo`) and a folder in `spool/web/` are made
+    /// below it.
     pub data: PathBuf,
     /// In which of its lives the program shows the web.
     pub mode: Mode,
@@ -90,6 +95,14 @@ pub struct Options {
     pub auth: AuthOptions,
     /// How long the head of a request may take; [`HEADER_TIME`] unless a test has less patience.
     pub header_time: Duration,
+    /// How long a client may take nothing of what it asked for; [`WRITE_PATIENCE`] unless a test has less patience.
+    pub write_time: Duration,
+    /// How long a connection of HTTP/2 may stay without a request; [`IDLE_TIME`] unless a test has less patience.
+    pub idle_time: Duration,
+    /// What extractions and uploads leave free of their volume, whoever uses the rest of it.
+    pub keep_free: Share,
+    /// What tells how full it is.
+    pub disks: Disks,
     /// Whether users may bring captures (there must be a [`Reader`], too).
     pub uploads: bool,
 }
@@ -110,6 +123,10 @@ impl Options {
             oidc: None,
             auth: AuthOptions::default(),
             header_time: HEADER_TIME,
+            write_time: WRITE_PATIENCE,
+            idle_time: IDLE_TIME,
+            keep_free: Share::Percent(KEEP_FREE_PERCENT),
+            disks: Disks::of_system(),
             uploads: matches!(mode, Mode::Open | Mode::Demo),
         }
     }
@@ -239,6 +256,8 @@ async fn housekeeping(web: Arc<Web>, tls: Option<Tls>, mut stopping: watch::Rece
         if minute % TIDY_EVERY != 0 {
             continue;
         }
+        let swept = Arc::clone(&web);
+        let _ = tokio::task::spawn_blocking(move || swept.spool.sweep()).await;
         web.extractions.tidy(now_ns);
         web.captures.tidy(now_ns);
         // What it refuses is in the log already.
@@ -308,9 +327,9 @@ impl Handle {
         }
     }
 
-    /// The folder of extractions and uploads.
+    /// The folder of extractions and uploads: that of this process.
     pub fn spool(&self) -> &Path {
-        &self.web.spool
+        self.web.spool.folder()
     }
 
     /// What the web counts, for whoever serves the program's metrics as well.

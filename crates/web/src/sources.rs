@@ -22,6 +22,8 @@ pub enum Trouble {
     Busy,
     /// It failed: disk, damage.
     Failed,
+    /// The disk is too full to write it.
+    NoRoom,
     /// The one who asked has gone.
     Cancelled,
 }
@@ -60,6 +62,11 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// What becomes true when it is to end, for who knows nothing of the web.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+
     /// Whether it is to end.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -84,8 +91,8 @@ pub trait Packets: Send + Sync {
     /// The SIP messages of a call's ladder, in its order; none where one could not be put together again.
     ///
     /// # Errors
-    /// The captures or segments are gone or changed.
-    fn messages(&self, call: &Call) -> Result<Vec<Option<Vec<u8>>>, SourceError>;
+    /// The captures or segments are gone or changed; [`Trouble::Cancelled`].
+    fn messages(&self, call: &Call, cancel: &Cancel) -> Result<Vec<Option<Vec<u8>>>, SourceError>;
 
     /// Writes all packets of a call as pcapng; how many there were.
     ///
@@ -345,6 +352,23 @@ pub struct CallUp {
     pub src: String,
     /// Where it went.
     pub dst: String,
+}
+
+/// Characters of a text of a call that is up, which strangers wrote and all who watch get each second.
+pub const CALL_UP_CHARS_MAX: usize = 256;
+
+impl CallUp {
+    /// Cuts what is longer than [`CALL_UP_CHARS_MAX`]; what was cut ends in `...`.
+    pub fn cut(&mut self) {
+        let texts =
+            [&mut self.sip_call_id, &mut self.from, &mut self.to, &mut self.state, &mut self.src, &mut self.dst];
+        for text in texts {
+            if let Some((at, _)) = text.char_indices().nth(CALL_UP_CHARS_MAX) {
+                text.truncate(at);
+                text.push_str("...");
+            }
+        }
+    }
 }
 
 /// Reads captures that a user brings, into the store that is shown.

@@ -4,15 +4,18 @@ use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX
 use crate::auth::{AllowedNetworks, Desk, Provider, Refusal, TrustedProxies};
 use crate::live::Feed;
 use crate::pages::Pages;
+use crate::paths::Paths;
 use crate::problem::{Kind, Problem};
+use crate::room::Room;
 use crate::server::connection::Places;
 use crate::server::{Mode, Options, Sources};
+use crate::sources::{SourceError, Trouble};
+use crate::spool::Spool;
 use crate::stores::Stores;
 use crate::work::{Limits, Shelf};
 use axum::http::StatusCode;
 use std::io;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
@@ -21,6 +24,10 @@ use trunkline_kit::metrics::Sample;
 
 /// Requests that check a password at a time; more wait, outside the threads that others need.
 pub const PASSWORDS_AT_ONCE_MAX: usize = 4;
+/// Questions to the desk at a time; more wait, outside the threads that others need.
+pub const DESK_TURNS_MAX: usize = 16;
+/// How long a question to the desk waits for its turn.
+pub const DESK_TURN_TIME: Duration = Duration::from_secs(10);
 /// How long a password waits for its turn.
 pub const PASSWORD_TURN_TIME: Duration = Duration::from_secs(10);
 /// Looks at the packet log at a time (segments, timeline, filters).
@@ -41,6 +48,12 @@ trunkline_kit::counters! {
         connections_overflow: "trunkline_web_connections_overflow_total",
         /// connections whose TLS did not come about: in time, or at all
         handshakes_failed: "trunkline_web_handshakes_failed_total",
+        /// connections of HTTP/2 that were ended because nobody asked anything for a time
+        connections_idle: "trunkline_web_connections_idle_total",
+        /// connections of HTTP/2 that were ended because their client took too many requests back
+        reset_floods: "trunkline_web_reset_floods_total",
+        /// streams of HTTP/2 that were ended because their client took nothing of the answer
+        streams_stalled: "trunkline_web_streams_stalled_total",
         /// requests refused because their network may not use the web
         networks_refused: "trunkline_web_networks_refused_total",
         /// requests refused because they asked for a name that is not ours
@@ -51,6 +64,8 @@ trunkline_kit::counters! {
         live_overflow: "trunkline_web_live_clients_overflow_total",
         /// rows written to files of comma-separated values
         csv_rows: "trunkline_web_csv_rows_total",
+        /// extractions and uploads that were refused or ended because the disk is too full
+        rooms_refused: "trunkline_web_disk_refused_total",
     }
 }
 
@@ -62,8 +77,12 @@ pub struct Web {
     pub sources: Sources,
     /// Questions to the store.
     pub stores: Stores,
-    /// The folder of extractions and uploads, `DATA/spool/web`.
-    pub spool: PathBuf,
+    /// The folder of extractions and uploads, one in `DATA/spool/web`.
+    pub spool: Spool,
+    /// How files are called outside.
+    pub paths: Paths,
+    /// What may be written there.
+    pub room: Room,
     /// What is live.
     pub feed: Feed,
     /// The files of the UI.
@@ -92,6 +111,7 @@ pub struct Web {
     pub log_looks: Arc<Semaphore>,
     /// Questions to the capture that may be under way.
     pub probes: Arc<Semaphore>,
+    desk_turns: Arc<Semaphore>,
     passwords: Arc<Semaphore>,
     /// Becomes true when the server is to end: what streams without an end looks at it.
     pub stopping: watch::Receiver<bool>,
@@ -105,8 +125,9 @@ impl Web {
     /// # Errors
     /// They cannot be made, the file of users cannot be used, or the identity provider's address is none.
     pub fn new(options: Options, sources: Sources, stopping: watch::Receiver<bool>) -> io::Result<Arc<Self>> {
-        let spool = options.data.join("spool/web");
-        std::fs::create_dir_all(&spool)?;
+        let spool = Spool::make(&options.data)?;
+        let paths = Paths::of(&options.data);
+        let room = Room::new(spool.folder(), options.keep_free, options.disks.clone());
         let desk = Desk::open(&options.data.join(options.mode.desk_file()), &options.auth).map_err(io::Error::other)?;
         let oidc = options.oidc.clone().map(Provider::new).transpose().map_err(io::Error::other)?;
         // Whose captures they are decides there when they go: with the folder.
@@ -120,33 +141,43 @@ impl Web {
             downloads: Arc::new(Semaphore::new(DOWNLOADS_MAX)),
             log_looks: Arc::new(Semaphore::new(LOG_LOOKS_MAX)),
             probes: Arc::new(Semaphore::new(PROBES_MAX)),
+            desk_turns: Arc::new(Semaphore::new(DESK_TURNS_MAX)),
             passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE_MAX)),
             desk: Arc::new(desk),
             oidc,
             provider_asks: Semaphore::new(PROVIDER_ASKS_MAX),
             proxies: TrustedProxies::new(options.trusted_proxies.clone()),
             networks: AllowedNetworks::new(options.networks.clone()),
-            extractions: Shelf::new(&spool, "extraction", EXTRACTIONS)?,
-            captures: Shelf::new(&spool, "capture", Limits { age_s, ..CAPTURES })?,
+            extractions: Shelf::new(spool.folder(), "extraction", EXTRACTIONS),
+            captures: Shelf::new(spool.folder(), "capture", Limits { age_s, ..CAPTURES }),
             stopping,
             counters: Mutex::default(),
             answers: Mutex::default(),
             options,
             sources,
             spool,
+            room,
+            paths,
         }))
     }
 
-    /// Asks the desk on a thread that may wait.
+    /// Asks the desk on a thread that may wait. Who goes before it is their turn leaves no work behind.
     ///
     /// # Errors
-    /// What it refuses.
+    /// What it refuses; [`Kind::Busy`] if there was no turn in time.
     pub async fn at_desk<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Desk) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Problem> {
+        let Ok(Ok(turn)) = timeout(DESK_TURN_TIME, Arc::clone(&self.desk_turns).acquire_owned()).await else {
+            return Err(Problem::new(Kind::Busy, "Too many requests are under way.").retry_after(5));
+        };
         let desk = Arc::clone(&self.desk);
-        Ok(tokio::task::spawn_blocking(move || ask(&desk)).await.map_err(Problem::failed)??)
+        let asked = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            ask(&desk)
+        });
+        Ok(asked.await.map_err(Problem::failed)??)
     }
 
     /// The same where a password is checked or made, which takes a core for a while: few at a time.
@@ -187,6 +218,43 @@ impl Web {
         looked.await.map_err(Problem::failed)
     }
 
+    /// Refuses, and counts, to begin what writes to the disk where it is too full for so many octets.
+    ///
+    /// # Errors
+    /// As [`Web::room_for`].
+    pub async fn refuse_without_room(self: &Arc<Self>, octets: u64) -> Result<(), Problem> {
+        let refused = self.room_for(octets).await;
+        if refused.as_ref().is_err_and(|problem| problem.kind == Kind::NoRoom) {
+            self.count(|c| c.rooms_refused += 1);
+        }
+        refused
+    }
+
+    /// Whether so many octets, and at least one, may be written to the disk.
+    ///
+    /// # Errors
+    /// [`Kind::NoRoom`].
+    pub async fn room_for(self: &Arc<Self>, octets: u64) -> Result<(), Problem> {
+        let web = Arc::clone(self);
+        tokio::task::spawn_blocking(move || web.room.check(octets)).await.map_err(Problem::failed)?
+    }
+
+    /// An error that may name files of this machine, as browsers see it.
+    pub fn named(&self, error: SourceError, files: &[String]) -> SourceError {
+        SourceError { text: self.paths.sentence(&error.text, files), ..error }
+    }
+
+    /// Does work that writes, and counts if the disk was too full for it.
+    ///
+    /// # Errors
+    /// What the work says.
+    pub fn or_no_room<T>(&self, work: impl FnOnce() -> Result<T, SourceError>) -> Result<T, SourceError> {
+        let done = work();
+        let refused = done.as_ref().is_err_and(|error| error.trouble == Trouble::NoRoom);
+        self.count(|c| c.rooms_refused += u64::from(refused));
+        done
+    }
+
     /// Whether an address is that of a trusted proxy.
     pub fn is_proxy(&self, address: IpAddr) -> bool {
         self.options.trusted_proxies.iter().any(|network| network.contains(&address.to_canonical()))
@@ -221,6 +289,10 @@ impl Web {
             let files = Sample::gauge("trunkline_web_spool_files", "files of extractions and captures", files as f64);
             let octets = Sample::gauge("trunkline_web_spool_octets", "octets of these files", octets as f64);
             samples.extend([files.label("what", what), octets.label("what", what)]);
+        }
+        if let Ok(left) = self.room.left() {
+            let help = "octets that extractions and uploads may still take of their disk";
+            samples.push(Sample::gauge("trunkline_web_disk_room_octets", help, left as f64));
         }
         let open = self.places.open() as f64;
         samples.push(Sample::gauge("trunkline_web_connections_open", "connections that are open", open));

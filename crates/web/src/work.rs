@@ -1,8 +1,10 @@
 //! Work that takes longer than a request: extractions and captures that are read. Each has an owner, a progress that
-//! can be looked at, a file below `DATA/spool/web`, and an end: by age, by number, by size, or when the server starts
-//! anew.
+//! can be looked at, a file in the folder of this process below `DATA/spool/web`, and an end: by age, by number, by size,
+//! or with the server.
 
+use crate::paths;
 use crate::problem::{Kind, Problem};
+use crate::room::{self, LOOK_EVERY_OCTETS, Room};
 use crate::sources::{Cancel, Progress, SourceError, Trouble};
 use rand::RngCore;
 use serde::Serialize;
@@ -49,12 +51,15 @@ pub enum WorkState {
     Cancelled,
 }
 
+/// Whose work it is: the row of a user, which is never another's, though the name may be. A token's is its user's.
+pub type Owner = i64;
+
 /// One piece of work: what was asked, and what came of it.
 pub struct Work<A, D> {
     /// Its name: 128 random bits.
     pub id: String,
     /// Who asked.
-    pub owner: String,
+    pub owner: Owner,
     /// When it was asked, nanoseconds since 1970.
     pub asked_ns: i64,
     /// What was asked.
@@ -75,7 +80,7 @@ impl<A, D: Clone> Work<A, D> {
             None => (WorkState::Running, None, None),
             Some(Ok(done)) => (WorkState::Done, Some(done.clone()), None),
             Some(Err(error)) if error.trouble == Trouble::Cancelled => (WorkState::Cancelled, None, None),
-            Some(Err(error)) => (WorkState::Failed, None, Some(error.text.clone())),
+            Some(Err(error)) => (WorkState::Failed, None, Some(paths::named(&error.text))),
         }
     }
 
@@ -100,19 +105,10 @@ pub struct Shelf<A, D> {
 }
 
 impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
-    /// Files `PREFIX-ID` in a folder; what an earlier server left there is removed.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
-    pub fn new(folder: &Path, prefix: &'static str, limits: Limits) -> io::Result<Self> {
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            if entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix)) {
-                std::fs::remove_file(entry.path())?;
-            }
-        }
+    /// Files `PREFIX-ID` in a folder that is nobody else's.
+    pub fn new(folder: &Path, prefix: &'static str, limits: Limits) -> Self {
         let turns = Arc::new(Semaphore::new(limits.running));
-        Ok(Shelf { folder: folder.to_owned(), prefix, limits, turns, all: Mutex::default() })
+        Shelf { folder: folder.to_owned(), prefix, limits, turns, all: Mutex::default() }
     }
 
     /// How it is bounded.
@@ -124,7 +120,7 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
     ///
     /// # Errors
     /// [`Kind::TooMany`] if its owner has too much that is not over, [`Kind::Busy`] if there is no room.
-    pub fn take(&self, owner: &str, ask: A, now_ns: i64) -> Result<Arc<Work<A, D>>, Problem> {
+    pub fn take(&self, owner: Owner, ask: A, now_ns: i64) -> Result<Arc<Work<A, D>>, Problem> {
         let mut all = lock(&self.all);
         let waiting = all.values().filter(|work| work.owner == owner && !work.is_over()).count();
         if waiting >= self.limits.waiting_of_one {
@@ -142,7 +138,6 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
         let path = self.folder.join(format!("{}-{id}", self.prefix));
         let (progress, cancel, kept, end) =
             (Progress::default(), Cancel::default(), Mutex::default(), Mutex::default());
-        let owner = owner.to_owned();
         let work = Arc::new(Work { id: id.clone(), owner, asked_ns: now_ns, ask, progress, path, kept, cancel, end });
         all.insert(id, Arc::clone(&work));
         Ok(work)
@@ -174,13 +169,13 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
     ///
     /// # Errors
     /// [`Kind::NotFound`], as well for work of others.
-    pub fn find(&self, id: &str, owner: &str) -> Result<Arc<Work<A, D>>, Problem> {
+    pub fn find(&self, id: &str, owner: Owner) -> Result<Arc<Work<A, D>>, Problem> {
         let found = lock(&self.all).get(id).filter(|work| work.owner == owner).cloned();
         found.ok_or_else(|| Problem::new(Kind::NotFound, "There is no such one, or it is kept no longer."))
     }
 
     /// The owner's work, the newest first.
-    pub fn list(&self, owner: &str) -> Vec<Arc<Work<A, D>>> {
+    pub fn list(&self, owner: Owner) -> Vec<Arc<Work<A, D>>> {
         let mut own: Vec<_> = lock(&self.all).values().filter(|work| work.owner == owner).cloned().collect();
         own.sort_by_key(|work| std::cmp::Reverse(work.asked_ns));
         own
@@ -222,7 +217,7 @@ impl<A, D> Work<A, D> {
     pub fn finish(&self, end: Result<D, SourceError>) {
         if let Err(error) = &end {
             self.remove_files();
-            if error.trouble == Trouble::Failed {
+            if matches!(error.trouble, Trouble::Failed | Trouble::NoRoom) {
                 tracing::warn!(target: "web", "work failed: {}", error.text);
             }
         }
@@ -253,21 +248,48 @@ fn make_room<A, D: Clone>(all: &mut BTreeMap<String, Arc<Work<A, D>>>, limits: &
     }
 }
 
-/// A file that refuses to grow beyond a limit.
+/// A file that refuses to grow beyond a limit, or into what is kept free of its disk.
 pub struct Bounded {
     file: io::BufWriter<File>,
     left: u64,
+    room: Room,
+    /// Octets since the disk was looked at.
+    unlooked: u64,
+    is_full: bool,
 }
 
 impl Bounded {
     /// Makes a file that only its owner reads.
     ///
     /// # Errors
-    /// It cannot be made.
-    pub fn create(path: &Path, octets_max: u64) -> io::Result<Self> {
+    /// It cannot be made; `StorageFull` where there is no room.
+    pub fn create(path: &Path, octets_max: u64, room: Room) -> io::Result<Self> {
         use std::os::unix::fs::OpenOptionsExt;
+        if room.is_full()? {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
-        Ok(Bounded { file: io::BufWriter::with_capacity(256 * 1024, file), left: octets_max })
+        let file = io::BufWriter::with_capacity(256 * 1024, file);
+        Ok(Bounded { file, left: octets_max, room, unlooked: 0, is_full: false })
+    }
+
+    /// Whether it did not grow any further because the disk is full.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    fn noted<T>(&mut self, written: io::Result<T>) -> io::Result<T> {
+        self.is_full |= written.as_ref().is_err_and(room::is_full);
+        written
+    }
+
+    fn look(&mut self, octets: u64) -> io::Result<()> {
+        self.unlooked += octets;
+        if self.unlooked < LOOK_EVERY_OCTETS {
+            return Ok(());
+        }
+        self.unlooked = 0;
+        if self.room.is_full()? { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 }
 
@@ -278,16 +300,21 @@ impl Write for Bounded {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than allowed"));
         }
         self.left -= length;
-        self.file.write_all(octets)?;
+        let looked = self.look(length);
+        self.noted(looked)?;
+        let written = self.file.write_all(octets);
+        self.noted(written)?;
         Ok(octets.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        let flushed = self.file.flush();
+        self.noted(flushed)
     }
 }
 
-fn new_id() -> String {
+/// 128 random bits, as text.
+pub fn new_id() -> String {
     let mut octets = [0; 16];
     rand::rng().fill_bytes(&mut octets);
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
@@ -300,17 +327,33 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::room::{Disk, Disks};
+    use trunkline_kit::config::{Octets, Share};
 
     const LIMITS: Limits =
         Limits { running: 1, kept: 3, waiting_of_one: 2, octets: 10, octets_in_all: 30, age_s: Some(AGE_MAX_S) };
 
     fn shelf(folder: &Path) -> Shelf<(), u64> {
-        Shelf::new(folder, "work", LIMITS).unwrap()
+        Shelf::new(folder, "work", LIMITS)
     }
 
-    fn ended(shelf: &Shelf<(), u64>, owner: &str, now_ns: i64, octets: usize) -> Arc<Work<(), u64>> {
+    /// Room for so many octets, of which what is in the folder takes away.
+    fn room_of(folder: &Path, octets: u64) -> Room {
+        let disks = Disks::looked_at_by(move |folder| {
+            let sizes = std::fs::read_dir(folder)?.flatten().filter_map(|f| f.metadata().ok()).map(|m| m.len());
+            Ok(Disk { size: 1 << 40, free: (octets + 10).saturating_sub(sizes.sum()) })
+        });
+        Room::new(folder, Share::Octets(Octets(10)), disks)
+    }
+
+    fn bounded(path: &Path, room: u64) -> Bounded {
+        let octets_max = if room > 100 { u64::MAX } else { 10 };
+        Bounded::create(path, octets_max, room_of(path.parent().unwrap(), room)).unwrap()
+    }
+
+    fn ended(shelf: &Shelf<(), u64>, owner: Owner, now_ns: i64, octets: usize) -> Arc<Work<(), u64>> {
         let work = shelf.take(owner, (), now_ns).unwrap();
-        Bounded::create(&work.path, 10).unwrap().write_all(&vec![0; octets]).unwrap();
+        bounded(&work.path, 100).write_all(&vec![0; octets]).unwrap();
         work.finish(Ok(7));
         work
     }
@@ -318,13 +361,10 @@ mod tests {
     #[test]
     fn the_oldest_makes_room_and_nothing_is_kept_for_ever() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("work-left"), b"x").unwrap();
-        std::fs::write(folder.path().join("other"), b"x").unwrap();
         let shelf = shelf(folder.path());
-        let works: Vec<_> = (1..=4).map(|n| ended(&shelf, "a", n, 5)).collect();
-        assert_eq!(shelf.list("a").len(), 3);
+        let works: Vec<_> = (1..=4).map(|n| ended(&shelf, 1, n, 5)).collect();
+        assert_eq!(shelf.list(1).len(), 3);
         assert!(!works[0].path.exists() && works[3].path.exists());
-        assert!(!folder.path().join("work-left").exists() && folder.path().join("other").exists());
         shelf.tidy(10 + AGE_MAX_S * SECOND_NS);
         assert_eq!(shelf.size(), (0, 0));
     }
@@ -336,7 +376,7 @@ mod tests {
         let kept: Vec<PathBuf> = (0..3).map(|n| folder.path().join(format!("kept-{n}"))).collect();
         let works: Vec<_> = (0..3)
             .map(|n| {
-                let work = shelf.take("a", (), n + 1).unwrap();
+                let work = shelf.take(1, (), n + 1).unwrap();
                 std::fs::write(&kept[n as usize], [0; 10]).unwrap();
                 work.keep(kept[n as usize].clone());
                 work.finish(Ok(7));
@@ -344,13 +384,13 @@ mod tests {
             })
             .collect();
         assert_eq!(shelf.size(), (3, 30));
-        shelf.take("a", (), 4).unwrap();
+        shelf.take(1, (), 4).unwrap();
         assert!(!kept[0].exists() && kept[1].exists());
         shelf.remove(&works[1]);
         assert!(!kept[1].exists());
         shelf.tidy(10 + AGE_MAX_S * SECOND_NS);
         assert!(!kept[2].exists());
-        let late = shelf.take("a", (), 5).unwrap();
+        let late = shelf.take(1, (), 5).unwrap();
         shelf.remove(&late);
         std::fs::write(&kept[0], b"x").unwrap();
         late.keep(kept[0].clone());
@@ -362,15 +402,30 @@ mod tests {
     fn work_is_its_owners_and_bounded() {
         let folder = tempfile::tempdir().unwrap();
         let shelf = shelf(folder.path());
-        let one = shelf.take("a", (), 1).unwrap();
-        shelf.take("a", (), 2).unwrap();
-        assert!(shelf.take("a", (), 3).is_err());
-        assert!(shelf.find(&one.id, "b").is_err() && shelf.find(&one.id, "a").is_ok());
-        shelf.take("b", (), 3).unwrap();
-        assert!(shelf.take("b", (), 4).is_err(), "three of ten octets are promised already");
-        let mut file = Bounded::create(&one.path, 10).unwrap();
+        let one = shelf.take(1, (), 1).unwrap();
+        shelf.take(1, (), 2).unwrap();
+        assert!(shelf.take(1, (), 3).is_err());
+        assert!(shelf.find(&one.id, 2).is_err() && shelf.find(&one.id, 1).is_ok());
+        shelf.take(2, (), 3).unwrap();
+        assert!(shelf.take(2, (), 4).is_err(), "three of ten octets are promised already");
+        let mut file = bounded(&one.path, 100);
         assert!(file.write_all(&[0; 10]).is_ok() && file.write_all(&[0]).is_err());
         shelf.remove(&one);
         assert!(!one.path.exists());
+    }
+
+    #[test]
+    fn a_file_does_not_grow_into_what_is_kept_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let mut file = bounded(&path, 4 << 20);
+        let piece = vec![0; 64 * 1024];
+        let refused = (0..1000).find_map(|_| file.write_all(&piece).err()).unwrap();
+        assert!(room::is_full(&refused) && file.is_full());
+        drop(file);
+        let octets = std::fs::metadata(&path).unwrap().len();
+        assert!((3 << 20..=(4 << 20) + LOOK_EVERY_OCTETS).contains(&octets), "{octets}");
+        let none = Bounded::create(&folder.path().join("y"), 10, room_of(folder.path(), 0));
+        assert!(none.is_err_and(|e| room::is_full(&e)) && !folder.path().join("y").exists());
     }
 }

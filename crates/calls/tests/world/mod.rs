@@ -51,7 +51,7 @@ pub fn world(settings: &Settings) -> World {
 /// All rows of a file.
 pub fn read_rows(file: &Path, threads: usize) -> (Rows, Summary) {
     let mut keep = Keep::default();
-    let options = ReadOptions { files: vec![file.to_owned()], threads };
+    let options = ReadOptions { files: vec![file.to_owned()], threads, expansion: None };
     let summary = read(&options, &mut keep, &Progress::default()).unwrap();
     (keep.0, summary)
 }

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use trunkline_capture::FileError;
 
@@ -61,7 +61,11 @@ pub struct Extraction<'a> {
     summary: Summary,
     octets_planned: u64,
     octets_done: u64,
+    stop: &'a AtomicBool,
 }
+
+/// Who wants all packets.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// An open file by its next packet.
 struct Head {
@@ -104,6 +108,18 @@ impl<'a> Extraction<'a> {
         compiler: &'a dyn Compile,
         seen: &(dyn Fn(usize) + Sync),
     ) -> Extraction<'a> {
+        Extraction::until(files, selection, compiler, seen, &NEVER)
+    }
+
+    /// The same, until `stop` is true, whatever was found until then: it is looked at between two files that are
+    /// planned and between two pages that are read.
+    pub fn until(
+        files: &[SegmentFile],
+        selection: &'a Selection,
+        compiler: &'a dyn Compile,
+        seen: &(dyn Fn(usize) + Sync),
+        stop: &'a AtomicBool,
+    ) -> Extraction<'a> {
         let mut extraction = Extraction {
             selection,
             compiler,
@@ -113,8 +129,9 @@ impl<'a> Extraction<'a> {
             summary: Summary { files: files.len() as u64, ..Summary::default() },
             octets_planned: 0,
             octets_done: 0,
+            stop,
         };
-        for (number, planned) in plan_all(files, selection, seen).into_iter().enumerate() {
+        for (number, planned) in plan_all(files, selection, seen, stop).into_iter().enumerate() {
             extraction.take(number, planned);
         }
         extraction.waiting.sort_by_key(|(number, planned)| Reverse((planned.lower_ns, *number)));
@@ -124,12 +141,19 @@ impl<'a> Extraction<'a> {
     /// The next packet, in order.
     #[expect(clippy::should_implement_trait, reason = "an iterator would have to give up its faults and progress")]
     pub fn next(&mut self) -> Option<Found> {
+        if self.is_stopped() {
+            return None;
+        }
         self.begin_files();
         let Reverse(mut head) = self.open.pop()?;
         let found = head.source.queue.pop_front();
         self.summary.packets += u64::from(found.is_some());
         self.go_on(head);
         found
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Octets read, and octets that will have been read at the end.
@@ -167,7 +191,7 @@ impl<'a> Extraction<'a> {
 
     /// Opens the files that may hold the next packet.
     fn begin_files(&mut self) {
-        while let Some((_, planned)) = self.waiting.last() {
+        while let Some((_, planned)) = self.waiting.last().filter(|_| !self.is_stopped()) {
             let is_due = self.open.peek().is_none_or(|Reverse(head)| planned.lower_ns <= head.at_ns);
             if !is_due {
                 return;
@@ -185,12 +209,16 @@ impl<'a> Extraction<'a> {
 
     /// Puts a file back by its next packet, or ends it.
     fn go_on(&mut self, mut head: Head) {
-        if !head.source.queue.is_empty() || head.source.fill(self.selection, self.compiler, &mut self.ahead) {
+        if !head.source.queue.is_empty() || self.fill(&mut head) {
             head.at_ns = head.source.queue.front().map_or(i64::MAX, |found| found.at_ns);
             self.open.push(Reverse(head));
         } else {
             self.end(*head.source);
         }
+    }
+
+    fn fill(&mut self, head: &mut Head) -> bool {
+        head.source.fill(self.selection, self.compiler, &mut self.ahead, self.stop)
     }
 
     fn end(&mut self, source: Source) {
@@ -206,14 +234,19 @@ impl<'a> Extraction<'a> {
 }
 
 /// Plans all files, several at once.
-fn plan_all(files: &[SegmentFile], selection: &Selection, seen: &(dyn Fn(usize) + Sync)) -> Vec<Planned> {
+fn plan_all(
+    files: &[SegmentFile],
+    selection: &Selection,
+    seen: &(dyn Fn(usize) + Sync),
+    stop: &AtomicBool,
+) -> Vec<Planned> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
         trunkline_spool::idle();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = files.get(at) else { return };
+            let Some(file) = files.get(at).filter(|_| !stop.load(Ordering::Relaxed)) else { return };
             let planned = plan(file, selection);
             let mut done = done.lock().unwrap_or_else(|e| e.into_inner());
             done.push((at, planned));

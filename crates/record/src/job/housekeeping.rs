@@ -504,6 +504,9 @@ impl Keeper {
     }
 }
 
+/// Folders of the data folder where extractions and captures that somebody brought lie for a while.
+const PASSING: [&str; 2] = ["spool/web", "captures"];
+
 fn retention_options(options: &Options, keep: &Keep) -> RetentionOptions {
     let slow = options.slow.as_ref().map(|path| Volume { limit: keep.limit, ..Volume::new(path) });
     let first = options.volumes.first().map(|v| v.path.clone()).unwrap_or_default();
@@ -514,6 +517,7 @@ fn retention_options(options: &Options, keep: &Keep) -> RetentionOptions {
         slow,
         kinds: KINDS,
         keep_free: keep_free(options),
+        passing: PASSING.iter().map(|name| first.join(name)).collect(),
         pins: first.join(PINS),
     }
 }

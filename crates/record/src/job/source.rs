@@ -1,6 +1,7 @@
 //! One file that packets are extracted from: planned by its index, read a little at a time.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::Advice;
 use trunkline_capture::{Batch, FileError, FileSource};
@@ -215,9 +216,15 @@ impl Source {
         }
     }
 
-    /// Reads on until something is found. False when there is nothing left.
-    pub(super) fn fill(&mut self, selection: &Selection, compiler: &dyn Compile, ahead: &mut Ahead) -> bool {
-        while self.queue.is_empty() {
+    /// Reads on until something is found, or `stop` is true. False when there is nothing left.
+    pub(super) fn fill(
+        &mut self,
+        selection: &Selection,
+        compiler: &dyn Compile,
+        ahead: &mut Ahead,
+        stop: &AtomicBool,
+    ) -> bool {
+        while self.queue.is_empty() && !stop.load(Ordering::Relaxed) {
             let mut take = Take {
                 selection,
                 compiler,

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -21,6 +22,8 @@ use trunkline_kit::date;
 const PLANS_MAX: usize = 8;
 /// Nanoseconds of the minute that a segment's name tells.
 const MINUTE_NS: i64 = 60_000_000_000;
+/// Files of folders of passing files that are counted.
+const PASSING_FILES_MAX: usize = 100_000;
 /// Percent of its file system that segments may have though others have filled it beyond a limit in percent.
 pub const SHARE_PERCENT_MIN: u64 = 5;
 
@@ -41,6 +44,9 @@ pub struct RetentionOptions {
     /// Octets that stay free on each file system; more than [`crate::Options::keep_free`], so that segments leave
     /// before writing stops.
     pub keep_free: u64,
+    /// Folders of files that are there for a while, as what somebody extracted: they take nothing away from what a
+    /// limit in percent gives to segments.
+    pub passing: Vec<PathBuf>,
     /// The file of pins.
     pub pins: PathBuf,
 }
@@ -299,13 +305,17 @@ impl Retention {
         for listed in &self.segments {
             own.iter_mut().skip(listed.volume).take(1).for_each(|sum| *sum += listed.octets);
         }
+        let passing: Vec<(u64, u64)> = self.options.passing.iter().flat_map(|folder| passing(folder)).collect();
         let rule = |(volume, own): (&Volume, u64)| {
             let space = crate::disk::space(&volume.path, volume.faults.as_deref()).ok();
             let (octets, share) = match volume.limit {
                 Limit::Octets(octets) => (Some(octets), 0),
                 Limit::Percent(percent) => (None, 100 - u64::from(percent.min(100))),
             };
-            let of = |s: Space| keep_free(s, own, s.size / 100 * share).max(self.options.keep_free);
+            let device = std::fs::metadata(&volume.path).map(|m| m.dev()).ok();
+            let lent: u64 = passing.iter().filter(|(on, _)| Some(*on) == device).map(|(_, octets)| octets).sum();
+            let wanted = |s: Space| (s.size / 100 * share).saturating_sub(lent);
+            let of = |s: Space| keep_free(s, own, wanted(s)).max(self.options.keep_free);
             let keep_free = space.map_or(0, of);
             VolumeRule { octets, free: space.map(|s| s.free), keep_free }
         };
@@ -410,6 +420,17 @@ impl Retention {
     }
 }
 
+/// Device and octets of each file in a folder and in those in it.
+fn passing(folder: &Path) -> Vec<(u64, u64)> {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let below = |entry: std::fs::DirEntry| {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder { entries(&entry.path()).collect() } else { vec![entry] }
+    };
+    let files = entries(folder).flat_map(below).take(PASSING_FILES_MAX).filter_map(|entry| entry.metadata().ok());
+    files.filter(std::fs::Metadata::is_file).map(|m| (m.dev(), m.blocks().saturating_mul(512))).collect()
+}
+
 /// Octets to keep free for a limit in percent: `wanted`, but if others have filled the file system, the segments, `own`
 /// octets of it, still have their share of it, and what was just recorded is not deleted for their sake.
 fn keep_free(space: Space, own: u64, wanted: u64) -> u64 {
@@ -447,6 +468,18 @@ mod tests {
         assert_eq!(free_of(150, 80), 180, "they have no more than 50");
         assert_eq!(free_of(40, 50), 40, "others have 910");
         assert_eq!(free_of(10, 20), 0);
+    }
+
+    #[test]
+    fn what_passes_is_counted_by_what_it_takes() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("a")).unwrap();
+        std::fs::write(folder.path().join("x"), [7; 5000]).unwrap();
+        std::fs::write(folder.path().join("a/y"), [7; 5000]).unwrap();
+        let device = std::fs::metadata(folder.path()).unwrap().dev();
+        let all = passing(folder.path());
+        assert!(all.len() == 2 && all.iter().all(|(on, octets)| *on == device && *octets >= 5000), "{all:?}");
+        assert!(passing(&folder.path().join("none")).is_empty());
     }
 
     #[test]

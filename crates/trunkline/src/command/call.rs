@@ -5,6 +5,7 @@ use crate::command::extract::Out;
 use crate::command::packet_log::has_log;
 use crate::cut;
 use crate::failure::Failure;
+use crate::feed::NEVER;
 use crate::output::{cannot_write, create};
 use crate::pager::Paged;
 use crate::search;
@@ -99,7 +100,7 @@ fn write_pcap(call: &Call, path: &Path, data: &DataFolder) -> Result<Exit, Failu
     let pcapng = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pcapng") || e.eq_ignore_ascii_case("ntar"));
     let mut writer = if pcapng { PcapWriter::pcapng(out) } else { PcapWriter::pcap(out) };
     let mut failed = None;
-    let written = cut::packets(call, |captured| {
+    let written = cut::packets(call, &NEVER, |captured| {
         let packet = &captured.packet;
         writer.write(packet.at_ns, packet.link, packet.wire, &captured.octets).map_err(|e| {
             let mixed = e.kind() == io::ErrorKind::InvalidInput;
@@ -124,7 +125,7 @@ fn write_from_log(call: &Call, path: &Path, data: &DataFolder, why: String) -> R
         return Err(Failure::Failed(why));
     }
     let mut out = None;
-    let done = cut::log::packets(call, std::slice::from_ref(&data.path), &mut |found| {
+    let done = cut::log::packets(call, std::slice::from_ref(&data.path), &NEVER, &mut |found| {
         let out = match &mut out {
             Some(out) => out,
             None => out.insert(Out::create(path, &[])?),
@@ -155,10 +156,10 @@ fn is_same(a: &Path, b: &Path) -> bool {
 /// Prints each message below a line that says when, from where, to where. The text is escaped line by line: a message
 /// must not drive the terminal.
 fn print_messages(call: &Call, data: &DataFolder, terminal: &Terminal, out: &mut dyn Write) -> Result<(), Failure> {
-    let texts = match cut::messages(call) {
+    let texts = match cut::messages(call, &NEVER) {
         Ok(texts) => texts,
         Err(why) if !has_log(&data.path) => return Err(Failure::Failed(why)),
-        Err(why) => match cut::log::messages(call, std::slice::from_ref(&data.path))? {
+        Err(why) => match cut::log::messages(call, std::slice::from_ref(&data.path), &NEVER)? {
             (packets, ..) if packets.is_empty() => return Err(Failure::Failed(why)),
             (_, texts, _) => texts,
         },

@@ -74,7 +74,7 @@ impl Read {
         let mut sink = self.sink()?;
         let progress = Arc::new(Progress::default());
         let watcher = Watcher::start(Arc::clone(&progress));
-        let options = ReadOptions { files: self.files.clone(), threads: self.threads() };
+        let options = ReadOptions { files: self.files.clone(), threads: self.threads(), expansion: None };
         let (read, not_recorded) = match self.record {
             true => self.record(&options, &mut sink, &progress)?,
             false => (job::read(&options, &mut sink, &progress), 0),

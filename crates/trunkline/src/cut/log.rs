@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use core::ops::ControlFlow;
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use trunkline_capture::Packet;
 use trunkline_capture::filter::Expression;
 use trunkline_record::Class;
@@ -30,16 +31,17 @@ type Messages = (VecDeque<Found>, Vec<Option<Vec<u8>>>, Summary);
 /// Takes a packet; false when it has enough.
 type Each<'e> = dyn FnMut(&Found) -> Result<bool, Failure> + 'e;
 
-/// Hands the packets of a call in the logs of these data folders to `each`, in time order.
+/// Hands the packets of a call in the logs of these data folders to `each`, in time order, until `stop` is true.
 ///
 /// # Errors
 /// A folder cannot be listed, or what `each` says. Broken segments are told in the summary.
-pub fn packets(call: &Call, data: &[PathBuf], each: &mut Each<'_>) -> Result<Summary, Failure> {
-    let (mut signalling, _, mut summary) = messages(call, data)?;
+pub fn packets(call: &Call, data: &[PathBuf], stop: &AtomicBool, each: &mut Each<'_>) -> Result<Summary, Failure> {
+    let (mut signalling, _, mut summary) = messages(call, data, stop)?;
     let pairs = media(call);
     let selection = selection(call, &pairs);
     let files = segments(data, selection.span, &[Class::Rtp, Class::Other])?;
-    let mut streams = Extraction::new(if pairs.is_empty() { &[] } else { &files }, &selection, &Expression, &|_| {});
+    let files = if pairs.is_empty() { &[] } else { files.as_slice() };
+    let mut streams = Extraction::until(files, &selection, &Expression, &|_| {}, stop);
     let mut next = streams.next();
     let mut failed = None;
     while failed.is_none() {
@@ -60,16 +62,18 @@ pub fn packets(call: &Call, data: &[PathBuf], each: &mut Each<'_>) -> Result<Sum
     failed.map_or(Ok(summary), Err)
 }
 
-/// The packets that carry the call's messages, in time order, and the octets of each message of its ladder.
+/// The packets that carry the call's messages, in time order, and the octets of each message of its ladder: those that
+/// were found until `stop` was true.
 ///
 /// # Errors
 /// A folder cannot be listed.
-pub fn messages(call: &Call, data: &[PathBuf]) -> Result<Messages, Failure> {
+pub fn messages(call: &Call, data: &[PathBuf], stop: &AtomicBool) -> Result<Messages, Failure> {
     let host = |i: u8| call.ladder.hosts.get(usize::from(i)).copied();
     let pairs: Pairs = call.ladder.messages.iter().filter_map(|m| Some((host(m.src)?, host(m.dst)?))).collect();
     let selection = selection(call, &pairs);
     let files = segments(data, selection.span, &[Class::Sip, Class::Other])?;
-    let mut extraction = Extraction::new(if pairs.is_empty() { &[] } else { &files }, &selection, &Expression, &|_| {});
+    let files = if pairs.is_empty() { &[] } else { files.as_slice() };
+    let mut extraction = Extraction::until(files, &selection, &Expression, &|_| {}, stop);
     let mut texts = vec![None; call.ladder.messages.len()];
     let mut found = Vec::new();
     let mut pieces = Pieces::by_time(call);

@@ -79,15 +79,22 @@ impl LogPackets {
 }
 
 impl Packets for LogPackets {
-    fn messages(&self, call: &Call) -> Result<Vec<Option<Vec<u8>>>, SourceError> {
-        let why = match cut::messages(call) {
+    fn messages(&self, call: &Call, cancel: &Cancel) -> Result<Vec<Option<Vec<u8>>>, SourceError> {
+        let read = cut::messages(call, cancel.flag());
+        if cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        let why = match read {
             Ok(texts) => return Ok(texts),
             Err(why) => why,
         };
         if !has_log(&self.data) {
             return Err(SourceError::new(Trouble::NotFound, why));
         }
-        let (packets, texts, _) = idly(|| cut::log::messages(call, self.folders()))?.map_err(trouble)?;
+        let (packets, texts, _) = idly(|| cut::log::messages(call, self.folders(), cancel.flag()))?.map_err(trouble)?;
+        if cancel.is_cancelled() {
+            return Err(cancelled());
+        }
         if packets.is_empty() {
             let what = "its packets are not in the packet log: they were not recorded, or have been deleted since";
             return Err(SourceError::new(Trouble::NotFound, what));
@@ -97,7 +104,10 @@ impl Packets for LogPackets {
 
     fn call_pcap(&self, call: &Call, out: &mut dyn io::Write, cancel: &Cancel) -> Result<u64, SourceError> {
         let mut writer = PcapWriter::pcapng(out);
-        if let Err(why) = cut::check(call) {
+        if let Err(why) = cut::check(call, cancel.flag()) {
+            if cancel.is_cancelled() {
+                return Err(cancelled());
+            }
             if !has_log(&self.data) {
                 return Err(SourceError::new(Trouble::NotFound, why));
             }
@@ -110,7 +120,7 @@ impl Packets for LogPackets {
             return writer.finish().map(|_| packets).map_err(|e| not_written(&e));
         }
         let mut broken = None;
-        let done = cut::packets(call, |captured| {
+        let done = cut::packets(call, cancel.flag(), |captured| {
             let packet = &captured.packet;
             let written = if cancel.is_cancelled() {
                 Err(cancelled())
@@ -123,6 +133,9 @@ impl Packets for LogPackets {
                 String::new()
             })
         });
+        if cancel.is_cancelled() {
+            return Err(cancelled());
+        }
         let failed = |text| SourceError::new(Trouble::Failed, text);
         let packets = done.map_err(|text| broken.unwrap_or_else(|| failed(text)))?;
         writer.finish().map(|_| packets).map_err(|e| not_written(&e))
@@ -186,7 +199,7 @@ fn write(
     std::thread::scope(|scope| {
         let read = std::thread::Builder::new()
             .name("extract".to_owned())
-            .spawn_scoped(scope, move || question.answer(&mut sink))
+            .spawn_scoped(scope, move || question.answer_until(&mut sink, cancel.flag()))
             .map_err(|e| SourceError::new(Trouble::Busy, format!("a thread cannot be started: {e}")))?;
         let (mut packets, mut broken) = (0, None);
         for found in &from {
@@ -240,6 +253,9 @@ fn cancelled() -> SourceError {
 fn not_written(error: &io::Error) -> SourceError {
     match error.kind() {
         io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted => cancelled(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            SourceError::new(Trouble::NoRoom, "the disk is too full for the packets")
+        }
         _ => SourceError::new(Trouble::Failed, format!("the packets cannot be written: {error}")),
     }
 }

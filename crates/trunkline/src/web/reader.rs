@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use trunkline_calls::job::{self, ReadOptions, Sink, Summary};
+use trunkline_capture::Expansion;
 use trunkline_store::row::Rows;
 use trunkline_store::{Access, Store};
 use trunkline_web::sources::{Cancel, Progress, ReadDone, Reader, SourceError, Trouble};
@@ -16,6 +17,9 @@ use trunkline_web::sources::{Cancel, Progress, ReadDone, Reader, SourceError, Tr
 const TICK: Duration = Duration::from_millis(100);
 /// Where captures stay that a user brought, below the data folder.
 pub const KEPT_FOLDER: &str = "captures";
+/// How much may come out of a compressed capture that a user brings: of recorded traffic a twentieth is much, a hundredth
+/// silence.
+pub const EXPANSION: Expansion = Expansion { octets_max: 64 << 30, ratio_max: 200, judged_from: 64 << 20 };
 /// Octets of the name that a capture keeps.
 const NAME_OCTETS_MAX: usize = 120;
 
@@ -54,12 +58,21 @@ impl Captured {
     /// # Errors
     /// The store cannot be written, or none of the files can be read.
     pub fn read_all(&self, files: &[PathBuf], progress: &job::Progress) -> Result<(Summary, u64), SourceError> {
+        self.read_bounded(files, None, progress)
+    }
+
+    fn read_bounded(
+        &self,
+        files: &[PathBuf],
+        expansion: Option<Expansion>,
+        progress: &job::Progress,
+    ) -> Result<(Summary, u64), SourceError> {
         let failed = |e: &dyn core::fmt::Display| SourceError::new(Trouble::Failed, e.to_string());
         let _one = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
         let store = Store::open(&self.data.join("store"), Access::Write).map_err(|e| failed(&e))?;
         let mut sink = Into { store, waiting: 0 };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let options = ReadOptions { files: files.to_vec(), threads };
+        let options = ReadOptions { files: files.to_vec(), threads, expansion };
         let read = job::read(&options, &mut sink, progress);
         sink.store.commit().map_err(|e| failed(&e))?;
         let summary = read.map_err(|e| failed(&e))?;
@@ -94,6 +107,7 @@ impl Captured {
         let (progress, over) = (job::Progress::default(), AtomicBool::new(false));
         let files = [path.to_path_buf()];
         let (summary, refused) = std::thread::scope(|scope| {
+            let ends = Ends(&over);
             let watcher = scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     show(&progress, shown);
@@ -102,20 +116,36 @@ impl Captured {
                 }
                 show(&progress, shown);
             });
-            let read = self.read_all(&files, &progress);
-            over.store(true, Ordering::Relaxed);
+            let read = self.read_bounded(&files, Some(EXPANSION), &progress);
+            drop(ends);
             watcher.thread().unpark();
             read
         })?;
         if cancel.is_cancelled() {
             return Err(SourceError::new(Trouble::Cancelled, format!("{name}: reading was cancelled")));
         }
-        let error = summary.files.first().and_then(|file| file.error.clone());
+        let file = summary.files.first();
+        if file.is_some_and(|file| file.expands) {
+            let (ratio, total) = (EXPANSION.ratio_max, EXPANSION.octets_max >> 30);
+            let what = format!("at most {ratio} octets for each of its own, and {total} GiB in all");
+            let text = format!("{name}: more comes out of its compression than is taken here: {what}");
+            return Err(SourceError::new(Trouble::Refused, text));
+        }
+        let error = file.and_then(|file| file.error.clone());
         if summary.packets == 0 {
             let why = error.unwrap_or_else(|| "there is no packet in it".to_owned());
             return Err(SourceError::new(Trouble::Refused, format!("{name}: {why}")));
         }
         Ok(done(&summary, error, refused))
+    }
+}
+
+/// Ends the watch, also where reading panics.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

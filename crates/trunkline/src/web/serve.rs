@@ -129,6 +129,7 @@ fn options(settings: &Settings, mode: Mode) -> Options {
         hosts: web.hosts.clone(),
         public_url: web.public_url.as_ref().filter(|_| is_house).map(|url| url.0.clone()),
         uploads: web.uploads,
+        keep_free: web.keep_free,
         tls: certificate(settings),
         auth: super::desk::options(settings),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -4,6 +4,7 @@ use super::BODY_OCTETS_MAX;
 use crate::auth::mask;
 use crate::guard::Who;
 use crate::moment::{self, End};
+use crate::paths;
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
 use axum::body::Bytes;
@@ -230,7 +231,7 @@ pub fn skipped(object: &mut Object<'_>, skipped: &[Skipped]) {
         let mut day = Object::new(out);
         // The whole reason names a file of this machine: that is for its log.
         let why = skipped.why.split_once(".sqlite: ").map_or(skipped.why.as_str(), |(_, why)| why);
-        day.display("day", skipped.day).text("why", why);
+        day.display("day", skipped.day).text("why", &paths::named(why));
         day.end();
     });
 }

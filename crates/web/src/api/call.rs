@@ -5,7 +5,7 @@ use super::schema;
 use crate::auth::{Permission, action, mask};
 use crate::guard::Who;
 use crate::problem::{Kind, Problem};
-use crate::server::pipe;
+use crate::server::pipe::{self, Ends};
 use crate::sources::{Cancel, Packets};
 use crate::state::Web;
 use axum::Json;
@@ -41,6 +41,7 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     who.audit(&web, action::CALL_SEE, &call.id.to_string()).await?;
     let masked = who.masked();
     let told = tokio::task::spawn_blocking(move || {
+        web.paths.call(&mut call);
         if masked {
             mask::call(&mut call);
         }
@@ -104,12 +105,15 @@ pub async fn messages(
     let call = find(&web, &id).await?;
     let turn = download(&web)?;
     who.audit(&web, action::CALL_MESSAGES, &call.id.to_string()).await?;
-    // The turn goes with the work, which does not end when who asked has gone.
+    // The turn goes with the work, which ends soon after who asked has gone.
+    let cancel = Cancel::default();
+    let ends = Ends(cancel.clone());
     let read = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        packets.messages(&call)
+        packets.messages(&call, &cancel).map_err(|error| web.named(error, &call.files))
     });
     let read = read.await.map_err(Problem::failed)??;
+    drop(ends);
     let text = |octets: Vec<u8>| String::from_utf8_lossy(&octets).into_owned();
     let messages = read.into_iter().enumerate();
     let messages = messages.map(|(index, octets)| RawMessage { index, text: octets.map(text) }).collect();
@@ -232,7 +236,7 @@ pub async fn pcap(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     let ends = cancel.clone();
     let body = pipe::body(cancel, move |out| {
         let _turn = turn;
-        packets.call_pcap(&call, out, &ends).map(|_| ())
+        packets.call_pcap(&call, out, &ends).map(|_| ()).map_err(|error| web.named(error, &call.files))
     })
     .await?;
     Ok(attachment(body.into_response(), "application/x-pcapng", &name))

@@ -89,8 +89,10 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CallsAsk>
     who.need(Permission::CallsRead)?;
     let query = ask.query(&web, &who)?;
     let (began, masked) = (Instant::now(), who.masked());
+    let paths = web.paths.clone();
     let asked = web.stores.ask_for_a_while(move |store, stop| {
         let mut page = store.calls(&Query { stop, ..query })?;
+        page.rows.iter_mut().for_each(|call| paths.call(call));
         if masked {
             page.rows.iter_mut().for_each(mask::call);
         }

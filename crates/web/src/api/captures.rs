@@ -5,7 +5,9 @@ use super::extractions::Taken;
 use super::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
+use crate::paths;
 use crate::problem::{Kind, Problem};
+use crate::room::{self, LOOK_EVERY_OCTETS};
 use crate::sources::{ReadDone, Reader};
 use crate::state::Web;
 use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
@@ -109,8 +111,9 @@ pub async fn bring(
     if told.is_some_and(|octets| octets > octets_max) {
         return Err(too_large(octets_max));
     }
+    web.refuse_without_room(told.unwrap_or(0)).await?;
     who.audit(&web, action::CAPTURE_UPLOAD, &name).await?;
-    let work = web.captures.take(who.name(), CaptureAsk { name: name.clone() }, who.now_ns)?;
+    let work = web.captures.take(who.id(), CaptureAsk { name: name.clone() }, who.now_ns)?;
     let mut arriving = Arriving { web: &web, work: Some(Arc::clone(&work)) };
     let (reads, limits) = (Arc::clone(&reader), web.captures.limits());
     let kept = tokio::task::spawn_blocking(move || reads.kept_octets()).await.map_err(Problem::failed)?;
@@ -118,10 +121,16 @@ pub async fn bring(
         let text = "The captures that are kept fill their place: remove some of captures/ in the data folder.";
         return Err(Problem::new(Kind::Busy, text).retry_after(3600));
     }
-    receive(&work, body, octets_max).await?;
+    if let Err(problem) = receive(&web, &work, body, octets_max).await {
+        web.count(|c| c.rooms_refused += u64::from(problem.kind == Kind::NoRoom));
+        return Err(problem);
+    }
     arriving.work = None;
+    let writes = Arc::clone(&web);
     web.captures.run(&work, move |work, cancel| {
-        let mut done = reader.read(&work.path, &work.ask.name, &work.progress, cancel)?;
+        let read = || reader.read(&work.path, &work.ask.name, &work.progress, cancel);
+        let mut done = writes.or_no_room(|| writes.room.watch(cancel, read))?;
+        done.oddities.iter_mut().for_each(|oddity| *oddity = paths::named(oddity));
         if let Some(kept) = done.kept.take() {
             work.keep(kept);
         }
@@ -144,12 +153,17 @@ impl Drop for Arriving<'_> {
     }
 }
 
-async fn receive(work: &Work<CaptureAsk, ReadDone>, body: Body, octets_max: u64) -> Result<(), Problem> {
+async fn receive(
+    web: &Arc<Web>,
+    work: &Work<CaptureAsk, ReadDone>,
+    body: Body,
+    octets_max: u64,
+) -> Result<(), Problem> {
     let mut options = tokio::fs::OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o600).open(&work.path).await;
-    let mut file = file.map_err(Problem::failed)?;
+    let mut file = file.map_err(|e| room::not_written(&e))?;
     let mut pieces = body.into_data_stream();
-    let mut octets = 0u64;
+    let (mut octets, mut looked_at) = (0u64, 0u64);
     loop {
         let piece = match timeout(PIECE_TIME, pieces.next()).await {
             Err(_) => return Err(Problem::new(Kind::BadParameter, "The capture came too slowly.")),
@@ -161,9 +175,13 @@ async fn receive(work: &Work<CaptureAsk, ReadDone>, body: Body, octets_max: u64)
         if octets > octets_max {
             return Err(too_large(octets_max));
         }
-        file.write_all(&piece).await.map_err(Problem::failed)?;
+        if octets - looked_at >= LOOK_EVERY_OCTETS {
+            looked_at = octets;
+            web.room_for(0).await?;
+        }
+        file.write_all(&piece).await.map_err(|e| room::not_written(&e))?;
     }
-    file.flush().await.map_err(Problem::failed)?;
+    file.flush().await.map_err(|e| room::not_written(&e))?;
     if octets == 0 {
         return Err(Problem::new(Kind::BadParameter, "The capture is empty."));
     }
@@ -192,7 +210,7 @@ fn reader(web: &Web) -> Result<Arc<dyn Reader>, Problem> {
 )]
 pub async fn list(State(web): State<Arc<Web>>, who: Who) -> Result<Json<CapturesList>, Problem> {
     who.need(Permission::CapturesUpload)?;
-    let captures = web.captures.list(who.name()).iter().map(|work| shown(work)).collect();
+    let captures = web.captures.list(who.id()).iter().map(|work| shown(work)).collect();
     Ok(Json(CapturesList { captures }))
 }
 
@@ -203,7 +221,7 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who) -> Result<Json<Captures
 )]
 pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<Json<Capture>, Problem> {
     who.need(Permission::CapturesUpload)?;
-    Ok(Json(shown(&*web.captures.find(&id, who.name())?)))
+    Ok(Json(shown(&*web.captures.find(&id, who.id())?)))
 }
 
 fn shown(work: &Work<CaptureAsk, ReadDone>) -> Capture {
@@ -232,6 +250,6 @@ fn shown(work: &Work<CaptureAsk, ReadDone>) -> Capture {
 )]
 pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     who.need(Permission::CapturesUpload)?;
-    web.captures.remove(&*web.captures.find(&id, who.name())?);
+    web.captures.remove(&*web.captures.find(&id, who.id())?);
     Ok(StatusCode::NO_CONTENT)
 }

@@ -225,7 +225,23 @@ const FORMULAS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', 
 pub fn cell(value: &str) -> String {
     let formula = value.starts_with(FORMULAS) && !is_number(value);
     let value = if formula { format!("'{value}") } else { value.to_owned() };
+    let value = if value.contains(SEPARATORS) { disarmed(&value) } else { value };
     if value.contains([',', '"', '\n', '\r']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value }
+}
+
+/// What begins another cell where spreadsheets are set to other lands, whatever a comma does.
+const SEPARATORS: [char; 2] = [';', '\t'];
+
+/// The same with an apostrophe between such a separator and the beginning of a formula.
+fn disarmed(value: &str) -> String {
+    let mut out = String::with_capacity(value.len() + 8);
+    for part in value.split_inclusive(SEPARATORS) {
+        if out.ends_with(SEPARATORS) && part.starts_with(FORMULAS) {
+            out.push('\'');
+        }
+        out.push_str(part);
+    }
+    out
 }
 
 /// A sign and digits with at most one point: a telephone number or a figure, which a spreadsheet does not run.
@@ -252,9 +268,12 @@ mod tests {
             ("-1.5", "-1.5"),
             ("-1.5.2", "'-1.5.2"),
             ("@SUM(A1)", "'@SUM(A1)"),
-            ("\t=1", "'\t=1"),
+            ("\t=1", "'\t'=1"),
             ("\u{ff1d}1+1", "'\u{ff1d}1+1"),
             ("+", "'+"),
+            ("x;=1+1", "x;'=1+1"),
+            ("x\t@SUM(A1);y", "x\t'@SUM(A1);y"),
+            ("sip:1@a;lr;x=1", "sip:1@a;lr;x=1"),
             ("", ""),
         ] {
             assert_eq!(cell(value), written);

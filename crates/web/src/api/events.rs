@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use trunkline_store::json::{self, Object};
+use trunkline_store::row::SipEvent;
 use trunkline_store::search::Search;
 use utoipa::{IntoParams, ToSchema};
 
@@ -133,7 +134,16 @@ pub struct MethodCount {
 pub async fn summary(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<EventsAsk>) -> Result<Text, Problem> {
     who.need(Permission::CallsRead)?;
     let search = ask.search(&who)?;
-    let counts = web.stores.ask_for_a_while(move |store, stop| store.count_events(&Search { stop, ..search })).await?;
+    let asked = web.stores.ask_for_a_while(move |store, stop| store.count_events(&Search { stop, ..search }));
+    let mut counts = asked.await?;
+    if who.masked() {
+        // A method is what a stranger wrote in front of a URI.
+        for (method, _) in &mut counts.methods {
+            let mut event = SipEvent { method: std::mem::take(method), ..SipEvent::default() };
+            mask::event(&mut event);
+            *method = event.method;
+        }
+    }
     Ok(Text::object(|o| {
         o.int("total", Some(counts.ok + counts.failed + counts.unanswered)).int("ok", Some(counts.ok));
         o.int("failed", Some(counts.failed)).int("unanswered", Some(counts.unanswered));

@@ -6,8 +6,10 @@ use super::packets::{look, time};
 use super::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
+use crate::paths;
 use crate::problem::{Kind, Problem};
-use crate::sources::{ExtractAsk, Progress, SourceError, Trouble};
+use crate::room;
+use crate::sources::{Cancel, ExtractAsk, Packets, Progress, SourceError, Trouble};
 use crate::state::Web;
 use crate::work::{AGE_MAX_S, Bounded, Limits, Shelf, Work, WorkState};
 use axum::Json;
@@ -129,21 +131,36 @@ pub async fn begin(
     let (checks, checked) = (Arc::clone(&packets), filter.clone());
     let wrong = |problem: Problem| problem.with("parameter", "filter");
     look(&web, move || checks.check_filter(&checked)).await.map_err(wrong)?;
+    web.refuse_without_room(0).await?;
     let object = format!("{} to {} '{filter}'", rfc3339(from_ns), rfc3339(to_ns));
     who.audit(&web, action::PACKETS_EXTRACT, &object).await?;
-    let work = web.extractions.take(who.name(), ExtractAsk { from_ns, to_ns, filter }, who.now_ns)?;
-    let octets_max = web.extractions.limits().octets;
-    web.extractions.run(&work, move |work, cancel| {
-        let mut out = Bounded::create(&work.path, octets_max).map_err(failed)?;
-        let extracted = packets.extract(&work.ask, &mut out, &work.progress, cancel)?;
-        out.flush().map_err(failed)?;
-        Ok(Made { packets: extracted.packets, octets: work.octets(), faults: extracted.faults })
-    });
+    let work = web.extractions.take(who.id(), ExtractAsk { from_ns, to_ns, filter }, who.now_ns)?;
+    let writes = Arc::clone(&web);
+    web.extractions.run(&work, move |work, cancel| writes.or_no_room(|| extract(&writes, &*packets, work, cancel)));
     Ok((StatusCode::ACCEPTED, Json(Taken { id: work.id.clone() })))
 }
 
+fn extract(
+    web: &Web,
+    packets: &dyn Packets,
+    work: &Work<ExtractAsk, Made>,
+    cancel: &Cancel,
+) -> Result<Made, SourceError> {
+    let octets_max = web.extractions.limits().octets;
+    let mut out = Bounded::create(&work.path, octets_max, web.room.clone()).map_err(failed)?;
+    let extracted = packets.extract(&work.ask, &mut out, &work.progress, cancel);
+    let flushed = out.flush();
+    if out.is_full() {
+        return Err(room::no_room());
+    }
+    let extracted = extracted?;
+    flushed.map_err(failed)?;
+    let faults = extracted.faults.iter().map(|fault| paths::named(fault)).collect();
+    Ok(Made { packets: extracted.packets, octets: work.octets(), faults })
+}
+
 fn failed(error: std::io::Error) -> SourceError {
-    SourceError::new(Trouble::Failed, error.to_string())
+    if room::is_full(&error) { room::no_room() } else { SourceError::new(Trouble::Failed, error.to_string()) }
 }
 
 /// Your extractions, the newest first.
@@ -153,7 +170,7 @@ fn failed(error: std::io::Error) -> SourceError {
 )]
 pub async fn list(State(web): State<Arc<Web>>, who: Who) -> Result<Json<ExtractionsList>, Problem> {
     who.need(Permission::PacketsExtract)?;
-    let extractions = web.extractions.list(who.name()).iter().map(|work| shown(work)).collect();
+    let extractions = web.extractions.list(who.id()).iter().map(|work| shown(work)).collect();
     Ok(Json(ExtractionsList { extractions }))
 }
 
@@ -164,7 +181,7 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who) -> Result<Json<Extracti
 )]
 pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<Json<Extraction>, Problem> {
     who.need(Permission::PacketsExtract)?;
-    Ok(Json(shown(&*web.extractions.find(&id, who.name())?)))
+    Ok(Json(shown(&*web.extractions.find(&id, who.id())?)))
 }
 
 fn shown(work: &Work<ExtractAsk, Made>) -> Extraction {
@@ -196,7 +213,7 @@ fn shown(work: &Work<ExtractAsk, Made>) -> Extraction {
 )]
 pub async fn pcap(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<Response, Problem> {
     who.need(Permission::PacketsExtract)?;
-    let work = web.extractions.find(&id, who.name())?;
+    let work = web.extractions.find(&id, who.id())?;
     let (state, ..) = work.state();
     if state != WorkState::Done {
         return Err(Problem::new(Kind::Conflict, "It is not done."));
@@ -225,6 +242,6 @@ pub async fn pcap(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
 )]
 pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     who.need(Permission::PacketsExtract)?;
-    web.extractions.remove(&*web.extractions.find(&id, who.name())?);
+    web.extractions.remove(&*web.extractions.find(&id, who.id())?);
     Ok(StatusCode::NO_CONTENT)
 }

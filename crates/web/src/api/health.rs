@@ -1,6 +1,7 @@
 //! `/metrics` for Prometheus, and `/healthz`: of the capture that runs here and of the web itself.
 
 use super::ask::Text;
+use crate::paths;
 use crate::problem::Problem;
 use crate::state::Web;
 use axum::extract::State;
@@ -25,6 +26,7 @@ pub async fn healthz(State(web): State<Arc<Web>>) -> Result<Response, Problem> {
     if unhealthy.is_empty() {
         return Ok(Text::of("text/plain; charset=utf-8", "ok\n".to_owned()).into_response());
     }
+    let unhealthy: Vec<String> = unhealthy.iter().map(|line| paths::named(line)).collect();
     let text = Text::of("text/plain; charset=utf-8", unhealthy.join("\n") + "\n");
     Ok((StatusCode::SERVICE_UNAVAILABLE, text).into_response())
 }

@@ -39,7 +39,7 @@ pub enum LiveEvent {
 )]
 pub async fn watch(State(web): State<Arc<Web>>, who: Who) -> Result<Response, Problem> {
     who.need(Permission::CallsRead)?;
-    let watching = Watching::begin(&web, who.masked());
+    let watching = Watching::begin(&web, who.id(), who.masked());
     let watching = watching.ok_or_else(|| Problem::new(Kind::Busy, "Too many watch already.").retry_after(30))?;
     let seen = (watching, who, web, Instant::now());
     let frames = stream::unfold(seen, |(mut watching, who, web, mut looked)| async move {

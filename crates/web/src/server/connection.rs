@@ -1,19 +1,22 @@
 //! Connections: how many, how long they may take to ask, and what is told to the router about who is at their other
 //! end.
 
-use super::patience::{Patient, WRITE_PATIENCE};
+use super::patience::Patient;
+use super::streams::{Over, Streams, Watched, watched};
 use crate::guard::Peer;
 use crate::state::Web;
 use crate::tls::Tls;
 use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -37,8 +40,23 @@ pub const HEADER_OCTETS_MAX: usize = 32 * 1024;
 pub const HEADER_FIELDS_MAX: usize = 64;
 /// Requests at a time over one connection of HTTP/2.
 pub const STREAMS_MAX: u32 = 64;
-/// How often a client of HTTP/2 has to show that it is there; one that does not within 20 s is dropped.
+/// How often a client of HTTP/2 has to show that it is there.
 const ALIVE_EVERY: Duration = Duration::from_secs(30);
+/// How long it may take to do so.
+const ALIVE_WITHIN: Duration = Duration::from_secs(20);
+/// How long a connection of HTTP/2 may stay without a request. One of HTTP/1 stays for [`HEADER_TIME`].
+pub const IDLE_TIME: Duration = Duration::from_secs(120);
+/// How long a connection of HTTP/2 that is told to end may take to do so.
+const GOODBYE_TIME: Duration = Duration::from_secs(5);
+/// Octets of one stream of HTTP/2, and of a connection, that may come before they are read.
+const RECEIVED_OCTETS_MAX: u32 = 1 << 20;
+/// Octets of a stream of HTTP/2 that wait to be sent.
+const SENT_OCTETS_MAX: usize = 64 * 1024;
+/// Streams that a client opened and took back before they were looked at; one more ends the connection
+/// (CVE-2023-44487).
+const RESETS_PENDING_MAX: usize = 20;
+/// Streams that we reset because what came over them was wrong; one more ends the connection.
+const RESETS_LOCAL_MAX: usize = 128;
 /// How long to wait when the system refuses a connection, such as for want of file descriptors.
 const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 
@@ -88,13 +106,14 @@ struct Talk {
 impl Talk {
     async fn over(self, stream: TcpStream) {
         let _ = stream.set_nodelay(true);
-        self.http1(Patient::new(stream, WRITE_PATIENCE), false).await;
+        let write_time = self.place.web.options.write_time;
+        self.http1(Patient::new(stream, write_time), false).await;
     }
 
     async fn over_tls(self, stream: TcpStream, acceptor: TlsAcceptor) {
         let _ = stream.set_nodelay(true);
-        let header_time = self.place.web.options.header_time;
-        let greeted = timeout(header_time, acceptor.accept(Patient::new(stream, WRITE_PATIENCE))).await;
+        let (header_time, write_time) = (self.place.web.options.header_time, self.place.web.options.write_time);
+        let greeted = timeout(header_time, acceptor.accept(Patient::new(stream, write_time))).await;
         let Ok(Ok(stream)) = greeted else {
             self.place.web.count(|c| c.handshakes_failed += 1);
             return;
@@ -121,17 +140,30 @@ impl Talk {
     }
 
     async fn http2(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let mut builder = http2::Builder::new(TokioExecutor::new());
+        let web = &self.place.web;
+        let streams = Streams::new(Arc::clone(web));
+        let mut builder = http2::Builder::new(Watched(Arc::clone(&streams)));
         builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS_MAX);
-        builder.max_header_list_size(HEADER_OCTETS_MAX as u32).keep_alive_interval(ALIVE_EVERY);
+        builder.max_header_list_size(HEADER_OCTETS_MAX as u32).max_send_buf_size(SENT_OCTETS_MAX);
+        builder.keep_alive_interval(ALIVE_EVERY).keep_alive_timeout(ALIVE_WITHIN);
+        builder.initial_stream_window_size(RECEIVED_OCTETS_MAX).initial_connection_window_size(RECEIVED_OCTETS_MAX);
+        builder.max_pending_accept_reset_streams(RESETS_PENDING_MAX).max_local_error_reset_streams(RESETS_LOCAL_MAX);
         let service = service_fn(answer(self.router.clone(), Peer { address: self.address, tls: true }));
         let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-        tokio::select! {
+        let goodbye_time = tokio::select! {
             _ = connection.as_mut() => return,
-            _ = self.stopping.changed() => {}
-        }
+            // How long that may take is for who stops the server.
+            _ = self.stopping.changed() => Duration::MAX,
+            over = streams.over() => {
+                web.count(|c| match over {
+                    Over::Idle => c.connections_idle += 1,
+                    Over::Flooded => c.reset_floods += 1,
+                });
+                if over == Over::Flooded { Duration::ZERO } else { GOODBYE_TIME }
+            }
+        };
         connection.as_mut().graceful_shutdown();
-        let _ = connection.await;
+        let _ = timeout(goodbye_time, connection).await;
     }
 }
 
@@ -139,11 +171,12 @@ impl Talk {
 fn answer(
     router: Router,
     peer: Peer,
-) -> impl Fn(hyper::Request<Incoming>) -> tower::util::Oneshot<Router, hyper::Request<Body>> {
+) -> impl Fn(hyper::Request<Incoming>) -> Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>> {
     move |request| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
-        router.clone().oneshot(request)
+        let answered = router.clone().oneshot(request);
+        Box::pin(async move { answered.await.map(|response| response.map(watched)) })
     }
 }
 

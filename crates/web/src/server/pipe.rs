@@ -78,8 +78,8 @@ struct Writer {
     complete: AtomicBool,
 }
 
-/// Ends the work when the connection has gone.
-struct Ends(Cancel);
+/// Ends work when nobody waits for what comes of it any more: what holds this was dropped.
+pub struct Ends(pub Cancel);
 
 impl Drop for Ends {
     fn drop(&mut self) {

@@ -64,6 +64,8 @@ fn two_clients_see_the_same_seconds() {
     let kinds: Vec<&str> = a["attention"].as_array().unwrap().iter().filter_map(|a| a["kind"].as_str()).collect();
     assert!(kinds.contains(&"drops") && kinds.contains(&"retention"), "{kinds:?}");
     assert_eq!((&calls["up"][0]["from"], &calls["up"][0]["to"]), (&"+442071234567".into(), &SCRIPT.into()));
+    let named = calls["up"][0]["sip_call_id"].as_str().unwrap();
+    assert_eq!(named.chars().count(), trunkline_web::sources::CALL_UP_CHARS_MAX + 3, "a stranger wrote it");
     let hidden = masked.next("calls");
     assert!(hidden["up"][0]["from"].as_str().unwrap().contains('*'), "{hidden}");
     masked.next("heartbeat");
@@ -124,6 +126,19 @@ fn a_page_that_is_left_alone_is_signed_out() {
     assert!(feed.ends(), "it ends with the session");
     assert_eq!(seen(), at);
     background.get("/calls").problem(401, "signed-out");
+}
+
+#[test]
+fn one_user_leaves_places_for_others() {
+    let world = World::new();
+    let (support, viewer) = (world.signed_in(Role::Support), world.signed_in(Role::Viewer));
+    let feeds: Vec<_> = (0..20).map(|_| Feed::open(&support)).collect();
+    support.get("/live").problem(503, "busy");
+    Feed::open(&viewer).next("status");
+    drop(feeds);
+    // What has gone is seen when the next second is written to it.
+    crate::world::until("there are places again", || world.metric("trunkline_web_live_clients") < 2.0);
+    Feed::open(&support).next("status");
 }
 
 #[test]

@@ -4,8 +4,10 @@
 mod client;
 mod document;
 mod hostile;
+mod http2;
 mod lists;
 mod live;
+mod machine;
 mod manual;
 mod oidc;
 mod one_call;

@@ -1,7 +1,7 @@
 //! One call: by identifier, its beginning or Call-ID; messages, intervals, packets; and what a masked viewer sees.
 
 use crate::client::text;
-use crate::world::{PCAP, World, call};
+use crate::world::{PCAP, World, call, until};
 use trunkline_web::auth::Role;
 
 #[test]
@@ -55,6 +55,30 @@ fn a_download_that_nobody_waits_for_ends() {
     let ended = || world.packets.cancelled.load(std::sync::atomic::Ordering::SeqCst) == 1;
     (0..500).take_while(|_| !ended()).for_each(|_| std::thread::park_timeout(std::time::Duration::from_millis(10)));
     assert!(ended());
+}
+
+#[test]
+fn messages_that_nobody_waits_for_are_not_read_any_more() {
+    let world = World::new();
+    let client = world.signed_in(Role::Support);
+    let (endless, one) = (call(7).id, call(1).id);
+    let cookie = client.cookie.clone().unwrap();
+    let ask = format!(
+        "GET /api/v1/calls/{endless}/messages HTTP/1.1\r\nHost: localhost\r\nCookie: trunkline={cookie}\r\n\r\n"
+    );
+    let held: Vec<_> = (0..6)
+        .map(|_| {
+            let mut stream = std::net::TcpStream::connect(client.address).unwrap();
+            std::io::Write::write_all(&mut stream, ask.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let reading = || world.packets.reading.load(std::sync::atomic::Ordering::SeqCst);
+    until("all turns are taken", || reading() == 6);
+    client.get(&format!("/calls/{one}/messages")).problem(503, "busy");
+    drop(held);
+    until("the work ends", || reading() == 0);
+    until("the turns come back", || client.get(&format!("/calls/{one}/messages")).status == 200);
 }
 
 #[test]

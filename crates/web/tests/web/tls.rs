@@ -13,14 +13,20 @@ use std::sync::Arc;
 use trunkline_web::tls::{SELF_SIGNED_FILE, TlsOptions};
 
 fn world() -> World {
+    world_with(|_| {})
+}
+
+/// A world with a certificate of its own, and what else is wanted.
+pub fn world_with(more: impl FnOnce(&mut trunkline_web::Options) + 'static) -> World {
     let tls = |o: &mut trunkline_web::Options| {
+        more(o);
         o.tls = Some(TlsOptions::SelfSigned { data: o.data.clone(), names: vec!["localhost".to_owned()] });
     };
     World::made(Made { options: Box::new(tls), ..Made::default() })
 }
 
 /// A client that trusts the world's certificate alone.
-fn config(world: &World, protocol: &[u8]) -> Arc<ClientConfig> {
+pub fn config(world: &World, protocol: &[u8]) -> Arc<ClientConfig> {
     let file = world.folder.path().join(SELF_SIGNED_FILE);
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(file).unwrap()).unwrap();

@@ -89,7 +89,7 @@ fn a_capture_is_brought_and_read() {
     assert_eq!(read["total_octets"], 300_000);
     let id = engineer.ask("POST", "/captures?name=x.txt", Some(b"no capture")).ok(202)["id"].clone();
     let failed = over(&engineer, &format!("/captures/{}", id.as_str().unwrap()));
-    assert_eq!((&failed["state"], &failed["error"]), (&"failed".into(), &"x.txt is no capture.".into()));
+    assert_eq!((&failed["state"], &failed["error"]), (&"failed".into(), &"x.txt: x.txt is no capture.".into()));
     engineer.ask("POST", "/captures?name=", Some(b"x")).problem(400, "bad-parameter");
     engineer.ask("POST", "/captures", Some(b"x")).problem(400, "bad-parameter");
     engineer.ask("POST", "/captures?name=empty", Some(b"")).problem(400, "bad-parameter");
@@ -123,6 +123,57 @@ fn what_does_not_come_whole_is_forgotten() {
     drop(stream);
     assert!(until(0));
     assert_eq!(engineer.get("/captures").ok(200)["captures"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn what_is_made_belongs_to_a_user_and_not_to_a_name() {
+    let world = World::new();
+    let (boss, engineer) = (world.signed_in(Role::Administrator), world.signed_in(Role::Engineer));
+    let made =
+        engineer.post("/tokens", &json!({"name": "t", "scopes": ["calls.read", "numbers.read", "packets.extract"]}));
+    let program = engineer.token(made.ok(201)["token"].as_str().unwrap());
+    let id = program.post("/packets/extractions", &ask()).ok(202)["id"].as_str().unwrap().to_owned();
+    let path = format!("/packets/extractions/{id}");
+    assert_eq!(over(&engineer, &path)["state"], "done");
+    assert_eq!(program.get("/packets/extractions").ok(200)["extractions"].as_array().unwrap().len(), 1);
+    let bring = engineer.with("Content-Type", "application/octet-stream");
+    let capture = bring.ask("POST", "/captures?name=x", Some(PCAP)).ok(202)["id"].as_str().unwrap().to_owned();
+
+    boss.delete("/users/engineer").ok(204);
+    let namesake = world.signed_in(Role::Engineer);
+    for (list, what) in [("/packets/extractions", "extractions"), ("/captures", "captures")] {
+        assert_eq!(namesake.get(list).ok(200)[what].as_array().unwrap().len(), 0, "{list}");
+    }
+    namesake.get(&path).problem(404, "not-found");
+    namesake.get(&format!("{path}/pcap")).problem(404, "not-found");
+    namesake.delete(&path).problem(404, "not-found");
+    namesake.get(&format!("/captures/{capture}")).problem(404, "not-found");
+    program.get(&path).problem(401, "signed-out");
+}
+
+#[test]
+fn another_process_on_the_same_folder_leaves_what_is_not_its_own() {
+    let world = World::new();
+    let engineer = world.signed_in(Role::Engineer);
+    let id = engineer.post("/packets/extractions", &ask()).ok(202)["id"].as_str().unwrap().to_owned();
+    let path = format!("/packets/extractions/{id}");
+    over(&engineer, &path);
+    let all = world.folder.path().join("spool/web");
+    std::fs::create_dir(all.join("dead")).unwrap();
+    std::fs::write(all.join("dead/extraction-1"), b"x").unwrap();
+    let other = world.another();
+    assert!(!all.join("dead").exists(), "nobody holds it");
+    assert_ne!(other.spool(), world.handle.spool());
+    let pcap = engineer.get(&format!("{path}/pcap"));
+    assert_eq!((pcap.status, pcap.body.as_slice()), (200, PCAP));
+    let others = other.spool().to_owned();
+    other.stop();
+    assert!(!others.exists(), "it goes with its process");
+    assert_eq!(engineer.get(&format!("{path}/pcap")).body, PCAP);
+    let ours = world.handle.spool().to_owned();
+    world.handle.stop();
+    assert!(!ours.exists());
+    assert_eq!(std::fs::read_dir(all).unwrap().count(), 0);
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub const DAY: i64 = 1_795_132_800_000_000_000 - DAY_NS;
 pub const CALLS: i64 = 240;
 /// Everybody's password.
 pub const PASSWORD: &str = "correct horse battery";
+/// Where files of this machine are, which nobody outside is told.
+pub const HOME: &str = "/home/ann/my captures/may";
 /// What a stranger puts into a header.
 pub const SCRIPT: &str = "<script>alert(1)</script>";
 /// What another puts there.
@@ -79,19 +81,53 @@ impl World {
 
     /// A client of a user with a role, who is made if need be.
     pub fn signed_in(&self, role: Role) -> Client {
+        let mut client = self.stranger();
+        let answer = client.post("/session/link", &json!({"token": self.link(role)}));
+        assert_eq!(answer.ok(200)["kind"], "signed-in");
+        client.cookie = answer.cookie();
+        client.csrf = client.get("/session").ok(200)["csrf"].as_str().map(str::to_owned);
+        client
+    }
+
+    /// The secret of a link that signs in a user with a role, who is made if need be.
+    pub fn link(&self, role: Role) -> String {
         let path = self.folder.path().join(trunkline_web::auth::DESK_FILE);
         let options = trunkline_web::auth::AuthOptions { hash_cost: HashCost::Tests, ..Default::default() };
         let desk = Desk::open(&path, &options).unwrap();
         let now_ns = jiff::Timestamp::now().as_nanosecond() as i64;
         let _ = desk.add_user(&NewUser { name: role.name(), display_name: "", role, password: None }, now_ns);
         let link = desk.make_link(&trunkline_web::auth::LinkKind::SignIn(role.name().to_owned()), now_ns).unwrap();
-        let mut client = self.stranger();
-        let answer = client.post("/session/link", &json!({"token": link.expose()}));
-        assert_eq!(answer.ok(200)["kind"], "signed-in");
-        client.cookie = answer.cookie();
-        client.csrf = client.get("/session").ok(200)["csrf"].as_str().map(str::to_owned);
-        client
+        link.expose().to_owned()
     }
+
+    /// Another server on the same folder, as another process would be.
+    pub fn another(&self) -> Handle {
+        let mut options = Options::new(self.folder.path(), Mode::Web);
+        options.listen.set_port(0);
+        options.auth.hash_cost = HashCost::Tests;
+        Server::bind(options).unwrap().serve(Sources::of_store(self.folder.path().join("store"))).unwrap()
+    }
+
+    /// What it counts under a name, all labels together.
+    pub fn metric(&self, name: &str) -> f64 {
+        let number = |n: trunkline_kit::metrics::Number| match n {
+            trunkline_kit::metrics::Number::Whole(n) => n as f64,
+            trunkline_kit::metrics::Number::Real(n) => n,
+        };
+        self.handle.metrics().into_iter().filter(|s| s.name == name).map(|s| number(s.value)).sum()
+    }
+}
+
+/// Looks again and again, for half a minute at most, until it is so.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let so = (0..3000).any(|_| {
+        is_so() || {
+            std::thread::park_timeout(std::time::Duration::from_millis(10));
+            false
+        }
+    });
+    assert!(so, "{what}");
 }
 
 /// A call `n` minutes into the first day, or into the second for the later half.
@@ -164,7 +200,7 @@ pub fn call(n: i64) -> Call {
         }),
         ladder: Ladder { hosts, messages: vec![message(0, 0), message(1, 200)], texts: "OK".into(), not_kept: 0 },
         streams: if answered { vec![stream] } else { vec![] },
-        files: vec!["a.pcap".into()],
+        files: vec![format!("{HOME}/a.pcap")],
         sip_call_id,
         ..Call::default()
     }
@@ -233,6 +269,8 @@ pub struct Log {
     /// While true, an extraction waits until it is cancelled.
     pub hold: AtomicBool,
     pub asked: Mutex<Vec<ExtractAsk>>,
+    /// Readings of messages that go on until they are cancelled.
+    pub reading: AtomicU64,
     pub cancelled: AtomicU64,
 }
 
@@ -240,7 +278,18 @@ pub struct Log {
 pub const PCAP: &[u8] = b"\x0a\x0d\x0d\x0apcapng";
 
 impl Packets for Log {
-    fn messages(&self, call: &Call) -> Result<Vec<Option<Vec<u8>>>, SourceError> {
+    fn messages(&self, call: &Call, cancel: &Cancel) -> Result<Vec<Option<Vec<u8>>>, SourceError> {
+        if call.from == SCRIPT {
+            self.reading.fetch_add(1, Ordering::SeqCst);
+            while !cancel.is_cancelled() {
+                std::thread::park_timeout(std::time::Duration::from_millis(5));
+            }
+            self.reading.fetch_sub(1, Ordering::SeqCst);
+            return Err(SourceError::new(Trouble::Cancelled, "gone"));
+        }
+        if call.from == SQL {
+            return Err(SourceError::new(Trouble::NotFound, format!("{} is gone", call.files[0])));
+        }
         let invite =
             format!("INVITE sip:1001@example.com SIP/2.0\r\nFrom: <sip:{}@example.com>\r\n\r\n\u{ff}", call.from);
         Ok(vec![Some(invite.into_bytes()), None])
@@ -248,7 +297,7 @@ impl Packets for Log {
 
     fn call_pcap(&self, call: &Call, out: &mut dyn io::Write, cancel: &Cancel) -> Result<u64, SourceError> {
         if call.state == CallState::Rejected {
-            return Err(SourceError::new(Trouble::NotFound, "The segments are gone."));
+            return Err(SourceError::new(Trouble::NotFound, format!("'{HOME}/a.pcap' is gone.")));
         }
         let failed = |e: io::Error| SourceError::new(Trouble::Failed, e.to_string());
         out.write_all(PCAP).map_err(failed)?;
@@ -315,8 +364,13 @@ impl Packets for Log {
             }
             std::thread::park_timeout(std::time::Duration::from_millis(5));
         }
-        out.write_all(PCAP).map_err(|e| SourceError::new(Trouble::Failed, e.to_string()))?;
-        Ok(Extracted { packets: 7, faults: vec![] })
+        let failed = |e: io::Error| SourceError::new(Trouble::Failed, e.to_string());
+        while ask.filter == "endless" {
+            out.write_all(&[0; 65536]).map_err(failed)?;
+            std::thread::park_timeout(std::time::Duration::from_millis(1));
+        }
+        out.write_all(PCAP).map_err(failed)?;
+        Ok(Extracted { packets: 7, faults: vec![format!("{HOME}/x.pcapng: at octet 7: cut short")] })
     }
 }
 
@@ -343,8 +397,9 @@ impl Live for Capture {
             octets_total: n * 1000,
             lanes: vec![LaneSnapshot { interface: "eth0".into(), up: true, ring_fill: 0.25, ..Default::default() }],
             buffer: Some(BufferSnapshot { used_octets: 1, limit_octets: 4, squeezed: None }),
-            volumes: vec![VolumeSnapshot { path: "packets".into(), writable: true, ..Default::default() }],
+            volumes: vec![VolumeSnapshot { path: format!("{HOME}/disk1"), writable: true, ..Default::default() }],
             drops_total: BTreeMap::from([("ring".to_owned(), n)]),
+            unhealthy: vec![format!("{HOME}/disk1 is slow")],
             threads: vec![ThreadSnapshot { name: "lane-0".into(), cpu_s_total: n as f64 }],
             ..LiveSnapshot::default()
         })
@@ -355,6 +410,7 @@ impl Live for Capture {
             id: Id::derive(DAY, b"up").to_string(),
             from: "+442071234567".into(),
             to: SCRIPT.into(),
+            sip_call_id: "\u{e9}".repeat(60_000),
             state: "ringing".into(),
             ..CallUp::default()
         };
@@ -374,12 +430,25 @@ impl Live for Capture {
 pub struct Reading;
 
 impl Reader for Reading {
-    fn read(&self, path: &Path, name: &str, progress: &Progress, _: &Cancel) -> Result<ReadDone, SourceError> {
+    fn read(&self, path: &Path, name: &str, progress: &Progress, cancel: &Cancel) -> Result<ReadDone, SourceError> {
+        while name == "slow" {
+            if cancel.is_cancelled() {
+                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(5));
+        }
         let octets = std::fs::read(path).map_err(|e| SourceError::new(Trouble::Failed, e.to_string()))?;
         progress.read_octets.store(octets.len() as u64, Ordering::Relaxed);
         if !octets.starts_with(&PCAP[..4]) {
-            return Err(SourceError::new(Trouble::Refused, format!("{name} is no capture.")));
+            return Err(SourceError::new(Trouble::Refused, format!("{HOME}/{name}: {name} is no capture.")));
         }
-        Ok(ReadDone { packets: 3, calls: 2, from_ns: Some(DAY), to_ns: None, oddities: vec!["cut".into()], kept: None })
+        Ok(ReadDone {
+            packets: 3,
+            calls: 2,
+            from_ns: Some(DAY),
+            to_ns: None,
+            oddities: vec![format!("{HOME}/a.pcap: cut")],
+            kept: None,
+        })
     }
 }

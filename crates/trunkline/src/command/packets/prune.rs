@@ -37,6 +37,7 @@ pub fn run(part: &Part, age: Option<Duration>, octets: Option<u64>, json: bool) 
             slow: None,
             kinds: KINDS,
             keep_free: 0,
+            passing: Vec::new(),
             pins: data.join(PINS),
         };
         let failed = |e: trunkline_spool::SpoolError| Failure::Failed(e.to_string());

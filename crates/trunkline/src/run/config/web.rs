@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use trunkline_kit::config::{Raw, Value, quoted};
+use trunkline_kit::config::{Raw, Share, Value, quoted};
 
 trunkline_kit::section! {
     /// The web: pages, API and sign-in. `trunkline run` serves it in its own process where it is enabled; `trunkline
@@ -34,6 +34,9 @@ trunkline_kit::section! {
         public_url: Option<PublicUrl> = None => Restart;
         /// Whether engineers may bring captures, by drag and drop: by `trunkline web`, not beside a capture.
         uploads: bool = false => Restart;
+        /// What extractions and captures that are brought leave free of the disk: they end before it, so that the
+        /// capture does not lose its room.
+        keep_free: Share = Share::Percent(5.0) => Restart;
         /// After how long in which nobody did anything a session ends; what an open page asks by itself is nobody.
         session_idle: Duration = Duration::from_secs(12 * 3600) => Restart,
             Duration::from_secs(60) => Duration::from_secs(30 * 86_400);

@@ -20,6 +20,7 @@ fn summary(error: Option<&str>) -> Summary {
             first_ns: Some(START),
             last_ns: Some(START + 731_000_000_000),
             error: error.map(str::to_owned),
+            expands: false,
         }],
         counters: COUNTERS.map(counted).to_vec(),
         packets: 1204,
