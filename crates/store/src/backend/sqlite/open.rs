@@ -1,6 +1,6 @@
 //! Opening the file of a day: whose it is, which version, how it is tuned.
 
-use super::{ddl, gists};
+use super::{ddl, gists, slices};
 use crate::error::StoreError;
 use crate::schema;
 use crate::store::Access;
@@ -85,8 +85,11 @@ fn make(conn: &Connection, path: &Path) -> rusqlite::Result<()> {
             conn.pragma_update(None, "application_id", ddl::APPLICATION_ID)?;
         }
         Ok(Some(version)) if version < schema::VERSION => {
-            conn.execute_batch(&ddl::upgrade())?;
-            gists::mark_older(conn)?;
+            conn.execute_batch(&ddl::upgrade(version))?;
+            if version < schema::VERSION_GISTS {
+                gists::mark_older(conn)?;
+            }
+            slices::note_all(conn)?;
         }
         // Another process did it in between.
         _ => return Ok(()),
