@@ -22,7 +22,7 @@ const CHECKPOINT_PAGES: i64 = if cfg!(test) { 16 } else { 2048 };
 /// overlap would let it grow forever.
 pub const LOG_OCTETS_MAX: u64 = 4 * CHECKPOINT_PAGES as u64 * PAGE_OCTETS as u64;
 /// How long it waits for them.
-const BUSY_LOG: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 250 });
+const BUSY_LOG: Duration = Duration::from_millis(250);
 /// How long to wait for another writer of the same day.
 const BUSY: Duration = Duration::from_secs(10);
 

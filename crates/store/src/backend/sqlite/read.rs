@@ -11,7 +11,7 @@ use crate::filter::sql::{Condition, Parameter};
 use crate::key;
 use crate::packed::Damaged;
 use crate::rollup::{COUNTS, Minute};
-use crate::row::{Call, Loss, Stream, StreamInterval};
+use crate::row::{Call, Loss, StreamInterval};
 use crate::schema::{self, Table};
 use crate::stop::Stop;
 use crate::store::Order;

@@ -413,7 +413,8 @@ mod tests {
         assert!(settled.len() <= many.len() && settled.iter().sum::<usize>() as i64 == keys, "{many:?} {settled:?}");
         let mut index = Index::open(&conn).unwrap();
         let every = Lookup { kind: Kind::Callee, words: 0..=u64::MAX, pattern: None };
-        let (found, _) = index.keys(&Slice::unknown(144, false), &[every.clone()], usize::MAX).unwrap().unwrap();
+        let (found, _) =
+            index.keys(&Slice::unknown(144, false), std::slice::from_ref(&every), usize::MAX).unwrap().unwrap();
         assert_eq!(found, (0..keys).collect::<Vec<_>>());
         assert_eq!(index.keys(&Slice::unknown(144, false), &[every], 1).unwrap(), None, "too many parts");
         for (from, newest, oldest) in [(144, Some(144), Some(144)), (143, Some(0), Some(144)), (-1, None, Some(0))] {

@@ -114,10 +114,10 @@ pub fn note_all(conn: &Connection) -> Result<()> {
 
 /// The slices of a day as they are read. What is found is sure only within one transaction.
 pub enum Slices<'c> {
-    /// As they were noted.
+    /// As they were noted: the statements for the newest first, and for the oldest.
     Noted(CachedStatement<'c>, CachedStatement<'c>),
     /// In a day where nothing is noted: by its index, and by its gists if it has any.
-    Sought(Index<'c>, Option<gists::Reader<'c>>),
+    Sought(Box<Index<'c>>, Option<gists::Reader<'c>>),
 }
 
 impl<'c> Slices<'c> {
@@ -131,7 +131,7 @@ impl<'c> Slices<'c> {
             ));
         }
         let gists = reader.has_gists().then(|| gists::Reader::open(conn)).transpose()?;
-        Ok(Slices::Sought(Index::open(conn)?, gists))
+        Ok(Slices::Sought(Box::new(Index::open(conn)?), gists))
     }
 
     /// The next slice that has calls, from this one on.

@@ -27,6 +27,15 @@ fn log_octets(folder: &Path, day: &str) -> u64 {
     std::fs::metadata(folder.join(format!("{day}.sqlite-wal"))).map_or(0, |m| m.len())
 }
 
+/// Tells readers to end, also where the writer fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// As the web does: each question opens a store for itself. Days come, grow and go meanwhile.
 #[test]
 fn short_readers_see_days_come_and_go() {
@@ -51,6 +60,7 @@ fn short_readers_see_days_come_and_go() {
         for _ in 0..3 {
             threads.spawn(read);
         }
+        let ends = Ends(&done);
         let mut writer = Sqlite::open(folder.path(), Access::Write).unwrap();
         let mut first = 0;
         while first < 6000 || asked.load(Ordering::Relaxed) < 30 {
@@ -63,7 +73,7 @@ fn short_readers_see_days_come_and_go() {
                 assert!(log_octets(folder.path(), day) < 3 * open::LOG_OCTETS_MAX);
             }
         }
-        done.store(true, Ordering::Relaxed);
+        drop(ends);
         writer.drop_day(Day::of(DAY)).unwrap();
     });
     let left = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
