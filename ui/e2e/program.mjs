@@ -17,7 +17,7 @@ const SIM = ["sim", "--seed", "7", "--calls", "120", "--rate", "1", "--faults", 
 const START_MS = 120_000;
 
 const program = process.env.TRUNKLINE_BIN ?? "";
-const browserPath = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path)) ?? "";
+export const browserPath = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path)) ?? "";
 
 /**
  * Why the tests cannot run here; false if they can.

@@ -20,6 +20,8 @@ const COMMIT: usize = 5000;
 /// How long a question may take.
 const TIME_MAX: Duration = Duration::from_secs(1);
 const PAGE: usize = 50;
+/// So many of the last calls have their intervals; nothing here searches those.
+const WITH_INTERVALS: usize = 10_000;
 
 /// What is asked: a name, and a filter; empty for all calls.
 const QUESTIONS: [(&str, &str); 31] = [
@@ -119,8 +121,10 @@ fn make(folder: &Path, calls: usize, days: usize) -> Done {
     let mut store = Store::open(folder, Access::Load)?;
     let began = Instant::now();
     for first in (0..calls).step_by(BATCH) {
-        let batch = (first..(first + BATCH).min(calls)).map(|n| call(n, calls, days)).collect();
-        store.write(&Rows { calls: batch, ..Rows::default() })?;
+        let batch: Vec<Call> = (first..(first + BATCH).min(calls)).map(|n| call(n, calls, days)).collect();
+        let last = batch.iter().filter(|_| first + WITH_INTERVALS >= calls);
+        let intervals = last.flat_map(|call| &call.streams).flat_map(intervals).collect();
+        store.write(&Rows { calls: batch, intervals, ..Rows::default() })?;
         if (first + BATCH) % COMMIT < BATCH {
             store.commit()?;
         }
@@ -278,6 +282,22 @@ fn stream(
         mos: Mos { g107: mos, vm_f1: Some(4.5), vm_f2: Some(4.5), ..Mos::default() },
         ..Stream::default()
     }
+}
+
+/// Ten seconds after ten seconds of a stream.
+fn intervals(stream: &Stream) -> impl Iterator<Item = StreamInterval> {
+    let (id, start_ns, mos) = (stream.id, stream.first_ns, stream.mos.g107);
+    (0..6).map(move |index| StreamInterval {
+        stream: id,
+        index,
+        start_ns: start_ns + i64::from(index) * 10_000_000_000,
+        packets: 500,
+        jitter_mean_ms: 0.7,
+        jitter_max_ms: 3.1,
+        mos,
+        mos_vm: [Some(4.5), Some(4.5), mos],
+        ..StreamInterval::default()
+    })
 }
 
 /// How long this thread was on a processor, milliseconds.

@@ -111,6 +111,11 @@ impl Lookup {
         best.1
     }
 
+    /// The first and the last entry that there can be of its words.
+    pub fn entries(&self) -> (u128, u128) {
+        (entry(*self.words.start(), 0), entry(*self.words.end(), i64::MAX))
+    }
+
     /// Whether the row of an entry between the words may be wanted.
     pub fn may_match(&self, word: u64) -> bool {
         self.pattern.as_ref().is_none_or(|pattern| word_matches(word, pattern) != Some(false))

@@ -17,7 +17,7 @@ mod hosts;
 pub mod plan;
 mod sum;
 
-pub use column::{Head, Range};
+pub use column::{Head, Range, Ranges};
 pub use hosts::{HOSTS_OF_CALL_MAX, Hosts};
 pub use sum::{SUMMED, start_ns, told};
 

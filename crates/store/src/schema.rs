@@ -1,13 +1,16 @@
 //! The tables of a day, described once: backends make their DDL from this, SQL views and their help too.
 
 /// The version of these tables and of the packed columns. A change of either needs a new number.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 
 /// The oldest version that is read; a day of it becomes one of [`VERSION`] when it is written.
 pub const VERSION_READ_MIN: i64 = 3;
 
 /// The first version with gists of calls and with [`MINUTES_LATER`].
 pub const VERSION_GISTS: i64 = 4;
+
+/// The first version that notes what there is of each slice of the day.
+pub const VERSION_SLICES: i64 = 5;
 
 /// Columns of [`MINUTES`] that came with [`VERSION_GISTS`].
 pub const MINUTES_LATER: [&str; 3] = ["bad", "delivered", "challenged"];

@@ -30,14 +30,21 @@ fn write(folder: &Path, calls: impl Iterator<Item = i64>) {
     assert_eq!((store.skipped(), store.written().refused), (vec![], 0));
 }
 
-/// Makes of a day one of version 3, which had no gists and knew less of minutes.
-fn make_older(folder: &Path) {
+/// What makes of a day one of version 4, which noted nothing of slices, and of 3, which had no gists and knew less of
+/// minutes.
+const OLDER: [(i64, &str); 2] = [
+    (4, "DROP TABLE slices; PRAGMA user_version = 4;"),
+    (
+        3,
+        "DROP TABLE slices; DROP TABLE call_gists; ALTER TABLE minutes DROP COLUMN bad; \
+         ALTER TABLE minutes DROP COLUMN delivered; ALTER TABLE minutes DROP COLUMN challenged; \
+         PRAGMA user_version = 3;",
+    ),
+];
+
+fn make_older(folder: &Path, sql: &str) {
     let conn = rusqlite::Connection::open(folder.join("2026-11-20.sqlite")).unwrap();
-    conn.execute_batch(
-        "DROP TABLE call_gists; ALTER TABLE minutes DROP COLUMN bad; ALTER TABLE minutes DROP COLUMN delivered; \
-         ALTER TABLE minutes DROP COLUMN challenged; PRAGMA user_version = 3;",
-    )
-    .unwrap();
+    conn.execute_batch(sql).unwrap();
 }
 
 fn version(folder: &Path) -> i64 {
@@ -73,18 +80,20 @@ fn answers(folder: &Path) -> (Vec<Summary>, Vec<Vec<Id>>, Vec<SqlValue>) {
 
 #[test]
 fn an_older_day_answers_the_same_and_takes_new_calls() {
-    let (older, now) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    for folder in [older.path(), now.path()] {
-        write(folder, 0..900);
+    for (older_version, sql) in OLDER {
+        let (older, now) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for folder in [older.path(), now.path()] {
+            write(folder, 0..900);
+        }
+        make_older(older.path(), sql);
+        assert_eq!(answers(older.path()), answers(now.path()));
+        assert_eq!(version(older.path()), older_version, "a reader changes nothing");
+        // Into slices that are older, into new ones, and a call that is known but saw less before.
+        for folder in [older.path(), now.path()] {
+            write(folder, (0..900).step_by(9).map(|n| n + 100).chain(900..1300));
+        }
+        assert_eq!(version(older.path()), 5);
+        assert_eq!(answers(older.path()), answers(now.path()));
+        assert_eq!(answers(older.path()).0[10].totals.started, 1300);
     }
-    make_older(older.path());
-    assert_eq!(answers(older.path()), answers(now.path()));
-    assert_eq!(version(older.path()), 3, "a reader changes nothing");
-    // Into slices that are older, into new ones, and a call that is known but saw less before.
-    for folder in [older.path(), now.path()] {
-        write(folder, (0..900).step_by(9).map(|n| n + 100).chain(900..1300));
-    }
-    assert_eq!(version(older.path()), 4);
-    assert_eq!(answers(older.path()), answers(now.path()));
-    assert_eq!(answers(older.path()).0[10].totals.started, 1300);
 }

@@ -1,5 +1,6 @@
 //! Measurements beside other programs, in one run on one machine: `cargo xtask bench [--quick] [read] [live] ...`.
 
+mod calls;
 mod example;
 mod find;
 mod live;
@@ -10,6 +11,7 @@ mod need;
 mod read;
 mod search;
 mod table;
+mod web;
 mod wire;
 mod world;
 
@@ -86,6 +88,13 @@ const KINDS: &[Kind] = &[
         document: "bench/search.md",
         beside: &[],
         run: search::run,
+    },
+    Kind {
+        name: "web",
+        title: "The web over a store of calls",
+        document: "bench/web.md",
+        beside: &[["nginx", "-v"], ["chromium", "--version"]],
+        run: web::run,
     },
 ];
 

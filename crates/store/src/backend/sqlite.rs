@@ -10,6 +10,7 @@ mod open;
 mod pages;
 mod read;
 mod runs;
+mod slices;
 mod sql;
 mod summary;
 mod write;

@@ -1,6 +1,6 @@
 //! A column of numbers in as few octets each as hold their distance to the smallest.
 
-use super::{COLUMNS, GISTS_MAX, Hosts, versioned};
+use super::{COLUMNS, Column, GISTS_MAX, Hosts, versioned};
 use crate::packed::{Damaged, Pack, Unpack};
 
 /// The least and the greatest value of a column.
@@ -18,6 +18,14 @@ impl Range {
     /// Whether a value lies in it.
     pub fn contains(self, value: u64) -> bool {
         (self.least..=self.greatest).contains(&value)
+    }
+
+    /// Takes in another one.
+    fn join(&mut self, other: Range) {
+        self.least = self.least.min(other.least);
+        self.greatest = self.greatest.max(other.greatest);
+        // 0 is the last of all here.
+        self.least_some = self.least_some.wrapping_sub(1).min(other.least_some.wrapping_sub(1)).wrapping_add(1);
     }
 
     /// Octets of a value: none where all are the same.
@@ -38,6 +46,46 @@ impl Range {
         let greatest = least.checked_add(from.uint()?).ok_or(Damaged("a number is too large"))?;
         let least_some = least.checked_add(from.uint()?).filter(|some| *some <= greatest);
         Ok(Range { least, greatest, least_some: least_some.ok_or(Damaged("a number is too large"))? })
+    }
+}
+
+/// The ranges of all columns over many gists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranges(pub [Range; COLUMNS]);
+
+impl Ranges {
+    /// Over all gists behind these heads.
+    pub fn of<'h>(heads: impl Iterator<Item = &'h Head>) -> Self {
+        let mut all: Option<[Range; COLUMNS]> = None;
+        for head in heads {
+            match &mut all {
+                Some(all) => all.iter_mut().zip(&head.ranges).for_each(|(range, more)| range.join(*more)),
+                None => all = Some(head.ranges),
+            }
+        }
+        Ranges(all.unwrap_or_default())
+    }
+
+    /// That of a column.
+    pub fn of_column(&self, column: Column) -> Range {
+        self.0.get(column as usize).copied().unwrap_or_default()
+    }
+
+    /// Appends them.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        self.0.iter().for_each(|range| range.write(out));
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`Damaged`].
+    pub fn read(from: &mut Unpack<'_>) -> Result<Self, Damaged> {
+        let mut all = [Range::default(); COLUMNS];
+        for range in &mut all {
+            *range = Range::read(from)?;
+        }
+        Ok(Ranges(all))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A filter as it is asked of gists: for each call yes, no, or that its row has to say.
 
-use super::{Column, Columns, HOSTS_OF_CALL_MAX, flags, number};
+use super::{Column, Columns, HOSTS_OF_CALL_MAX, Range, Ranges, flags, number};
 use crate::entry;
 use crate::filter::field::{Field, PRESENCES};
 use crate::filter::{Compare, Network, Node, Pattern, Test};
@@ -210,13 +210,17 @@ impl Between {
         Between::of((1, infinite - 1), infinite..=u64::MAX, all, holds)
     }
 
+    /// Whether some of these values may be among those of a range.
+    fn meets(&self, range: Range, values: &RangeInclusive<u64>) -> bool {
+        // Only of numbers is 0 a value that may be wanted: that of the empty one.
+        let wants_0 = self.may.contains(&0);
+        let least = if wants_0 { range.least } else { range.least_some };
+        (range.greatest > 0 || wants_0) && least <= *values.end() && *values.start() <= range.greatest
+    }
+
     fn ask<C: Columns>(&self, gists: &mut C, column: Column) -> Result<Answers, C::Error> {
         let (rows, range) = (gists.rows(), gists.range(column as usize));
-        // Only of numbers is 0 a value that may be wanted: that of the empty one.
-        let least = if self.may.contains(&0) { range.least } else { range.least_some };
-        let has_some = range.greatest > 0 || self.may.contains(&0);
-        let meets = |values: &RangeInclusive<u64>| least <= *values.end() && *values.start() <= range.greatest;
-        if !has_some || !meets(&self.may) && !meets(&self.open) {
+        if !self.meets(range, &self.may) && !self.meets(range, &self.open) {
             return Ok(Answers::all(rows, Answer::No));
         }
         if self.must.contains(&range.least) && self.must.contains(&range.greatest) {
@@ -236,7 +240,7 @@ impl Between {
         };
         let must = within(&self.must, gists)?;
         let mut may = if self.may == self.must { must.clone() } else { within(&self.may, gists)? };
-        if meets(&self.open) {
+        if self.meets(range, &self.open) {
             may.iter_mut().zip(within(&self.open, gists)?).for_each(|(may, open)| *may |= open);
         }
         Ok(Answers { rows, may, must })
@@ -345,6 +349,27 @@ impl Plan {
             return Plan::Or(columns.iter().map(|column| Plan::Between(*column, between.clone())).collect());
         }
         Plan::Number(columns.to_vec(), Numbers { words, pattern: pattern.clone() })
+    }
+
+    /// Whether a call may pass of those whose values lie between these.
+    pub fn may_pass(&self, ranges: &Ranges) -> bool {
+        match self {
+            Plan::And(plans) => plans.iter().all(|plan| plan.may_pass(ranges)),
+            Plan::Or(plans) => plans.iter().any(|plan| plan.may_pass(ranges)),
+            Plan::Words(column, words) => {
+                let range = ranges.of_column(*column);
+                words.iter().any(|word| range.contains(*word))
+            }
+            Plan::Number(columns, numbers) => columns.iter().any(|column| {
+                let range = ranges.of_column(*column);
+                range.least <= *numbers.words.end() && *numbers.words.start() <= range.greatest
+            }),
+            Plan::Between(column, between) => {
+                let range = ranges.of_column(*column);
+                between.meets(range, &between.may) || between.meets(range, &between.open)
+            }
+            Plan::Not(_) | Plan::Named(..) | Plan::Start(_) | Plan::Host(..) | Plan::Has(_) | Plan::Row => true,
+        }
     }
 
     /// Asks it of gists.

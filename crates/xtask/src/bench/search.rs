@@ -1,5 +1,6 @@
 //! How fast calls are found and summed up in a store of ten million, each kind of filter, cold and warm.
 
+use super::calls::{self, Calls, DAYS, MANY};
 use super::example::{self, number};
 use super::log::median;
 use super::table::grouped;
@@ -9,10 +10,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-/// Calls, the days over which they are spread, and what they take of the disk at most.
-const CALLS: u64 = 10_000_000;
-const DAYS: u64 = 5;
-const DISK_GIB: u64 = 8;
 /// Warm runs of each question, after one that is not counted.
 const RUNS: usize = 5;
 /// The longest that a page may take, warm, milliseconds; and a question that only rows can answer, which is stopped.
@@ -34,14 +31,10 @@ struct Answer {
 /// # Errors
 /// The store cannot be made or asked.
 pub fn run(bench: &Bench<'_>) -> Result<Outcome, String> {
-    let (calls, disk) = if bench.quick { (CALLS / 10, DISK_GIB / 4) } else { (CALLS, DISK_GIB) };
-    if let Some(why) = need::no_room(&bench.folder, disk << 30) {
-        return Ok(Outcome::Skipped(why));
-    }
-    let program = example::build(bench, "trunkline-store", "search_speed")?;
-    let folder = bench.folder.join("store");
-    let words = ["make".to_owned(), folder.display().to_string(), calls.to_string(), DAYS.to_string()];
-    let made = example::run(&program, &words)?;
+    let Calls { folder, program, made } = match calls::store(bench, if bench.quick { MANY / 10 } else { MANY })? {
+        Ok(store) => store,
+        Err(skipped) => return Ok(skipped),
+    };
     eprintln!("bench: {made}");
     let is_root = need::missing(Some("empty the page cache"), &[]).is_none();
     // What is not on the disk yet stays in the page cache.

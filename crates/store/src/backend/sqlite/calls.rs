@@ -3,6 +3,7 @@
 use super::bind::{Insert, Words};
 use super::gists;
 use super::runs::{self, Waiting};
+use super::slices;
 use super::write::Texts;
 use crate::columns::{self, Scratch};
 use crate::gist::{self, Column, Values};
@@ -11,7 +12,7 @@ use crate::rollup::{self, Minute};
 use crate::row::{Call, Verdict};
 use crate::store::Written;
 use rusqlite::{Connection, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trunkline_kit::Id;
 
 /// Calls that one statement inserts: to begin and end a statement costs as much as a third of a row.
@@ -49,15 +50,17 @@ impl Kept {
     /// Lays down what waits for the commit, and settles the slices that are behind.
     pub fn lay_down(&mut self, conn: &Connection) -> Result<()> {
         let Some((first, last)) = self.waiting.slices() else { return Ok(()) };
+        let mut changed: BTreeSet<i64> = self.waiting.numbers().into_iter().collect();
         self.waiting.lay_down(conn)?;
         self.gists.lay_down(conn)?;
         let from = *self.unsettled.get_or_insert(first);
         for slice in from..last - SETTLED_BEHIND {
             runs::settle(conn, slice)?;
             gists::settle(conn, slice)?;
+            changed.insert(slice);
             self.unsettled = Some(slice + 1);
         }
-        Ok(())
+        changed.into_iter().try_for_each(|slice| slices::note(conn, slice))
     }
 }
 

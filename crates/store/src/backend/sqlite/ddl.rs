@@ -1,6 +1,6 @@
 //! The tables of a day as SQLite's DDL, made from [`crate::schema`].
 
-use super::{gists, runs};
+use super::{gists, runs, slices};
 use crate::schema::{self, Column, Kind, TABLES, Table};
 use core::fmt::Write;
 
@@ -15,6 +15,7 @@ pub fn statements() -> String {
     );
     sql.push_str(runs::TABLE);
     sql.push_str(gists::TABLE);
+    sql.push_str(slices::TABLE);
     for table in TABLES {
         create(&mut sql, table);
     }
@@ -68,10 +69,15 @@ pub fn is_later(table: &Table, column: &Column) -> bool {
     table.name == "minutes" && schema::MINUTES_LATER.contains(&column.name)
 }
 
-/// What makes the tables of a day of the version before those of now.
-pub fn upgrade() -> String {
-    let columns = schema::MINUTES_LATER.iter().map(|c| format!("ALTER TABLE minutes ADD COLUMN {c} DEFAULT 0;\n"));
-    columns.collect::<String>() + gists::TABLE
+/// What makes the tables of a day of an older version those of now.
+pub fn upgrade(version: i64) -> String {
+    let mut sql = String::new();
+    if version < schema::VERSION_GISTS {
+        let column = |c: &&str| format!("ALTER TABLE minutes ADD COLUMN {c} DEFAULT 0;\n");
+        sql.extend(schema::MINUTES_LATER.iter().map(column));
+        sql.push_str(gists::TABLE);
+    }
+    sql + slices::TABLE
 }
 
 /// `INSERT` with a parameter for each column, and what to do about a row that is there.
@@ -105,7 +111,7 @@ mod tests {
             .fold(0xcbf2_9ce4_8422_2325u64, |h, o| (h ^ u64::from(o)).wrapping_mul(0x0000_0100_0000_01b3));
         assert_eq!(
             (schema::VERSION, ladder::VERSION, detail::VERSION, gist::VERSION, hash),
-            (4, 2, 2, 1, 8209257468889708329),
+            (5, 2, 2, 1, 14654722240449026310),
             "tables or packed columns changed: raise schema::VERSION, then put the new numbers here"
         );
     }

@@ -3,6 +3,7 @@
 use super::gists;
 use super::read::{DayReader, SqliteRow, Trouble, direction};
 use super::runs::Index;
+use super::slices::{Slice, Slices};
 use crate::columns;
 use crate::entry::Lookup;
 use crate::error::StoreError;
@@ -21,6 +22,8 @@ use crate::time::Day;
 const STEP_ROWS: usize = 500;
 /// Of so many calls the rows are asked at once.
 pub const FEW: usize = 64;
+/// So many parts of the index are read beside the first of each run; of more, gists are asked.
+pub const PARTS_FEW: usize = 4;
 
 /// Which calls of a day are wanted.
 pub struct Wanted<'a> {
@@ -61,6 +64,7 @@ pub struct Found {
 struct Search<'a, 'c> {
     reader: &'c DayReader,
     wanted: &'a Wanted<'a>,
+    slices: Slices<'c>,
     index: Index<'c>,
     gists: Option<(gists::Reader<'c>, Plan)>,
     found: Vec<(i64, Call)>,
@@ -80,9 +84,7 @@ impl DayReader {
                     found.calls = search.found;
                 }
             }
-            for (key, call) in &mut found.calls {
-                call.streams = self.streams_of(*key, call.id)?;
-            }
+            self.add_streams(&mut found.calls)?;
             Ok(found)
         })
     }
@@ -156,7 +158,8 @@ impl<'a, 'c> Search<'a, 'c> {
             true => Some((gists::Reader::open(&reader.conn)?, reader.plan(filter, wanted.day)?)),
             false => None,
         };
-        Ok(Search { reader, wanted, index: Index::open(&reader.conn)?, gists, found: vec![] })
+        let (slices, index) = (Slices::open(reader)?, Index::open(&reader.conn)?);
+        Ok(Search { reader, wanted, slices, index, gists, found: vec![] })
     }
 
     /// Looks for calls, a slice of the day after the other; where it was stopped.
@@ -165,10 +168,10 @@ impl<'a, 'c> Search<'a, 'c> {
         let (first, last) = (key::slice(w.from.max(0)), key::slice(w.to.saturating_sub(1).max(0)));
         let newest = w.order == Order::Newest;
         let mut from = if newest { last } else { first };
-        while let Some(slice) = self.index.next_slice(from, w.order)?.filter(|s| (first..=last).contains(s)) {
-            let (begin, end) = key::of_slice(slice);
+        while let Some(slice) = self.slices.next(from, w.order)?.filter(|s| (first..=last).contains(&s.number)) {
+            let (begin, end) = key::of_slice(slice.number);
             let keys = (begin.max(w.from), end.min(w.to));
-            let stopped = match self.candidates(slice)? {
+            let stopped = match self.candidates(&slice)? {
                 Some((candidates, are_most)) => self.some(candidates, are_most, keys)?,
                 None => self.all(keys)?,
             };
@@ -178,31 +181,35 @@ impl<'a, 'c> Search<'a, 'c> {
             if w.stop.is_due() {
                 return Ok(Some(if newest { begin } else { end - 1 }));
             }
-            from = if newest { slice - 1 } else { slice + 1 };
+            from = if newest { slice.number - 1 } else { slice.number + 1 };
         }
         Ok(None)
     }
 
     /// The keys of the calls of a slice that may be wanted, in order of keys, and whether that is most of them; none if
     /// all calls have to be looked at.
-    fn candidates(&mut self, slice: i64) -> Result<Option<(Vec<i64>, bool)>, Trouble> {
+    fn candidates(&mut self, slice: &Slice) -> Result<Option<(Vec<i64>, bool)>, Trouble> {
+        let told = self.gists.as_mut().filter(|_| !slice.is_older);
+        if let Some((_, plan)) = &told {
+            if slice.ranges().is_some_and(|ranges| !plan.may_pass(ranges)) {
+                return Ok(Some((vec![], false)));
+            }
+        }
+        let parts_max = if told.is_some() { PARTS_FEW } else { usize::MAX };
         let indexed = match self.wanted.lookups {
             [] => None,
-            lookups => Some(self.index.keys(slice, lookups)?),
+            lookups => self.index.keys(slice, lookups, parts_max)?,
         };
-        let Some((gists, plan)) = &mut self.gists else {
-            return Ok(indexed.map(|(keys, among)| (keys.len() > among / 2, keys)).map(|(most, keys)| (keys, most)));
+        let Some((gists, plan)) = told else {
+            return Ok(indexed
+                .map(|(keys, among)| (keys.len() > FEW.max(among / 2), keys))
+                .map(|(most, keys)| (keys, most)));
         };
-        if let Some((keys, among)) = &indexed {
-            if keys.len() <= FEW || gists.is_older(slice)? {
-                let most = keys.len() > FEW && keys.len() > among / 2;
-                return Ok(indexed.map(|(keys, _)| (keys, most)));
-            }
-        } else if gists.is_older(slice)? {
-            return Ok(None);
+        if let Some((keys, _)) = indexed.as_ref().filter(|(keys, _)| keys.len() <= FEW) {
+            return Ok(Some((keys.clone(), false)));
         }
         let (mut keys, mut among) = (vec![], 0);
-        for part in gists.parts(slice)? {
+        for part in gists.parts(slice.number, slice.noted.as_ref().map(|noted| noted.parts))? {
             let mut columns = gists.columns(&part);
             among += columns.rows();
             let answers = plan.ask(&mut columns)?;

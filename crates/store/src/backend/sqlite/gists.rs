@@ -57,7 +57,7 @@ impl Waiting {
 /// each part is at least twice the next, or full.
 fn lay_down(conn: &Connection, slice: i64, gists: Gists) -> Result<()> {
     let mut reader = Reader::open(conn)?;
-    let mut parts = reader.parts(slice).map_err(unreadable)?;
+    let mut parts = reader.parts(slice, None).map_err(unreadable)?;
     let (mut merged, mut rows) = (vec![], gists.len());
     let next = parts.last().map_or(0, |last| last.number + 1);
     while let Some(part) = parts.pop() {
@@ -74,7 +74,7 @@ fn lay_down(conn: &Connection, slice: i64, gists: Gists) -> Result<()> {
 /// Fills the parts of a slice to which nothing more comes.
 pub fn settle(conn: &Connection, slice: i64) -> Result<()> {
     let mut reader = Reader::open(conn)?;
-    let mut parts = reader.parts(slice).map_err(unreadable)?;
+    let mut parts = reader.parts(slice, None).map_err(unreadable)?;
     let next = parts.last().map_or(0, |last| last.number + 1);
     // Those that are full, or nearly, stay.
     let full = parts.iter().position(|part| part.head.rows < GISTS_MAX * 7 / 8).unwrap_or(parts.len());
@@ -121,7 +121,7 @@ fn replace(
 }
 
 /// What was found damaged while writing, as SQLite says it: the day is passed over.
-fn unreadable(trouble: Trouble) -> rusqlite::Error {
+pub fn unreadable(trouble: Trouble) -> rusqlite::Error {
     match trouble {
         Trouble::Sqlite(e) => e,
         Trouble::Packed(e) => rusqlite::Error::SqliteFailure(
@@ -164,8 +164,9 @@ impl<'c> Reader<'c> {
     /// Prepares the statements.
     pub fn open(conn: &'c Connection) -> Result<Self> {
         Ok(Reader {
-            heads: conn
-                .prepare_cached("SELECT part, octets FROM call_gists WHERE part >= ? AND part < ? ORDER BY part")?,
+            heads: conn.prepare_cached(
+                "SELECT part, octets FROM call_gists WHERE part >= ? AND part < ? ORDER BY part LIMIT ?",
+            )?,
             one: conn.prepare_cached("SELECT octets FROM call_gists WHERE part = ?")?,
             spare: vec![],
         })
@@ -176,9 +177,11 @@ impl<'c> Reader<'c> {
         self.one.exists([row_of(slice, OLDER, 0)])
     }
 
-    /// The parts of a slice, in the order in which they were written.
-    pub fn parts(&mut self, slice: i64) -> Result<Vec<Part>, Trouble> {
-        let mut rows = self.heads.query([row_of(slice, 0, 0), row_of(slice, 1, 0)])?;
+    /// The parts of a slice, in the order in which they were written; where it is known how many there are, nothing
+    /// behind them is read.
+    pub fn parts(&mut self, slice: i64, count: Option<usize>) -> Result<Vec<Part>, Trouble> {
+        let count = count.map_or(-1, |count| count as i64);
+        let mut rows = self.heads.query([row_of(slice, 0, 0), row_of(slice, 1, 0), count])?;
         let mut parts = vec![];
         while let Some(row) = rows.next()? {
             let octets = row.get_ref(1)?.as_blob().unwrap_or_default();

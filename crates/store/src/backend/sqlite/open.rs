@@ -1,6 +1,6 @@
 //! Opening the file of a day: whose it is, which version, how it is tuned.
 
-use super::{ddl, gists};
+use super::{ddl, gists, slices};
 use crate::error::StoreError;
 use crate::schema;
 use crate::store::Access;
@@ -22,7 +22,7 @@ const CHECKPOINT_PAGES: i64 = if cfg!(test) { 16 } else { 2048 };
 /// overlap would let it grow forever.
 pub const LOG_OCTETS_MAX: u64 = 4 * CHECKPOINT_PAGES as u64 * PAGE_OCTETS as u64;
 /// How long it waits for them.
-const BUSY_LOG: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 250 });
+const BUSY_LOG: Duration = Duration::from_millis(250);
 /// How long to wait for another writer of the same day.
 const BUSY: Duration = Duration::from_secs(10);
 
@@ -85,8 +85,11 @@ fn make(conn: &Connection, path: &Path) -> rusqlite::Result<()> {
             conn.pragma_update(None, "application_id", ddl::APPLICATION_ID)?;
         }
         Ok(Some(version)) if version < schema::VERSION => {
-            conn.execute_batch(&ddl::upgrade())?;
-            gists::mark_older(conn)?;
+            conn.execute_batch(&ddl::upgrade(version))?;
+            if version < schema::VERSION_GISTS {
+                gists::mark_older(conn)?;
+            }
+            slices::note_all(conn)?;
         }
         // Another process did it in between.
         _ => return Ok(()),

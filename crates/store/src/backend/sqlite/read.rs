@@ -2,6 +2,7 @@
 
 use super::find::Wanted;
 use super::runs::Index;
+use super::slices::Slices;
 use super::{ddl, functions, open};
 use crate::columns::{self, Cells, Value};
 use crate::entry::Lookup;
@@ -10,7 +11,7 @@ use crate::filter::sql::{Condition, Parameter};
 use crate::key;
 use crate::packed::Damaged;
 use crate::rollup::{COUNTS, Minute};
-use crate::row::{Call, Loss, Stream, StreamInterval};
+use crate::row::{Call, Loss, StreamInterval};
 use crate::schema::{self, Table};
 use crate::stop::Stop;
 use crate::store::Order;
@@ -57,13 +58,21 @@ impl DayReader {
         self.version >= schema::VERSION_GISTS
     }
 
-    /// The streams of a call, by first packet.
-    pub fn streams_of(&self, key: i64, id: Id) -> Result<Vec<Stream>, Trouble> {
+    /// Whether it is noted what there is of each slice.
+    pub fn has_slices(&self) -> bool {
+        self.version >= schema::VERSION_SLICES
+    }
+
+    /// Adds to calls under their keys their streams, by first packet.
+    pub fn add_streams(&self, calls: &mut [(i64, Call)]) -> Result<(), Trouble> {
+        // Once for all of them: to write the statement down takes as long as to look for the streams of several calls.
         let sql = format!("SELECT {} FROM streams WHERE call_key = ?", ddl::select_list(&schema::STREAMS));
-        let mut stmt = self.conn.prepare_cached(&sql)?;
-        let mut streams = all(&mut stmt, params![key], |row| columns::stream_of(row, Some(id)))?;
-        streams.sort_by_key(|s| (s.first_ns, s.id));
-        Ok(streams)
+        let mut select = self.conn.prepare_cached(&sql)?;
+        for (key, call) in calls {
+            call.streams = all(&mut select, params![*key], |row| columns::stream_of(row, Some(call.id)))?;
+            call.streams.sort_by_key(|s| (s.first_ns, s.id));
+        }
+        Ok(())
     }
 
     /// Key, identifier and start of calls whose identifier lies between two, in order, at most `limit`.
@@ -88,20 +97,20 @@ impl DayReader {
     pub fn with_call_id(&self, sip_call_id: &str, limit: usize) -> Result<Vec<(i64, Id, i64)>, StoreError> {
         self.tell(|| {
             let _snapshot = self.conn.unchecked_transaction()?;
-            let mut index = Index::open(&self.conn)?;
+            let (mut index, mut slices) = (Index::open(&self.conn)?, Slices::open(self)?);
             let mut select =
                 self.conn.prepare_cached("SELECT key, id, start_ns FROM calls WHERE key = ? AND sip_call_id = ?")?;
             let mut found = vec![];
             let mut from = key::SLICES;
-            while let Some(slice) = index.next_slice(from, Order::Newest)? {
-                let (keys, _) = index.keys(slice, &[Lookup::call_id(sip_call_id)])?;
-                for key in keys.into_iter().rev() {
+            while let Some(slice) = slices.next(from, Order::Newest)? {
+                let keys = index.keys(&slice, &[Lookup::call_id(sip_call_id)], usize::MAX)?;
+                for key in keys.into_iter().flat_map(|(keys, _)| keys.into_iter().rev()) {
                     found.extend(select.query_row(params![key, sip_call_id], named).optional()?);
                 }
                 if found.len() >= limit {
                     break;
                 }
-                from = slice - 1;
+                from = slice.number - 1;
             }
             found.truncate(limit);
             Ok(found)

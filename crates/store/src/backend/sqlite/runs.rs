@@ -7,6 +7,7 @@
 //! A row holds a part of a run: up to [`PART_ENTRIES`] entries. A run of several parts ends with a directory: the first
 //! entry of each. The number of a row says what it is: slice, kind, run, part.
 
+use super::slices::Slice;
 use crate::entry::{self, ENTRY_OCTETS, KINDS, Kind, Lookup};
 use crate::key;
 use crate::row::Call;
@@ -77,6 +78,11 @@ impl Waiting {
             }
         }
         Ok(())
+    }
+
+    /// The slices with entries that wait.
+    pub fn numbers(&self) -> Vec<i64> {
+        self.slices.keys().copied().collect()
     }
 
     /// The first and the last slice with entries that wait.
@@ -166,6 +172,16 @@ fn write(conn: &Connection, first: i64, entries: &[u128]) -> Result<()> {
 pub struct Index<'c> {
     last: CachedStatement<'c>,
     parts: CachedStatement<'c>,
+    one: CachedStatement<'c>,
+}
+
+/// Where a run of a slice and kind lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunPlace {
+    /// Its number.
+    pub number: i64,
+    /// How many parts it has.
+    pub parts: usize,
 }
 
 /// A run.
@@ -180,6 +196,12 @@ struct Run {
 impl Run {
     fn entries_max(&self) -> usize {
         if self.parts == 1 { self.last.len() } else { self.parts * PART_ENTRIES }
+    }
+
+    /// How many parts beside the first may hold what is looked up.
+    fn parts_between(&self, lookup: &Lookup) -> usize {
+        let (low, high) = lookup.entries();
+        usize::try_from(self.part_of(high) - self.part_of(low)).unwrap_or(0)
     }
 
     /// The part in which this entry would lie.
@@ -229,28 +251,62 @@ impl<'c> Index<'c> {
             )?,
             parts: conn
                 .prepare_cached("SELECT part, entries FROM call_index WHERE part >= ? AND part < ? ORDER BY part")?,
+            one: conn.prepare_cached("SELECT entries FROM call_index WHERE part = ?")?,
         })
     }
 
     /// The keys of the calls of a slice that may match one of the lookups, in order, each once; and among how many.
-    pub fn keys(&mut self, slice: i64, lookups: &[Lookup]) -> Result<(Vec<i64>, usize)> {
-        let (mut keys, mut among) = (vec![], 0);
+    /// None if more than so many parts would have to be read beside the first of each run.
+    pub fn keys(&mut self, slice: &Slice, lookups: &[Lookup], parts_max: usize) -> Result<Option<(Vec<i64>, usize)>> {
+        let mut runs = vec![];
         for lookup in lookups {
-            let first = first_of(slice, lookup.kind, 0);
-            let mut from = first_of(slice, lookup.kind, 1 << RUN_BITS);
-            while let Some(run) = self.run_before(first, from)? {
-                self.keys_of_run(&run, lookup, &mut keys)?;
-                among += run.entries_max();
-                from = run.first;
-            }
+            runs.extend(self.runs(slice, lookup.kind)?.into_iter().map(|run| (run, lookup)));
+        }
+        if runs.iter().map(|(run, lookup)| run.parts_between(lookup)).sum::<usize>() > parts_max {
+            return Ok(None);
+        }
+        let (mut keys, mut among) = (vec![], 0);
+        for (run, lookup) in &runs {
+            self.keys_of_run(run, lookup, &mut keys)?;
+            among += run.entries_max();
         }
         keys.sort_unstable();
         keys.dedup();
-        Ok((keys, among / lookups.len().max(1)))
+        Ok(Some((keys, among / lookups.len().max(1))))
+    }
+
+    /// The runs of a slice: those that are noted, each read from one page, or those that there are.
+    fn runs(&mut self, slice: &Slice, kind: Kind) -> Result<Vec<Run>> {
+        let Some(noted) = &slice.noted else { return self.seek_runs(slice.number, kind) };
+        let mut runs = vec![];
+        for place in noted.runs.get(kind as usize).into_iter().flatten() {
+            let first = first_of(slice.number, kind, place.number);
+            let last = if place.parts > 1 { first + DIRECTORY } else { first };
+            let read = |row: &rusqlite::Row<'_>| Ok(row.get_ref(0)?.as_blob().unwrap_or_default().to_vec());
+            runs.push(Run { first, last: Entries(self.one.query_row([last], read)?), parts: place.parts });
+        }
+        Ok(runs)
+    }
+
+    /// The runs of a slice that there are, the last first.
+    fn seek_runs(&mut self, slice: i64, kind: Kind) -> Result<Vec<Run>> {
+        let (first, mut from) = (first_of(slice, kind, 0), first_of(slice, kind, 1 << RUN_BITS));
+        let mut runs = vec![];
+        while let Some(run) = self.run_before(first, from)? {
+            from = run.first;
+            runs.push(run);
+        }
+        Ok(runs)
+    }
+
+    /// Where the runs of a slice lie.
+    pub fn places(&mut self, slice: i64, kind: Kind) -> Result<Vec<RunPlace>> {
+        let runs = self.seek_runs(slice, kind)?;
+        Ok(runs.iter().map(|run| RunPlace { number: run_of(run.first), parts: run.parts }).collect())
     }
 
     fn keys_of_run(&mut self, run: &Run, lookup: &Lookup, keys: &mut Vec<i64>) -> Result<()> {
-        let (low, high) = (entry::entry(*lookup.words.start(), 0), entry::entry(*lookup.words.end(), i64::MAX));
+        let (low, high) = lookup.entries();
         let mut take = |_: i64, part: &Entries| {
             let (from, to) = (part.before(low), part.before(high + 1));
             let wanted = (from..to).map(|at| part.get(at)).filter(|e| lookup.may_match(entry::word(*e)));
@@ -346,7 +402,7 @@ mod tests {
             for (first, last) in [(0, 0), (3, 3), (6, 6), (2, 5), (0, 6), (7, 9)] {
                 let lookup = Lookup { kind: Kind::Callee, words: first << 40..=last << 40, pattern: None };
                 let wanted: Vec<i64> = (0..keys).filter(|k| (first..=last).contains(&(*k as u64 % 7))).collect();
-                let (found, among) = index.keys(144, &[lookup]).unwrap();
+                let (found, among) = index.keys(&Slice::unknown(144, false), &[lookup], usize::MAX).unwrap().unwrap();
                 assert!(among as i64 >= keys);
                 assert_eq!(found, wanted, "{sizes:?} {first} {last}");
             }
@@ -357,7 +413,10 @@ mod tests {
         assert!(settled.len() <= many.len() && settled.iter().sum::<usize>() as i64 == keys, "{many:?} {settled:?}");
         let mut index = Index::open(&conn).unwrap();
         let every = Lookup { kind: Kind::Callee, words: 0..=u64::MAX, pattern: None };
-        assert_eq!(index.keys(144, &[every]).unwrap().0, (0..keys).collect::<Vec<_>>());
+        let (found, _) =
+            index.keys(&Slice::unknown(144, false), std::slice::from_ref(&every), usize::MAX).unwrap().unwrap();
+        assert_eq!(found, (0..keys).collect::<Vec<_>>());
+        assert_eq!(index.keys(&Slice::unknown(144, false), &[every], 1).unwrap(), None, "too many parts");
         for (from, newest, oldest) in [(144, Some(144), Some(144)), (143, Some(0), Some(144)), (-1, None, Some(0))] {
             assert_eq!(index.next_slice(from, Order::Newest).unwrap(), newest);
             assert_eq!(index.next_slice(from, Order::Oldest).unwrap(), oldest);

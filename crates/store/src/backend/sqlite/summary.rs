@@ -6,6 +6,7 @@ use super::find;
 use super::gists;
 use super::read::{DayReader, Trouble};
 use super::runs::Index;
+use super::slices::{Slice, Slices};
 use crate::columns;
 use crate::entry::Lookup;
 use crate::error::StoreError;
@@ -103,8 +104,8 @@ impl DayReader {
                 false => None,
             };
             let plan = wanted.filter.map(|filter| self.plan(filter, day)).transpose()?;
-            let index = Index::open(&self.conn)?;
-            DaySum { reader: self, day, wanted, index, gists, plan }.run(add)
+            let (slices, index) = (Slices::open(self)?, Index::open(&self.conn)?);
+            DaySum { reader: self, day, wanted, slices, index, gists, plan }.run(add)
         })
     }
 
@@ -123,6 +124,7 @@ struct DaySum<'a, 'c> {
     reader: &'c DayReader,
     day: Day,
     wanted: &'a Wanted<'a>,
+    slices: Slices<'c>,
     index: Index<'c>,
     gists: Option<gists::Reader<'c>>,
     plan: Option<Plan>,
@@ -133,19 +135,24 @@ impl DaySum<'_, '_> {
         let (from_ns, to_ns) = (self.wanted.from_ns.max(self.day.start_ns()), self.wanted.to_ns.min(self.day.end_ns()));
         let (first, last) = (self.slice_of(from_ns), self.slice_of(to_ns.saturating_sub(1)));
         let by_minutes = self.wanted.filter.is_none() && self.wanted.length_ns % MINUTE_NS == 0;
-        for slice in (first..=last).rev() {
-            let slice_ns = self.day.start_ns() + slice * key::SLICE_NS;
+        let mut next = self.slices.next(last, Order::Newest)?;
+        for number in (first..=last).rev() {
+            let slice_ns = self.day.start_ns() + number * key::SLICE_NS;
             let starts = (from_ns.max(slice_ns), to_ns.min(slice_ns + key::SLICE_NS));
-            let is_older = self.gists.as_mut().map_or(Ok(true), |gists| gists.is_older(slice))?;
-            let stopped = if is_older {
-                self.rows(slice, starts, add)?
-            } else if by_minutes {
-                self.minutes(slice, starts, add)?;
-                None
-            } else {
-                self.slice(slice, starts, add)?
+            if next.as_ref().is_some_and(|slice| slice.number > number) {
+                next = self.slices.next(number, Order::Newest)?;
+            }
+            let stopped = match next.as_ref().filter(|slice| slice.number == number) {
+                Some(slice) if slice.is_older => self.rows(number, starts, add)?,
+                // Minutes are by start, which may be in another slice than the call.
+                slice if by_minutes && self.gists.is_some() => {
+                    self.minutes(slice, starts, add)?;
+                    None
+                }
+                Some(slice) => self.slice(slice, starts, add)?,
+                None => None,
             };
-            let is_due = || slice > first && self.wanted.stop.is_due();
+            let is_due = || number > first && self.wanted.stop.is_due();
             if let Some(seen_from_ns) = stopped.or_else(|| is_due().then_some(slice_ns)) {
                 return Ok(Some(seen_from_ns.min(to_ns)));
             }
@@ -158,35 +165,37 @@ impl DaySum<'_, '_> {
     }
 
     /// Whole minutes from their sums, what is left at the ends from gists.
-    fn minutes(&mut self, slice: i64, starts: (i64, i64), add: Add<'_>) -> Result<(), Trouble> {
+    fn minutes(&mut self, slice: Option<&Slice>, starts: (i64, i64), add: Add<'_>) -> Result<(), Trouble> {
         let (first, end) = (minute_of(starts.0.saturating_add(MINUTE_NS - 1)), minute_of(starts.1));
-        if first >= end {
-            self.slice(slice, starts, add)?;
-            return Ok(());
-        }
-        for (minute, sum) in self.reader.minutes_between(first, end)? {
-            add(minute.saturating_mul(MINUTE_NS), &sum);
-        }
-        for edge in [(starts.0, first * MINUTE_NS), (end * MINUTE_NS, starts.1)] {
-            if edge.0 < edge.1 {
-                self.slice(slice, edge, add)?;
+        let mut edges = [starts, (0, 0)];
+        if first < end {
+            for (minute, sum) in self.reader.minutes_between(first, end)? {
+                add(minute.saturating_mul(MINUTE_NS), &sum);
             }
+            edges = [(starts.0, first * MINUTE_NS), (end * MINUTE_NS, starts.1)];
+        }
+        for (slice, edge) in edges.into_iter().filter_map(|edge| slice.zip((edge.0 < edge.1).then_some(edge))) {
+            self.slice(slice, edge, add)?;
         }
         Ok(())
     }
 
     /// The calls of a slice that start in a span, from gists.
-    fn slice(&mut self, slice: i64, starts: (i64, i64), add: Add<'_>) -> Result<Option<i64>, Trouble> {
+    fn slice(&mut self, slice: &Slice, starts: (i64, i64), add: Add<'_>) -> Result<Option<i64>, Trouble> {
         let Some(gists) = &mut self.gists else { return Ok(None) };
-        let slice_ns = self.day.start_ns() + slice * key::SLICE_NS;
+        if self.plan.as_ref().zip(slice.ranges()).is_some_and(|(plan, ranges)| !plan.may_pass(ranges)) {
+            return Ok(None);
+        }
+        let slice_ns = self.day.start_ns() + slice.number * key::SLICE_NS;
         let mut sums = Sums::of(self.day, slice_ns, starts, self.wanted.length_ns);
         let mut rows = vec![];
         let few = match self.wanted.lookups.as_slice() {
             [] => None,
-            lookups => Some(self.index.keys(slice, lookups)?.0).filter(|keys| keys.len() <= find::FEW),
+            lookups => self.index.keys(slice, lookups, find::PARTS_FEW)?.filter(|(keys, _)| keys.len() <= find::FEW),
         };
-        let parts = if few.is_some() { vec![] } else { gists.parts(slice)? };
-        rows.extend(few.into_iter().flatten());
+        let count = slice.noted.as_ref().map(|noted| noted.parts);
+        let parts = if few.is_some() { vec![] } else { gists.parts(slice.number, count)? };
+        rows.extend(few.into_iter().flat_map(|(keys, _)| keys));
         let latest = latest(gists, &parts)?;
         for (number, part) in parts.iter().enumerate() {
             let mut columns = gists.columns(part);

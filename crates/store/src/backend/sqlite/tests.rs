@@ -27,6 +27,15 @@ fn log_octets(folder: &Path, day: &str) -> u64 {
     std::fs::metadata(folder.join(format!("{day}.sqlite-wal"))).map_or(0, |m| m.len())
 }
 
+/// Tells readers to end, also where the writer fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// As the web does: each question opens a store for itself. Days come, grow and go meanwhile.
 #[test]
 fn short_readers_see_days_come_and_go() {
@@ -51,6 +60,7 @@ fn short_readers_see_days_come_and_go() {
         for _ in 0..3 {
             threads.spawn(read);
         }
+        let ends = Ends(&done);
         let mut writer = Sqlite::open(folder.path(), Access::Write).unwrap();
         let mut first = 0;
         while first < 6000 || asked.load(Ordering::Relaxed) < 30 {
@@ -63,7 +73,7 @@ fn short_readers_see_days_come_and_go() {
                 assert!(log_octets(folder.path(), day) < 3 * open::LOG_OCTETS_MAX);
             }
         }
-        done.store(true, Ordering::Relaxed);
+        drop(ends);
         writer.drop_day(Day::of(DAY)).unwrap();
     });
     let left = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
@@ -101,4 +111,67 @@ fn the_log_shrinks_when_a_long_reader_ends() {
     assert!(log_octets(folder.path(), "2026-11-20") < 2 * open::LOG_OCTETS_MAX);
     let summary = reader.summary(&SummaryQuery::default()).unwrap();
     assert_eq!(summary.totals.started, next);
+}
+
+/// Calls over a day and some of the next, in the order of their end, with some that are completed later.
+fn write_slices(folder: &Path) {
+    let mut writer = Sqlite::open(folder, Access::Write).unwrap();
+    let numbered = |n: i64, seen_ns: i64| {
+        let start_ns = DAY + n * 47_000_000_000;
+        let id = Id::derive(start_ns, &n.to_le_bytes());
+        let mos = Some(2.0 + (n % 20) as f32 / 10.0);
+        Call { id, start_ns, last_ns: start_ns + seen_ns, from: format!("+44{n:05}"), mos, ..Call::default() }
+    };
+    for first in (0..2500).step_by(150) {
+        let calls =
+            (first..first + 150).map(|n| numbered(n, 1)).chain((first - 40..first).step_by(7).map(|n| numbered(n, 2)));
+        writer.write(&Rows { calls: calls.filter(|c| c.start_ns >= DAY).collect(), ..Rows::default() }).unwrap();
+        writer.commit().unwrap();
+    }
+}
+
+#[test]
+fn what_is_noted_of_slices_is_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    write_slices(folder.path());
+    let mut slices = 0;
+    for day in ["2026-11-20", "2026-11-21"] {
+        let conn = rusqlite::Connection::open(folder.path().join(format!("{day}.sqlite"))).unwrap();
+        let noted = || -> Vec<(i64, Vec<u8>)> {
+            let mut select = conn.prepare("SELECT slice, octets FROM slices ORDER BY slice").unwrap();
+            select.query_map([], |r| Ok((r.get(0)?, r.get(1)?))).unwrap().collect::<Result<_, _>>().unwrap()
+        };
+        let before = noted();
+        conn.execute_batch("DELETE FROM slices").unwrap();
+        super::slices::note_all(&conn).unwrap();
+        assert_eq!(before, noted());
+        slices += before.len();
+    }
+    assert!(slices > 144 + 40, "{slices}");
+}
+
+/// Where the index and the gists were taken away, a search is wrong only if it looks at them.
+#[test]
+fn a_search_looks_at_no_slice_that_cannot_have_what_it_looks_for() {
+    let folder = tempfile::tempdir().unwrap();
+    write_slices(folder.path());
+    for day in ["2026-11-20", "2026-11-21"] {
+        let conn = rusqlite::Connection::open(folder.path().join(format!("{day}.sqlite"))).unwrap();
+        conn.execute_batch("DELETE FROM call_gists; DELETE FROM call_index").unwrap();
+    }
+    let skipped = |filter: &str| {
+        let filter = Some(crate::Filter::parse(filter).unwrap());
+        let store = Sqlite::open(folder.path(), Access::Read).unwrap();
+        let summary = store.summary(&SummaryQuery { filter: filter.clone(), ..SummaryQuery::default() }).unwrap();
+        assert_eq!(summary.totals.started, 0);
+        let page = store.calls(&Query { filter, ..Query::default() }).unwrap();
+        assert_eq!(page.rows, []);
+        page.skipped.len()
+    };
+    for never in
+        ["mos<1.9", "caller:+49*", "code:5xx", "duration>1s", "verdict:*", "mos<3 and number:0*", "caller:+441*"]
+    {
+        assert_eq!(skipped(never), 0, "{never}");
+    }
+    assert_eq!(skipped("caller:+4400007"), 1, "the index of the first day is missed; the second has no such number");
 }
