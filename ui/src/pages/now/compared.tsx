@@ -4,6 +4,7 @@ import { createResource, For, onCleanup, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
 import type { CallsSummary, CallsTotals } from "../../api/types";
 import { duration, percent, score, whole } from "../../format";
+import { known } from "../../parts/known";
 
 const REFRESH_MS = 60_000;
 
@@ -32,14 +33,15 @@ export function Compared(): JSX.Element {
   const timer = setInterval(() => void (document.hidden || refetch()), REFRESH_MS);
   onCleanup(() => clearInterval(timer));
   const value = (row: Row, which: "now" | "before"): string => {
-    const totals = both.latest?.[which];
+    const totals = known(both)?.[which];
     return !totals || totals.calls === 0 ? "–" : row.value(totals);
   };
+  const hasBefore = (): boolean => (known(both)?.before.calls ?? 0) > 0;
   return (
     <section class="panel" aria-label="The last hour beside yesterday">
       <header>
         <h2>The last hour</h2>
-        <span class="muted">beside the same hour of yesterday</span>
+        <span class="muted">{hasBefore() ? "beside the same hour of yesterday" : "no call began in the same hour of yesterday"}</span>
       </header>
       <Show when={!both.error} fallback={<p class="body muted">{String(both.error?.message)}</p>}>
         <dl class="now-hour">
@@ -48,7 +50,9 @@ export function Compared(): JSX.Element {
               <div>
                 <dt>{row.name}</dt>
                 <dd class="now-hour-now num">{value(row, "now")}</dd>
-                <dd class="muted num">yesterday {value(row, "before")}</dd>
+                <Show when={hasBefore()}>
+                  <dd class="muted num">yesterday {value(row, "before")}</dd>
+                </Show>
                 <dd class="now-hour-about">{row.about}</dd>
               </div>
             )}

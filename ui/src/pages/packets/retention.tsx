@@ -26,7 +26,7 @@ export function RetentionTable(props: { retention: Retention[] }): JSX.Element {
               {(one) => (
                 <tr>
                   <td>{one.class}</td>
-                  <td>{one.rule}</td>
+                  <td style={{ "min-width": "12rem" }}>{one.rule}</td>
                   <td class="right nowrap">{octets(one.stored_octets)}</td>
                   <td>
                     <Show when={one.limit_octets} fallback={<span class="muted">no limit</span>}>
