@@ -85,8 +85,10 @@ fn make(conn: &Connection, path: &Path) -> rusqlite::Result<()> {
             conn.pragma_update(None, "application_id", ddl::APPLICATION_ID)?;
         }
         Ok(Some(version)) if version < schema::VERSION => {
-            conn.execute_batch(&ddl::upgrade())?;
-            gists::mark_older(conn)?;
+            conn.execute_batch(&ddl::upgrade(version))?;
+            if version < schema::VERSION_GISTS {
+                gists::mark_older(conn)?;
+            }
         }
         // Another process did it in between.
         _ => return Ok(()),
