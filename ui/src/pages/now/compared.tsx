@@ -1,5 +1,6 @@
 // The last hour beside the same hour of yesterday: is this normal?
 
+import { A } from "@solidjs/router";
 import { createResource, For, onCleanup, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
 import type { CallsSummary, CallsTotals } from "../../api/types";
@@ -12,6 +13,8 @@ interface Row {
   name: string;
   about: string;
   value: (totals: CallsTotals) => string;
+  /** Where those that are meant are listed. */
+  href?: string;
 }
 
 const ROWS: Row[] = [
@@ -21,7 +24,7 @@ const ROWS: Row[] = [
   { name: "ACD", about: "mean duration", value: (t) => duration(t.acd_s === null ? null : t.acd_s * 1000) },
   { name: "PDD", about: "from INVITE to ringing", value: (t) => duration(t.pdd_ms) },
   { name: "MOS", about: "mean of the calls", value: (t) => score(t.mos) },
-  { name: "With a verdict", about: "something was wrong", value: (t) => (t.calls === 0 ? "–" : percent(t.bad / t.calls)) },
+  { name: "With a verdict", about: "something was wrong", value: (t) => (t.calls === 0 ? "–" : percent(t.bad / t.calls)), href: "/calls?filter=has:verdict&from=now-1h" },
 ];
 
 export function Compared(): JSX.Element {
@@ -49,7 +52,11 @@ export function Compared(): JSX.Element {
             {(row) => (
               <div>
                 <dt>{row.name}</dt>
-                <dd class="now-hour-now num">{value(row, "now")}</dd>
+                <dd class="now-hour-now num">
+                  <Show when={row.href} fallback={value(row, "now")}>
+                    {(href) => <A href={href()}>{value(row, "now")}</A>}
+                  </Show>
+                </dd>
                 <Show when={hasBefore()}>
                   <dd class="muted num">yesterday {value(row, "before")}</dd>
                 </Show>

@@ -117,8 +117,8 @@ export function Paged<T>(props: PagedProps<T>): JSX.Element {
             foot={<Foot what={props.what} more={more()} error={pageError()} again={again} />}
           >
             {(row) => (
-              <Show when={(version(), pages.row(row))} fallback={<span class="virtual-waiting" role="cell" aria-label="Loading" />}>
-                {(found) => props.children(found() as T)}
+              <Show keyed when={(version(), pages.row(row))} fallback={<span class="virtual-waiting" role="cell" aria-label="Loading" />}>
+                {(found) => props.children(found as T)}
               </Show>
             )}
           </Virtual>
