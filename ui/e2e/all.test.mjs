@@ -3,8 +3,10 @@
 import { after, before, describe } from "node:test";
 import { callTests } from "./call.mjs";
 import { keyTests } from "./keys.mjs";
-import { livePictures, lookTests } from "./looks.mjs";
+import { ladderTests } from "./ladder.mjs";
+import { liveTests, lookTests } from "./looks.mjs";
 import { missing, start } from "./program.mjs";
+import { registrationTests } from "./registrations.mjs";
 import { roleTests } from "./roles.mjs";
 import { signInTests } from "./sign-in.mjs";
 import { sizeTests } from "./size.mjs";
@@ -22,8 +24,10 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   const all = /** @type {import("./session.mjs").Signed} */ (world);
   signInTests(all);
   callTests(all);
+  ladderTests(all);
+  registrationTests(all);
   keyTests(all);
   roleTests(all);
   lookTests(all);
-  livePictures();
+  liveTests();
 });

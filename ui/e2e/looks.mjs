@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
+import { shrink } from "./png.mjs";
 import { demo, page as fresh, UI } from "./program.mjs";
 import { openCalls, signedIn } from "./session.mjs";
 import { richCall } from "./call.mjs";
@@ -13,15 +14,16 @@ import { richCall } from "./call.mjs";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PICTURES = join(UI, "..", "docs", "images");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-const ALL_TIME = "from=2000-01-01T00:00:00Z";
+/** Pages that show what runs. */
+const LIVE = ["/", "/packets", "/system"];
 
 /** @type {{ name: string, path: string }[]} */
 const PAGES = [
   { name: "now", path: "/" },
-  { name: "calls", path: `/calls?${ALL_TIME}` },
-  { name: "registrations", path: `/registrations?${ALL_TIME}` },
-  { name: "transactions", path: `/registrations?show=events&${ALL_TIME}` },
-  { name: "packets", path: `/packets?${ALL_TIME}` },
+  { name: "calls", path: "/calls" },
+  { name: "registrations", path: "/registrations" },
+  { name: "transactions", path: "/registrations?show=events" },
+  { name: "packets", path: "/packets" },
   { name: "system", path: "/system" },
   ...["appearance", "account", "aliases", "filters", "retention", "users", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),
   { name: "lost", path: "/there-is-no-such-page" },
@@ -119,28 +121,53 @@ async function faultsOf(page) {
  * @param {import("playwright-core").Page} page
  * @param {string} name
  */
-async function picture(page, name) {
+export async function picture(page, name) {
   if (!process.env.UPDATE_SCREENSHOTS || !KEPT.has(name)) return;
-  mkdirSync(PICTURES, { recursive: true });
-  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  await keep(page, name);
 }
 
-/** Pictures of what runs, from the demonstration. */
-export function livePictures() {
-  test("pictures of what runs", { skip: process.env.UPDATE_SCREENSHOTS ? false : "only with UPDATE_SCREENSHOTS=1" }, async () => {
+/**
+ * @param {import("playwright-core").Page} page
+ * @param {string} name
+ */
+async function keep(page, name) {
+  mkdirSync(PICTURES, { recursive: true });
+  const path = join(PICTURES, `${name}.png`);
+  await page.screenshot({ path });
+  shrink(path);
+}
+
+/** The demonstration, while it runs. */
+export function liveTests() {
+  test("what runs: axe finds nothing, nothing scrolls sideways", async () => {
     const world = await demo();
     const { page, context } = await fresh(world);
     await page.goto(world.link);
     await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
-    for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["now-light", "/", 60_000]])) {
+    await page.getByText("Calls begin").waitFor();
+    for (const path of LIVE) {
+      await page.setViewportSize({ width: 1440, height: 900 });
       await settle(page, path);
-      await page.waitForTimeout(wait);
-      await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+      assert.deepEqual(await faultsOf(page), [], path);
+      await page.setViewportSize({ width: 390, height: 844 });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 390, `${path} is ${wide} pixels wide`);
     }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    if (process.env.UPDATE_SCREENSHOTS) await livePictures(page);
     await context.close();
     await world.stop();
   });
 }
 
+/** @param {import("playwright-core").Page} page */
+async function livePictures(page) {
+  for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["now-light", "/", 60_000]])) {
+    await settle(page, path);
+    await page.waitForTimeout(wait);
+    await keep(page, name);
+  }
+}
+
 /** Pictures that the documentation shows: few, for they weigh. */
-const KEPT = new Set(["calls-light", "call-light", "call-message-dark", "registrations-light", "call-phone"]);
+const KEPT = new Set(["calls-light", "call-light", "call-message-dark", "registrations-light", "call-phone", "call-ladder-light"]);

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { busyCapture } from "./busy.mjs";
 
 export const UI = join(dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -58,8 +59,10 @@ export const run = (...args) => execFileSync(program, args, { encoding: "utf8" }
 export async function start() {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-e2e-"));
   const [capture, data] = [join(folder, "simulated.pcap"), join(folder, "data")];
+  const busy = join(folder, "busy.pcap");
   run(...SIM, "--write", capture);
-  return serve(["open", capture, "--listen", "127.0.0.1:0", "--data", data], folder);
+  writeFileSync(busy, busyCapture());
+  return serve(["open", capture, busy, "--listen", "127.0.0.1:0", "--data", data], folder);
 }
 
 /**

@@ -293,6 +293,8 @@ impl Analyzer {
             jitter_max_ms: jitter_max_ms as f32,
             mos: mos.map(|(mos, _)| mos),
             mos_vm: self.interval_scores(),
+            transit: self.timing.interval_transit(),
+            round_trip_ms: self.reports.as_ref().and_then(|r| r.interval_round_trip_ms),
             ..StreamInterval::default()
         })
     }
@@ -487,6 +489,9 @@ impl Analyzer {
         let ended = self.interval();
         self.scores.add(self.interval_scores(), INTERVAL_NS as f64 * 1e-9);
         self.timing.end_interval(self.interval_end_ns().wrapping_sub(self.first_ns) as f64 * 1e-9);
+        if let Some(reports) = &mut self.reports {
+            reports.interval_round_trip_ms = None;
+        }
         self.buffers.take(0);
         let index = at_ns.saturating_sub(self.first_ns) / INTERVAL_NS;
         self.interval = IntervalStart {

@@ -4,13 +4,17 @@ mod world;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trunkline_calls::job::Summary;
+use trunkline_sim::settings::Impairments;
 use trunkline_sim::truth::{CallTruth, StreamTruth, Truth, Who};
 use trunkline_sim::{Preset, Settings};
-use trunkline_store::row::{Call, CallState, Direction, Hangup, Rows, Stream};
+use trunkline_store::delay;
+use trunkline_store::row::{Call, CallState, Direction, Hangup, Rows, Stream, StreamInterval};
 use world::{World, read_rows, world};
 
 /// How far jitter may be from the truth, milliseconds.
 const JITTER_MS: f64 = 0.02;
+/// How far delay may be from the truth where no clock drifts, milliseconds.
+const DELAY_MS: f64 = 0.5;
 /// How far times may be from the truth.
 const TIME_NS: i64 = 1000;
 /// Mistakes that are printed.
@@ -142,6 +146,56 @@ fn compare_stream(m: &mut Mistakes, what: &str, stream: &Stream, truth: &StreamT
     m.same(what, "direction", stream.direction, direction);
     m.time(what, "first", Some(stream.first_ns), truth.first.as_ref().map(|t| t.ns));
     m.time(what, "last", Some(stream.last_ns), truth.last.as_ref().map(|t| t.ns));
+}
+
+/// Delay of each ten seconds of each stream. Where the sender's clock drifts, ours can be wrong by as much as it drifts.
+fn compare_delays(m: &mut Mistakes, world: &World, rows: &Rows) -> usize {
+    let mut of_stream: HashMap<_, Vec<StreamInterval>> = HashMap::new();
+    rows.intervals.iter().for_each(|i| of_stream.entry(i.stream).or_default().push(*i));
+    let ours = by_call_id(rows);
+    let mut compared = 0;
+    for call in calls_of(world) {
+        for truth in &call.streams {
+            let same = |s: &&Stream| {
+                format!("{:#010x}", s.ssrc) == truth.ssrc.to_lowercase()
+                    && (s.src.to_string(), s.dst.to_string()) == (truth.src.clone(), truth.dst.clone())
+            };
+            let Some(stream) = ours.get(call.sip_call_id.as_str()).and_then(|c| c.streams.iter().find(same)) else {
+                continue;
+            };
+            let what = format!("{} {}", call.sip_call_id, truth.ssrc);
+            let intervals = of_stream.get(&stream.id).map_or(&[][..], Vec::as_slice);
+            let delays = delay::of_intervals(intervals);
+            let seconds = (stream.last_ns - stream.first_ns) as f64 * 1e-9;
+            let within = DELAY_MS + truth.impairment.skew_ppm.abs() * seconds * 1e-3;
+            for t in &truth.delays {
+                let at = intervals.iter().position(|i| i.index == t.index);
+                let Some(delay) = at.and_then(|at| delays[at]) else {
+                    m.0.push(format!("{what}: no delay in interval {}", t.index));
+                    continue;
+                };
+                m.near(&what, "delay_mean_ms", delay.mean_ms, t.mean_ms, within);
+                m.near(&what, "delay_max_ms", delay.max_ms, t.max_ms, within);
+                compared += 1;
+            }
+        }
+    }
+    compared
+}
+
+#[test]
+fn delays_are_those_of_the_network() {
+    let network = Impairments { share: 0.8, jitter_max_ms: 60.0, reorder_max: 0.02, ..Impairments::default() };
+    let still = Impairments { skew_max_ppm: 0.0, ..network.clone() };
+    let drifting = Impairments { skew_max_ppm: 100.0, ..network };
+    for impairments in [still, drifting] {
+        let world = world(&Settings { calls: 150, seed: 21, impairments, ..Settings::preset(Preset::Demo) });
+        let (rows, _) = read_rows(&world.file, 2);
+        let mut m = Mistakes::default();
+        let compared = compare_delays(&mut m, &world, &rows);
+        assert!(compared > 300, "{compared}");
+        m.none("delays");
+    }
 }
 
 fn compare_all(world: &World, rows: &Rows, summary: &Summary) {

@@ -8,13 +8,15 @@ use crate::rtcp::{self, Report};
 use crate::settings::Tunnel;
 use crate::tally::Tally;
 use crate::tap::Passed;
-use crate::truth::{Moment, StreamTruth, Who};
+use crate::truth::{DelayTruth, Moment, StreamTruth, Who};
 use trunkline_wire::Endpoint;
 
 /// Packets of one stream on their way at most: two seconds of delay at 10 ms and their copies, and room.
 const PENDING_MAX: usize = 512;
 /// RTCP reports come this often.
 const RTCP_INTERVAL_NS: i64 = 5_000_000_000;
+/// Delays are told for spans of this length.
+const DELAY_SPAN_NS: i64 = 10_000_000_000;
 /// A comfort-noise or silence frame every so many packet times of silence.
 const SILENCE_TICKS: u64 = 10;
 
@@ -60,9 +62,43 @@ struct Arrival {
     at_ns: i64,
     sequence: u64,
     timestamp: u32,
+    /// Time on the way beyond the least.
+    delay_ns: i64,
     /// Marker bit and payload type.
     kind: u8,
     content: Content,
+}
+
+/// Time on the way of what arrived.
+#[derive(Default)]
+struct Delays {
+    /// Number of the ten seconds, packets, sum and highest of their delays, nanoseconds.
+    spans: Vec<(u32, u32, i64, i64)>,
+    least_ns: Option<i64>,
+}
+
+impl Delays {
+    /// A packet that came so long after the first one of its stream.
+    fn add(&mut self, since_first_ns: i64, delay_ns: i64) {
+        self.least_ns = Some(self.least_ns.map_or(delay_ns, |least| least.min(delay_ns)));
+        let index = (since_first_ns / DELAY_SPAN_NS) as u32;
+        match self.spans.last_mut().filter(|span| span.0 == index) {
+            Some((_, packets, sum, most)) => {
+                (*packets, *sum, *most) = (*packets + 1, *sum + delay_ns, (*most).max(delay_ns));
+            }
+            None => self.spans.push((index, 1, delay_ns, delay_ns)),
+        }
+    }
+
+    fn truth(&self) -> Vec<DelayTruth> {
+        let least = self.least_ns.unwrap_or_default();
+        let one = |&(index, packets, sum, most): &(u32, u32, i64, i64)| DelayTruth {
+            index,
+            mean_ms: (sum as f64 / f64::from(packets) - least as f64) * 1e-6,
+            max_ms: (most - least) as f64 * 1e-6,
+        };
+        self.spans.iter().map(one).collect()
+    }
 }
 
 /// A stream that goes on.
@@ -98,6 +134,7 @@ pub(crate) struct Stream {
     dtmf: String,
     heard: Option<u32>,
     comfort_noise: u64,
+    delays: Delays,
     /// The last sender report: middle of its NTP time, and when it passed the tap.
     pub last_report: Option<(u32, i64)>,
     /// Expected and received when its receiver last reported.
@@ -137,6 +174,7 @@ impl Stream {
             dtmf: String::new(),
             heard: None,
             comfort_noise: 0,
+            delays: Delays::default(),
             last_report: None,
             reported: (0, 0),
             reports_about: (0, None),
@@ -239,6 +277,7 @@ impl Stream {
             reordered: t.reordered,
             jitter_mean_ms: t.jitter_mean_ms(),
             jitter_max_ms: t.jitter_max_ms,
+            delays: self.delays.truth(),
             first: Some(Moment::of(t.first_ns)),
             last: Some(Moment::of(t.last_ns)),
             dtmf: self.dtmf.clone(),
@@ -385,7 +424,8 @@ impl Stream {
         self.sent_octets += octets as u64;
         let ptime_ns = i64::from(self.spec.ptime_ms) * 1_000_000;
         let Some(arrival) = self.way.arrival(at_ns, ptime_ns) else { return };
-        let packet = Arrival { at_ns: arrival, sequence, timestamp, kind, content };
+        let delay_ns = arrival - at_ns;
+        let packet = Arrival { at_ns: arrival, sequence, timestamp, delay_ns, kind, content };
         self.enqueue(packet);
         if let Some(copy) = self.way.copy(arrival, ptime_ns) {
             self.enqueue(Arrival { at_ns: copy, ..packet });
@@ -405,6 +445,10 @@ impl Stream {
         let kind = a.kind & 0x7f;
         if !self.kinds.contains(&kind) {
             self.kinds.push(kind);
+        }
+        if !matches!(a.content, Content::Few(_, 4)) {
+            let first_ns = self.captured.as_ref().map_or(&self.tally, |captured| &captured.0).first_ns;
+            self.delays.add(a.at_ns - first_ns, a.delay_ns);
         }
         match a.content {
             Content::Few(octets, 4) if self.heard != Some(a.timestamp) => {

@@ -159,6 +159,9 @@ pub struct StreamTruth {
     pub jitter_mean_ms: f64,
     /// Highest jitter, milliseconds.
     pub jitter_max_ms: f64,
+    /// Delay on the way, ten seconds after ten seconds from the first packet on; those without packets are left out.
+    #[serde(default)]
+    pub delays: Vec<DelayTruth>,
     /// First packet.
     pub first: Option<Moment>,
     /// Last packet.
@@ -177,6 +180,18 @@ pub struct StreamTruth {
     pub reported_lost: Option<i32>,
     /// What the network did to it.
     pub impairment: Impairment,
+}
+
+/// How long packets were on their way in ten seconds of a stream, beyond the least time that one of the stream was; of
+/// distinct packets that are no telephone events.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct DelayTruth {
+    /// Number of the ten seconds, from 0.
+    pub index: u32,
+    /// Mean, milliseconds.
+    pub mean_ms: f64,
+    /// Highest, milliseconds.
+    pub max_ms: f64,
 }
 
 /// A registration or another transaction outside calls.

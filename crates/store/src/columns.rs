@@ -213,7 +213,7 @@ pub fn stream_of(cells: &impl Cells, call: Option<Id>) -> Result<Stream, Damaged
 }
 
 /// The columns of an interval.
-pub fn interval(i: &StreamInterval) -> [Value<'_>; 13] {
+pub fn interval(i: &StreamInterval) -> [Value<'_>; 17] {
     [
         Value::Octets(i.stream.octets()),
         Value::Whole(i64::from(i.index)),
@@ -228,6 +228,10 @@ pub fn interval(i: &StreamInterval) -> [Value<'_>; 13] {
         real(i.mos_vm[0]),
         real(i.mos_vm[1]),
         real(i.mos_vm[2]),
+        real(i.transit.map(|t| t.min_ms)),
+        real(i.transit.map(|t| t.mean_ms)),
+        real(i.transit.map(|t| t.max_ms)),
+        real(i.round_trip_ms),
     ]
 }
 
@@ -250,7 +254,13 @@ pub fn interval_of(cells: &impl Cells) -> Result<StreamInterval, Damaged> {
         jitter_max_ms: score(8).unwrap_or(0.0),
         mos: score(9),
         mos_vm: [score(10), score(11), score(12)],
+        transit: transit_of(score(13), score(14), score(15)),
+        round_trip_ms: score(16),
     })
+}
+
+fn transit_of(min: Option<f32>, mean: Option<f32>, max: Option<f32>) -> Option<Transit> {
+    Some(Transit { min_ms: min?, mean_ms: mean?, max_ms: max? })
 }
 
 /// The columns of a registration.

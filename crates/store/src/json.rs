@@ -8,6 +8,7 @@
 
 mod text;
 
+use crate::delay::Delay;
 use crate::row::{Call, CallState, Direction, Hangup, Ladder, Loss, Registration, SipEvent, Stream, StreamInterval};
 use crate::row::{Mos, MosRange, RtcpSummary, Verdict};
 pub use text::Object;
@@ -197,13 +198,15 @@ pub fn event(out: &mut String, e: &SipEvent) {
     o.end();
 }
 
-/// Appends ten seconds of a stream.
-pub fn interval(out: &mut String, i: &StreamInterval) {
+/// Appends ten seconds of a stream, with the delay in them ([`crate::delay::of_intervals`]).
+pub fn interval(out: &mut String, i: &StreamInterval, delay: Option<Delay>) {
     let mut o = Object::new(out);
     o.display("stream", i.stream).int("index", Some(i.index)).time("start", Some(i.start_ns));
     o.int("packets", Some(i.packets)).int("missing", Some(i.missing)).int("duplicates", Some(i.duplicates));
     o.int("reordered", Some(i.reordered)).real("jitter_mean_ms", Some(f64::from(i.jitter_mean_ms)));
     o.real("jitter_max_ms", Some(f64::from(i.jitter_max_ms)));
+    o.real("delay_min_ms", delay.map(|d| d.min_ms)).real("delay_mean_ms", delay.map(|d| d.mean_ms));
+    o.real("delay_max_ms", delay.map(|d| d.max_ms)).real("round_trip_ms", i.round_trip_ms.map(f64::from));
     let mut m = o.object("mos");
     m.real("g107", i.mos.map(f64::from));
     for (name, score) in ["vm_f1", "vm_f2", "vm_adapt"].into_iter().zip(i.mos_vm) {

@@ -5,6 +5,7 @@
 
 pub mod backend;
 pub mod columns;
+pub mod delay;
 pub mod detail;
 pub mod entry;
 pub mod error;

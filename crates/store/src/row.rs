@@ -387,6 +387,23 @@ pub struct StreamInterval {
     pub mos: Option<f32>,
     /// VoIPmonitor-compatible F1, F2, adaptive.
     pub mos_vm: [Option<f32>; 3],
+    /// Transit of its packets; none while the stream's clock is not known.
+    pub transit: Option<Transit>,
+    /// Longest round trip that reports in it tell ([`RtcpSummary::round_trip_ms`]), milliseconds.
+    pub round_trip_ms: Option<f32>,
+}
+
+/// Arrival less media time of an interval's packets, milliseconds from an origin of the stream: what the delay on the
+/// way is but for a constant that nobody at one tap can know (`crate::delay`). Copies and telephone events are left
+/// out.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Transit {
+    /// Of the fastest packet.
+    pub min_ms: f32,
+    /// Mean.
+    pub mean_ms: f32,
+    /// Of the slowest.
+    pub max_ms: f32,
 }
 
 /// A REGISTER transaction (with its challenges: the transactions of one Call-ID within 32 s that lead to one result).

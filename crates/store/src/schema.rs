@@ -6,14 +6,42 @@ pub const VERSION: i64 = 5;
 /// The oldest version that is read; a day of it becomes one of [`VERSION`] when it is written.
 pub const VERSION_READ_MIN: i64 = 3;
 
-/// The first version with gists of calls and with [`MINUTES_LATER`].
+/// The first version with gists of calls.
 pub const VERSION_GISTS: i64 = 4;
 
 /// The first version that notes what there is of each slice of the day.
 pub const VERSION_SLICES: i64 = 5;
 
-/// Columns of [`MINUTES`] that came with [`VERSION_GISTS`].
-pub const MINUTES_LATER: [&str; 3] = ["bad", "delivered", "challenged"];
+/// The first version with transit and round trip of intervals.
+pub const VERSION_TRANSIT: i64 = 5;
+
+/// A column that came later than its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Later {
+    /// The version that it came with.
+    pub version: i64,
+    /// Its table.
+    pub table: &'static str,
+    /// Its name.
+    pub column: &'static str,
+    /// What it holds in rows that are older, as SQL.
+    pub before: &'static str,
+}
+
+const fn later(version: i64, table: &'static str, column: &'static str, before: &'static str) -> Later {
+    Later { version, table, column, before }
+}
+
+/// All columns that came later than [`VERSION_READ_MIN`].
+pub const LATER: [Later; 7] = [
+    later(VERSION_GISTS, "minutes", "bad", "0"),
+    later(VERSION_GISTS, "minutes", "delivered", "0"),
+    later(VERSION_GISTS, "minutes", "challenged", "0"),
+    later(VERSION_TRANSIT, "stream_intervals", "transit_min_ms", "NULL"),
+    later(VERSION_TRANSIT, "stream_intervals", "transit_mean_ms", "NULL"),
+    later(VERSION_TRANSIT, "stream_intervals", "transit_max_ms", "NULL"),
+    later(VERSION_TRANSIT, "stream_intervals", "round_trip_ms", "NULL"),
+];
 
 /// How a column is kept and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +213,10 @@ pub const STREAM_INTERVALS: Table = Table {
         column("vm_f1", Kind::Real, "VoIPmonitor-compatible, fixed 50 ms"),
         column("vm_f2", Kind::Real, "VoIPmonitor-compatible, fixed 200 ms"),
         column("vm_adapt", Kind::Real, "VoIPmonitor-compatible, adaptive 500 ms"),
+        column("transit_min_ms", Kind::Real, "least arrival less media time, from an origin of the stream"),
+        column("transit_mean_ms", Kind::Real, "its mean"),
+        column("transit_max_ms", Kind::Real, "its highest"),
+        column("round_trip_ms", Kind::Real, "longest round trip that RTCP reports in it tell"),
     ],
     key: &["stream", "number"],
     indexes: &[],

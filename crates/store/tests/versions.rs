@@ -3,6 +3,7 @@
 use std::path::Path;
 use trunkline_kit::Id;
 use trunkline_store::row::*;
+use trunkline_store::schema;
 use trunkline_store::{Access, Filter, Query, SqlLimits, SqlValue, Store, Summary, SummaryQuery};
 
 const DAY: i64 = 1_795_132_800_000_000_000;
@@ -30,21 +31,57 @@ fn write(folder: &Path, calls: impl Iterator<Item = i64>) {
     assert_eq!((store.skipped(), store.written().refused), (vec![], 0));
 }
 
-/// What makes of a day one of version 4, which noted nothing of slices, and of 3, which had no gists and knew less of
-/// minutes.
-const OLDER: [(i64, &str); 2] = [
-    (4, "DROP TABLE slices; PRAGMA user_version = 4;"),
-    (
-        3,
-        "DROP TABLE slices; DROP TABLE call_gists; ALTER TABLE minutes DROP COLUMN bad; \
-         ALTER TABLE minutes DROP COLUMN delivered; ALTER TABLE minutes DROP COLUMN challenged; \
-         PRAGMA user_version = 3;",
-    ),
-];
-
-fn make_older(folder: &Path, sql: &str) {
+/// Makes of a day one of an older version: 4 noted nothing of slices and did not know the transit of intervals, 3 had no
+/// gists and knew less of minutes.
+fn make_older(folder: &Path, version: i64) {
     let conn = rusqlite::Connection::open(folder.join("2026-11-20.sqlite")).unwrap();
-    conn.execute_batch(sql).unwrap();
+    for later in schema::LATER.iter().filter(|later| version < later.version) {
+        conn.execute_batch(&format!("ALTER TABLE {} DROP COLUMN {}", later.table, later.column)).unwrap();
+    }
+    conn.execute_batch("DROP TABLE slices").unwrap();
+    if version < schema::VERSION_GISTS {
+        conn.execute_batch("DROP TABLE call_gists").unwrap();
+    }
+    conn.pragma_update(None, "user_version", version).unwrap();
+}
+
+/// An interval of the stream of call `n`.
+fn interval(n: i64, transit: Option<Transit>) -> StreamInterval {
+    let stream = Id::derive(DAY + n * 7_000_000_000, b"stream");
+    StreamInterval { stream, packets: 500, mos: Some(4.4), transit, ..StreamInterval::default() }
+}
+
+#[test]
+fn intervals_of_an_older_day_have_no_transit_and_new_ones_do() {
+    let transit = Some(Transit { min_ms: 0.5, mean_ms: 2.0, max_ms: 30.0 });
+    for older in [3, 4] {
+        let folder = tempfile::tempdir().unwrap();
+        let intervals = vec![interval(0, transit)];
+        let mut store = Store::open(folder.path(), Access::Write).unwrap();
+        store.write(&Rows { intervals, calls: vec![call(0)], ..Rows::default() }).unwrap();
+        store.commit().unwrap();
+        drop(store);
+        make_older(folder.path(), older);
+        let store = Store::open(folder.path(), Access::Read).unwrap();
+        assert_eq!(store.intervals(interval(0, None).stream).unwrap(), [interval(0, None)]);
+        let mut values = vec![];
+        let sql = "SELECT transit_max_ms, mos FROM stream_intervals";
+        let mut keep = |_: &[String], row: &[SqlValue]| {
+            values = row.to_vec();
+            true
+        };
+        store.sql(sql, &SqlLimits::default(), &mut keep).unwrap();
+        assert!(matches!(values[..], [SqlValue::Null, SqlValue::Real(_)]), "{values:?}");
+        drop(store);
+        let mut store = Store::open(folder.path(), Access::Write).unwrap();
+        store.write(&Rows { intervals: vec![interval(1, transit)], ..Rows::default() }).unwrap();
+        store.commit().unwrap();
+        drop(store);
+        assert_eq!(version(folder.path()), schema::VERSION);
+        let store = Store::open(folder.path(), Access::Read).unwrap();
+        assert_eq!(store.intervals(interval(0, None).stream).unwrap(), [interval(0, None)]);
+        assert_eq!(store.intervals(interval(1, None).stream).unwrap(), [interval(1, transit)]);
+    }
 }
 
 fn version(folder: &Path) -> i64 {
@@ -80,19 +117,19 @@ fn answers(folder: &Path) -> (Vec<Summary>, Vec<Vec<Id>>, Vec<SqlValue>) {
 
 #[test]
 fn an_older_day_answers_the_same_and_takes_new_calls() {
-    for (older_version, sql) in OLDER {
+    for older_version in [3, 4] {
         let (older, now) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for folder in [older.path(), now.path()] {
             write(folder, 0..900);
         }
-        make_older(older.path(), sql);
+        make_older(older.path(), older_version);
         assert_eq!(answers(older.path()), answers(now.path()));
         assert_eq!(version(older.path()), older_version, "a reader changes nothing");
         // Into slices that are older, into new ones, and a call that is known but saw less before.
         for folder in [older.path(), now.path()] {
             write(folder, (0..900).step_by(9).map(|n| n + 100).chain(900..1300));
         }
-        assert_eq!(version(older.path()), 5);
+        assert_eq!(version(older.path()), schema::VERSION);
         assert_eq!(answers(older.path()), answers(now.path()));
         assert_eq!(answers(older.path()).0[10].totals.started, 1300);
     }

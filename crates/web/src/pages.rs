@@ -60,7 +60,7 @@ impl Pages {
             return file.answer(headers, if path.starts_with("assets/") { FOREVER } else { ASK_AGAIN });
         }
         // What looks like a file and is none is not a page: a browser must not take HTML for a script.
-        if path.starts_with("assets/") || path.rsplit('/').next().is_some_and(|name| name.contains('.')) {
+        if path.starts_with("assets/") || looks_like_a_file(path) {
             return Problem::new(Kind::NotFound, "There is no such file.").into_response();
         }
         match self.0.get("index.html") {
@@ -70,6 +70,16 @@ impl Pages {
                 (StatusCode::OK, [kind], NOT_BUILT).into_response()
             }
         }
+    }
+}
+
+/// Whether the last part has a dot; below a page a dot is part of a name: a call may be named by its Call-ID, which
+/// ends in an address most often.
+fn looks_like_a_file(path: &str) -> bool {
+    let is_page = |part: &str| part.bytes().all(|o| o.is_ascii_lowercase() || o == b'-');
+    match path.split_once('/') {
+        Some((page, _)) if !page.is_empty() && is_page(page) => false,
+        _ => path.rsplit('/').next().is_some_and(|name| name.contains('.')),
     }
 }
 
@@ -182,7 +192,7 @@ mod tests {
         assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
         let plain = get("/assets/a-1.js", &[("if-none-match", &tag)]);
         assert_eq!((plain.status(), field(&plain, "content-encoding")), (StatusCode::OK, String::new()));
-        for page in ["/", "/calls", "/calls/0199", "/settings/users"] {
+        for page in ["/", "/calls", "/calls/0199", "/calls/a84b4c76%40192.0.2.7", "/settings/users"] {
             let page = get(page, &[]);
             assert_eq!(field(&page, "content-type"), "text/html; charset=utf-8");
             assert_eq!(field(&page, "cache-control"), ASK_AGAIN);

@@ -1439,6 +1439,22 @@ export interface components {
         /** @description Ten seconds of a stream. */
         Interval: {
             /**
+             * Format: double
+             * @description Delay of the slowest packet beyond it.
+             */
+            delay_max_ms: number | null;
+            /**
+             * Format: double
+             * @description Mean delay beyond that packet.
+             */
+            delay_mean_ms: number | null;
+            /**
+             * Format: double
+             * @description Delay of the fastest packet of the interval beyond the fastest one of the stream, milliseconds; the drift of the
+             *     clocks taken off. Null while the stream's clock is not known.
+             */
+            delay_min_ms: number | null;
+            /**
              * Format: int64
              * @description Copies.
              */
@@ -1475,6 +1491,11 @@ export interface components {
              * @description Packets that came late.
              */
             reordered: number;
+            /**
+             * Format: double
+             * @description Longest round trip from here to the receiver and back that RTCP in the interval tells (RFC 3550 section 6.4.1).
+             */
+            round_trip_ms: number | null;
             /**
              * Format: date-time
              * @description When it began.

@@ -5,7 +5,7 @@ import { feed, status, why } from "../live";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
 import { useRowKeys } from "../parts/row-keys";
-import { Loading } from "../parts/states";
+import { Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { Attention } from "./now/attention";
 import { CallsUp } from "./now/calls-up";
@@ -23,6 +23,9 @@ export default function Now(): JSX.Element {
       <Switch fallback={<Loading what="what happens now" />}>
         <Match when={feed() === "idle"}>
           <Idle />
+        </Match>
+        <Match when={feed() === "lost" && !status()}>
+          <Trouble error={new Error("Trunkline does not answer. What happens now shows here by itself as soon as it does again.")} />
         </Match>
         <Match when={status()}>
           <div class="now">

@@ -4,8 +4,9 @@ import { useSearchParams } from "@solidjs/router";
 import { createMemo, createResource, Match, Show, Switch, type JSX } from "solid-js";
 import { get } from "../api/client";
 import type { PacketTimeline } from "../api/types";
-import { octets, whole } from "../format";
+import { bits, whole } from "../format";
 import { Head } from "../parts/head";
+import { known } from "../parts/known";
 import { RangePicker } from "../parts/range-picker";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
@@ -29,20 +30,21 @@ export default function Packets(): JSX.Element {
   const asked = createMemo(() => ({ from: range().from, to: range().to }));
   const [timeline, { refetch }] = createResource(asked, (asked) => get<PacketTimeline>("/packets/timeline", { ...asked, buckets: BUCKETS }));
   // One array per answer: the chart tells its series apart by identity.
-  const bars = createMemo(() => (timeline.latest ? series(timeline.latest) : []));
+  const told = createMemo(() => known(timeline));
+  const bars = createMemo(() => (told() ? series(told()!) : []));
   const choose = (from: number, to: number): void => {
     setSearch({ span: `${rfc3339(from)}..${rfc3339(to)}` }, { replace: true });
   };
   return (
     <>
-      <Head title="Packets" about={<About timeline={timeline.latest} />}>
+      <Head title="Packets" about={<About timeline={told()} />}>
         <RangePicker range={range()} onChange={setRange} />
       </Head>
       <Switch fallback={<Loading what="the packet log" />}>
         <Match when={timeline.error}>
           <Trouble error={timeline.error} retry={() => void refetch()} />
         </Match>
-        <Match when={timeline.latest && isEmpty(timeline.latest)}>
+        <Match when={told() && isEmpty(told()!)}>
           <div class="packets">
             <div class="panel">
               <Empty icon="packets" title="No packets are recorded here">
@@ -54,23 +56,24 @@ export default function Packets(): JSX.Element {
             </div>
           </div>
         </Match>
-        <Match when={timeline.latest}>
+        <Match when={told()}>
           {(timeline) => (
             <div class="packets">
               <section class="panel" aria-label="Recorded packets over time">
                 <header>
                   <h2>Recorded</h2>
-                  <span class="muted">{may("packets.extract") ? "drag over a span to extract its packets" : "your role does not extract packets"}</span>
+                  <span class="muted">bits per second; {may("packets.extract") ? "drag over a span to extract its packets" : "your role does not extract packets"}</span>
                 </header>
                 <div class="body">
                   <Timeline
-                    label="Octets recorded"
+                    label="Rate of what was recorded"
                     from={timeline().from === null ? shown(asked()).from : ms(timeline().from!)}
                     to={timeline().to === null ? shown(asked()).to : ms(timeline().to!)}
                     bucketMs={timeline().bucket_s * 1000}
                     series={bars()}
                     marks={marks(timeline())}
-                    tell={octets}
+                    tell={bits}
+                    rates
                     height={140}
                     {...(may("packets.extract") ? { onZoom: choose } : {})}
                   />
@@ -119,10 +122,11 @@ function About(props: { timeline: PacketTimeline | undefined }): JSX.Element {
 }
 
 function series(timeline: PacketTimeline): Series[] {
+  const rate = (octets: number): number => (octets * 8) / timeline.bucket_s;
   return [
-    { name: "sip", meaning: "c-1", values: timeline.buckets.map((bucket) => bucket.octets.sip) },
-    { name: "rtp", meaning: "c-3", values: timeline.buckets.map((bucket) => bucket.octets.rtp) },
-    { name: "other", meaning: "c-6", values: timeline.buckets.map((bucket) => bucket.octets.other) },
+    { name: "sip", meaning: "c-1", values: timeline.buckets.map((bucket) => rate(bucket.octets.sip)) },
+    { name: "rtp", meaning: "c-3", values: timeline.buckets.map((bucket) => rate(bucket.octets.rtp)) },
+    { name: "other", meaning: "c-6", values: timeline.buckets.map((bucket) => rate(bucket.octets.other)) },
   ];
 }
 

@@ -4,13 +4,14 @@ import { createSignal, Show, type JSX } from "solid-js";
 import { session, signOut } from "../session";
 import { PasswordForm } from "./settings/password-form";
 import "./sign-in.css";
+import "./password-due.css";
 
 export default function PasswordDue(): JSX.Element {
   const [error, setError] = createSignal("");
   document.title = "Change your password · Trunkline";
   return (
     <main class="door">
-      <div class="panel">
+      <div class="panel due">
         <img src="/mark.svg" alt="" width="40" height="40" />
         <h1>Change your password</h1>
         <p class="muted">

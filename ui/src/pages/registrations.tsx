@@ -1,26 +1,25 @@
 // Who registers, who fails and why; and the other transactions of SIP that are no calls.
 
 import { useSearchParams } from "@solidjs/router";
-import { Match, Show, Switch, type JSX } from "solid-js";
+import { Show, type JSX } from "solid-js";
 import { Head } from "../parts/head";
 import { RangePicker } from "../parts/range-picker";
-import { useRowKeys } from "../parts/row-keys";
 import { useRange } from "../range";
 import { Events } from "./registrations/events";
-import { RegistrationList } from "./registrations/list";
+import { CountsLine, RegistrationList, type ListProps } from "./registrations/list";
 import "./registrations/registrations.css";
 
 export default function Registrations(): JSX.Element {
   const [range, setRange] = useRange("now-24h");
   const [search, setSearch] = useSearchParams<{ show?: string; q?: string; state?: string; method?: string }>();
-  useRowKeys("registrations");
   const show = (kind: string | undefined): void => setSearch({ show: kind, state: undefined, method: undefined });
+  const asked = (): ListProps => ({ from: range().from, to: range().to, q: search.q ?? "", state: search.state ?? "", onState: (state) => setSearch({ state }) });
   return (
-    <>
+    <div class="registrations">
       <Head title="Registrations">
         <RangePicker range={range()} onChange={setRange} />
       </Head>
-      <div class="registrations">
+      <div class="registrations-ask">
         <div class="row">
           <div class="row" role="group" aria-label="What is listed">
             <button class="button" aria-pressed={search.show === undefined} onClick={() => show(undefined)}>
@@ -55,15 +54,15 @@ export default function Registrations(): JSX.Element {
             </select>
           </Show>
         </div>
-        <Switch>
-          <Match when={search.show === "events"}>
-            <Events from={range().from} to={range().to} q={search.q ?? ""} method={search.method ?? ""} />
-          </Match>
-          <Match when={true}>
-            <RegistrationList from={range().from} to={range().to} q={search.q ?? ""} state={search.state ?? ""} onState={(state) => setSearch({ state })} />
-          </Match>
-        </Switch>
+        <Show when={search.show === undefined}>
+          <CountsLine {...asked()} />
+        </Show>
       </div>
-    </>
+      <div class="registrations-list">
+        <Show when={search.show === "events"} fallback={<RegistrationList {...asked()} />}>
+          <Events from={range().from} to={range().to} q={search.q ?? ""} method={search.method ?? ""} />
+        </Show>
+      </div>
+    </div>
   );
 }

@@ -7,6 +7,7 @@ import { octets, whole } from "../format";
 import { feed, status, why } from "../live";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
+import { known } from "../parts/known";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { span } from "../time";
 import { Disks } from "./system/disks";
@@ -19,7 +20,7 @@ export default function System(): JSX.Element {
   const [system] = createResource(() => get<SystemAnswer>("/system"));
   return (
     <>
-      <Head title="System" about={<About system={system.latest} />} />
+      <Head title="System" about={<About system={known(system)} />} />
       <Switch fallback={<Loading what="the state of the program" />}>
         <Match when={system.error}>
           <Trouble error={system.error} />
@@ -34,19 +35,22 @@ export default function System(): JSX.Element {
                 </p>
               </Empty>
             </div>
-            <Build system={system.latest} />
+            <Build system={known(system)} />
           </div>
+        </Match>
+        <Match when={feed() === "lost" && !status()}>
+          <Trouble error={new Error("Trunkline does not answer. Its state shows here by itself as soon as it does again.")} />
         </Match>
         <Match when={status()}>
           {(status) => (
             <div class="system">
               <Unhealthy status={status()} />
               <Lanes status={status()} />
-              <History begun={system.latest?.history ?? []} />
+              <History begun={known(system)?.history ?? []} />
               <div class="system-columns">
                 <div class="stack">
                   <Disks status={status()} />
-                  <Build system={system.latest} />
+                  <Build system={known(system)} />
                 </div>
                 <Threads status={status()} />
               </div>
@@ -144,7 +148,7 @@ function Build(props: { system: SystemAnswer | undefined }): JSX.Element {
           </Show>
         </dd>
         <dt>sensors</dt>
-        <dd>This Trunkline captures for itself; none sends to it.</dd>
+        <dd>none: here is what this Trunkline itself captures or reads</dd>
       </dl>
     </section>
   );

@@ -15,10 +15,14 @@ export interface PlotSeries {
   /** Dash in pixels, so that lines are told apart without colour. */
   dash?: number[];
   values: (number | null)[];
+  /** The ground between the line and these is shaded. */
+  upTo?: (number | null)[];
 }
 
 export interface PlotProps {
   title: string;
+  /** What it shows, for the hover. */
+  about?: string;
   /** Milliseconds since 1970, ascending. */
   times: number[];
   series: PlotSeries[];
@@ -78,7 +82,7 @@ export default function Plot(props: PlotProps): JSX.Element {
   return (
     <figure class="plot">
       <figcaption class="plot-head">
-        <h3>{props.title}</h3>
+        <h3 title={props.about}>{props.title}</h3>
         <Values {...props} at={at()} />
       </figcaption>
       <div
@@ -103,7 +107,7 @@ function Values(props: PlotProps & { at: number | undefined }): JSX.Element {
         <For each={props.series}>
           {(series) => (
             <span class="nowrap">
-              <Swatch color={series.color} dash={series.dash} /> {valueText(props, series.values[props.at!])}
+              <Swatch color={series.color} dash={series.dash} /> {valueText(props, series, props.at!)}
             </span>
           )}
         </For>
@@ -121,7 +125,15 @@ export function Swatch(props: { color: string; dash?: number[] | undefined }): J
   );
 }
 
-const valueText = (props: PlotProps, value: number | null | undefined): string => (value === null || value === undefined ? "–" : props.format(value));
+/** "12 ms", or "12 – 85 ms" where there is a shaded ground. */
+function valueText(props: PlotProps, series: PlotSeries, at: number): string {
+  const [value, most] = [series.values[at], series.upTo?.[at]];
+  if (value === null || value === undefined) return "–";
+  const [low, high] = [props.format(value), most === null || most === undefined ? "" : props.format(most)];
+  if (high === "") return low;
+  const unit = /\D*$/.exec(low)?.[0] ?? "";
+  return `${high.endsWith(unit) ? low.slice(0, low.length - unit.length) : low} – ${high}`;
+}
 
 /** Index of the last time that is not after `at`. */
 export function indexAt(times: number[], at: number): number | undefined {
@@ -135,7 +147,13 @@ export function indexAt(times: number[], at: number): number | undefined {
   return low > 0 ? low - 1 : undefined;
 }
 
-const data = (props: PlotProps): uPlot.AlignedData => [props.times, ...props.series.map((series) => series.values)];
+/** The lines, then the upper ends of the shaded grounds. */
+const data = (props: PlotProps): uPlot.AlignedData => [props.times, ...props.series.map((series) => series.values), ...shaded(props).map((series) => series.upTo!)];
+
+const shaded = (props: PlotProps): PlotSeries[] => props.series.filter((series) => series.upTo);
+
+/** How much of a line's colour its shaded ground has. */
+const SHADE = "13%";
 
 function moveCursor(plot: uPlot | undefined, at: number | undefined): void {
   if (!plot) return;
@@ -165,15 +183,16 @@ function describe(props: PlotProps): string {
   const parts = props.series.map((series) => {
     const values = series.values.filter((value): value is number => value !== null);
     if (values.length === 0) return `${series.name}: nothing`;
-    return `${series.name}: ${props.format(Math.min(...values))} to ${props.format(Math.max(...values))}`;
+    const most = (series.upTo ?? []).filter((value): value is number => value !== null);
+    return `${series.name}: ${props.format(Math.min(...values))} to ${props.format(Math.max(...values))}${most.length > 0 ? `, up to ${props.format(Math.max(...most))}` : ""}`;
   });
   return `${props.title} from ${clock(props.span[0])} to ${clock(props.span[1])}. ${parts.join("; ")}. Left and right move, plus zooms in, minus out.`;
 }
 
 /** What a token looks like now, in words that a canvas understands. */
-function ink(place: HTMLElement, token: string): string {
+function ink(place: HTMLElement, token: string, share?: string): string {
   const probe = document.createElement("span");
-  probe.style.color = `var(${token})`;
+  probe.style.color = share ? `color-mix(in srgb, var(${token}) ${share}, transparent)` : `var(${token})`;
   place.append(probe);
   const color = getComputedStyle(probe).color;
   probe.remove();
@@ -213,7 +232,12 @@ function options(props: PlotProps, place: HTMLElement, Made: typeof uPlot): uPlo
         ...(paths ? { paths } : {}),
         points: { show: false },
       })),
+      ...shaded(props).map((series) => ({ label: series.name, width: 0, ...(paths ? { paths } : {}), points: { show: false } })),
     ],
+    bands: shaded(props).map((series, at) => ({
+      series: [props.series.length + 1 + at, props.series.indexOf(series) + 1],
+      fill: ink(place, series.color, SHADE),
+    })),
     hooks: { setCursor: [(plot) => tellCursor(plot, props)], setSelect: [(plot) => tellZoom(plot, props)] },
   };
 }

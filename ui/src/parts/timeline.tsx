@@ -38,6 +38,8 @@ export interface TimelineProps {
   label: string;
   /** Of the bars, in pixels. */
   height?: number;
+  /** Values are rates: of a stretch their mean is told, not their sum. */
+  rates?: boolean;
   /** How an amount is said; whole figures if absent. */
   tell?: (value: number) => string;
   onZoom?: (from: number, to: number) => void;
@@ -145,7 +147,7 @@ export function Timeline(props: TimelineProps): JSX.Element {
     const now = at();
     if (!stretch || now === undefined) return "";
     const [a, b] = [Math.min(anchor() ?? now, now), Math.max(anchor() ?? now, now)];
-    const sum = (one: Series): number => one.values.slice(a, b + 1).reduce((all, value) => all + value, 0);
+    const sum = (one: Series): number => one.values.slice(a, b + 1).reduce((all, value) => all + value, 0) / (props.rates ? b - a + 1 : 1);
     return `${times(stretch.from, stretch.to)}: ${props.series.map((one) => `${tell(sum(one))} ${one.name}`).join(", ")}`;
   };
 
@@ -194,7 +196,7 @@ export function Timeline(props: TimelineProps): JSX.Element {
         </svg>
       </div>
       <figcaption>
-        <Legend series={props.series} id={id} />
+        <Legend series={props.series} marks={props.marks ?? []} id={id} />
         <span id={id} class="timeline-said num" aria-live="polite">
           {said()}
         </span>
@@ -277,7 +279,7 @@ function Patterns(props: { id: string }): JSX.Element {
   );
 }
 
-function Legend(props: { series: readonly Series[]; id: string }): JSX.Element {
+function Legend(props: { series: readonly Series[]; marks: readonly Mark[]; id: string }): JSX.Element {
   return (
     <ul class="timeline-legend">
       <For each={props.series}>
@@ -293,6 +295,14 @@ function Legend(props: { series: readonly Series[]; id: string }): JSX.Element {
           </li>
         )}
       </For>
+      <Show when={props.marks.some((mark) => mark.meaning === "bad")}>
+        <li>
+          <svg width="12" height="12" aria-hidden="true">
+            <rect class="mark bad" x="4" width="4" height="12" />
+          </svg>
+          packets lost
+        </li>
+      </Show>
     </ul>
   );
 }

@@ -14,6 +14,8 @@ pub(super) struct Reports {
     next: u8,
     /// When a receiver last reported.
     pub(super) reported_ns: Option<i64>,
+    /// Longest round trip since the last interval ended.
+    pub(super) interval_round_trip_ms: Option<f32>,
     jitter_max: u32,
 }
 
@@ -45,7 +47,9 @@ impl Reports {
             let ms = at_ns.saturating_sub(sent_ns) as f64 * 1e-6 - held_ms;
             // A result below zero by less than the clocks' rounding is zero.
             if (-1.0..60_000.0).contains(&ms) {
-                summary.round_trip_ms = Some(ms.max(0.0) as f32);
+                let ms = ms.max(0.0) as f32;
+                summary.round_trip_ms = Some(ms);
+                self.interval_round_trip_ms = Some(self.interval_round_trip_ms.map_or(ms, |most| most.max(ms)));
             }
         }
     }
@@ -85,5 +89,10 @@ mod tests {
         let s = r.summary(8000);
         assert_eq!((s.lost, s.fraction_max, s.jitter_max_ms, s.sent), (Some(-2), 3, Some(10.0), Some(9)));
         assert!((s.round_trip_ms.unwrap() - 40.0).abs() < 0.001);
+        // A shorter one later in the interval.
+        r.sender(2_000_000_000, &SenderInfo { ntp: 0x1234_5679_9abc_def0, timestamp: 0, packets: 9, octets: 0 });
+        r.receiver(2_520_000_000, &ReportBlock { last_sender_report: 0x5679_9abc, ..block }, 1);
+        assert!((r.summary(8000).round_trip_ms.unwrap() - 20.0).abs() < 0.001);
+        assert!((r.interval_round_trip_ms.unwrap() - 40.0).abs() < 0.001);
     }
 }

@@ -1,6 +1,7 @@
 //! When packets arrived against when they were due: jitter, differences of transit, late packets, drift of clocks.
 
 use trunkline_audio::playout::Playout;
+use trunkline_store::row::Transit;
 
 /// A step of transit of this much between two packets is a new origin of the sender's timestamps, not delay: it enters
 /// neither jitter nor histogram. Milliseconds.
@@ -31,6 +32,7 @@ pub(super) struct Timing {
     /// The packet before was a telephone event.
     after_event: bool,
     playout: Playout,
+    span: Span,
     jitter_max: f64,
     interval_samples: u64,
     interval_sum: f64,
@@ -49,6 +51,7 @@ impl Timing {
             samples: 0,
             transit_ms: 0.0,
             playout: Playout::default(),
+            span: Span::default(),
             last_timestamp: 0,
             anchored: false,
             after_event: false,
@@ -110,27 +113,30 @@ impl Timing {
         }
         self.after_event = false;
         self.transit_ms += step_ms;
+        self.span.add(self.transit_ms);
         self.playout.late(self.transit_ms)
     }
 
     /// Takes a telephone event's packet in order of arrival: RFC 3550 A.8 makes no exception for it, but all packets of
     /// an event carry the timestamp of its beginning (RFC 4733 section 2.1), so that it says nothing about delay: it
-    /// enters neither the histogram nor the model of a buffer.
+    /// enters neither the histogram, nor the transit that is told, nor the model of a buffer.
     #[cold]
     pub(super) fn event(&mut self, at_ns: i64, timestamp: u32) {
-        let (histogram, playout) = (self.histogram, self.playout);
+        let (histogram, span, playout) = (self.histogram, self.span, self.playout);
         self.packet(at_ns, timestamp);
-        (self.histogram, self.playout) = (histogram, playout);
+        (self.histogram, self.span, self.playout) = (histogram, span, playout);
         self.after_event = true;
     }
 
+    /// A packet with none to compare with: where the timestamps got a new origin, it is taken to have come as fast as
+    /// the one before, so that the transits before and after can be compared.
     #[cold]
     fn anchor(&mut self) -> bool {
         self.anchored = true;
-        self.transit_ms = 0.0;
         self.playout = Playout::default();
         self.drift = Drift::default();
-        self.playout.late(0.0)
+        self.span.add(self.transit_ms);
+        self.playout.late(self.transit_ms)
     }
 
     #[cold]
@@ -149,6 +155,11 @@ impl Timing {
         (mean(self.jitter_sum - self.interval_sum, self.samples - self.interval_samples), self.interval_max)
     }
 
+    /// Transit in the interval; none while the clock is not known.
+    pub(super) fn interval_transit(&self) -> Option<Transit> {
+        self.span.transit()
+    }
+
     /// Ends an interval.
     pub(super) fn end_interval(&mut self, seconds: f64) {
         self.jitter_max = self.jitter_max.max(self.interval_max);
@@ -159,11 +170,49 @@ impl Timing {
             self.drift.point(seconds, least);
         }
         self.playout.roll();
+        self.span = Span::default();
     }
 
     /// How much faster the sender's clock runs than the capture's, parts per million.
     pub(super) fn skew_ppm(&self) -> Option<f32> {
         self.drift.ppm()
+    }
+}
+
+/// Transit of the packets of an interval.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    sum: f64,
+    least: f64,
+    most: f64,
+    packets: u32,
+}
+
+impl Default for Span {
+    fn default() -> Self {
+        Span { sum: 0.0, least: f64::INFINITY, most: f64::NEG_INFINITY, packets: 0 }
+    }
+}
+
+impl Span {
+    #[inline]
+    fn add(&mut self, transit_ms: f64) {
+        self.sum += transit_ms;
+        self.packets = self.packets.wrapping_add(1);
+        if transit_ms < self.least {
+            self.least = transit_ms;
+        }
+        if transit_ms > self.most {
+            self.most = transit_ms;
+        }
+    }
+
+    fn transit(&self) -> Option<Transit> {
+        (self.packets > 0).then(|| Transit {
+            min_ms: self.least as f32,
+            mean_ms: (self.sum / f64::from(self.packets)) as f32,
+            max_ms: self.most as f32,
+        })
     }
 }
 

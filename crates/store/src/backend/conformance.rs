@@ -283,8 +283,15 @@ fn other_rows_come_back_and_keep_what_saw_more() {
     on_each(|open| {
         let whole = call(5);
         let alone = Stream { call: None, ..whole.streams[0].clone() };
-        let interval =
-            StreamInterval { stream: alone.id, index: 1, packets: 500, mos: Some(4.0), ..Default::default() };
+        let interval = StreamInterval {
+            stream: alone.id,
+            index: 1,
+            packets: 500,
+            mos: Some(4.0),
+            transit: Some(Transit { min_ms: -1.5, mean_ms: 2.25, max_ms: 70.0 }),
+            round_trip_ms: Some(38.5),
+            ..Default::default()
+        };
         let registration = Registration {
             id: Id::derive(DAY + 1, b"r"),
             aor: "sip:1@example.com".into(),

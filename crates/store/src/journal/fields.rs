@@ -4,7 +4,7 @@
 use crate::packed::{Damaged, Pack, Unpack};
 use crate::row::{
     Call, CallState, CaptureLedger, Direction, Hangup, Ladder, Loss, Message, Mos, MosRange, Registration, Rows,
-    RtcpSummary, SipEvent, Stream, StreamInterval, Verdict,
+    RtcpSummary, SipEvent, Stream, StreamInterval, Transit, Verdict,
 };
 use trunkline_kit::Id;
 use trunkline_wire::Endpoint;
@@ -96,7 +96,9 @@ structs! {
     }
     StreamInterval {
         stream, index, start_ns, packets, missing, duplicates, reordered, jitter_mean_ms, jitter_max_ms, mos, mos_vm,
+        transit, round_trip_ms,
     }
+    Transit { min_ms, mean_ms, max_ms }
     Registration {
         id, sip_call_id, aor, user, contact, expires, start_ns, end_ns, code, reason, src, dst, user_agent, requests,
         retransmissions, verdict,

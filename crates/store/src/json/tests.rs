@@ -95,7 +95,10 @@ fn all_rows_are_json_to_another_reader() {
     text(&|o| stream(o, &Stream { jitter_mean_ms: f64::NAN, jitter_max_ms: 1e300, ..Stream::default() }));
     text(&|o| registration(o, &Registration::default()));
     text(&|o| event(o, &SipEvent::default()));
-    text(&|o| interval(o, &StreamInterval { mos: Some(1.0), ..StreamInterval::default() }));
+    let delay = Delay { min_ms: 0.0, mean_ms: 4.5, max_ms: f64::INFINITY };
+    for delay in [None, Some(delay)] {
+        text(&|o| interval(o, &StreamInterval { mos: Some(1.0), ..StreamInterval::default() }, delay));
+    }
     text(&|o| loss(o, &Loss::default()));
     for text in texts {
         let parsed: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));

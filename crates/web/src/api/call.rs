@@ -19,7 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use trunkline_store::json::Object;
 use trunkline_store::row::Call;
 use trunkline_store::time::rfc3339;
-use trunkline_store::{Found, json as rows};
+use trunkline_store::{Found, delay, json as rows};
 use utoipa::ToSchema;
 
 /// Longest name of a call that is looked up, octets.
@@ -178,6 +178,15 @@ pub struct Interval {
     pub jitter_mean_ms: Option<f64>,
     /// Highest jitter.
     pub jitter_max_ms: Option<f64>,
+    /// Delay of the fastest packet of the interval beyond the fastest one of the stream, milliseconds; the drift of the
+    /// clocks taken off. Null while the stream's clock is not known.
+    pub delay_min_ms: Option<f64>,
+    /// Mean delay beyond that packet.
+    pub delay_mean_ms: Option<f64>,
+    /// Delay of the slowest packet beyond it.
+    pub delay_max_ms: Option<f64>,
+    /// Longest round trip from here to the receiver and back that RTCP in the interval tells (RFC 3550 section 6.4.1).
+    pub round_trip_ms: Option<f64>,
     /// Scores.
     pub mos: IntervalMos,
 }
@@ -211,7 +220,8 @@ pub async fn intervals(State(web): State<Arc<Web>>, who: Who, Path(id): Path<Str
         o.list("streams", &streams, |out, (stream, intervals)| {
             let mut o = Object::new(out);
             o.display("stream", stream.id).text("ssrc", &format!("0x{:08x}", stream.ssrc));
-            o.list("intervals", intervals, rows::interval);
+            let with_delay: Vec<_> = intervals.iter().zip(delay::of_intervals(intervals)).collect();
+            o.list("intervals", &with_delay, |out, (interval, delay)| rows::interval(out, interval, *delay));
             o.end();
         });
     }))

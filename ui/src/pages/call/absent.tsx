@@ -83,7 +83,7 @@ export function StillUp(props: { call: CallUp; listed: boolean }): JSX.Element {
               {clockOf(since())} {props.call.answer_ns ? "since the answer" : "since it began"}
             </span>
           </p>
-          <p>The call is up. Its ladder, streams and verdict come here by themselves as soon as it is over.</p>
+          <p>The call is up. Its ladder, streams and verdict come here by themselves as soon as it is over: with its BYE, or, where that is never seen, after four hours of silence.</p>
         </Show>
         <p>
           From <code>{props.call.src}</code> to <code>{props.call.dst}</code>, begun at <Time at={ofNs(props.call.start_ns)} />.

@@ -5,7 +5,7 @@ import type { LadderMessage, Stream } from "../../api/types";
 import { duration, percent, score, scoreRange } from "../../format";
 import { ms } from "../../time";
 import { ABOVE_FROM, type Drawn } from "./ladder";
-import { fit, labelMiddle, labelOn, textWidth } from "./layout";
+import { fit, labelMiddle, labelOn, textWidth, type Sizes } from "./layout";
 import { shortName } from "./names";
 import { membersOf, type BeginRow, type MessageRow } from "./rows";
 import { details, said, toneOf } from "./said";
@@ -24,7 +24,7 @@ export function Arrow(props: Drawn & { row: MessageRow; at: number }): JSX.Eleme
   const evidence = (): boolean => members().some((index) => props.evidence.has(props.view.call().ladder.messages[index]!.packet));
   const hosts = (): string => `${shortName(props.nameOfHost(message().src))} → ${shortName(props.nameOfHost(message().dst))}`;
   const above = (): boolean => props.sizes.row >= ABOVE_FROM;
-  const size = (): number => (props.sizes.row < 18 ? 11 : 12);
+  const size = (): number => (letters(props.sizes));
   const label = createMemo(() => {
     const [left, right] = edges(props);
     const parts = partsOf(message(), foldsOf(props.row, props.view.call().ladder.messages));
@@ -72,6 +72,9 @@ export function Arrow(props: Drawn & { row: MessageRow; at: number }): JSX.Eleme
     </g>
   );
 }
+
+/** Size of the letters on arrows, pixels. */
+const letters = (sizes: Sizes): number => (sizes.row < 12 ? 10.5 : sizes.row < 18 ? 11 : 12);
 
 const head = (x: number, y: number, way: 1 | -1): string => `M${x} ${y}l${-7 * way} -4v8z`;
 
@@ -193,7 +196,7 @@ export function BeginArrow(props: Drawn & { row: BeginRow; at: number }): JSX.El
   const y = (): number => props.layout.middle[props.at]!;
   const look = (): ReturnType<typeof lookOf> => lookOf(props.row.stream);
   const above = (): boolean => props.sizes.row >= ABOVE_FROM;
-  const size = (): number => (props.sizes.row < 18 ? 11 : 12);
+  const size = (): number => (letters(props.sizes));
   const label = createMemo(() => {
     const [left, right] = edges(props);
     const bad = stream().mos.g107 !== null && stream().mos.g107! < 3.6;
@@ -201,11 +204,18 @@ export function BeginArrow(props: Drawn & { row: BeginRow; at: number }): JSX.El
     const parts: Part[] = [...(bad ? [{ kind: "mark" as const, text: "⚠ " }] : []), { kind: "what", text: first }, { kind: "more", text: ` · ${more.join(" · ")}` }];
     const ends = { from: within(from(), left, right), to: within(to(), left, right) };
     // Better whole beside its arrow than cut on it.
-    const whole = widthOf(parts, size());
-    const beside = labelOn(ends.from, ends.to, whole, left, right);
-    if (!above() && whole <= beside.room) return { ...beside, parts };
     if (above()) return aboveArrow(parts, ends, size(), left, right);
-    return onArrow(parts, ends, size(), left, right);
+    // Not across the line of another host.
+    const [before, after] = [Math.min(ends.from, ends.to), Math.max(ends.from, ends.to)];
+    const [near, far] = [Math.max(left, ...props.layout.x.filter((x) => x < before)), Math.min(right, ...props.layout.x.filter((x) => x > after))];
+    const whole = widthOf(parts, size());
+    const beside = labelOn(ends.from, ends.to, whole, near, far);
+    if (whole <= beside.room) return { ...beside, parts };
+    // As many of its figures as fit on it.
+    const room = after - before - 28;
+    const fits = more.map((_, dropped) => more.slice(0, more.length - dropped)).find((some) => textWidth([first, ...some].join(" · "), size()) + (bad ? 2 * size() : 0) <= room);
+    const brief = fits ? parts.map((part) => (part.kind === "more" ? { ...part, text: ` · ${fits.join(" · ")}` } : part)) : parts;
+    return onArrow(brief, ends, size(), left, right);
   });
   const rails = (y: number): string => {
     const [begin, end] = outside(props, ...(way() > 0 ? ([from(), to() - 9] as const) : ([to() + 9, from()] as const)));

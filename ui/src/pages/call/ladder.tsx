@@ -19,6 +19,12 @@ import "./ladder.css";
 const DENSE_FROM = 24;
 /** Heights of a row that can be chosen, pixels. */
 const HEIGHTS = [15, 18, 22, 28, 34, 42];
+/** Least height of a row when all rows are made to fit, pixels: letters of 10.5 pixels just do not touch. */
+const FIT_MIN = 11.25;
+/** Above and below the rows when the ladder is as high as the window: its head, the hosts in one line, the foot, pixels. */
+const AROUND = 62 + 28 + 16;
+/** Height of a row below which the hosts stand in one line. */
+const ONE_LINE_BELOW = 15;
 /** Height from which on labels stand above their arrows. */
 export const ABOVE_FROM = 26;
 /** Pixels drawn beyond what is visible. */
@@ -140,7 +146,7 @@ export function Ladder(props: { view: View; intervals: StreamIntervals[] }): JSX
         <Tools fold={fold()} setFold={(on) => { setFold(on); setUnfolded(new Set<number>()); }} height={height()} row={sizes().row} setHeight={setHeight} />
       </header>
       <div ref={scroller} class="ladder-scroll" onScroll={look}>
-        <Hosts layout={layout()} columns={columns().columns} window={across()} />
+        <Hosts layout={layout()} columns={columns().columns} window={across()} oneLine={sizes().row < ONE_LINE_BELOW} />
         <Picture {...drawn} />
       </div>
     </section>
@@ -151,18 +157,18 @@ const counted = (messages: number, notKept: number): string => `${messages} mess
 
 function sizesOf(width: number, columns: number, rows: Row[], height: number | "fit"): Sizes {
   const narrow = width < NARROW;
-  const gap = typeof height === "number" && height >= ABOVE_FROM ? 22 : 15;
+  const row = height === "fit" ? fitting(rows) : height;
+  const gap = typeof height === "number" && height >= ABOVE_FROM ? 22 : Math.min(15, row);
   const many = columns > 12;
-  return { width, times: narrow ? 48 : 82, columnMin: many ? 64 : narrow ? 72 : 120, gap, row: height === "fit" ? fitting(rows, gap) : height };
+  return { width, times: narrow ? 48 : 82, columnMin: many ? 64 : narrow ? 72 : 120, gap, row };
 }
 
 const sameSizes = (a: Sizes, b: Sizes): boolean => a.width === b.width && a.row === b.row && a.gap === b.gap && a.columnMin === b.columnMin;
 
 /** The row's height with which everything fits on the screen, as long as one can read it. */
-function fitting(rows: Row[], gap: number): number {
-  const gaps = rows.filter((row) => row.kind === "gap").length;
-  const room = window.innerHeight - 210 - gaps * gap;
-  return Math.max(HEIGHTS[0]!, Math.min(34, Math.floor(room / Math.max(1, rows.length - gaps))));
+function fitting(rows: Row[]): number {
+  const quarters = Math.floor(((window.innerHeight - AROUND) * 4) / Math.max(1, rows.length));
+  return Math.max(FIT_MIN, Math.min(34, quarters / 4));
 }
 
 /** Scrolls so that a row, and the left end of its arrow, are seen. */
@@ -184,7 +190,7 @@ function reveal(scroller: HTMLDivElement | undefined, layout: Layout, row: numbe
 export const nameOfColumn = (column: Column | undefined): string => (column ? (aliasOf(column.endpoints[0]) ?? column.address) : "unknown");
 
 /** The names above the columns; they stay while one scrolls. */
-function Hosts(props: { layout: Layout; columns: Column[]; window: Across }): JSX.Element {
+function Hosts(props: { layout: Layout; columns: Column[]; window: Across; oneLine: boolean }): JSX.Element {
   const step = (): number => (props.layout.x[1] ?? props.layout.width) - (props.layout.x[0] ?? 0);
   const near = (): { column: Column; x: number }[] =>
     props.columns.flatMap((column, at) => {
@@ -192,7 +198,7 @@ function Hosts(props: { layout: Layout; columns: Column[]; window: Across }): JS
       return x > props.window.left - BEYOND && x < props.window.left + props.window.width + BEYOND ? [{ column, x }] : [];
     });
   return (
-    <div class="ladder-hosts" style={{ width: `${props.layout.width}px` }}>
+    <div class="ladder-hosts" classList={{ "one-line": props.oneLine }} style={{ width: `${props.layout.width}px` }}>
       <For each={near()}>
         {({ column, x }) => (
           <div class="ladder-host" style={{ left: `${x}px`, width: `${Math.min(220, Math.max(56, step() - 6))}px` }} title={`${nameOfColumn(column)}\n${column.endpoints.join("\n")}`}>

@@ -1,4 +1,4 @@
-// Jitter, loss and score of the streams over the time of the call. All of them, and the ladder, share one instant under
+// Score, loss, jitter and delay of the streams over the time of the call. All of them, and the ladder, share one instant under
 // the pointer and one zoomed span.
 
 import { createMemo, For, Show, type JSX } from "solid-js";
@@ -14,7 +14,12 @@ import type { View } from "./view";
 
 interface Figure {
   title: string;
+  about?: string;
   of: (interval: Interval) => number | null;
+  /** The end of a shaded ground above the line. */
+  upTo?: (interval: Interval) => number | null;
+  /** Left out if no interval has it. */
+  optional?: boolean;
   format: (value: number) => string;
   top?: number;
   range?: [number, number];
@@ -22,10 +27,32 @@ interface Figure {
 
 const score = (value: number): string => value.toFixed(1);
 
+const milliseconds = (value: number): string => (value >= 1000 ? `${(value / 1000).toFixed(1)} s` : `${value.toFixed(value < 10 ? 1 : 0)} ms`);
+
+/** Of a plot, pixels: where there are many they are lower, that all are seen at once. */
+const HEIGHT = { few: 110, many: 86 };
+
 const FIGURES: Figure[] = [
   { title: "MOS G.107", of: (interval) => interval.mos.g107, format: score, range: [1, 4.6] },
   { title: "Missing", of: lossOf, format: (value) => percent(value, value < 0.1 ? 1 : 0), top: 0.01 },
-  { title: "Jitter", of: (interval) => interval.jitter_mean_ms, format: (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`, top: 5 },
+  { title: "Jitter", of: (interval) => interval.jitter_mean_ms, format: milliseconds, top: 5 },
+  {
+    title: "Delay beyond the fastest packet",
+    about: "What packets took longer than the fastest one of their stream: the mean, shaded up to the slowest. The drift of the clocks is taken off.",
+    of: (interval) => interval.delay_mean_ms,
+    upTo: (interval) => interval.delay_max_ms,
+    format: milliseconds,
+    top: 5,
+    optional: true,
+  },
+  {
+    title: "Round trip by RTCP",
+    about: "From here to the receiver and back, from the receiver's reports (RFC 3550 6.4.1); the longest of the ten seconds",
+    of: (interval) => interval.round_trip_ms,
+    format: milliseconds,
+    top: 5,
+    optional: true,
+  },
 ];
 
 /** Shown where no stream has a score of G.107. */
@@ -34,7 +61,8 @@ const COMPATIBLE: Figure = { title: "MOS as VoIPmonitor, F1", of: (interval) => 
 export function Plots(props: { view: View; intervals: StreamIntervals[] }): JSX.Element {
   const streams = (): Stream[] => props.view.call().streams;
   const scored = createMemo(() => props.intervals.some((one) => one.intervals.some((interval) => interval.mos.g107 !== null)));
-  const figures = (): Figure[] => (scored() ? FIGURES : [COMPATIBLE, ...FIGURES.slice(1)]);
+  const has = (figure: Figure): boolean => props.intervals.some((one) => one.intervals.some((interval) => figure.of(interval) !== null));
+  const figures = createMemo((): Figure[] => (scored() ? FIGURES : [COMPATIBLE, ...FIGURES.slice(1)]).filter((figure) => !figure.optional || has(figure)));
   const span = (): [number, number] => props.view.span() ?? props.view.bounds();
   return (
     <section class="panel plots" aria-label="Streams over time">
@@ -62,16 +90,21 @@ export function Plots(props: { view: View; intervals: StreamIntervals[] }): JSX.
           <For each={figures()}>
             {(figure) => {
               const lines = createMemo(() => linesOf(streams(), props.intervals, figure.of));
-              const series = createMemo(() => lines().values.map((values, index): PlotSeries => ({ name: pairName(streams()[index]!, index), values, ...lookOf(index) })));
+              const upTo = createMemo(() => figure.upTo && linesOf(streams(), props.intervals, figure.upTo).values);
+              const series = createMemo(() =>
+                lines().values.map((values, index): PlotSeries => ({ name: pairName(streams()[index]!, index), values, ...(upTo() ? { upTo: upTo()![index]! } : {}), ...lookOf(index) })),
+              );
               return (
                 <Plot
                   title={figure.title}
+                  {...(figure.about ? { about: figure.about } : {})}
                   times={lines().times}
                   series={series()}
                   span={span()}
                   format={figure.format}
                   {...(figure.top !== undefined ? { top: figure.top } : {})}
                   {...(figure.range ? { range: figure.range } : {})}
+                  height={figures().length > 3 ? HEIGHT.many : HEIGHT.few}
                   stepped
                   cursor={props.view.cursor()}
                   onCursor={props.view.setCursor}

@@ -8,8 +8,8 @@ import { Problem } from "../../api/problem";
 import type { Call, CallsPage, CallsSummary, Skipped } from "../../api/types";
 import { status } from "../../live";
 import { zone } from "../../prefs";
+import { book, PAGE_ROWS, type Laid, type Page } from "../../parts/pager";
 import { useRange, type Range } from "../../range";
-import { book, PAGE_ROWS, type Laid } from "./pager";
 
 /** How often new calls are looked for while one follows. */
 const FOLLOW_MS = 3000;
@@ -27,9 +27,11 @@ export interface Place {
   cursor: number;
 }
 
-let laid: { question: string; at: number; pages: Laid; summary: CallsSummary | undefined; place: Place } | undefined;
+let laid: { question: string; at: number; pages: Laid<Call>; summary: CallsSummary | undefined; place: Place } | undefined;
 
 export type Selection = ReturnType<typeof useSelection>;
+
+const pageOf = (page: CallsPage): Page<Call> => ({ rows: page.calls, next: page.next, stopped: page.stopped });
 
 export function useSelection() {
   const [search, setSearch] = useSearchParams<{ filter?: string; order?: string }>();
@@ -54,7 +56,7 @@ export function useSelection() {
     setPageError(undefined);
     return get<CallsPage>("/calls", { ...question(), limit: PAGE_ROWS, cursor }, signal);
   };
-  const pages = book(ask, changed, setPageError);
+  const pages = book((cursor, signal) => ask(cursor, signal).then(pageOf), changed, setPageError);
 
   let first: AbortController | undefined;
   let figures: AbortController | undefined;
@@ -67,7 +69,7 @@ export function useSelection() {
     try {
       const page = await ask(undefined, abort.signal);
       batch(() => {
-        pages.begin(page);
+        pages.begin(pageOf(page));
         setError(undefined);
         setSkipped(page.skipped);
         setFresh({ count: 0, atLeast: false });

@@ -52,7 +52,7 @@ export function CallsTable(props: TableProps): JSX.Element {
         foot={<Foot calls={props.calls} />}
       >
         {(row) => (
-          <Show when={props.calls.row(row)} fallback={<span class="calls-waiting" role="cell" aria-label="Loading" />}>
+          <Show when={props.calls.row(row)} fallback={<span class="virtual-waiting" role="cell" aria-label="Loading" />}>
             {(call) => (phone() ? <Card call={call()} opened={opened} /> : <Row call={call()} opened={opened} add={props.add} />)}
           </Show>
         )}

@@ -36,6 +36,7 @@ export function CallsUp(): JSX.Element {
           </Index>
         </ul>
       </Show>
+      <p class="now-up-foot muted">A call whose end was not seen counts as up until it was silent for four hours.</p>
     </section>
   );
 }

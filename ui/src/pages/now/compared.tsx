@@ -1,9 +1,11 @@
 // The last hour beside the same hour of yesterday: is this normal?
 
+import { A } from "@solidjs/router";
 import { createResource, For, onCleanup, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
 import type { CallsSummary, CallsTotals } from "../../api/types";
 import { duration, percent, score, whole } from "../../format";
+import { known } from "../../parts/known";
 
 const REFRESH_MS = 60_000;
 
@@ -11,6 +13,8 @@ interface Row {
   name: string;
   about: string;
   value: (totals: CallsTotals) => string;
+  /** Where those that are meant are listed. */
+  href?: string;
 }
 
 const ROWS: Row[] = [
@@ -20,7 +24,7 @@ const ROWS: Row[] = [
   { name: "ACD", about: "mean duration", value: (t) => duration(t.acd_s === null ? null : t.acd_s * 1000) },
   { name: "PDD", about: "from INVITE to ringing", value: (t) => duration(t.pdd_ms) },
   { name: "MOS", about: "mean of the calls", value: (t) => score(t.mos) },
-  { name: "With a verdict", about: "something was wrong", value: (t) => (t.calls === 0 ? "–" : percent(t.bad / t.calls)) },
+  { name: "With a verdict", about: "something was wrong", value: (t) => (t.calls === 0 ? "–" : percent(t.bad / t.calls)), href: "/calls?filter=has:verdict&from=now-1h" },
 ];
 
 export function Compared(): JSX.Element {
@@ -32,14 +36,15 @@ export function Compared(): JSX.Element {
   const timer = setInterval(() => void (document.hidden || refetch()), REFRESH_MS);
   onCleanup(() => clearInterval(timer));
   const value = (row: Row, which: "now" | "before"): string => {
-    const totals = both.latest?.[which];
+    const totals = known(both)?.[which];
     return !totals || totals.calls === 0 ? "–" : row.value(totals);
   };
+  const hasBefore = (): boolean => (known(both)?.before.calls ?? 0) > 0;
   return (
     <section class="panel" aria-label="The last hour beside yesterday">
       <header>
         <h2>The last hour</h2>
-        <span class="muted">beside the same hour of yesterday</span>
+        <span class="muted">{hasBefore() ? "beside the same hour of yesterday" : "no call began in the same hour of yesterday"}</span>
       </header>
       <Show when={!both.error} fallback={<p class="body muted">{String(both.error?.message)}</p>}>
         <dl class="now-hour">
@@ -47,8 +52,14 @@ export function Compared(): JSX.Element {
             {(row) => (
               <div>
                 <dt>{row.name}</dt>
-                <dd class="now-hour-now num">{value(row, "now")}</dd>
-                <dd class="muted num">yesterday {value(row, "before")}</dd>
+                <dd class="now-hour-now num">
+                  <Show when={row.href} fallback={value(row, "now")}>
+                    {(href) => <A href={href()}>{value(row, "now")}</A>}
+                  </Show>
+                </dd>
+                <Show when={hasBefore()}>
+                  <dd class="muted num">yesterday {value(row, "before")}</dd>
+                </Show>
                 <dd class="now-hour-about">{row.about}</dd>
               </div>
             )}

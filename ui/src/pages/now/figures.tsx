@@ -36,7 +36,7 @@ const FIGURES: Figure[] = [
     name: "Calls begin",
     value: () => short(status()?.rates.calls_per_s),
     unit: "per s",
-    more: () => `${whole(status()?.last_minute.calls)} ended in the last minute`,
+    more: () => `${whole(status()?.last_minute.calls)} ended in a minute`,
     line: (moment) => moment.calls_per_s,
     href: "/calls",
   },

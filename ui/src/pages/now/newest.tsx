@@ -2,6 +2,7 @@ import { A } from "@solidjs/router";
 import { createResource, For, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
 import type { CallsPage } from "../../api/types";
+import { known } from "../../parts/known";
 import { Mos, StateTag } from "../../parts/meaning";
 import { Time } from "../../parts/time";
 
@@ -16,7 +17,7 @@ export function Newest(): JSX.Element {
         <h2>Newest calls</h2>
         <A href="/calls">All calls</A>
       </header>
-      <Show when={page.latest} fallback={<p class="body muted">{page.error ? String(page.error.message) : "Loading …"}</p>}>
+      <Show when={known(page)} fallback={<p class="body muted">{page.error ? String(page.error.message) : "Loading …"}</p>}>
         {(page) => (
           <Show when={page().calls.length > 0} fallback={<p class="body muted">The store holds no call yet.</p>}>
             <ul class="now-brief">

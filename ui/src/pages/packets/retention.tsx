@@ -4,6 +4,7 @@ import { octets } from "../../format";
 import { Fill } from "../../parts/fill";
 import { span } from "../../time";
 import { Time } from "../../parts/time";
+import "./retention.css";
 
 /** What is kept of each class, how much there is, and how far back it reaches. */
 export function RetentionTable(props: { retention: Retention[] }): JSX.Element {
@@ -26,7 +27,7 @@ export function RetentionTable(props: { retention: Retention[] }): JSX.Element {
               {(one) => (
                 <tr>
                   <td>{one.class}</td>
-                  <td>{one.rule}</td>
+                  <td class="retention-rule">{one.rule}</td>
                   <td class="right nowrap">{octets(one.stored_octets)}</td>
                   <td>
                     <Show when={one.limit_octets} fallback={<span class="muted">no limit</span>}>

@@ -2,6 +2,7 @@ import { createResource, createSignal, For, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
 import type { Segment } from "../../api/types";
 import { octets, whole } from "../../format";
+import { known } from "../../parts/known";
 import { Tag } from "../../parts/meaning";
 import { Time } from "../../parts/time";
 import { toastError } from "../../parts/toast";
@@ -38,7 +39,7 @@ export function Segments(props: { range: { from: string; to: string } }): JSX.El
       })
       .catch(toastError);
   };
-  const all = (): Segment[] => [...(first.latest ?? []), ...more()];
+  const all = (): Segment[] => [...(known(first) ?? []), ...more()];
   return (
     <section class="panel" aria-label="Segments">
       <header>

@@ -1,75 +1,118 @@
-import { For, Show, type JSX } from "solid-js";
+import { A } from "@solidjs/router";
+import { Show, type JSX } from "solid-js";
 import { nameOf } from "../../aliases";
 import type { SipEvent } from "../../api/types";
 import { duration } from "../../format";
 import { Tag } from "../../parts/meaning";
 import { Empty } from "../../parts/states";
 import { Time } from "../../parts/time";
+import { callsOf } from "./list";
 import { Paged } from "./paged";
 
 /** Transactions outside calls and registrations: OPTIONS, SUBSCRIBE, MESSAGE and so on. */
 export function Events(props: { from: string; to: string; q: string; method: string }): JSX.Element {
   const query = (): Record<string, string> => ({ from: props.from, to: props.to, q: props.q, method: props.method });
-  const empty = (
-    <Empty title="No transactions in this range">Choose a longer range, another method or a shorter search.</Empty>
-  );
   return (
-    <div class="panel">
-      <Paged<SipEvent> path="/events" rows="events" what="transactions" query={query()} empty={empty}>
-        {(rows) => (
-          <div class="scroll">
-            <table class="table">
-              <thead>
-                <tr>
-                  <th scope="col">When</th>
-                  <th scope="col">Method</th>
-                  <th scope="col">Answer</th>
-                  <th scope="col">From</th>
-                  <th scope="col">To</th>
-                  <th scope="col">Sent by</th>
-                  <th scope="col">Sent to</th>
-                  <th scope="col" class="right">After</th>
-                  <th scope="col" class="right">Sent again</th>
-                </tr>
-              </thead>
-              <tbody>
-                <For each={rows}>{(row) => <Row row={row} />}</For>
-              </tbody>
-            </table>
-          </div>
-        )}
-      </Paged>
+    <Paged<SipEvent>
+      path="/events"
+      rows="events"
+      what="transactions"
+      label="Transactions, newest first"
+      query={query()}
+      heights={[34, 60]}
+      empty={<Nothing isSearch={props.q !== "" || props.method !== ""} />}
+      head={<Head />}
+    >
+      {(row) => <Row row={row} />}
+    </Paged>
+  );
+}
+
+function Head(): JSX.Element {
+  return (
+    <div class="listed listed-head events-row" role="row">
+      <div role="columnheader">When</div>
+      <div role="columnheader">Method</div>
+      <div role="columnheader">Answer</div>
+      <div role="columnheader">From</div>
+      <div role="columnheader">To</div>
+      <div role="columnheader" class="wide">
+        Sent by
+      </div>
+      <div role="columnheader" class="wide">
+        Sent to
+      </div>
+      <div role="columnheader" class="wide right">
+        After
+      </div>
+      <div role="columnheader" class="wide least right">
+        Sent again
+      </div>
     </div>
   );
 }
 
 function Row(props: { row: SipEvent }): JSX.Element {
-  const e = props.row;
+  const e = (): SipEvent => props.row;
+  const user = (name: string): JSX.Element => (
+    <Show when={name} fallback={<span class="muted">none</span>}>
+      <A data-row-link class="clip" href={callsOf(name)} title={`Calls of ${name}`}>
+        {name}
+      </A>
+    </Show>
+  );
   return (
-    <tr>
-      <td>
-        <Time at={e.start} shape="short" />
-      </td>
-      <td>{e.method}</td>
-      <td class="nowrap">
-        <Show when={e.code} fallback={<Tag meaning="warn">no answer</Tag>}>
+    <div class="listed events-row" role="presentation">
+      <div role="cell" class="when">
+        <Time at={e().start} shape="short" />
+      </div>
+      <div role="cell" class="method">
+        {e().method}
+      </div>
+      <div role="cell" class="how">
+        <Show when={e().code} fallback={<Tag meaning="warn">no answer</Tag>}>
           {(code) => (
             <Tag meaning={code() < 300 ? "good" : "bad"}>
-              {code()} {e.reason}
+              {code()} {e().reason}
             </Tag>
           )}
         </Show>
-      </td>
-      <td class="nowrap">{e.from}</td>
-      <td class="nowrap">{e.to}</td>
-      <td class="nowrap num" title={e.src ?? ""}>
-        {nameOf(e.src)}
-      </td>
-      <td class="nowrap num" title={e.dst ?? ""}>
-        {nameOf(e.dst)}
-      </td>
-      <td class="right nowrap">{duration(e.response_ms)}</td>
-      <td class="right">{e.retransmissions || ""}</td>
-    </tr>
+      </div>
+      <div role="cell" class="who">
+        {user(e().from)}
+      </div>
+      <div role="cell" class="whom">
+        {user(e().to)}
+      </div>
+      <div role="cell" class="wide num" title={e().src ?? ""}>
+        <span class="clip">{nameOf(e().src)}</span>
+      </div>
+      <div role="cell" class="wide num" title={e().dst ?? ""}>
+        <span class="clip">{nameOf(e().dst)}</span>
+      </div>
+      <div role="cell" class="wide right">
+        {duration(e().response_ms)}
+      </div>
+      <div role="cell" class="wide least right">
+        {e().retransmissions || ""}
+      </div>
+    </div>
+  );
+}
+
+function Nothing(props: { isSearch: boolean }): JSX.Element {
+  return (
+    <Show
+      when={props.isSearch}
+      fallback={
+        <Empty icon="registrations" title="No transactions in this range">
+          Choose a longer range. OPTIONS, SUBSCRIBE, MESSAGE and others are listed here; what belongs to a call stands at the call.
+        </Empty>
+      }
+    >
+      <Empty icon="search" title="Nothing fits">
+        No transaction of this range fits the search and the method. <code>*</code> stands for any characters: <code>49*</code>, <code>*gateway*</code>.
+      </Empty>
+    </Show>
   );
 }

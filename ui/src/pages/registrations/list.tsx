@@ -1,15 +1,16 @@
 import { A } from "@solidjs/router";
-import { createResource, For, Show, type JSX } from "solid-js";
+import { createResource, Show, type JSX } from "solid-js";
 import { nameOf } from "../../aliases";
 import { get } from "../../api/client";
 import type { Registration } from "../../api/types";
 import { duration, whole } from "../../format";
+import { known } from "../../parts/known";
 import { Tag } from "../../parts/meaning";
 import { Empty } from "../../parts/states";
 import { Time } from "../../parts/time";
 import { Paged } from "./paged";
 
-interface ListProps {
+export interface ListProps {
   from: string;
   to: string;
   q: string;
@@ -19,84 +20,101 @@ interface ListProps {
 
 type Counts = Record<"ok" | "failed" | "unanswered", number>;
 
+/** Where the calls of a user are listed. */
+export const callsOf = (user: string): string => `/calls?filter=${encodeURIComponent(`number:"${user}"`)}`;
+
 export function RegistrationList(props: ListProps): JSX.Element {
   const query = (): Record<string, string> => ({ from: props.from, to: props.to, q: props.q, state: props.state });
   return (
-    <>
-      <CountsLine {...props} />
-      <div class="panel">
-        <Paged<Registration> path="/registrations" rows="registrations" what="registrations" query={query()} empty={<Nothing isSearch={props.q !== "" || props.state !== ""} />}>
-          {(rows) => (
-            <div class="scroll">
-              <table class="table registrations-table">
-                <thead>
-                  <tr>
-                    <th scope="col">When</th>
-                    <th scope="col">User</th>
-                    <th scope="col">State</th>
-                    <th scope="col">From</th>
-                    <th scope="col">At</th>
-                    <th scope="col" class="expires right">Expires</th>
-                    <th scope="col" class="right">Answered in</th>
-                    <th scope="col">User agent</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  <For each={rows}>{(row) => <Row row={row} />}</For>
-                </tbody>
-              </table>
-            </div>
-          )}
-        </Paged>
+    <Paged<Registration>
+      path="/registrations"
+      rows="registrations"
+      what="registrations"
+      label="Registrations, newest first"
+      query={query()}
+      heights={[52, 88]}
+      empty={<Nothing isSearch={props.q !== "" || props.state !== ""} />}
+      head={<Head />}
+    >
+      {(row) => <Row row={row} />}
+    </Paged>
+  );
+}
+
+function Head(): JSX.Element {
+  return (
+    <div class="listed listed-head registrations-row" role="row">
+      <div role="columnheader">When</div>
+      <div role="columnheader">User</div>
+      <div role="columnheader">State</div>
+      <div role="columnheader">From</div>
+      <div role="columnheader" class="wide">
+        At
       </div>
-    </>
+      <div role="columnheader" class="wide least right">
+        Expires
+      </div>
+      <div role="columnheader" class="wide right">
+        Answered in
+      </div>
+      <div role="columnheader" class="wide">
+        User agent
+      </div>
+      <div role="columnheader" class="sr">
+        What was wrong, or the contact
+      </div>
+    </div>
   );
 }
 
 function Row(props: { row: Registration }): JSX.Element {
-  const r = props.row;
+  const r = (): Registration => props.row;
   return (
-    <>
-      <tr classList={{ "has-why": r.verdict !== null }}>
-        <td>
-          <Time at={r.start} shape="short" />
-        </td>
-        <td class="who nowrap">
-          <A data-row-link href={`/calls?filter=${encodeURIComponent(`number:"${r.user}"`)}`} title={`Calls of ${r.aor}`}>
-            {r.user || r.aor}
-          </A>
-        </td>
-        <td class="how at-right nowrap">
-          <State row={r} />
-        </td>
-        <td class="at-right nowrap num" title={r.src ?? ""}>
-          {nameOf(r.src)}
-        </td>
-        <td class="wide nowrap num" title={r.dst ?? ""}>
-          {nameOf(r.dst)}
-        </td>
-        <td class="wide expires right nowrap">{r.expires === null ? "–" : r.expires === 0 ? "signs off" : `${whole(r.expires)} s`}</td>
-        <td class="wide right nowrap">
-          {duration(r.response_ms)}
-          <Show when={r.retransmissions > 0}>
-            <span class="muted" title={`Sent again ${r.retransmissions} times`}>
-              {" "}
-              ↻{r.retransmissions}
-            </span>
-          </Show>
-        </td>
-        <td class="wide registrations-agent clip" title={r.user_agent ?? ""}>
-          {r.user_agent ?? "–"}
-        </td>
-      </tr>
-      <Show when={r.verdict}>
-        <tr class="registrations-why">
-          <td class="wide" />
-          <td colspan={7}>{r.verdict}</td>
-        </tr>
-      </Show>
-    </>
+    <div class="listed registrations-row" role="presentation">
+      <div role="cell" class="when">
+        <Time at={r().start} shape="short" />
+      </div>
+      <div role="cell" class="who">
+        <A data-row-link class="clip" href={callsOf(r().user)} title={`Calls of ${r().aor}`}>
+          {r().user || r().aor}
+        </A>
+      </div>
+      <div role="cell" class="how">
+        <State row={r()} />
+      </div>
+      <div role="cell" class="at num" title={r().src ?? ""}>
+        <span class="clip">{nameOf(r().src)}</span>
+      </div>
+      <div role="cell" class="wide num" title={r().dst ?? ""}>
+        <span class="clip">{nameOf(r().dst)}</span>
+      </div>
+      <div role="cell" class="wide least right">
+        {expires(r().expires)}
+      </div>
+      <div role="cell" class="wide right">
+        {duration(r().response_ms)}
+        <Show when={r().retransmissions > 0}>
+          <span class="muted" title={`Sent again ${r().retransmissions} times`}>
+            ↻{r().retransmissions}
+          </span>
+        </Show>
+      </div>
+      <div role="cell" class="wide" title={r().user_agent ?? ""}>
+        <span class="clip">{r().user_agent ?? "–"}</span>
+      </div>
+      <div role="cell" class="why" classList={{ muted: r().verdict === null }} title={r().verdict ?? r().contact ?? ""}>
+        <span class="why-text">{r().verdict === null ? (r().contact ?? "no contact") : reasonOf(r().verdict!)}</span>
+      </div>
+    </div>
   );
+}
+
+const expires = (seconds: number | null): string => (seconds === null ? "–" : seconds === 0 ? "signs off" : `${whole(seconds)} s`);
+
+/** The verdict without whose registration failed: that stands above it. */
+function reasonOf(verdict: string): string {
+  const reason = verdict.replace(/^Registration of \S+ failed: /, "");
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
 function State(props: { row: Registration }): JSX.Element {
@@ -113,18 +131,20 @@ function State(props: { row: Registration }): JSX.Element {
 }
 
 /** How many of each state; each is a filter. */
-function CountsLine(props: ListProps): JSX.Element {
+export function CountsLine(props: ListProps): JSX.Element {
   const [counts] = createResource(
     () => [props.from, props.to, props.q].join(" "),
     () => get<Counts>("/registrations/summary", { from: props.from, to: props.to, q: props.q }),
   );
+  // Where the rows say what failed, the counts say nothing.
+  const told = (): Counts | undefined => known(counts);
   const choice = (state: keyof Counts, meaning: "good" | "bad" | "warn"): JSX.Element => (
     <button class="button quiet" aria-pressed={props.state === state} onClick={() => props.onState(props.state === state ? undefined : state)}>
-      <Tag meaning={meaning}>{state}</Tag> <b class="num">{whole(counts.latest?.[state])}</b>
+      <Tag meaning={meaning}>{state}</Tag> <b class="num">{whole(told()?.[state])}</b>
     </button>
   );
   return (
-    <div class="row" role="group" aria-label="By state">
+    <div class="row registrations-counts" role="group" aria-label="By state">
       {choice("ok", "good")}
       {choice("failed", "bad")}
       {choice("unanswered", "warn")}

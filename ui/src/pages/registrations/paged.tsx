@@ -1,12 +1,14 @@
-// Rows that come by the page: the first at once, the next when one nears the end.
+// Rows that come by the page, of any number: only those on the screen are made.
 
-import { createEffect, createSignal, Match, on, onCleanup, onMount, Show, Switch, type JSX } from "solid-js";
+import { batch, createEffect, createSignal, Match, on, onCleanup, Show, Switch, type JSX } from "solid-js";
 import { get, type Query } from "../../api/client";
+import { PHONE, useMedia } from "../../parts/media";
+import { book, PAGE_ROWS, type Page } from "../../parts/pager";
 import { Loading, Trouble } from "../../parts/states";
+import { Virtual, type VirtualHandle } from "../../parts/virtual";
 
-const PAGE_ROWS = 200;
-/** Rows that the page keeps; who wants more narrows the range. */
-const ROWS_MAX = 10_000;
+/** Of the head, in pixels. */
+const HEAD_PX = 32;
 
 export interface PagedProps<T> {
   path: string;
@@ -15,74 +17,129 @@ export interface PagedProps<T> {
   query: Query;
   /** What they are: "registrations". */
   what: string;
+  label: string;
   empty: JSX.Element;
-  children: (rows: T[]) => JSX.Element;
+  /** Of a row, in pixels: on a desk and on a phone. */
+  heights: [desk: number, phone: number];
+  /** The heads of the columns; none on a phone. */
+  head: JSX.Element;
+  children: (row: T) => JSX.Element;
 }
 
 type Answer<T> = { next: string | null } & Record<string, T[] | string | null>;
 
 export function Paged<T>(props: PagedProps<T>): JSX.Element {
-  const [rows, setRows] = createSignal<T[]>([]);
-  const [next, setNext] = createSignal<string | null>(null);
-  const [state, setState] = createSignal<"loading" | "more" | "ready">("loading");
+  const phone = useMedia(PHONE);
+  const [version, setVersion] = createSignal(0);
+  const [busy, setBusy] = createSignal(true);
+  const [begun, setBegun] = createSignal(false);
   const [error, setError] = createSignal<unknown>();
-  let asked: AbortController | undefined;
-  const ask = async (cursor: string | null): Promise<void> => {
-    asked?.abort();
-    asked = new AbortController();
-    const { signal } = asked;
-    setState(cursor === null ? "loading" : "more");
-    setError(undefined);
-    try {
-      const answer = await get<Answer<T>>(props.path, { ...props.query, limit: PAGE_ROWS, cursor }, signal);
-      const fresh = (answer[props.rows] ?? []) as T[];
-      setRows((before) => (cursor === null ? fresh : [...before, ...fresh]));
-      setNext(answer.next);
-    } catch (problem) {
-      if (signal.aborted) return;
-      setError(problem);
-    }
-    setState("ready");
+  const [pageError, setPageError] = createSignal<unknown>();
+  const [cursor, setCursor] = createSignal(-1);
+  let list: VirtualHandle | undefined;
+  let first: AbortController | undefined;
+
+  const changed = (): void => void setVersion((n) => n + 1);
+  const ask = async (from: string | undefined, signal: AbortSignal): Promise<Page<T>> => {
+    setPageError(undefined);
+    const answer = await get<Answer<T>>(props.path, { ...props.query, limit: PAGE_ROWS, cursor: from }, signal);
+    return { rows: (answer[props.rows] ?? []) as T[], next: answer.next };
   };
-  createEffect(on(() => JSON.stringify([props.path, props.query]), () => void ask(null)));
-  onCleanup(() => asked?.abort());
-  const goOn = (): void => {
-    if (state() === "ready" && next() !== null && rows().length < ROWS_MAX && !error()) void ask(next());
+  const pages = book<T>(ask, changed, setPageError);
+  /** The rows anew. What stood there stays until they are here. */
+  const load = async (): Promise<void> => {
+    first?.abort();
+    const abort = (first = new AbortController());
+    setBusy(true);
+    let page: Page<T> | undefined;
+    let problem: unknown;
+    try {
+      page = await ask(undefined, abort.signal);
+    } catch (caught) {
+      problem = caught;
+    }
+    if (abort.signal.aborted) return;
+    batch(() => {
+      if (page) pages.begin(page);
+      setError(() => problem);
+      setBusy(false);
+      setBegun(true);
+      changed();
+    });
+  };
+  createEffect(
+    on(
+      () => JSON.stringify([props.path, props.query]),
+      () => {
+        setCursor(-1);
+        list?.toTop();
+        void load();
+      },
+    ),
+  );
+  onCleanup(() => {
+    first?.abort();
+    pages.lay();
+  });
+
+  const read = <R,>(of: () => R): (() => R) => () => (version(), of());
+  const count = read(pages.count);
+  const more = read(pages.more);
+  const again = (): void => {
+    setPageError(undefined);
+    pages.again();
+    changed();
   };
   return (
-    <Switch fallback={props.children(rows())}>
-      <Match when={error() && rows().length === 0}>
-        <Trouble error={error()} retry={() => void ask(null)} />
-      </Match>
-      <Match when={state() === "loading" && rows().length === 0}>
+    <Switch>
+      <Match when={!begun()}>
         <Loading what={props.what} />
       </Match>
-      <Match when={rows().length === 0}>{props.empty}</Match>
+      <Match when={error()}>
+        <Trouble error={error()} retry={() => void load()} />
+      </Match>
+      <Match when={count() === 0 && !more()}>{props.empty}</Match>
       <Match when={true}>
-        {props.children(rows())}
-        <Show when={next() !== null} fallback={<p class="paged-end muted">These are all.</p>}>
-          <Show when={rows().length < ROWS_MAX} fallback={<p class="paged-end muted">Only the first {ROWS_MAX.toLocaleString("en")} are listed: narrow the range or the search.</p>}>
-            <Near run={goOn} busy={state() === "more"} error={error()} />
-          </Show>
-        </Show>
+        <div class="paged" classList={{ busy: busy() }}>
+          <Virtual
+            count={count()}
+            more={more()}
+            rowHeight={props.heights[phone() ? 1 : 0]}
+            label={props.label}
+            rows={props.what}
+            cursor={cursor()}
+            onCursor={setCursor}
+            onRows={pages.seen}
+            scroller={phone() ? "page" : "self"}
+            head={phone() ? undefined : props.head}
+            headHeight={HEAD_PX}
+            handle={(handle) => (list = handle)}
+            foot={<Foot what={props.what} more={more()} error={pageError()} again={again} />}
+          >
+            {(row) => (
+              <Show keyed when={(version(), pages.row(row))} fallback={<span class="virtual-waiting" role="cell" aria-label="Loading" />}>
+                {(found) => props.children(found as T)}
+              </Show>
+            )}
+          </Virtual>
+        </div>
       </Match>
     </Switch>
   );
 }
 
-/** Below the last row: coming near asks for more. */
-function Near(props: { run: () => void; busy: boolean; error: unknown }): JSX.Element {
-  let mark: HTMLDivElement | undefined;
-  onMount(() => {
-    const watch = new IntersectionObserver(([entry]) => entry?.isIntersecting && props.run(), { rootMargin: "600px" });
-    if (mark) watch.observe(mark);
-    onCleanup(() => watch.disconnect());
-  });
+function Foot(props: { what: string; more: boolean; error: unknown; again: () => void }): JSX.Element {
   return (
-    <div ref={mark} class="paged-end">
-      <button class="button" onClick={() => props.run()} disabled={props.busy}>
-        {props.busy ? "Loading …" : props.error ? `${props.error instanceof Error ? props.error.message : "Failed"} Try again` : "More"}
-      </button>
-    </div>
+    <p class="paged-end muted" role="status">
+      <Switch fallback="These are all.">
+        <Match when={props.error}>
+          More {props.what} could not be loaded.{" "}
+          <button class="button" onClick={() => props.again()}>
+            Try again
+          </button>
+        </Match>
+        <Match when={props.more}>Loading more {props.what} …</Match>
+      </Switch>
+    </p>
   );
 }

@@ -3,6 +3,7 @@ import { get, post, remove } from "../../api/client";
 import type { Token } from "../../api/types";
 import { Confirm } from "../../parts/dialog";
 import { Icon } from "../../parts/icon";
+import { known } from "../../parts/known";
 import { Time } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
 import { session, signOut } from "../../session";
@@ -89,7 +90,7 @@ function Tokens(): JSX.Element {
           </div>
         </div>
       </Show>
-      <Show when={(tokens.latest?.length ?? 0) > 0} fallback={<p class="body muted">There is no token yet.</p>}>
+      <Show when={(known(tokens)?.length ?? 0) > 0} fallback={<p class="body muted">{tokens.error ? String(tokens.error.message) : tokens.loading ? "Loading …" : "There is no token yet."}</p>}>
         <div class="scroll">
           <table class="table">
             <thead>
@@ -104,7 +105,7 @@ function Tokens(): JSX.Element {
               </tr>
             </thead>
             <tbody>
-              <For each={tokens.latest}>
+              <For each={known(tokens)}>
                 {(token) => (
                   <tr>
                     <td>

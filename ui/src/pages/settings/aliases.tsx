@@ -2,6 +2,7 @@ import { createResource, createSignal, For, Show, type JSX } from "solid-js";
 import { get, put, remove } from "../../api/client";
 import type { Alias } from "../../api/types";
 import { Icon } from "../../parts/icon";
+import { known } from "../../parts/known";
 import { toast, toastError } from "../../parts/toast";
 import { may } from "../../session";
 import { parseAliases } from "./alias-text";
@@ -25,7 +26,7 @@ export function Aliases(): JSX.Element {
           <h2>Aliases</h2>
           <span class="muted">the longest match names an address, in ladders and tables of everyone</span>
         </header>
-        <Show when={(aliases.latest?.length ?? 0) > 0} fallback={<p class="body muted">{aliases.error ? String(aliases.error.message) : "There are none yet: addresses show as they are."}</p>}>
+        <Show when={(known(aliases)?.length ?? 0) > 0} fallback={<p class="body muted">{aliases.error ? String(aliases.error.message) : "There are none yet: addresses show as they are."}</p>}>
           <div class="scroll">
             <table class="table">
               <thead>
@@ -38,7 +39,7 @@ export function Aliases(): JSX.Element {
                 </tr>
               </thead>
               <tbody>
-                <For each={aliases.latest}>
+                <For each={known(aliases)}>
                   {(alias) => (
                     <tr>
                       <td>

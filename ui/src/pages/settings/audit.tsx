@@ -2,6 +2,7 @@ import { useSearchParams } from "@solidjs/router";
 import { createResource, createSignal, For, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
 import type { AuditEntry } from "../../api/types";
+import { known } from "../../parts/known";
 import { Tag } from "../../parts/meaning";
 import { Time } from "../../parts/time";
 import { toastError } from "../../parts/toast";
@@ -34,7 +35,7 @@ export function Audit(): JSX.Element {
       })
       .catch(toastError);
   };
-  const entries = (): AuditEntry[] => [...(first.latest ?? []), ...more()];
+  const entries = (): AuditEntry[] => [...(known(first) ?? []), ...more()];
   return (
     <section class="panel">
       <header>

@@ -3,6 +3,7 @@ import { createResource, For, Show, type JSX } from "solid-js";
 import { get, put, remove } from "../../api/client";
 import type { SavedFilter } from "../../api/types";
 import { Icon } from "../../parts/icon";
+import { known } from "../../parts/known";
 import { Tag } from "../../parts/meaning";
 import { toastError } from "../../parts/toast";
 import { may } from "../../session";
@@ -24,7 +25,7 @@ export function Filters(): JSX.Element {
         <h2>Saved filters</h2>
       </header>
       <Show
-        when={(filters.latest?.length ?? 0) > 0}
+        when={(known(filters)?.length ?? 0) > 0}
         fallback={
           <p class="body muted">
             {filters.error ? String(filters.error.message) : <>There are none. On <A href="/calls">Calls</A>, the star beside a filter saves it.</>}
@@ -32,7 +33,7 @@ export function Filters(): JSX.Element {
         }
       >
         <ul class="saved">
-          <For each={filters.latest}>
+          <For each={known(filters)}>
             {(filter) => (
               <li>
                 <A href={`/calls?filter=${encodeURIComponent(filter.text)}`}>{filter.name}</A>

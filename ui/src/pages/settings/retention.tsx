@@ -2,6 +2,7 @@ import { createResource, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
 import type { PacketTimeline } from "../../api/types";
 import { RetentionTable } from "../packets/retention";
+import { known } from "../../parts/known";
 
 /** What is kept how long. It is set where the program is set up: whoever may change it can change the law's time. */
 export function RetentionPart(): JSX.Element {
@@ -11,7 +12,7 @@ export function RetentionPart(): JSX.Element {
       <header>
         <h2>Retention of packets</h2>
       </header>
-      <Show when={timeline.latest} fallback={<p class="body muted">{timeline.error ? String(timeline.error.message) : "Loading …"}</p>}>
+      <Show when={known(timeline)} fallback={<p class="body muted">{timeline.error ? String(timeline.error.message) : "Loading …"}</p>}>
         {(timeline) => <RetentionTable retention={timeline().retention} />}
       </Show>
       <p class="body muted">

@@ -3,6 +3,7 @@ import { get, patch, post, remove } from "../../api/client";
 import type { Role, User } from "../../api/types";
 import { Confirm, Dialog } from "../../parts/dialog";
 import { Icon } from "../../parts/icon";
+import { known } from "../../parts/known";
 import { Tag } from "../../parts/meaning";
 import { Popover } from "../../parts/popover";
 import { Time } from "../../parts/time";
@@ -54,7 +55,7 @@ export function Users(): JSX.Element {
               </tr>
             </thead>
             <tbody>
-              <For each={users.latest}>
+              <For each={known(users)}>
                 {(user) => (
                   <tr>
                     <td>

@@ -1,6 +1,6 @@
 import { createMemo, For, type JSX } from "solid-js";
 import type { LaneSnapshot, LiveStatus } from "../../api/types";
-import { bits, octets, percent, whole } from "../../format";
+import { bits, NONE, octets, percent, whole } from "../../format";
 import { Fill } from "../../parts/fill";
 import { Tag } from "../../parts/meaning";
 import { useRates } from "./rates";
@@ -50,15 +50,17 @@ export function Lanes(props: { status: LiveStatus }): JSX.Element {
 }
 
 function Lane(props: { lane: LaneSnapshot; rate: Record<string, number> }): JSX.Element {
-  const of = (kind: string): number => props.rate[`${kind}${props.lane.lane}`] ?? 0;
+  // None before the second look.
+  const of = (kind: string): number | undefined => props.rate[`${kind}${props.lane.lane}`];
+  const bitsNow = (): number | undefined => (of("o") === undefined ? undefined : of("o")! * 8);
   return (
     <tr>
       <td class="num">{props.lane.lane}</td>
       <td class="nowrap">
         {props.lane.interface} {props.lane.up ? null : <Tag meaning="bad">down</Tag>}
       </td>
-      <td class="right">{whole(Math.round(of("p")))}</td>
-      <td class="right nowrap">{bits(of("o") * 8)}</td>
+      <td class="right">{of("p") === undefined ? NONE : whole(Math.round(of("p")!))}</td>
+      <td class="right nowrap">{bits(bitsNow())}</td>
       <td>
         <span class="system-ring">
           <Fill share={props.lane.ring_fill} label={`Ring of lane ${props.lane.lane}`} /> <span class="num">{percent(props.lane.ring_fill, 0)}</span>

@@ -1,7 +1,7 @@
 //! The tables of a day as SQLite's DDL, made from [`crate::schema`].
 
 use super::{gists, runs, slices};
-use crate::schema::{self, Column, Kind, TABLES, Table};
+use crate::schema::{self, Column, Kind, Later, TABLES, Table};
 use core::fmt::Write;
 
 /// `application_id` of our files: "TRKL".
@@ -57,27 +57,27 @@ pub fn select_list(table: &Table) -> String {
     table.columns.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The same of a table of an older version: columns that it does not have are 0.
+/// The same of a table without words in a day of this version: columns that it does not have are what they were before
+/// they came.
 pub fn select_list_of(table: &Table, version: i64) -> String {
-    let later = |c: &&Column| version < schema::VERSION_GISTS && is_later(table, c);
-    let one = |c: &Column| if later(&c) { format!("0 AS {}", c.name) } else { c.name.to_owned() };
+    let one = |c: &Column| match later(table, c) {
+        Some(later) if version < later.version => format!("{} AS {}", later.before, c.name),
+        _ => c.name.to_owned(),
+    };
     table.columns.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a column came with [`schema::VERSION_GISTS`].
-pub fn is_later(table: &Table, column: &Column) -> bool {
-    table.name == "minutes" && schema::MINUTES_LATER.contains(&column.name)
+/// With which version a column came, if later than its table.
+pub fn later(table: &Table, column: &Column) -> Option<&'static Later> {
+    schema::LATER.iter().find(|l| l.table == table.name && l.column == column.name)
 }
 
 /// What makes the tables of a day of an older version those of now.
 pub fn upgrade(version: i64) -> String {
-    let mut sql = String::new();
-    if version < schema::VERSION_GISTS {
-        let column = |c: &&str| format!("ALTER TABLE minutes ADD COLUMN {c} DEFAULT 0;\n");
-        sql.extend(schema::MINUTES_LATER.iter().map(column));
-        sql.push_str(gists::TABLE);
-    }
-    sql + slices::TABLE
+    let columns = schema::LATER.iter().filter(|l| version < l.version);
+    let columns = columns.map(|l| format!("ALTER TABLE {} ADD COLUMN {} DEFAULT {};\n", l.table, l.column, l.before));
+    let gists = if version < schema::VERSION_GISTS { gists::TABLE } else { "" };
+    columns.collect::<String>() + gists + slices::TABLE
 }
 
 /// `INSERT` with a parameter for each column, and what to do about a row that is there.
@@ -111,7 +111,7 @@ mod tests {
             .fold(0xcbf2_9ce4_8422_2325u64, |h, o| (h ^ u64::from(o)).wrapping_mul(0x0000_0100_0000_01b3));
         assert_eq!(
             (schema::VERSION, ladder::VERSION, detail::VERSION, gist::VERSION, hash),
-            (5, 2, 2, 1, 14654722240449026310),
+            (5, 2, 2, 1, 1514499262803556176),
             "tables or packed columns changed: raise schema::VERSION, then put the new numbers here"
         );
     }

@@ -138,7 +138,7 @@ impl DayReader {
 
     /// The intervals of a stream.
     pub fn intervals(&self, stream: Id) -> Result<Vec<StreamInterval>, StoreError> {
-        let list = ddl::select_list(&schema::STREAM_INTERVALS);
+        let list = ddl::select_list_of(&schema::STREAM_INTERVALS, self.version);
         let sql = format!("SELECT {list} FROM stream_intervals WHERE stream = ? ORDER BY number");
         self.tell(|| {
             all(&mut self.conn.prepare_cached(&sql)?, params![stream.octets()], |row| columns::interval_of(row))

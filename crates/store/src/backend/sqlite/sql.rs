@@ -105,7 +105,7 @@ fn select_of_day(table: &Table, day: &Attached) -> String {
 
 /// The columns of a view: name and expression.
 fn shown(table: &Table, Attached { name: day, version }: &Attached) -> Vec<(String, String)> {
-    let is_there = |c: &&Column| *version >= schema::VERSION_GISTS || !ddl::is_later(table, c);
+    let is_there = |c: &&Column| ddl::later(table, c).is_none_or(|later| *version >= later.version);
     let missing = |c: &Column| vec![(c.name.to_owned(), "NULL".to_owned())];
     let mut columns: Vec<(String, String)> =
         table.columns.iter().flat_map(|c| if is_there(&c) { column(table, c, day) } else { missing(c) }).collect();

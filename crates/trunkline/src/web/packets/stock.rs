@@ -215,10 +215,10 @@ fn stored(file: &SegmentFile) -> u64 {
 /// `14 days, at most 200 GB, until the disk is 80 % full`.
 fn words(rule: &RecordedClass, limit: Share) -> String {
     let age = rule.keep_age.map(|age| figure::duration(i64::try_from(age.as_nanos()).unwrap_or(i64::MAX)));
-    let size = rule.keep_size.map(|size| format!("at most {}", figure::octets(size.0)));
+    let size = rule.keep_size.map(|size| format!("at most {size}"));
     let room = match limit {
         Share::Percent(percent) => format!("until the disk is {percent} % full"),
-        Share::Octets(octets) => format!("at most {} of all on a disk", figure::octets(octets.0)),
+        Share::Octets(octets) => format!("at most {octets} of all on a disk"),
     };
     let parts: Vec<String> = age.into_iter().chain(size).chain([room]).collect();
     parts.join(", ")

@@ -1,14 +1,17 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Call, CallsPage } from "../../api/types";
-import { book, PAGE_ROWS, PAGES_KEPT } from "./pager";
+import { book, PAGE_ROWS, PAGES_KEPT, type Book, type Page } from "./pager";
 
-const page = (from: number, total: number): CallsPage => {
+interface Row {
+  id: string;
+}
+
+const page = (from: number, total: number): Page<Row> => {
   const end = Math.min(total, from + PAGE_ROWS);
-  const calls = Array.from({ length: end - from }, (_, i) => ({ id: String(from + i) }) as Call);
-  return { calls, next: end < total ? String(end) : null, skipped: [], stopped: false, took_ms: 1 };
+  const rows = Array.from({ length: end - from }, (_, i) => ({ id: String(from + i) }));
+  return { rows, next: end < total ? String(end) : null, stopped: false };
 };
 const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
-const made = (total: number): { ask: ReturnType<typeof vi.fn>; changed: ReturnType<typeof vi.fn>; failed: ReturnType<typeof vi.fn>; calls: ReturnType<typeof book> } => {
+const made = (total: number): { ask: ReturnType<typeof vi.fn>; changed: ReturnType<typeof vi.fn>; failed: ReturnType<typeof vi.fn>; calls: Book<Row> } => {
   const ask = vi.fn((cursor: string | undefined) => Promise.resolve(page(Number(cursor ?? 0), total)));
   const changed = vi.fn();
   const failed = vi.fn();
@@ -17,7 +20,7 @@ const made = (total: number): { ask: ReturnType<typeof vi.fn>; changed: ReturnTy
   return { ask, changed, failed, calls };
 };
 
-describe("pages of calls", () => {
+describe("pages of rows", () => {
   it("are asked for before their rows are reached, one at a time", async () => {
     const { calls, ask } = made(1000);
     calls.seen(0, 30);
@@ -73,7 +76,7 @@ describe("pages of calls", () => {
   it("are not asked for by themselves where the program gave up", async () => {
     const ask = vi.fn(() => Promise.resolve(page(0, 30)));
     const calls = book(ask, vi.fn(), vi.fn());
-    calls.begin({ calls: [], next: "5", skipped: [], took_ms: 1, stopped: true });
+    calls.begin({ rows: [], next: "5", stopped: true });
     calls.seen(0, 0);
     expect(ask).not.toHaveBeenCalled();
     expect(calls.stopped()).toBe(true);

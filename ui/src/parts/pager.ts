@@ -1,7 +1,5 @@
-// Calls of any number over an API that gives them page by page: knows where each page begins, keeps the pages around
+// Rows of any number over an API that gives them page by page: knows where each page begins, keeps the pages around
 // the screen, and asks again for those that were given up.
-
-import type { Call, CallsPage } from "../../api/types";
 
 /** Rows of a page. */
 export const PAGE_ROWS = 100;
@@ -10,29 +8,37 @@ export const PAGES_KEPT = 20;
 /** Rows before the end of what is known at which the next page is asked for. */
 export const AHEAD_ROWS = 60;
 
-export type Ask = (cursor: string | undefined, signal: AbortSignal) => Promise<CallsPage>;
+export interface Page<Row> {
+  rows: Row[];
+  /** Where the next page begins; null after the last one. */
+  next: string | null;
+  /** The program gave up before it found a page full. */
+  stopped?: boolean;
+}
 
-interface Known {
+export type Ask<Row> = (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+
+interface Known<Row> {
   cursor: string | undefined;
   first: number;
   count: number;
-  rows: Call[] | undefined;
+  rows: Row[] | undefined;
 }
 
 /** A book that was laid aside: what was known of it. */
-export interface Laid {
-  known: Known[];
+export interface Laid<Row> {
+  known: Known<Row>[];
   next: string | null;
 }
 
-export interface Book {
+export interface Book<Row> {
   /** Rows known so far. */
   count: () => number;
   /** Whether there are more than are known. */
   more: () => boolean;
-  row: (index: number) => Call | undefined;
+  row: (index: number) => Row | undefined;
   /** Rows of the first pages, as far as they are kept. */
-  rows: () => Call[];
+  rows: () => Row[];
   /** Says which rows are seen: asks for what is missing there, and for the next page when the end comes near. */
   seen: (first: number, end: number) => void;
   /** Whether the program gave up before it found a page full: it goes on when told to, not by itself. */
@@ -40,16 +46,16 @@ export interface Book {
   /** Tries again what failed, goes on where the program gave up. */
   again: () => void;
   /** Starts with a page that is already here. */
-  begin: (page: CallsPage) => void;
+  begin: (page: Page<Row>) => void;
   /** Goes on with a book that was laid aside. */
-  resume: (laid: Laid) => void;
+  resume: (laid: Laid<Row>) => void;
   /** Stops asking, and gives what is known. */
-  lay: () => Laid;
+  lay: () => Laid<Row>;
 }
 
 /** `changed` is called after every answer, `failed` with what went wrong; the next `seen` tries again. */
-export function book(ask: Ask, changed: () => void, failed: (error: unknown) => void): Book {
-  let known: Known[] = [];
+export function book<Row>(ask: Ask<Row>, changed: () => void, failed: (error: unknown) => void): Book<Row> {
+  let known: Known<Row>[] = [];
   let next: string | null = null;
   let stopped = false;
   let window = { first: 0, end: 0 };
@@ -97,13 +103,13 @@ export function book(ask: Ask, changed: () => void, failed: (error: unknown) => 
     );
   };
 
-  const take = (at: number, cursor: string | undefined, page: CallsPage): void => {
+  const take = (at: number, cursor: string | undefined, page: Page<Row>): void => {
     const old = known[at];
     if (old) {
       // Asked again, a page may have gained or lost rows; its place among the others stays.
-      old.rows = page.calls.slice(0, old.count);
+      old.rows = page.rows.slice(0, old.count);
     } else {
-      known.push({ cursor, first: count(), count: page.calls.length, rows: page.calls });
+      known.push({ cursor, first: count(), count: page.rows.length, rows: page.rows });
       next = page.next;
       stopped = page.stopped ?? false;
     }
@@ -139,7 +145,7 @@ export function book(ask: Ask, changed: () => void, failed: (error: unknown) => 
     begin: (page) => {
       asked.forEach((abort) => abort.abort());
       asked.clear();
-      known = [{ cursor: undefined, first: 0, count: page.calls.length, rows: page.calls }];
+      known = [{ cursor: undefined, first: 0, count: page.rows.length, rows: page.rows }];
       next = page.next;
       stopped = page.stopped ?? false;
       window = { first: 0, end: Math.min(window.end - window.first, count()) };
