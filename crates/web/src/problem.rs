@@ -57,7 +57,7 @@ pub enum Kind {
 }
 
 /// All kinds, for the document.
-pub const KINDS: [Kind; 19] = [
+pub const KINDS: [Kind; 20] = [
     Kind::SignedOut,
     Kind::Forbidden,
     Kind::Csrf,
