@@ -148,7 +148,7 @@ fn compare_stream(m: &mut Mistakes, what: &str, stream: &Stream, truth: &StreamT
     m.time(what, "last", Some(stream.last_ns), truth.last.as_ref().map(|t| t.ns));
 }
 
-/// Delay of each ten seconds of each stream. Where the sender's clock drifts, ours can be wrong by as much as it drifts.
+/// Delay of each ten seconds of each stream. Where the clock of a sender drifts, ours may be wrong by as much.
 fn compare_delays(m: &mut Mistakes, world: &World, rows: &Rows) -> usize {
     let mut of_stream: HashMap<_, Vec<StreamInterval>> = HashMap::new();
     rows.intervals.iter().for_each(|i| of_stream.entry(i.stream).or_default().push(*i));
