@@ -186,7 +186,7 @@ fn compare_delays(m: &mut Mistakes, world: &World, rows: &Rows) -> usize {
 #[test]
 fn delays_are_those_of_the_network() {
     let network = Impairments { share: 0.8, jitter_max_ms: 60.0, reorder_max: 0.02, ..Impairments::default() };
-    let still = Impairments { skew_max_ppm: 0.0, ..network.clone() };
+    let still = Impairments { skew_max_ppm: 0.0, ..network };
     let drifting = Impairments { skew_max_ppm: 100.0, ..network };
     for impairments in [still, drifting] {
         let world = world(&Settings { calls: 150, seed: 21, impairments, ..Settings::preset(Preset::Demo) });
