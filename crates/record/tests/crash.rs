@@ -297,11 +297,11 @@ impl Kept {
             let lines = || said.lines.iter().filter(|line| line.lane == lane);
             let numbers = found.get(&of).cloned().unwrap_or_default();
             let missing = (0..).find(|number| !numbers.contains(number)).unwrap_or_default();
-            let written = lines().last().map_or(0, |line| line.written[class]);
+            let written = lines().next_back().map_or(0, |line| line.written[class]);
             assert!(written <= missing, "{of:?}: {written} were told as written, and {missing} is missing");
             self.written += written;
             let is_settled = |line: &&Line| said.killed.duration_since(line.at) > FLUSH + WAY;
-            self.settled += lines().filter(is_settled).last().map_or(0, |line| line.sent[class]);
+            self.settled += lines().rfind(is_settled).map_or(0, |line| line.sent[class]);
             let Some(line) = lines().find(|line| line.sent[class] > missing).filter(is_settled) else { continue };
             let late = said.killed.duration_since(line.at) - FLUSH - WAY;
             let held_up = said.held_up.saturating_sub(line.held_up);

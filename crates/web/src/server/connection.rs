@@ -167,11 +167,11 @@ impl Talk {
     }
 }
 
+/// An answer that is on its way.
+type Answer = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
 /// What answers a request of a peer.
-fn answer(
-    router: Router,
-    peer: Peer,
-) -> impl Fn(hyper::Request<Incoming>) -> Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>> {
+fn answer(router: Router, peer: Peer) -> impl Fn(hyper::Request<Incoming>) -> Answer {
     move |request| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);

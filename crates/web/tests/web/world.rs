@@ -365,9 +365,11 @@ impl Packets for Log {
             std::thread::park_timeout(std::time::Duration::from_millis(5));
         }
         let failed = |e: io::Error| SourceError::new(Trouble::Failed, e.to_string());
-        while ask.filter == "endless" {
-            out.write_all(&[0; 65536]).map_err(failed)?;
-            std::thread::park_timeout(std::time::Duration::from_millis(1));
+        if ask.filter == "endless" {
+            loop {
+                out.write_all(&[0; 65536]).map_err(failed)?;
+                std::thread::park_timeout(std::time::Duration::from_millis(1));
+            }
         }
         out.write_all(PCAP).map_err(failed)?;
         Ok(Extracted { packets: 7, faults: vec![format!("{HOME}/x.pcapng: at octet 7: cut short")] })
@@ -431,11 +433,11 @@ pub struct Reading;
 
 impl Reader for Reading {
     fn read(&self, path: &Path, name: &str, progress: &Progress, cancel: &Cancel) -> Result<ReadDone, SourceError> {
-        while name == "slow" {
-            if cancel.is_cancelled() {
-                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
+        if name == "slow" {
+            while !cancel.is_cancelled() {
+                std::thread::park_timeout(std::time::Duration::from_millis(5));
             }
-            std::thread::park_timeout(std::time::Duration::from_millis(5));
+            return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
         }
         let octets = std::fs::read(path).map_err(|e| SourceError::new(Trouble::Failed, e.to_string()))?;
         progress.read_octets.store(octets.len() as u64, Ordering::Relaxed);
