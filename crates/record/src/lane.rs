@@ -398,8 +398,9 @@ impl ClassLog {
     }
 
     /// Sends to the disk what has been waiting for `flush_ns`; `before_ns` is when the lane looked before. Blocks that
-    /// fill sooner need no flush, which would write a page twice, and the second time only after the first. A flush that
-    /// is left out, as the one before is still on its way, leaves what waits as old as it is: it goes as soon as it can.
+    /// fill sooner need no flush, which would write a page twice, and the second time only after the first. A flush
+    /// that is left out, as the one before is still on its way, leaves what waits as old as it is: it goes as soon as
+    /// it can.
     fn flush_old(&mut self, before_ns: Option<i64>, now_ns: i64, flush_ns: i64) {
         let handed_over = self.writer.handed_over();
         if self.writer.position() == handed_over {

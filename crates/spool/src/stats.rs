@@ -47,7 +47,7 @@ trunkline_kit::counters! {
         lost_records: "trunkline_spool_lost_records_total",
         /// octets of them
         lost_octets: "trunkline_spool_lost_octets_total",
-        /// flushes left out because the one before was still on its way to the disk, each once however often it was tried
+        /// flushes left out because the one before was still on its way to the disk, each once however often tried
         skipped_flushes: "trunkline_spool_skipped_flushes_total",
         /// segments committed
         sealed_segments: "trunkline_spool_sealed_segments_total",

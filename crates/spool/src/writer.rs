@@ -218,7 +218,8 @@ impl Writer {
     /// Sends what was appended on its way to the disk, the last page padded with zeros and written again later; to be
     /// called every second. It also sees to it that writers do not hold all memory, each a little. Left out (false)
     /// while an earlier flush of this writer is still on its way: the disk lags, and another would only fill the
-    /// memory. What was to be flushed is then as old as before: it is to be tried again soon, not after the next second.
+    /// memory. What was to be flushed is then as old as before: it is to be tried again soon, not after the next
+    /// second.
     pub fn flush(&mut self) -> bool {
         self.leave_if_failed();
         let mut flushed = true;

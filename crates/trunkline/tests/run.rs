@@ -13,8 +13,8 @@ use wire::{PROGRAM, Wire, calls, recorded_once, text, trunkline};
 
 /// Members that follow from where a packet was captured: two records of the same wire differ in them.
 const OF_PLACE: [&str; 5] = ["call", "file", "files", "offset", "packet"];
-/// Members that follow from when a packet was captured, too. A replay sends as well as the machine lets it, so that what
-/// is on the wire is no copy of the file in this; it is compared with what was recorded of the same wire.
+/// Members that follow from when a packet was captured, too. A replay sends as well as the machine lets it, so that
+/// what is on the wire is no copy of the file in this; it is compared with what was recorded of the same wire.
 const OF_TIME: [&str; 16] = [
     "discarded",
     "burst_ratio",
@@ -118,8 +118,8 @@ fn from_log(data: &Path) -> BTreeMap<String, Value> {
     calls(&trunkline(&["calls", "--data", text(&again), "--json", "--limit", "1000"]))
 }
 
-/// The same calls, with everything about them that does not follow from time and place, or from place alone; packets are
-/// numbered by lane.
+/// The same calls, with everything about them that does not follow from time and place, or from place alone; packets
+/// are numbered by lane.
 fn same(expected: &BTreeMap<String, Value>, live: &BTreeMap<String, Value>, one_lane: bool, times: bool) {
     let mut found = Vec::new();
     for (id, expected) in expected {

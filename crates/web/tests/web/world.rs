@@ -23,7 +23,7 @@ pub const CALLS: i64 = 240;
 /// Everybody's password.
 pub const PASSWORD: &str = "correct horse battery";
 /// Where files of this machine are, which nobody outside is told.
-pub const HOME: &str = "/home/ann/my captures/may";
+pub const HOME: &str = "/srv/voice/my captures/may";
 /// What a stranger puts into a header.
 pub const SCRIPT: &str = "<script>alert(1)</script>";
 /// What another puts there.

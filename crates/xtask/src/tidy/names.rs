@@ -28,8 +28,13 @@ pub fn check(text: &Text, findings: &mut Vec<Finding>) {
 }
 
 /// The name that a line declares: `pub(crate) struct Name<T> {` gives `Name`.
+///
+/// What a type is called that belongs to a trait (`    type Data = Bytes;`) is the trait's to say.
 fn declared(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
+    if rest.len() < line.len() && rest.starts_with("type ") {
+        return None;
+    }
     if let Some(public) = rest.strip_prefix("pub") {
         rest = public.split_once(' ')?.1;
     }
@@ -61,6 +66,8 @@ mod tests {
         assert_eq!(declared("pub(crate) struct StreamTable<'a> {"), Some("StreamTable"));
         assert_eq!(declared("    mod tests {"), Some("tests"));
         assert_eq!(declared("let structure = 1;"), None);
+        assert_eq!(declared("    type Data = Bytes;"), None);
+        assert_eq!(declared("type Data = Bytes;"), Some("Data"));
     }
 
     #[test]
