@@ -72,8 +72,8 @@ pub struct Options {
     /// Whose certificate is shown; none for plain HTTP, over which people sign in on this machine only (or behind a
     /// trusted proxy that says it was asked by https).
     pub tls: Option<TlsOptions>,
-    /// The data folder: `web/desk.sqlite` (`web/open.sqlite` for `open` and `demo`) and a folder in `spool/web/` are made
-    /// below it.
+    /// The data folder: `web/desk.sqlite` (`web/open.sqlite` for `open` and `demo`) and a folder in `spool/web/` are
+    /// made below it.
     pub data: PathBuf,
     /// In which of its lives the program shows the web.
     pub mode: Mode,

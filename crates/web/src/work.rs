@@ -1,6 +1,6 @@
 //! Work that takes longer than a request: extractions and captures that are read. Each has an owner, a progress that
-//! can be looked at, a file in the folder of this process below `DATA/spool/web`, and an end: by age, by number, by size,
-//! or with the server.
+//! can be looked at, a file in the folder of this process below `DATA/spool/web`, and an end: by age, by number, by
+//! size, or with the server.
 
 use crate::paths;
 use crate::problem::{Kind, Problem};

@@ -90,7 +90,7 @@ fn page(call: &Call, terminal: &Terminal) -> Vec<Line> {
 /// Writes the packets of the call; standard error says how many.
 fn write_pcap(call: &Call, path: &Path, data: &DataFolder) -> Result<Exit, Failure> {
     // What cannot be cut out is said before a file is made or emptied.
-    if let Err(why) = cut::check(call) {
+    if let Err(why) = cut::check(call, &NEVER) {
         return write_from_log(call, path, data, why);
     }
     if call.files.iter().any(|file| is_same(Path::new(file), path)) {

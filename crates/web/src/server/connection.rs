@@ -167,16 +167,16 @@ impl Talk {
     }
 }
 
+/// An answer on its way.
+type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
 /// What answers a request of a peer.
-fn answer(
-    router: Router,
-    peer: Peer,
-) -> impl Fn(hyper::Request<Incoming>) -> Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>> {
+fn answer(router: Router, peer: Peer) -> impl Fn(hyper::Request<Incoming>) -> Answering {
     move |request| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
         let answered = router.clone().oneshot(request);
-        Box::pin(async move { answered.await.map(|response| response.map(watched)) })
+        Box::pin(async move { answered.await.map(watched) })
     }
 }
 

@@ -23,7 +23,7 @@ pub const CALLS: i64 = 240;
 /// Everybody's password.
 pub const PASSWORD: &str = "correct horse battery";
 /// Where files of this machine are, which nobody outside is told.
-pub const HOME: &str = "/home/ann/my captures/may";
+pub const HOME: &str = "/srv/ann/my captures/may";
 /// What a stranger puts into a header.
 pub const SCRIPT: &str = "<script>alert(1)</script>";
 /// What another puts there.
@@ -365,9 +365,11 @@ impl Packets for Log {
             std::thread::park_timeout(std::time::Duration::from_millis(5));
         }
         let failed = |e: io::Error| SourceError::new(Trouble::Failed, e.to_string());
-        while ask.filter == "endless" {
-            out.write_all(&[0; 65536]).map_err(failed)?;
-            std::thread::park_timeout(std::time::Duration::from_millis(1));
+        if ask.filter == "endless" {
+            loop {
+                out.write_all(&[0; 65536]).map_err(failed)?;
+                std::thread::park_timeout(std::time::Duration::from_millis(1));
+            }
         }
         out.write_all(PCAP).map_err(failed)?;
         Ok(Extracted { packets: 7, faults: vec![format!("{HOME}/x.pcapng: at octet 7: cut short")] })
@@ -431,11 +433,11 @@ pub struct Reading;
 
 impl Reader for Reading {
     fn read(&self, path: &Path, name: &str, progress: &Progress, cancel: &Cancel) -> Result<ReadDone, SourceError> {
-        while name == "slow" {
-            if cancel.is_cancelled() {
-                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
+        if name == "slow" {
+            while !cancel.is_cancelled() {
+                std::thread::park_timeout(std::time::Duration::from_millis(5));
             }
-            std::thread::park_timeout(std::time::Duration::from_millis(5));
+            return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
         }
         let octets = std::fs::read(path).map_err(|e| SourceError::new(Trouble::Failed, e.to_string()))?;
         progress.read_octets.store(octets.len() as u64, Ordering::Relaxed);
