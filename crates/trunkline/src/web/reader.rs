@@ -17,8 +17,8 @@ use trunkline_web::sources::{Cancel, Progress, ReadDone, Reader, SourceError, Tr
 const TICK: Duration = Duration::from_millis(100);
 /// Where captures stay that a user brought, below the data folder.
 pub const KEPT_FOLDER: &str = "captures";
-/// How much may come out of a compressed capture that a user brings: of recorded traffic a twentieth is much, a
-/// hundredth silence.
+/// How much may come out of a compressed capture that a user brings: recorded traffic has a fifth of its size, silence
+/// a fiftieth.
 pub const EXPANSION: Expansion = Expansion { octets_max: 64 << 30, ratio_max: 200, judged_from: 64 << 20 };
 /// Octets of the name that a capture keeps.
 const NAME_OCTETS_MAX: usize = 120;

@@ -4,13 +4,13 @@
 //! faster than anybody would.
 
 use crate::state::Web;
-use axum::body::{Body, Bytes, HttpBody};
-use hyper::body::{Frame, SizeHint};
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody as _};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use futures_util::{StreamExt as _, stream};
 use hyper::rt::Executor;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::{sleep, sleep_until};
@@ -149,65 +149,46 @@ impl Flow {
     }
 }
 
-/// The body of an answer; of a stream that is watched, in pieces that tell how it flows.
-pub fn watched(body: Body) -> Body {
-    let Ok(flow) = FLOW.try_with(Arc::clone) else { return body };
-    if body.is_end_stream() {
+/// An answer; over a stream that is watched, in pieces that tell how it flows.
+pub fn watched(mut response: Response) -> Response {
+    let Ok(flow) = FLOW.try_with(Arc::clone) else { return response };
+    if response.body().is_end_stream() {
         flow.is_complete.store(true, Ordering::Release);
-        return body;
+        return response;
     }
-    Body::new(Pieces { body, rest: Bytes::new(), flow })
+    if let Some(octets) = response.body().size_hint().exact() {
+        response.headers_mut().entry(header::CONTENT_LENGTH).or_insert(HeaderValue::from(octets));
+    }
+    response.map(|body| {
+        let pieces = Pieces { body: body.into_data_stream(), rest: Bytes::new(), flow };
+        Body::from_stream(stream::unfold(pieces, Pieces::next))
+    })
 }
 
 struct Pieces {
-    body: Body,
+    body: BodyDataStream,
     /// What is left of a frame.
     rest: Bytes,
     flow: Arc<Flow>,
 }
 
-impl HttpBody for Pieces {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+impl Pieces {
+    async fn next(mut self) -> Option<(Result<Bytes, axum::Error>, Self)> {
         // Who asks for the next piece has got rid of the one before.
         self.flow.wait(None);
-        if self.rest.is_empty() {
-            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
-                None => {
+        while self.rest.is_empty() {
+            match self.body.next().await {
+                Some(Ok(octets)) => self.rest = octets,
+                ended => {
+                    // Where it fails we end it: the client took nothing back.
                     self.flow.is_complete.store(true, Ordering::Release);
-                    return Poll::Ready(None);
+                    return ended.map(|failed| (failed, self));
                 }
-                Some(Err(error)) => {
-                    // We end it: the client took nothing back.
-                    self.flow.is_complete.store(true, Ordering::Release);
-                    return Poll::Ready(Some(Err(error)));
-                }
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(octets) => self.rest = octets,
-                    Err(other) => return Poll::Ready(Some(Ok(other))),
-                },
             }
         }
-        let piece = self.rest.len().min(PIECE_OCTETS);
-        let piece = self.rest.split_to(piece);
+        let octets = self.rest.len().min(PIECE_OCTETS);
+        let piece = self.rest.split_to(octets);
         self.flow.wait(Some(Instant::now()));
-        Poll::Ready(Some(Ok(Frame::data(piece))))
-    }
-
-    /// Only its last look tells: as long as there are pieces somebody waits for them to be taken.
-    fn is_end_stream(&self) -> bool {
-        false
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        let (inner, rest) = (self.body.size_hint(), self.rest.len() as u64);
-        let mut hint = SizeHint::new();
-        hint.set_lower(inner.lower().saturating_add(rest));
-        if let Some(upper) = inner.upper() {
-            hint.set_upper(upper.saturating_add(rest));
-        }
-        hint
+        Some((Ok(piece), self))
     }
 }

@@ -73,18 +73,19 @@ fn a_stream_that_is_not_taken_ends_and_gives_back_what_it_held() {
         let mut talk = Talk::signed_in(&world, 256).await;
         // Each is answered, and nothing of it is read.
         let mut held = Vec::new();
-        for path in [format!("/calls/{}/pcap", call(7).id), "/live".to_owned(), "/calls?limit=1000".to_owned()] {
-            held.push(talk.get(&path).await.unwrap());
+        for path in ["/live", "/calls?limit=1000", "/calls.csv"] {
+            held.push(talk.get(path).await.unwrap());
         }
-        for _ in 0..4 {
-            held.push(talk.get("/calls.csv").await.unwrap());
+        let (endless, one) = (format!("/calls/{}/pcap", call(7).id), format!("/calls/{}/pcap", call(1).id));
+        for _ in 0..6 {
+            held.push(talk.get(&endless).await.unwrap());
         }
         assert!(held.iter().all(|answer| answer.status() == 200));
-        assert_eq!(talk.status("/calls.csv").await, 503, "all turns are taken");
-        until("they end", || world.metric("trunkline_web_streams_stalled_total") == 7.0);
-        until("the packets are read no more", || world.packets.cancelled.load(Ordering::SeqCst) == 1);
+        assert_eq!(talk.status(&one).await, 503, "all turns are taken");
+        until("they end", || world.metric("trunkline_web_streams_stalled_total") == 9.0);
+        until("the packets are read no more", || world.packets.cancelled.load(Ordering::SeqCst) == 6);
         until("nobody watches", || world.metric("trunkline_web_live_clients") == 0.0);
-        assert_eq!(talk.status("/calls.csv").await, 200, "the connection is well, and there is a turn again");
+        assert_eq!(talk.status(&one).await, 200, "the connection is well, and there is a turn again");
         drop(held);
     });
 }

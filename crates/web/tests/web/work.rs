@@ -131,7 +131,7 @@ fn what_is_made_belongs_to_a_user_and_not_to_a_name() {
     let (boss, engineer) = (world.signed_in(Role::Administrator), world.signed_in(Role::Engineer));
     let made =
         engineer.post("/tokens", &json!({"name": "t", "scopes": ["calls.read", "numbers.read", "packets.extract"]}));
-    let program = engineer.token(made.ok(201)["token"].as_str().unwrap());
+    let program = engineer.token(made.ok(201)["secret"].as_str().unwrap());
     let id = program.post("/packets/extractions", &ask()).ok(202)["id"].as_str().unwrap().to_owned();
     let path = format!("/packets/extractions/{id}");
     assert_eq!(over(&engineer, &path)["state"], "done");
