@@ -238,7 +238,7 @@ impl FromRequestParts<Arc<Web>> for Anyone {
         let bearer = bearer.map(|bearer| bearer.trim().to_owned());
         let background = is_background(&parts.headers);
         let viewer = viewer_of(web, bearer.clone(), cookie.clone(), background, now_ns).await;
-        check_origin(parts, &caller, viewer.as_ref().ok())?;
+        check_origin(web, parts, &caller, viewer.as_ref().ok())?;
         Ok(Anyone { caller, viewer, cookie, oidc_cookie, bearer, agent, now_ns })
     }
 }
@@ -265,7 +265,7 @@ fn is_background(headers: &HeaderMap) -> bool {
     streams || headers.contains_key(BACKGROUND_HEADER)
 }
 
-fn check_origin(parts: &Parts, caller: &Caller, viewer: Option<&Viewer>) -> Result<(), Problem> {
+fn check_origin(web: &Web, parts: &Parts, caller: &Caller, viewer: Option<&Viewer>) -> Result<(), Problem> {
     if matches!(parts.method, Method::GET | Method::HEAD) {
         return Ok(());
     }
@@ -277,7 +277,11 @@ fn check_origin(parts: &Parts, caller: &Caller, viewer: Option<&Viewer>) -> Resu
         host: caller.host.as_deref(),
         https: caller.https,
     };
-    Ok(csrf::check(viewer, &origin)?)
+    let checked = csrf::check(viewer, &origin);
+    // A proxy may pass on no name at all: then the browser asked by the one that is configured.
+    let public = web.options.public_url.as_deref().and_then(|url| url.split_once("://"));
+    let by_public = |(scheme, host)| csrf::check(viewer, &Origin { host: Some(host), https: scheme == "https", ..origin });
+    Ok(checked.or_else(|refusal| public.map_or(Err(refusal), by_public))?)
 }
 
 /// Who asks, signed in.

@@ -120,7 +120,7 @@ impl Room {
             let done = work();
             drop(ends);
             let _ = watcher.join();
-            if full.load(Ordering::Acquire) { Err(no_room()) } else { done }
+            if full.load(Ordering::Acquire) && done.is_err() { Err(no_room()) } else { done }
         })
     }
 }

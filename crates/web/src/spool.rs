@@ -80,12 +80,19 @@ fn sweep(all: &Path) {
         let removed = match entry.file_type() {
             Ok(kind) if kind.is_dir() => remove_dead(&path, &with_lock(&path)),
             Ok(_) if path.extension().is_some_and(|e| e == LOCK) => remove_dead(&path.with_extension(""), &path),
+            // Of versions whose processes had no folders of their own.
+            Ok(kind) if kind.is_file() && is_of_former(&path) => gone(std::fs::remove_file(&path)),
             _ => Ok(()),
         };
         if let Err(error) = removed {
             tracing::warn!(target: "web", "what another start left cannot be removed: {}: {error}", path.display());
         }
     }
+}
+
+fn is_of_former(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with("extraction-") || name.starts_with("capture-")
 }
 
 fn with_lock(folder: &Path) -> PathBuf {
@@ -103,6 +110,8 @@ fn remove_dead(folder: &Path, lock: &Path) -> io::Result<()> {
             _ => return Ok(()),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        // Another user's process: its own to remove.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         Err(error) => return Err(error),
     };
     gone(std::fs::remove_dir_all(folder))?;

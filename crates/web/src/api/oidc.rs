@@ -215,8 +215,9 @@ async fn finished(web: &Web, anyone: &Anyone, returned: &Returned) -> Result<Sig
     web.desk.begin_oidc(address, now_ns).map_err(Problem::from)?;
     let ask = provider.finish(returned, anyone.oidc_cookie.as_deref(), &redirect_uri, now_ns);
     let claimed = asked(web, ask).await.map(|(claimed, _)| claimed).inspect_err(|why| {
-        // Nobody is held off because the provider is away, or misconfigured: passwords go on.
-        if matches!(why.word, "unreachable" | "provider" | "busy") {
+        // Nobody is held off because the provider is away, or misconfigured: passwords go on. Nor by what was not begun
+        // here: any page can send a browser to this address, and a state cannot be guessed.
+        if matches!(why.word, "unreachable" | "provider" | "busy" | "not-begun") {
             web.desk.forgive_oidc(address);
         }
     })?;

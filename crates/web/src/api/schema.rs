@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 pub struct Problem {
     /// `/problems/` and the kind: signed-out, forbidden, csrf, network, host, not-found, method, ambiguous, bad-filter,
-    /// bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, provider, busy, failed.
+    /// bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, provider, busy, no-room,
+    /// failed.
     pub r#type: String,
     /// The kind in words.
     pub title: String,

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use utoipa::ToSchema;
 
 /// Who is signed in, and what they may do.
@@ -179,7 +180,10 @@ pub async fn sign_out(State(web): State<Arc<Web>>, anyone: Anyone) -> Result<Res
     let mut response = StatusCode::NO_CONTENT.into_response();
     if let Some(cookie) = cookie {
         let address = caller.client.address;
+        let asked = Arc::new(AtomicBool::new(false));
+        let was_asked = Arc::clone(&asked);
         let ended = web.at_desk(move |desk| {
+            was_asked.store(true, Ordering::Release);
             let ended = desk.sign_out(&cookie);
             if let Ok(viewer) = viewer {
                 // Where the log cannot be written, a session that has ended is better than one that goes on.
@@ -188,6 +192,10 @@ pub async fn sign_out(State(web): State<Arc<Web>>, anyone: Anyone) -> Result<Res
             ended
         });
         if let Err(problem) = ended.await {
+            if !asked.load(Ordering::Acquire) {
+                // Nothing has ended: to be tried again.
+                return Err(problem);
+            }
             response = problem.saying(NOT_WRITTEN).with("signed_out", true).into_response();
         }
     }

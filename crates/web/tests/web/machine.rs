@@ -75,9 +75,9 @@ fn a_capture_that_is_brought_leaves_it_too() {
     // What is known to be too large for the room does not begin.
     free.store(52 * MIB, Ordering::SeqCst);
     let head = |octets: u64| {
-        let (cookie, csrf) = (engineer.cookie.clone().unwrap(), engineer.csrf.clone().unwrap());
+        let (host, cookie, csrf) = (engineer.address, engineer.cookie_field(), engineer.csrf.clone().unwrap());
         format!(
-            "POST /api/v1/captures?name=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nCookie: trunkline={cookie}\r\n\
+            "POST /api/v1/captures?name=x HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{cookie}\
              X-CSRF-Token: {csrf}\r\nContent-Length: {octets}\r\n\r\n"
         )
     };

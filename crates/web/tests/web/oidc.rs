@@ -276,6 +276,29 @@ fn the_provider_is_told_the_address_that_the_browser_asked() {
     assert_eq!(uri(&began.location), "https://voice.example:8443/api/v1/session/oidc/return");
 }
 
+/// Behind a proxy that passes on no name, pages send the origin that browsers see.
+#[test]
+fn pages_of_the_public_address_are_ours() {
+    let public = |o: &mut Options| o.public_url = Some("https://voice.example:8443".to_owned());
+    let world = World::made(Made { options: Box::new(public), ..Made::default() });
+    let ask = json!({"name": "nobody", "password": PASSWORD});
+    let from = |origin: &str| world.stranger().with("Origin", origin).post("/session", &ask);
+    for foreign in ["https://voice.example", "http://voice.example:8443", "https://voice.example:8443.evil.example"] {
+        from(foreign).problem(403, "csrf");
+    }
+    from("https://voice.example:8443").problem(403, "bad-password");
+}
+
+/// A page that sends browsers to the return address does not hold anybody off.
+#[test]
+fn what_was_not_begun_here_holds_nobody_off() {
+    let provider = Provider::run();
+    let world = house(provider.options());
+    for n in 0..3 * ADDRESS_ATTEMPTS_FREE {
+        told(&world.stranger().get(&format!("/session/oidc/return?state={n}&code=x")), "/?sign-in=not-begun");
+    }
+}
+
 #[test]
 fn without_a_provider_a_page_says_so() {
     let world = World::new();

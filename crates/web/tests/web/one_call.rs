@@ -62,10 +62,8 @@ fn messages_that_nobody_waits_for_are_not_read_any_more() {
     let world = World::new();
     let client = world.signed_in(Role::Support);
     let (endless, one) = (call(7).id, call(1).id);
-    let cookie = client.cookie.clone().unwrap();
-    let ask = format!(
-        "GET /api/v1/calls/{endless}/messages HTTP/1.1\r\nHost: localhost\r\nCookie: trunkline={cookie}\r\n\r\n"
-    );
+    let (host, cookie) = (client.address, client.cookie_field());
+    let ask = format!("GET /api/v1/calls/{endless}/messages HTTP/1.1\r\nHost: {host}\r\n{cookie}\r\n");
     let held: Vec<_> = (0..6)
         .map(|_| {
             let mut stream = std::net::TcpStream::connect(client.address).unwrap();

@@ -420,7 +420,7 @@ impl Live for Capture {
     }
 
     fn metrics(&self) -> String {
-        "trunkline_capture_packets_total 7\n".into()
+        format!("trunkline_capture_packets_total 7\ntrunkline_spool_free_octets{{volume=\"{HOME}\"}} 7\n")
     }
 
     fn health(&self) -> Vec<String> {

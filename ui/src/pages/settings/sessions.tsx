@@ -3,6 +3,7 @@ import { browserOf } from "../../agent";
 import { get, remove } from "../../api/client";
 import type { SignedInSession } from "../../api/types";
 import { Icon } from "../../parts/icon";
+import { known } from "../../parts/known";
 import { Tag } from "../../parts/meaning";
 import { Time } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
@@ -17,9 +18,13 @@ export function SessionsTable(props: { of?: string }): JSX.Element {
       .catch(toastError)
       .finally(() => void refetch());
   };
-  const others = (): number => (sessions.latest ?? []).filter((one) => !one.this).length;
+  const others = (): number => (known(sessions) ?? []).filter((one) => !one.this).length;
+  const wordless = (): string => {
+    if (sessions.error !== undefined) return `The sessions cannot be shown: ${sessions.error instanceof Error ? sessions.error.message : "the server did not answer"}`;
+    return sessions.loading ? "Looking …" : "Nobody is signed in by this name.";
+  };
   return (
-    <Show when={(sessions.latest?.length ?? 0) > 0} fallback={<p class="body muted">{sessions.loading ? "Looking …" : "Nobody is signed in by this name."}</p>}>
+    <Show when={(known(sessions)?.length ?? 0) > 0} fallback={<p class="body muted">{wordless()}</p>}>
       <div class="scroll">
         <table class="table">
           <thead>
@@ -34,7 +39,7 @@ export function SessionsTable(props: { of?: string }): JSX.Element {
             </tr>
           </thead>
           <tbody>
-            <For each={sessions.latest}>
+            <For each={known(sessions)}>
               {(one) => (
                 <tr>
                   <td title={one.agent}>

@@ -114,6 +114,8 @@ fn how_browsers_reach_the_web_is_a_scheme_and_a_host() {
         ("https://Voice.example.org:8443/", "https://voice.example.org:8443"),
         ("https://[2001:db8::1]:8443", "https://[2001:db8::1]:8443"),
         ("http://localhost:9000", "http://localhost:9000"),
+        ("https://voice.example.org:443", "https://voice.example.org"),
+        ("http://[::1]:80/", "http://[::1]"),
     ] {
         let settings = load(&format!("web.public-url = \"{text}\"")).unwrap().settings;
         assert_eq!(settings.web.public_url.map(|url| url.0), Some(url.to_owned()));
@@ -128,6 +130,12 @@ fn how_browsers_reach_the_web_is_a_scheme_and_a_host() {
         "https://user@voice.example.org",
         "https://voice.example.org?x",
         "ftp://voice.example.org",
+        "https://voice.example.org:x",
+        "https://voice.example.org:99999",
+        "https://voice.example.org:0",
+        "https://voice.example.org:",
+        "https://[",
+        "https://[::1]x",
     ] {
         let told = load(&format!("web.public-url = \"{text}\"")).unwrap_err().join("\n");
         assert!(told.contains("expected a scheme and a host such as"), "{text}: {told}");

@@ -122,9 +122,7 @@ impl Value for PublicUrl {
 
     fn of(raw: &Raw) -> Result<Self, String> {
         let text = raw.as_text().map(str::trim).map(|text| text.strip_suffix('/').unwrap_or(text));
-        text.filter(|text| is_origin(text))
-            .map(|text| PublicUrl(text.to_ascii_lowercase()))
-            .ok_or_else(|| expected::<Self>(raw))
+        text.and_then(origin).map(PublicUrl).ok_or_else(|| expected::<Self>(raw))
     }
 
     fn text(&self) -> String {
@@ -132,14 +130,26 @@ impl Value for PublicUrl {
     }
 }
 
-/// `https://HOST` or `https://HOST:PORT`; http for this machine alone, because nobody signs in over it elsewhere.
-fn is_origin(text: &str) -> bool {
-    let Some((scheme, host)) = text.split_once("://") else { return false };
-    let plain = |c: u8| c.is_ascii_alphanumeric() || b"-._:[]".contains(&c);
-    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
+/// `https://HOST` or `https://HOST:PORT`, as browsers write it (RFC 6454 section 6.2); http for this machine alone, because
+/// nobody signs in over it elsewhere.
+fn origin(text: &str) -> Option<String> {
+    let text = text.to_ascii_lowercase();
+    let (scheme, host) = text.split_once("://")?;
+    let (name, rest) = match host.strip_prefix('[').and_then(|v6| v6.split_once(']')) {
+        Some((v6, rest)) => (v6.parse::<std::net::Ipv6Addr>().ok().map(|_| &host[..v6.len() + 2])?, rest),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let port = match rest.strip_prefix(':') {
+        Some(port) => Some(port.parse::<u16>().ok().filter(|&port| port > 0)?),
+        None => rest.is_empty().then_some(None)?,
+    };
+    let plain = |c: u8| c.is_ascii_alphanumeric() || b"-._".contains(&c);
+    let written = name.starts_with('[') || (!name.is_empty() && name.bytes().all(plain));
     let here = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
-    let written = !name.is_empty() && host.bytes().all(plain);
-    written && (scheme.eq_ignore_ascii_case("https") || (scheme.eq_ignore_ascii_case("http") && here))
+    let usual = if scheme == "https" { 443 } else { 80 };
+    let port = port.filter(|&port| port != usual).map_or(String::new(), |port| format!(":{port}"));
+    let served = scheme == "https" || (scheme == "http" && here);
+    (written && served).then(|| format!("{scheme}://{name}{port}"))
 }
 
 /// An address or a network.
