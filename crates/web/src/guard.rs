@@ -280,7 +280,8 @@ fn check_origin(web: &Web, parts: &Parts, caller: &Caller, viewer: Option<&Viewe
     let checked = csrf::check(viewer, &origin);
     // A proxy may pass on no name at all: then the browser asked by the one that is configured.
     let public = web.options.public_url.as_deref().and_then(|url| url.split_once("://"));
-    let by_public = |(scheme, host)| csrf::check(viewer, &Origin { host: Some(host), https: scheme == "https", ..origin });
+    let by_public =
+        |(scheme, host)| csrf::check(viewer, &Origin { host: Some(host), https: scheme == "https", ..origin });
     Ok(checked.or_else(|refusal| public.map_or(Err(refusal), by_public))?)
 }
 

@@ -179,14 +179,16 @@ mod tests {
         let room = Room::new(Path::new("/"), Share::Percent(5.0), disks);
         assert_eq!(room.watch(&Cancel::default(), || Ok(7)), Ok(7));
         let cancel = Cancel::default();
-        let ended = room.watch(&cancel, || {
+        let filled = |done: Result<i32, SourceError>| {
             free.store(50, Ordering::SeqCst);
             while !cancel.is_cancelled() {
                 std::thread::park_timeout(Duration::from_millis(5));
             }
-            Ok(7)
-        });
-        assert_eq!(ended, Err(no_room()));
+            done
+        };
+        let cancelled = SourceError::new(Trouble::Cancelled, "cancelled");
+        assert_eq!(room.watch(&cancel, || filled(Err(cancelled))), Err(no_room()));
+        assert_eq!(room.watch(&cancel, || filled(Ok(7))), Ok(7), "what was done all the same is done");
         let watched = || room.watch::<()>(&Cancel::default(), || panic!("a defect"));
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(watched));
         assert!(died.is_err(), "and the watch ended with it");

@@ -1934,7 +1934,8 @@ export interface components {
             title: string;
             /**
              * @description `/problems/` and the kind: signed-out, forbidden, csrf, network, host, not-found, method, ambiguous, bad-filter,
-             *     bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, provider, busy, failed.
+             *     bad-parameter, bad-link, bad-password, conflict, too-large, too-many, locked, provider, busy, no-room,
+             *     failed.
              */
             type: string;
             /**

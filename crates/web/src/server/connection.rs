@@ -176,7 +176,7 @@ fn answer(router: Router, peer: Peer) -> impl Fn(hyper::Request<Incoming>) -> An
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
         let answered = router.clone().oneshot(request);
-        Box::pin(async move { answered.await.map(|response| response.map(watched)) })
+        Box::pin(async move { answered.await.map(watched) })
     }
 }
 

@@ -144,7 +144,7 @@ fn origin(text: &str) -> Option<String> {
         None => rest.is_empty().then_some(None)?,
     };
     let plain = |c: u8| c.is_ascii_alphanumeric() || b"-._".contains(&c);
-    let written = name.starts_with('[') || (!name.is_empty() && name.bytes().all(plain));
+    let written = name.ends_with(']') || (!name.is_empty() && name.bytes().all(plain));
     let here = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
     let usual = if scheme == "https" { 443 } else { 80 };
     let port = port.filter(|&port| port != usual).map_or(String::new(), |port| format!(":{port}"));
