@@ -47,7 +47,7 @@ export function roleTests(world) {
     await again.page.getByRole("button", { name: "Sign in" }).click();
     await shows(again.page, "Now");
     await again.page.goto("/settings/account");
-    await again.page.getByRole("button", { name: "Sign out" }).last().click();
+    await again.page.getByRole("main").getByRole("button", { name: "Sign out", exact: true }).click();
     await again.page.getByRole("heading", { name: "Sign in to Trunkline" }).waitFor();
     await again.context.close();
   });
