@@ -142,8 +142,7 @@ fn check_host(web: &Web, request: &Request) -> Result<(), Problem> {
     let asked = asked.or_else(|| text(request.headers(), header::HOST.as_str()));
     let Some(asked) = asked.filter(|_| !is_proxy) else { return Ok(()) };
     let (listen, hosts) = (web.options.listen.ip(), &web.options.hosts);
-    let public = web.options.public_url.as_deref().and_then(|url| url.split_once("://"));
-    let is_public = public.is_some_and(|(_, host)| asked.eq_ignore_ascii_case(host));
+    let is_public = public(web).is_some_and(|(_, host)| asked.eq_ignore_ascii_case(host));
     if is_public || is_our_name(asked, listen.to_canonical().is_loopback(), hosts) {
         return Ok(());
     }
@@ -279,10 +278,14 @@ fn check_origin(web: &Web, parts: &Parts, caller: &Caller, viewer: Option<&Viewe
     };
     let checked = csrf::check(viewer, &origin);
     // A proxy may pass on no name at all: then the browser asked by the one that is configured.
-    let public = web.options.public_url.as_deref().and_then(|url| url.split_once("://"));
     let by_public =
         |(scheme, host)| csrf::check(viewer, &Origin { host: Some(host), https: scheme == "https", ..origin });
-    Ok(checked.or_else(|refusal| public.map_or(Err(refusal), by_public))?)
+    Ok(checked.or_else(|refusal| public(web).map_or(Err(refusal), by_public))?)
+}
+
+/// Scheme and host, with its port, by which browsers reach us, where that is configured.
+fn public(web: &Web) -> Option<(&str, &str)> {
+    web.options.public_url.as_deref()?.split_once("://")
 }
 
 /// Who asks, signed in.
