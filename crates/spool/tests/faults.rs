@@ -152,14 +152,19 @@ fn a_disk_that_became_read_only() {
 #[test]
 fn what_arrives_after_all_is_not_told_as_lost() {
     let bench = Bench::new(|o| Options { whole: Some(whole), ..o });
-    let slow = Fault { write_delay: Duration::from_millis(100), ..Fault::default() };
-    bench.faults.set(slow.clone());
+    // While the first write is on its way, the others queue up; when it has ended, several are sent at once.
+    bench.faults.set(Fault { write_delay: Duration::from_secs(2), ..Fault::default() });
     let (mut writer, mut pattern) = (bench.writer(), Pattern::new(9));
     for _ in 0..3000 {
         pattern.append(&mut writer, 0).unwrap();
     }
-    std::thread::park_timeout(Duration::from_millis(30));
-    bench.faults.set(Fault { read_only: true, ..slow });
+    let queued = || bench.spool.stats().volumes[0].queued_blocks;
+    let (all, began) = (queued(), Instant::now());
+    while queued() + 2 > all {
+        std::thread::park_timeout(Duration::from_millis(5));
+        assert!(began.elapsed() < PATIENCE, "never sent: {all} blocks");
+    }
+    bench.faults.set(Fault { read_only: true, ..Fault::default() });
     writer.seal(vec![extra(b"index")]);
     assert!(bench.spool.settle(PATIENCE));
     let (stats, losses) = (bench.spool.stats(), bench.spool.losses());
