@@ -1,9 +1,14 @@
 //! wrk: so many connections that ask one thing again and again, and how long each answer took.
 
+use std::path::Path;
 use std::process::Command;
 
 /// Connections.
 pub const CONNECTIONS: u32 = 8;
+
+/// Between two requests of a connection where a person's looks are kept in the audit log: less than the 3,000 a minute
+/// that one user may make.
+const PACE: &str = "function delay() return 30 end\n";
 
 /// What wrk is run with.
 pub struct Load<'a> {
@@ -15,6 +20,19 @@ pub struct Load<'a> {
     pub seconds: u32,
     /// And before that, not counted.
     pub seconds_warm: u32,
+    /// A file for wrk's script, where requests are paced.
+    pub script: &'a Path,
+}
+
+/// How it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// As often as it is answered.
+    Plain,
+    /// The same, and the answer may be compressed.
+    Compressed,
+    /// With a pause before each request.
+    Paced,
 }
 
 /// What wrk told.
@@ -33,19 +51,24 @@ pub struct Loaded {
 }
 
 impl Load<'_> {
-    /// Asks for a path for some seconds.
+    /// Asks for a path for some seconds; not more often than a user may where that is `paced`.
     ///
     /// # Errors
     /// wrk failed, or told something else.
-    pub fn run(&self, path: &str, encoding: Option<&str>, seconds: u32) -> Result<Loaded, String> {
+    pub fn run(&self, path: &str, how: How, seconds: u32) -> Result<Loaded, String> {
         let mut wrk = Command::new("wrk");
         // One thread: the processors are for who answers.
         wrk.args(["-t1", "--latency", &format!("-c{CONNECTIONS}"), &format!("-d{seconds}s")]);
         if !self.token.is_empty() {
             wrk.args(["-H", &format!("Authorization: Bearer {}", self.token)]);
         }
-        if let Some(encoding) = encoding {
-            wrk.args(["-H", &format!("Accept-Encoding: {encoding}")]);
+        match how {
+            How::Plain => {}
+            How::Compressed => _ = wrk.args(["-H", "Accept-Encoding: gzip"]),
+            How::Paced => {
+                std::fs::write(self.script, PACE).map_err(|e| format!("{}: {e}", self.script.display()))?;
+                wrk.arg("-s").arg(self.script);
+            }
         }
         let output = wrk.arg(format!("{}{path}", self.base)).output().map_err(|e| format!("wrk: {e}"))?;
         let text = String::from_utf8_lossy(&output.stdout);
