@@ -34,6 +34,23 @@ describe("pages of rows", () => {
     expect(calls.row(200)).toBeUndefined();
   });
 
+  it("are one ahead of what is seen where nothing else is waited for", async () => {
+    const { calls, ask } = made(1000);
+    calls.seen(0, 30);
+    calls.ahead();
+    await settle();
+    expect(ask).toHaveBeenCalledTimes(1);
+    expect(calls.count()).toBe(200);
+    calls.seen(170, 200);
+    await settle();
+    await settle();
+    expect(calls.count()).toBe(400);
+    calls.begin(page(0, 1000));
+    calls.seen(0, 30);
+    await settle();
+    expect(calls.count()).toBe(100);
+  });
+
   it("end where there are no more", async () => {
     const { calls, ask } = made(130);
     for (let i = 0; i < 5; i += 1) {

@@ -7,6 +7,8 @@ export const PAGE_ROWS = 100;
 export const PAGES_KEPT = 20;
 /** Rows before the end of what is known at which the next page is asked for. */
 export const AHEAD_ROWS = 60;
+/** The same where nothing else is waited for: there is always a page more than is seen. */
+export const AHEAD_ROWS_IDLE = AHEAD_ROWS + PAGE_ROWS;
 
 export interface Page<Row> {
   rows: Row[];
@@ -41,6 +43,8 @@ export interface Book<Row> {
   rows: () => Row[];
   /** Says which rows are seen: asks for what is missing there, and for the next page when the end comes near. */
   seen: (first: number, end: number) => void;
+  /** Nothing else is waited for: from now on a page more than is seen is asked for, before one comes near it. */
+  ahead: () => void;
   /** Whether the program gave up before it found a page full: it goes on when told to, not by itself. */
   stopped: () => boolean;
   /** Tries again what failed, goes on where the program gave up. */
@@ -59,6 +63,7 @@ export function book<Row>(ask: Ask<Row>, changed: () => void, failed: (error: un
   let next: string | null = null;
   let stopped = false;
   let window = { first: 0, end: 0 };
+  let ahead = AHEAD_ROWS;
   const asked = new Map<number, AbortController>();
 
   const count = (): number => {
@@ -122,7 +127,7 @@ export function book<Row>(ask: Ask<Row>, changed: () => void, failed: (error: un
     if (known.length === 0) return;
     const last = pageAt(Math.max(0, Math.min(window.end, count()) - 1));
     for (let at = pageAt(window.first); at >= 0 && at <= last; at += 1) if (!known[at]?.rows) load(at);
-    if (next !== null && !stopped && window.end + AHEAD_ROWS >= count()) load(known.length);
+    if (next !== null && !stopped && window.end + ahead >= count()) load(known.length);
   };
 
   return {
@@ -137,6 +142,10 @@ export function book<Row>(ask: Ask<Row>, changed: () => void, failed: (error: un
       window = { first, end };
       look();
     },
+    ahead: () => {
+      ahead = AHEAD_ROWS_IDLE;
+      look();
+    },
     stopped: () => stopped && next !== null,
     again: () => {
       stopped = false;
@@ -148,6 +157,7 @@ export function book<Row>(ask: Ask<Row>, changed: () => void, failed: (error: un
       known = [{ cursor: undefined, first: 0, count: page.rows.length, rows: page.rows }];
       next = page.next;
       stopped = page.stopped ?? false;
+      ahead = AHEAD_ROWS;
       window = { first: 0, end: Math.min(window.end - window.first, count()) };
       look();
     },

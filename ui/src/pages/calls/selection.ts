@@ -18,6 +18,8 @@ const FOLLOW_ROWS = 50;
 /** How often the figures are asked for again while one follows. */
 const FIGURES_MS = 10_000;
 const BUCKETS = 150;
+/** The figures are asked for after the rows, but not later than this. */
+const SUM_AFTER_MS = 200;
 /** How long a list that was left for one of its calls is taken up again as it was. */
 const LAID_MS = 10 * 60_000;
 
@@ -110,9 +112,16 @@ export function useSelection() {
       });
     }
   };
+  let turn = 0;
+  /** The rows first: the figures, which look at every call, would share the program and the browser with them. */
   const reload = (): void => {
-    void load();
-    void sum();
+    figures?.abort();
+    setSumming(true);
+    const mine = (turn += 1);
+    const late = new Promise((resolve) => setTimeout(resolve, SUM_AFTER_MS));
+    void Promise.race([load(), late])
+      .then(() => (mine === turn ? sum() : undefined))
+      .then(() => (mine === turn ? pages.ahead() : undefined));
   };
   const asked = (): string => JSON.stringify(question());
   const again = laid?.question === asked() && Date.now() - laid.at < LAID_MS ? laid : undefined;
@@ -156,6 +165,7 @@ export function useSelection() {
     });
   };
   onCleanup(() => {
+    turn += 1;
     first?.abort();
     figures?.abort();
   });
