@@ -90,7 +90,7 @@ export const COLUMNS: readonly Column[] = [
   { id: "start", title: "Start", help: "First message", width: 122, shown: true, csv: "start", cell: (call) => <Start at={call.start} /> },
   { id: "from", title: "From", help: "User part of From", width: 142, shown: true, csv: "from", cell: (call) => <Party user={call.from} uri={call.from_uri} />, test: (call) => user("caller", call.from) },
   { id: "to", title: "To", help: "User part of To", width: 142, shown: true, csv: "to", cell: (call) => <Party user={call.to} uri={call.to_uri} />, test: (call) => user("callee", call.to) },
-  { id: "state", title: "State", help: "How the call ended, with the code where it was rejected", width: 132, shown: true, csv: "state", cell: (call) => <StateTag state={call.state} code={call.code} />, test: (call) => ({ field: "state", value: call.state }) },
+  { id: "state", title: "State", help: "How the call ended, with the code where it was rejected", width: 144, shown: true, csv: "state", cell: (call) => <StateTag state={call.state} code={call.code} />, test: (call) => ({ field: "state", value: call.state }) },
   { id: "duration", title: "Duration", help: "Answer to end", width: 80, right: true, shown: true, csv: "duration_ms", cell: (call) => <span class="num">{duration(call.duration_ms)}</span> },
   { id: "mos", title: "MOS", help: "Lowest G.107 score of its streams, 1 to 5", width: 66, right: true, shown: true, csv: "mos", cell: (call) => <Mos value={call.mos} range={call.mos_range} /> },
   { id: "verdict", title: "Verdict", help: "What was wrong, in a sentence", width: 260, shown: true, grows: true, csv: "verdict", cell: (call) => <Verdict call={call} />, test: (call) => (call.verdict_kind ? { field: "verdict", value: call.verdict_kind } : undefined) },
