@@ -53,6 +53,8 @@ pub(crate) struct Connection<C> {
     pub(crate) broken: bool,
     /// It is in the list of those that have another turn in this round.
     pub(crate) queued: bool,
+    /// The service has said its last words to it.
+    pub(crate) parted: bool,
     pub(crate) _permit: Permit,
 }
 
@@ -79,6 +81,7 @@ impl<C> Connection<C> {
             hangup: false,
             broken: false,
             queued: false,
+            parted: false,
             _permit: newcomer.permit,
         }
     }

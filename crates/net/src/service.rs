@@ -50,8 +50,8 @@ pub trait Service {
         let _ = (mail, replies, now);
     }
 
-    /// The server is being stopped: last words to a connection. What it still has to say ([`Next::Resume`]) goes on for
-    /// [`crate::Limits::stop`]; then, or when all is said and gone, it is closed.
+    /// The server is being stopped: last words to a connection, once all answers have gone. One that is still not
+    /// through after [`crate::Limits::stop`] is closed without.
     fn farewell(&mut self, connection: &mut Self::Connection, output: &mut Output<'_>, now: Now) {
         let _ = (connection, output, now);
     }

@@ -192,7 +192,12 @@ impl<S: Service> Worker<S> {
         let Some(mut connection) = self.table.remove(id) else { return };
         self.desk.held = self.desk.held.saturating_sub(connection.held());
         self.tls_connections -= usize::from(connection.tls.is_some());
-        if !matches!(cause, Cause::Peer | Cause::Failed | Cause::Stalled) {
+        let knows = match cause {
+            Cause::Failed | Cause::Stalled => true,
+            Cause::Peer => connection.tls.is_none(),
+            _ => false,
+        };
+        if !knows {
             stream::part(&connection.stream, connection.tls.as_deref_mut());
         }
         self.desk.counts.closed(cause);
@@ -293,7 +298,23 @@ impl<S: Service> Worker<S> {
         let late = self.desk.now.monotonic >= stop_at;
         let through = |wants: Wants| matches!(wants, Wants::Input | Wants::Hold);
         for id in self.table.find(|c| late || (c.pending.is_none() && !c.queued && through(c.wants))) {
-            self.close(id, Cause::Stopped);
+            if !late {
+                self.say_farewell(id);
+            }
+            if self.table.get_mut(id).is_some_and(|c| late || c.pending.is_none()) {
+                self.close(id, Cause::Stopped);
+            }
+        }
+    }
+
+    /// Once, and never in the middle of an answer.
+    fn say_farewell(&mut self, id: ConnectionId) {
+        let Some(connection) = self.table.get_mut(id).filter(|c| !c.parted) else { return };
+        connection.parted = true;
+        connection.readable = false;
+        match self.desk.farewell(connection) {
+            Outcome::Closed(cause) => self.close(id, cause),
+            Outcome::Again | Outcome::Waits => self.serve(id),
         }
     }
 
@@ -311,20 +332,12 @@ impl<S: Service> Worker<S> {
         self.datagrams.out.sockets.clear();
         self.take_newcomers();
         for id in self.table.find(|_| true) {
-            self.last_turn(id);
+            if let Some(connection) = self.table.get_mut(id) {
+                connection.readable = true;
+                self.serve(id);
+            }
         }
         at
-    }
-
-    fn last_turn(&mut self, id: ConnectionId) {
-        if let Some(connection) = self.table.get_mut(id) {
-            connection.readable = true;
-            self.serve(id);
-        }
-        if let Some(connection) = self.table.get_mut(id) {
-            let outcome = self.desk.farewell(connection);
-            self.settle(id, outcome);
-        }
     }
 
     fn is_done(&self) -> bool {
