@@ -312,7 +312,10 @@ impl<S: Service> Worker<S> {
         let Some(connection) = self.table.get_mut(id).filter(|c| !c.parted) else { return };
         connection.parted = true;
         connection.readable = false;
-        match self.desk.farewell(connection) {
+        let outcome = self.desk.farewell(connection);
+        // What it asks from now on is not read any more.
+        connection.wants = Wants::Hold;
+        match outcome {
             Outcome::Closed(cause) => self.close(id, cause),
             Outcome::Again | Outcome::Waits => self.serve(id),
         }
