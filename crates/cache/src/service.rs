@@ -129,11 +129,6 @@ impl Call<'_> {
     fn room(&self) -> usize {
         self.end().saturating_sub(self.out.len())
     }
-
-    /// Whether anything was said in this call.
-    fn said(&self) -> bool {
-        self.out.len() > self.start
-    }
 }
 
 /// Says a line.

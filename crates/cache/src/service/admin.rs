@@ -96,7 +96,6 @@ impl Service {
         let kinds = kinds.collect::<Option<Vec<_>>>();
         let text: &[u8] = match kinds {
             _ if !self.shared.settings.watch_enabled => b"CLIENT_ERROR watch commands not allowed",
-            _ if call.said() => b"ERROR cannot pipeline other commands before watch",
             None => ERROR,
             Some(kinds) => {
                 let wanted = kinds.iter().fold(0, |all, kind| all | *kind as u32);

@@ -10,6 +10,9 @@ use crate::protocol::binary::{HEADER_OCTETS, Header, Lengths, NO_INITIAL, Opcode
 use crate::protocol::text::{KEY_OCTETS_MAX, Mode};
 use crate::store::{Decision, Marks, Refused, Seen, Touch, Value};
 
+/// Octets of header, extras and key of a request that may be good; what says more is refused without waiting for it.
+const BEFORE_VALUE_MAX: usize = HEADER_OCTETS + u8::MAX as usize + KEY_OCTETS_MAX + 1;
+
 /// A request whose header, extras and key are here.
 struct Request<'a> {
     header: Header,
@@ -37,12 +40,12 @@ impl Service {
         }
         let Some(header) = Header::read(input) else { return (Go::Wait(0), State::Ready) };
         let before_value = header.before_value();
+        if input.len() < before_value.min(BEFORE_VALUE_MAX) {
+            return (Go::Wait(0), State::Ready);
+        }
         if let Some(status) = refusal(&header) {
             fail(&header, status, call.out);
             return (Go::Close(before_value.min(input.len())), State::Ready);
-        }
-        if input.len() < before_value {
-            return (Go::Wait(0), State::Ready);
         }
         let (extras, key) = input[HEADER_OCTETS..before_value].split_at(usize::from(header.extras_octets));
         let (go, state) = self.request(&Request { header, extras, key }, &input[before_value..], call);

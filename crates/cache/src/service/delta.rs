@@ -7,6 +7,8 @@ use crate::store::{Decision, Put, Refused, Value};
 
 /// Octets of a value that may be a number: digits with whatever stands behind them.
 const NUMBER_OCTETS_MAX: u64 = 16 << 10;
+/// Octets beyond which memcached keeps a value in chunks, and does not even compare its number.
+const LARGE_OCTETS: u64 = 512 << 10;
 /// What is there is not a number.
 pub(super) const NOT_NUMERIC: &[u8] = b"CLIENT_ERROR cannot increment or decrement non-numeric value";
 
@@ -54,11 +56,14 @@ impl Service {
                 let told = Stepped::Done(Number { value, cas: 0, expiry: None });
                 return (Decision::Built(Put { expiry, ..Put::default() }), told);
             };
-            if old.value_octets() == 0 || old.value_octets() > NUMBER_OCTETS_MAX {
+            if old.value_octets() == 0 || old.value_octets() > LARGE_OCTETS {
                 return (Decision::Keep, Stepped::NotNumeric);
             }
             if step.cas != 0 && step.cas != old.cas() {
                 return (Decision::Keep, Stepped::Exists);
+            }
+            if old.value_octets() > NUMBER_OCTETS_MAX {
+                return (Decision::Keep, Stepped::NotNumeric);
             }
             scratch.clear();
             old.copy(scratch);

@@ -148,7 +148,10 @@ impl Service {
         });
         match changed {
             Ok(changed) if matches!(changed.told, Looked::Created) => {
-                // Only now is its number known.
+                // Only now is its number known; and who made it has fetched it, too.
+                if !flags.unnoted {
+                    self.writer.read(request.key.octets(), now.second, Touch::Yes, |_| ());
+                }
                 out.truncate(start);
                 let effect = answer(request, &Look::created(changed.cas, now.second), now.second, &seconds, out);
                 if effect.opaque_too_long {
