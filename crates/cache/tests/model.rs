@@ -188,8 +188,10 @@ impl Run {
             Step::Mark { key, stale, ttl, cas } => self.mark(key, stale, ttl, cas),
             Step::Wait { seconds } => self.now += seconds,
             Step::Flush { after } => {
+                self.old(0);
                 self.store.flush(self.now + after, self.now);
                 self.flush_at = Some(self.now + after);
+                self.old(0);
             }
             Step::Sweep => drop(self.writer.sweep(self.now, 10_000)),
         }

@@ -96,6 +96,7 @@ impl Store {
     /// Makes everything that is older than second `at` vanish when `at` comes; at once, with all that was stored until
     /// this call, if `at` is not after `now`. A flush that is still to come is replaced.
     pub fn flush(&self, at: u32, now: u32) {
+        self.tick(now);
         if at <= now {
             self.flush_at.store(NO_FLUSH, Relaxed);
             self.epoch.fetch_add(1, Relaxed);
