@@ -18,10 +18,38 @@
 //! assert_eq!((flags, &value[..]), (Some(7), &b"value"[..]));
 //! ```
 
+mod account;
+mod bucket;
+mod change;
+mod chunks;
+mod counts;
 mod decision;
+mod draft;
+mod ghost;
+mod hand;
+mod item;
+mod large;
+mod pool;
+mod read;
+mod reclaim;
 mod rules;
-mod simple;
+mod seen;
+mod segment;
+mod shared;
+mod sweep;
+mod table;
+mod walk;
+mod words;
+mod writer;
 
+pub use bucket::LAST_USE_GRAIN_S;
+pub use counts::Counts;
 pub use decision::{Cas, Changed, Decision, Marks, Put, Touch, Value};
-pub use rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, Refused, Rules};
-pub use simple::{Counts, Cursor, Draft, Hold, Seen, Store, Swept, Writer};
+pub use draft::Draft;
+pub use large::Hold;
+pub use rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, LIMIT_OCTETS_MIN, Refused, Rules};
+pub use seen::Seen;
+pub use shared::Store;
+pub use sweep::Swept;
+pub use walk::Cursor;
+pub use writer::Writer;
