@@ -1,0 +1,151 @@
+//! What the service cannot know of itself: how the job is set up, and what the world around it says.
+
+/// How the job is set up: what decides what clients may do, and what `stats settings` tells.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What `version` says. Clients compare it with memcached's versions: ours is of the protocols of 1.6.18.
+    pub version: String,
+    /// Who may sign in (`-Y`): user and password; none if nobody has to.
+    pub accounts: Option<Vec<(String, String)>>,
+    /// Whether `shutdown` is carried out (`-A`).
+    pub shutdown_enabled: bool,
+    /// Whether `flush_all` is carried out (off with `-F`).
+    pub flush_enabled: bool,
+    /// Whether `metadump` and `cachedump` are carried out (off with `-X`).
+    pub dump_enabled: bool,
+    /// Whether `watch` is carried out (off with `-W`).
+    pub watch_enabled: bool,
+    /// Requests of a connection in one turn (`-R`); the others are served meanwhile. 0 is no limit.
+    pub turn_requests_max: u32,
+    /// Octets of an answer to a datagram, against amplification; what is larger is answered by an error.
+    pub udp_answer_octets_max: usize,
+    /// What parts a prefix from the rest of a key, for `stats detail` (`-D`).
+    pub prefix_delimiter: u8,
+    /// `-t`
+    pub threads: u32,
+    /// `-p`, 0 for none.
+    pub tcp_port: u16,
+    /// `-U`, 0 for none.
+    pub udp_port: u16,
+    /// `-l`, where it was given.
+    pub interface: Option<String>,
+    /// `-s`, where it was given.
+    pub unix_socket: Option<String>,
+    /// `-a`: mode bits of the unix socket.
+    pub unix_mode: u32,
+    /// `-c`
+    pub connections_max: u32,
+    /// `-o maxconns_fast`: who is too many is told so.
+    pub refuses_connections: bool,
+    /// `-b`
+    pub backlog: u32,
+    /// `-o idle_timeout`, 0 for never.
+    pub idle_timeout_s: u32,
+    /// Whether TLS is spoken (`-Z`).
+    pub tls: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            version: "1.6.18".to_owned(),
+            accounts: None,
+            shutdown_enabled: false,
+            flush_enabled: true,
+            dump_enabled: true,
+            watch_enabled: true,
+            turn_requests_max: 20,
+            udp_answer_octets_max: 256 << 10,
+            prefix_delimiter: b':',
+            threads: 4,
+            tcp_port: 11211,
+            udp_port: 0,
+            interface: None,
+            unix_socket: None,
+            unix_mode: 0o700,
+            connections_max: 1024,
+            refuses_connections: true,
+            backlog: 1024,
+            idle_timeout_s: 0,
+            tls: false,
+        }
+    }
+}
+
+/// What the world around says, at the moment it is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facts {
+    /// The process.
+    pub pid: u32,
+    /// Time on the processor, in microseconds, for itself.
+    pub user_us: u64,
+    /// Time on the processor, in microseconds, for the system.
+    pub system_us: u64,
+    /// Connections that there are.
+    pub connections: u64,
+    /// Connections that ever came.
+    pub connections_accepted: u64,
+    /// Connections that were refused because there were too many.
+    pub connections_refused: u64,
+    /// Connections that were closed because they were idle.
+    pub connections_idle: u64,
+    /// Whether new ones are taken.
+    pub accepting: bool,
+    /// Times that it was not so.
+    pub accepting_stopped: u64,
+    /// Microseconds for which it was not so.
+    pub accepting_stopped_us: u64,
+    /// Turns that ended because they took long enough.
+    pub yields: u64,
+    /// Octets of buffers.
+    pub buffer_octets: u64,
+    /// Handshakes of TLS that failed.
+    pub tls_errors: u64,
+}
+
+/// A line of `stats conns`.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectionFacts {
+    /// Its number, as in `cfd` of `watch`.
+    pub name: u32,
+    /// The other end: `tcp:127.0.0.1:40000`, `unix:/path`.
+    pub peer: String,
+    /// Our end; none of a socket that listens.
+    pub local: Option<String>,
+    /// memcached's word for what it does: `conn_listening`, `conn_read`.
+    pub state: &'static str,
+    /// Seconds since it last said something.
+    pub idle_s: u64,
+}
+
+/// The job around the service. What is not told is 0 or unknown.
+pub trait Host: Send + Sync {
+    /// What `stats` tells of the world around.
+    fn facts(&self) -> Facts {
+        Facts { accepting: true, ..Facts::default() }
+    }
+
+    /// Tells each connection and each socket that listens.
+    fn connections(&self, tell: &mut dyn FnMut(&ConnectionFacts)) {
+        let _ = tell;
+    }
+
+    /// Reads the certificates anew.
+    ///
+    /// # Errors
+    /// What went wrong, for the client to read.
+    fn refresh_certificates(&self) -> Result<(), String> {
+        Err("Error TLS not enabled".to_owned())
+    }
+
+    /// Ends the job: at once, or when all have been served.
+    fn shut_down(&self, graceful: bool) {
+        let _ = graceful;
+    }
+}
+
+/// No job around: for tests and measurements.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+impl Host for Alone {}

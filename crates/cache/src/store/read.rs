@@ -1,0 +1,194 @@
+//! Reading: without a lock, and again if a writer interfered.
+
+use super::bucket::{Bucket, Glance, SLOTS, Slot, wait};
+use super::counts::Count;
+use super::decision::Touch;
+use super::item::{Head, has_key};
+use super::seen::Seen;
+use super::segment::ABOUT_WORDS;
+use super::shared::Store;
+use super::table::CHAIN_MAX;
+use super::writer::Own;
+use std::hint::black_box;
+use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, fence};
+
+/// Tries without a lock: after so many a reader takes the lock, so that writers cannot keep it from an answer.
+const TRIES_MAX: u32 = 200;
+/// Keys whose waits for memory overlap: about as many as a core can wait for at once.
+const READ_AHEAD: usize = 16;
+
+/// What a reader asks for.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    key: &'a [u8],
+    hash: u64,
+    now: u32,
+}
+
+/// How a try to read ended.
+enum Attempt<T> {
+    Done(Option<T>),
+    /// A writer interfered.
+    Again,
+    /// The map is not the last one.
+    Stale,
+}
+
+impl Own {
+    /// Reads one item.
+    pub fn read<T>(
+        &mut self,
+        store: &Store,
+        hash: u64,
+        key: &[u8],
+        now: u32,
+        touch: Touch,
+        mut look: impl FnMut(&Seen<'_>) -> T,
+    ) -> Option<T> {
+        let question = Question { key, hash, now };
+        let mut tries = 0;
+        loop {
+            let guard = (tries > TRIES_MAX).then(|| store.table.lock(hash));
+            match self.attempt(store, question, touch, &mut look) {
+                Attempt::Done(told) => return told,
+                Attempt::Again => {}
+                Attempt::Stale => self.refresh(store),
+            }
+            drop(guard);
+            self.hand.count(Count::Retried);
+            wait(&mut tries);
+        }
+    }
+
+    fn attempt<T>(
+        &self,
+        store: &Store,
+        question: Question<'_>,
+        touch: Touch,
+        look: &mut impl FnMut(&Seen<'_>) -> T,
+    ) -> Attempt<T> {
+        let (first, index) = store.table.bucket(question.hash);
+        let before = first.glance();
+        if !before.is_whole() || !store.table.is_home(question.hash, index) {
+            return Attempt::Again;
+        }
+        let found = self.search(store, question, first, before, look);
+        fence(Acquire);
+        if !first.is_still(before) {
+            return Attempt::Again;
+        }
+        match found {
+            Search::Stale => Attempt::Stale,
+            Search::None => Attempt::Done(None),
+            Search::Found(bucket, place, slot, told) => {
+                if touch == Touch::Yes && told.is_some() {
+                    mark(bucket, place, slot, question.now);
+                }
+                Attempt::Done(told)
+            }
+        }
+    }
+
+    /// Looks through a chain.
+    fn search<'s, T>(
+        &self,
+        store: &'s Store,
+        question: Question<'_>,
+        first: &'s Bucket,
+        before: Glance,
+        look: &mut impl FnMut(&Seen<'_>) -> T,
+    ) -> Search<'s, T> {
+        let (mut bucket, mut next) = (first, before.overflow());
+        for _ in 0..=CHAIN_MAX {
+            for place in 0..SLOTS {
+                let slot = bucket.slot(place);
+                if !slot.may_be(question.hash) {
+                    continue;
+                }
+                if store.pool.generation() != self.generation {
+                    return Search::Stale;
+                }
+                if let Some(told) = self.look_at(store, question, slot, look) {
+                    return Search::Found(bucket, place, slot, told);
+                }
+            }
+            let Some(overflow) = store.table.overflow(next) else { break };
+            (bucket, next) = (overflow, overflow.next());
+        }
+        Search::None
+    }
+
+    /// Looks at the item of a slot; [`None`] if it has another key, `Some(None)` if it is gone.
+    fn look_at<T>(
+        &self,
+        store: &Store,
+        question: Question<'_>,
+        slot: Slot,
+        look: &mut impl FnMut(&Seen<'_>) -> T,
+    ) -> Option<Option<T>> {
+        let memory = self.map.home(store.geometry, slot.location())?;
+        let words = memory.get(store.geometry.split(slot.location()).1..)?;
+        if !has_key(words, question.key) {
+            return None;
+        }
+        let head = Head::read(words);
+        if store.gone(memory, &head, question.now).is_some() {
+            return Some(None);
+        }
+        Some(Some(look(&Seen { store, memory, words, head, slot, now: question.now })))
+    }
+
+    /// Reads many items.
+    pub fn read_many(
+        &mut self,
+        store: &Store,
+        keys: &[&[u8]],
+        now: u32,
+        touch: Touch,
+        look: &mut impl FnMut(usize, Option<&Seen<'_>>),
+    ) {
+        let mut hashes = [0; READ_AHEAD];
+        for (number, part) in keys.chunks(READ_AHEAD).enumerate() {
+            part.iter().zip(&mut hashes).for_each(|(key, hash)| *hash = store.hash(key));
+            self.fetch(store, &hashes[..part.len()]);
+            for (place, key) in part.iter().enumerate() {
+                let index = number * READ_AHEAD + place;
+                if self.read(store, hashes[place], key, now, touch, |seen| look(index, Some(seen))).is_none() {
+                    look(index, None);
+                }
+            }
+        }
+    }
+
+    /// Loads a word of each bucket, then one of each item: loads that do not wait for each other.
+    fn fetch(&mut self, store: &Store, hashes: &[u64]) {
+        if store.pool.generation() != self.generation {
+            self.refresh(store);
+        }
+        let whole = hashes.iter().filter(|&&hash| store.table.bucket(hash).0.glance().is_whole()).count();
+        black_box(whole);
+        let mut locations = [ABOUT_WORDS as u64; READ_AHEAD];
+        for (hash, location) in hashes.iter().zip(&mut locations) {
+            let (bucket, _) = store.table.bucket(*hash);
+            *location = bucket.slots().find(|slot| slot.may_be(*hash)).map_or(0, Slot::location);
+        }
+        let item = |location: &u64| self.map.item(store.geometry, *location);
+        let sum = locations[..hashes.len()].iter().filter_map(item).map(|words| words[0].load(Relaxed));
+        black_box(sum.fold(0, u64::wrapping_add));
+    }
+}
+
+/// What a search through a chain found.
+enum Search<'s, T> {
+    None,
+    Stale,
+    Found(&'s Bucket, usize, Slot, Option<T>),
+}
+
+/// Marks a slot as used, if that makes a difference.
+fn mark(bucket: &Bucket, place: usize, slot: Slot, now: u32) {
+    let used = slot.used(now);
+    if used != slot {
+        bucket.mark_slot(place, slot, used);
+    }
+}

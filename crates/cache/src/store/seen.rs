@@ -1,0 +1,118 @@
+//! An item as a reader sees it.
+
+use super::bucket::Slot;
+use super::item::{Head, mark};
+use super::large::{Hold, Shelved};
+use super::rules::Refused;
+use super::segment::{About, Memory};
+use super::shared::Store;
+use super::words;
+use std::sync::atomic::AtomicU64;
+
+/// An item as a reader sees it. What it says is right once the read has ended: until then a writer may interfere, and
+/// then the closure that looks at it runs again.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    pub(super) store: &'a Store,
+    pub(super) memory: &'a Memory,
+    pub(super) words: &'a [AtomicU64],
+    pub(super) head: Head,
+    pub(super) slot: Slot,
+    pub(super) now: u32,
+}
+
+impl Seen<'_> {
+    /// Octets of the value.
+    pub fn value_octets(&self) -> u64 {
+        if self.head.is(mark::LARGE) { large_octets(self.words, &self.head) } else { u64::from(self.head.value_octets) }
+    }
+
+    /// Octets that the item takes: key, value, and what stands beside them.
+    pub fn item_octets(&self) -> u64 {
+        8 * self.head.words() as u64 + if self.head.is(mark::LARGE) { self.value_octets() } else { 0 }
+    }
+
+    /// The client's flags.
+    pub fn flags(&self) -> u32 {
+        self.head.flags
+    }
+
+    /// The cas number: another one after each change.
+    pub fn cas(&self) -> u64 {
+        self.head.cas
+    }
+
+    /// The second from which on it is gone; 0 is never.
+    pub fn expiry(&self) -> u32 {
+        self.head.expiry
+    }
+
+    /// The second when it was stored, if that was within about the last 13 hours; else one not before.
+    pub fn birth(&self) -> u32 {
+        About::of(self.memory).opened().saturating_add(u32::from(self.head.birth))
+    }
+
+    /// The second when it was last stored or fetched: to within [`super::LAST_USE_GRAIN_S`], if that was within six days.
+    pub fn last_use(&self) -> u32 {
+        let birth = self.birth().min(self.now);
+        if self.slot.is_fetched() { self.slot.last_use(self.now).max(birth) } else { birth }
+    }
+
+    /// Whether it was fetched since it was stored, before this read.
+    pub fn is_fetched(&self) -> bool {
+        self.slot.is_fetched()
+    }
+
+    /// Whether it is marked as stale.
+    pub fn is_stale(&self) -> bool {
+        self.head.is(mark::STALE)
+    }
+
+    /// Whether somebody was told to make the value anew.
+    pub fn is_won(&self) -> bool {
+        self.head.is(mark::WON)
+    }
+
+    /// Whether the value lies in blocks of its own: then [`Seen::hold`] copies nothing.
+    pub fn is_large(&self) -> bool {
+        self.head.is(mark::LARGE)
+    }
+
+    /// Adds the value's octets to `output`.
+    pub fn copy(&self, output: &mut Vec<u8>) {
+        if !self.is_large() {
+            words::copy(self.words, self.head.value_at(), usize::from(self.head.value_octets), output);
+        } else if let Some(shelved) = self.shelved() {
+            shelved.value.copy(output);
+        }
+    }
+
+    /// Takes hold of the value, to be read bit by bit after the read has ended. Large values are not copied: they stay
+    /// in memory, counted against the limit, until the hold is dropped.
+    ///
+    /// # Errors
+    /// Holds keep half of the limit already.
+    pub fn hold(&self) -> Result<Hold, Refused> {
+        if self.is_large() {
+            // None: it was removed meanwhile, and the read begins again.
+            return self.shelved().map_or(Ok(Hold::of_copy(Vec::new())), |shelved| Hold::of_large(shelved.value));
+        }
+        let mut octets = Vec::new();
+        self.copy(&mut octets);
+        Ok(Hold::of_copy(octets))
+    }
+
+    /// The large value.
+    pub(super) fn shelved(&self) -> Option<Shelved> {
+        self.store.shelf.get(large_number(self.words, &self.head))
+    }
+}
+
+/// The number of an item's large value.
+pub fn large_number(words: &[AtomicU64], head: &Head) -> u64 {
+    words::load_at(words, head.value_at())
+}
+
+fn large_octets(words: &[AtomicU64], head: &Head) -> u64 {
+    words::load_at(words, head.value_at() + 8)
+}

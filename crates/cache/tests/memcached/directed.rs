@@ -1,0 +1,1 @@
+//! Scripts with a purpose.

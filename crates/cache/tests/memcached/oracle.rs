@@ -1,0 +1,94 @@
+//! Debian's memcached, on a unix socket of its own.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long an answer may take that is expected.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A memcached that runs, and ends with this.
+pub struct Oracle {
+    child: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Oracle {
+    /// Starts one; none where there is none of the version that is compared with.
+    pub fn start(options: &[&str]) -> Option<Self> {
+        let version = Command::new("memcached").arg("-V").output().ok()?;
+        if !version.stdout.starts_with(b"memcached 1.6.18") {
+            return None;
+        }
+        let user = Command::new("id").arg("-un").output().ok()?;
+        let user = String::from_utf8(user.stdout).ok()?;
+        let folder = tempfile::tempdir().unwrap();
+        let child = Command::new("memcached")
+            // Without the threads that move items about and hold them meanwhile: what is held is not written over.
+            .args(["-u", user.trim(), "-m", "256", "-t", "1", "-o", "no_lru_maintainer", "-s"])
+            .arg(folder.path().join("socket"))
+            .args(options)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        Some(Oracle { child, folder })
+    }
+
+    pub fn pid(&self) -> String {
+        let s = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        s.lines().take(4).collect::<Vec<_>>().join(" ")
+    }
+
+    /// A connection to it.
+    pub fn connect(&self) -> Client {
+        let path = self.folder.path().join("socket");
+        for _ in 0..500 {
+            if let Ok(stream) = UnixStream::connect(&path) {
+                stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+                return Client { stream };
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("memcached does not listen on {}", path.display());
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A connection to the oracle.
+pub struct Client {
+    stream: UnixStream,
+}
+
+impl Client {
+    /// Sends `octets`; reads the answer, of which `expected` octets or more are waited for, and the end, if it is
+    /// expected.
+    pub fn exchange(&mut self, octets: &[u8], expected: usize, end: bool) -> Vec<u8> {
+        let mut writer = self.stream.try_clone().unwrap();
+        let octets = octets.to_vec();
+        // Beside, so that a long answer is read while it is asked for.
+        let sender = std::thread::spawn(move || {
+            let _ = writer.write_all(&octets);
+        });
+        let mut told = Vec::new();
+        let begin = Instant::now();
+        let mut buffer = vec![0; 1 << 16];
+        while (told.len() < expected || end) && begin.elapsed() < PATIENCE {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => told.extend_from_slice(&buffer[..count]),
+                Err(_) => {}
+            }
+        }
+        sender.join().unwrap();
+        told
+    }
+}

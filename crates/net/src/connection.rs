@@ -1,0 +1,183 @@
+//! A connection as its thread keeps it, and the table of them.
+
+use std::os::fd::OwnedFd;
+
+use rustls::ServerConnection;
+
+use crate::gate::Permit;
+use crate::input::Input;
+use crate::service::{ConnectionId, Peer};
+
+/// A connection that was accepted, on its way to the thread that will serve it.
+#[derive(Debug)]
+pub(crate) struct Newcomer {
+    pub(crate) stream: OwnedFd,
+    pub(crate) peer: Peer,
+    pub(crate) listener: usize,
+    pub(crate) permit: Permit,
+    pub(crate) tls: Option<Box<ServerConnection>>,
+}
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// To read, then to show it to the service.
+    Input,
+    /// To show the service what was read already.
+    Turn,
+    /// To ask the service what else it has to say.
+    Resume,
+    /// For mail.
+    Hold,
+    /// To be closed when all that was said is gone.
+    Close,
+}
+
+/// A connection. Buffers are its own only while something is in them.
+pub(crate) struct Connection<C> {
+    pub(crate) stream: OwnedFd,
+    pub(crate) state: C,
+    pub(crate) tls: Option<Box<ServerConnection>>,
+    /// Input that the service has not taken.
+    pub(crate) carried: Option<Box<Input>>,
+    /// Octets for the wire that the peer has not taken.
+    pub(crate) pending: Option<Box<Pending>>,
+    /// When an octet last came or went, milliseconds since the server was started.
+    pub(crate) moved_ms: u64,
+    pub(crate) wants: Wants,
+    /// There may be something to read: the kernel said so, and no read has come back short since.
+    pub(crate) readable: bool,
+    /// The peer has ended its side: reads go on to the end without another event.
+    pub(crate) hangup: bool,
+    /// The connection failed: nothing will come of waiting.
+    pub(crate) broken: bool,
+    /// It is in the list of those that have another turn in this round.
+    pub(crate) queued: bool,
+    /// The service has said its last words to it.
+    pub(crate) parted: bool,
+    pub(crate) _permit: Permit,
+}
+
+/// Octets on their way out.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    pub(crate) octets: Vec<u8>,
+    pub(crate) sent: usize,
+}
+
+impl<C> Connection<C> {
+    pub(crate) fn new(newcomer: Newcomer, state: C, now_ms: u64) -> Connection<C> {
+        // What came with the end of the handshake is in `tls`, and no event will tell.
+        let readable = newcomer.tls.is_some();
+        Connection {
+            stream: newcomer.stream,
+            state,
+            tls: newcomer.tls,
+            carried: None,
+            pending: None,
+            moved_ms: now_ms,
+            wants: Wants::Input,
+            readable,
+            hangup: false,
+            broken: false,
+            queued: false,
+            parted: false,
+            _permit: newcomer.permit,
+        }
+    }
+
+    /// Octets of memory held beyond those of every connection.
+    pub(crate) fn held(&self) -> usize {
+        let carried = self.carried.as_ref().map_or(0, |c| c.capacity());
+        carried + self.pending.as_ref().map_or(0, |p| p.octets.capacity())
+    }
+
+    /// Octets that wait to be sent.
+    pub(crate) fn unsent(&self) -> usize {
+        self.pending.as_ref().map_or(0, |p| p.octets.len() - p.sent)
+    }
+
+    /// Whether another turn would find something to do without an event.
+    pub(crate) fn has_work(&self) -> bool {
+        match self.wants {
+            Wants::Input => self.readable,
+            Wants::Turn | Wants::Resume | Wants::Close => true,
+            Wants::Hold => false,
+        }
+    }
+}
+
+/// The connections of a thread, by slot. A slot is used again with another generation, so that an event or a mail for
+/// the one before finds nothing.
+pub(crate) struct Table<T> {
+    thread: u16,
+    slots: Vec<(u32, Option<T>)>,
+    free: Vec<u32>,
+}
+
+impl<T> Table<T> {
+    pub(crate) fn new(thread: u16) -> Table<T> {
+        Table { thread, slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// The name that the next one will have.
+    pub(crate) fn next_id(&self) -> ConnectionId {
+        let fresh = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        let slot = self.free.last().copied().unwrap_or(fresh);
+        ConnectionId { thread: self.thread, slot, generation: self.slots.get(slot as usize).map_or(0, |s| s.0) }
+    }
+
+    /// Takes one in, under [`Table::next_id`].
+    pub(crate) fn insert(&mut self, value: T) -> ConnectionId {
+        let id = self.next_id();
+        if self.free.pop().is_none() {
+            self.slots.push((0, None));
+        }
+        if let Some(slot) = self.slots.get_mut(id.slot as usize) {
+            slot.1 = Some(value);
+        }
+        id
+    }
+
+    pub(crate) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut T> {
+        self.slots.get_mut(id.slot as usize).filter(|s| s.0 == id.generation)?.1.as_mut()
+    }
+
+    pub(crate) fn remove(&mut self, id: ConnectionId) -> Option<T> {
+        let slot = self.slots.get_mut(id.slot as usize).filter(|s| s.0 == id.generation)?;
+        let value = slot.1.take()?;
+        slot.0 = slot.0.wrapping_add(1);
+        self.free.push(id.slot);
+        Some(value)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The names of those for which something holds.
+    pub(crate) fn find(&self, holds: impl Fn(&T) -> bool) -> Vec<ConnectionId> {
+        let all = self.slots.iter().enumerate();
+        let found = all.filter(|(_, (_, value))| value.as_ref().is_some_and(&holds));
+        let thread = self.thread;
+        found.map(|(at, (generation, _))| ConnectionId { thread, slot: at as u32, generation: *generation }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_used_again_under_another_name() {
+        let mut table = Table::new(3);
+        let (a, b) = (table.insert('a'), table.insert('b'));
+        assert_eq!(table.remove(a), Some('a'));
+        assert_eq!((table.remove(a), table.len()), (None, 1));
+        let expected = table.next_id();
+        let c = table.insert('c');
+        assert_eq!((c, c.slot, c.thread), (expected, a.slot, 3));
+        assert!(table.get_mut(a).is_none() && table.get_mut(c) == Some(&mut 'c'));
+        assert_eq!(table.find(|v| *v != 'x'), [c, b]);
+    }
+}

@@ -1,0 +1,262 @@
+//! Octets in and out of a connection, plain or through TLS.
+
+use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustls::ServerConnection;
+
+use crate::connection::{Connection, Pending};
+use crate::counts::Counts;
+use crate::input::Input;
+use crate::service::Cause;
+
+/// Octets that a record of TLS may hold back in the connection (RFC 8446, 5.2), so much more than was read may come out.
+const RECORD_OCTETS_MAX: usize = 17 * 1024;
+/// Reads in a turn that bring nothing for the service: records of TLS that carry none.
+const EMPTY_READS_MAX: usize = 8;
+/// Octets read and thrown away of a connection that we close.
+const DISCARDED_OCTETS_MAX: usize = 64 * 1024;
+
+/// Buffers of a thread for what is encrypted.
+#[derive(Debug, Default)]
+pub(crate) struct Cipher {
+    read: Vec<u8>,
+    written: Vec<u8>,
+}
+
+/// Reads what is there into `input`, once; how many octets came. After 0, nothing is there if
+/// the connection is not marked readable.
+///
+/// # Errors
+/// The connection is over, and why.
+pub(crate) fn receive<C>(
+    connection: &mut Connection<C>,
+    input: &mut Input,
+    cipher: &mut Cipher,
+    counts: &mut Counts,
+) -> Result<usize, Cause> {
+    for _ in 0..EMPTY_READS_MAX {
+        if !connection.readable {
+            break;
+        }
+        let octets = match connection.tls.take() {
+            None => receive_plain(connection, input.room(), counts)?,
+            Some(mut tls) => {
+                let got = receive_tls(connection, &mut tls, input, cipher, counts);
+                connection.tls = Some(tls);
+                got?
+            }
+        };
+        if octets > 0 {
+            input.filled(octets);
+            return Ok(octets);
+        }
+    }
+    Ok(0)
+}
+
+/// One read. Events are edge-triggered: a read that comes back short has emptied the socket, and what comes later is
+/// an event again (epoll(7)); only the end of the stream may be behind it without one, if it was told already.
+fn receive_plain<C>(connection: &mut Connection<C>, room: &mut [u8], counts: &mut Counts) -> Result<usize, Cause> {
+    counts.reads += 1;
+    let room_octets = room.len();
+    match rustix::net::recv(&connection.stream, room, RecvFlags::empty()) {
+        Ok((0, _)) => Err(Cause::Peer),
+        Ok((octets, _)) => {
+            connection.readable = octets == room_octets || connection.hangup;
+            counts.received_octets += octets as u64;
+            Ok(octets)
+        }
+        Err(Errno::INTR) => Ok(0),
+        Err(Errno::AGAIN) => {
+            connection.readable = false;
+            Ok(0)
+        }
+        Err(_) => Err(Cause::Failed),
+    }
+}
+
+fn receive_tls<C>(
+    connection: &mut Connection<C>,
+    tls: &mut ServerConnection,
+    input: &mut Input,
+    cipher: &mut Cipher,
+    counts: &mut Counts,
+) -> Result<usize, Cause> {
+    let room = input.room();
+    let decrypted = drain(tls, room)?;
+    if decrypted > 0 {
+        return Ok(decrypted);
+    }
+    cipher.read.resize(room.len().saturating_sub(RECORD_OCTETS_MAX), 0);
+    let octets = receive_plain(connection, &mut cipher.read, counts)?;
+    let mut rest = &cipher.read[..octets];
+    let mut got = 0;
+    while !rest.is_empty() {
+        tls.read_tls(&mut rest).map_err(|_| Cause::Tls)?;
+        let Ok(state) = tls.process_new_packets() else {
+            let _ = encrypt(tls, &[], &mut cipher.written).map(|()| send(&connection.stream, &cipher.written));
+            return Err(Cause::Tls);
+        };
+        if state.peer_has_closed() {
+            // No event will tell; the next read finds it, when all before it was shown.
+            (connection.readable, connection.hangup) = (true, true);
+        }
+        match drain(tls, &mut room[got..]) {
+            Ok(more) => got += more,
+            Err(_) if got > 0 => break,
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(got)
+}
+
+/// What was decrypted.
+fn drain(tls: &mut ServerConnection, room: &mut [u8]) -> Result<usize, Cause> {
+    let mut got = 0;
+    loop {
+        match tls.reader().read(&mut room[got..]) {
+            Ok(0) if got < room.len() => return if got > 0 { Ok(got) } else { Err(Cause::Peer) },
+            Ok(octets) => got += octets,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(got),
+            Err(_) => return Err(Cause::Peer),
+        }
+        if got == room.len() {
+            return Ok(got);
+        }
+    }
+}
+
+fn encrypt(tls: &mut ServerConnection, said: &[u8], wire: &mut Vec<u8>) -> Result<(), Cause> {
+    wire.clear();
+    tls.writer().write_all(said).map_err(|_| Cause::Tls)?;
+    while tls.wants_write() {
+        tls.write_tls(wire).map_err(|_| Cause::Tls)?;
+    }
+    Ok(())
+}
+
+/// Sends what the service said; what the peer does not take now waits with the connection. Octets that went.
+///
+/// # Errors
+/// The connection is over, and why.
+pub(crate) fn say<C>(
+    connection: &mut Connection<C>,
+    said: &[u8],
+    cipher: &mut Cipher,
+    counts: &mut Counts,
+    now_ms: u64,
+) -> Result<usize, Cause> {
+    if connection.pending.is_some() {
+        add(connection, said, cipher, now_ms)?;
+        return Ok(0);
+    }
+    let wire = match &mut connection.tls {
+        None => said,
+        Some(tls) => {
+            encrypt(tls, said, &mut cipher.written)?;
+            &cipher.written
+        }
+    };
+    if wire.is_empty() {
+        return Ok(0);
+    }
+    let sent = send_all(&connection.stream, wire, counts)?;
+    connection.moved_ms = now_ms;
+    if sent < wire.len() {
+        counts.stuck += 1;
+        connection.pending = Some(Box::new(Pending { octets: wire[sent..].to_vec(), sent: 0 }));
+    }
+    Ok(sent)
+}
+
+/// Adds what the service said to what waits to be sent.
+///
+/// # Errors
+/// TLS is over.
+pub(crate) fn add<C>(
+    connection: &mut Connection<C>,
+    said: &[u8],
+    cipher: &mut Cipher,
+    now_ms: u64,
+) -> Result<(), Cause> {
+    let wire = match &mut connection.tls {
+        None => said,
+        Some(tls) => {
+            encrypt(tls, said, &mut cipher.written)?;
+            &cipher.written
+        }
+    };
+    if wire.is_empty() {
+        return Ok(());
+    }
+    if connection.pending.is_none() {
+        connection.moved_ms = now_ms;
+    }
+    let pending = connection.pending.get_or_insert_default();
+    pending.octets.drain(..pending.sent);
+    pending.sent = 0;
+    pending.octets.extend_from_slice(wire);
+    Ok(())
+}
+
+/// Sends what waits. Octets that went.
+///
+/// # Errors
+/// The connection is over, and why.
+pub(crate) fn flush<C>(connection: &mut Connection<C>, counts: &mut Counts, now_ms: u64) -> Result<usize, Cause> {
+    let Some(pending) = &mut connection.pending else { return Ok(0) };
+    let sent = send_all(&connection.stream, &pending.octets[pending.sent..], counts)?;
+    pending.sent += sent;
+    if pending.sent == pending.octets.len() {
+        connection.pending = None;
+    }
+    if sent > 0 {
+        connection.moved_ms = now_ms;
+    }
+    Ok(sent)
+}
+
+/// Sends until all is gone or the socket takes no more: then its next event tells when it does.
+fn send_all(stream: &OwnedFd, octets: &[u8], counts: &mut Counts) -> Result<usize, Cause> {
+    let mut sent = 0;
+    while sent < octets.len() {
+        counts.writes += 1;
+        match send(stream, &octets[sent..]) {
+            Ok(more) => sent += more,
+            Err(Errno::AGAIN) => break,
+            Err(Errno::INTR) => {}
+            Err(_) => return Err(Cause::Failed),
+        }
+    }
+    counts.sent_octets += sent as u64;
+    Ok(sent)
+}
+
+fn send(stream: &OwnedFd, octets: &[u8]) -> Result<usize, Errno> {
+    rustix::net::send(stream, octets, SendFlags::NOSIGNAL)
+}
+
+/// Says the end to a peer that does not know yet, and reads once what it still said: a socket that is closed with
+/// unread octets is reset, and the peer could lose our last words (RFC 2525, 2.17).
+pub(crate) fn part(stream: &OwnedFd, tls: Option<&mut ServerConnection>) {
+    if let Some(tls) = tls {
+        let mut wire = Vec::new();
+        tls.send_close_notify();
+        // What it does not take now, it does without.
+        let _ = encrypt(tls, &[], &mut wire).map(|()| send(stream, &wire));
+    }
+    let _ = rustix::net::shutdown(stream, Shutdown::Write);
+    let mut discarded = vec![0; DISCARDED_OCTETS_MAX];
+    let _ = rustix::net::recv(stream, &mut discarded[..], RecvFlags::empty());
+}
+
+/// Says something to a peer that is not let in, and closes.
+pub(crate) fn refuse(stream: OwnedFd, text: &[u8]) {
+    if !text.is_empty() {
+        let _ = send(&stream, text);
+    }
+    part(&stream, None);
+}

@@ -1,0 +1,10 @@
+//! Whole servers, asked by the standard library's sockets: what those send and read is the measure.
+
+mod datagrams;
+mod faults;
+mod limits;
+mod mail;
+mod speaker;
+mod stop;
+mod streams;
+mod tls;
