@@ -1,6 +1,7 @@
 //! The cache: memcached's protocols over a store of log-structured segments that is read without locks.
 #![forbid(unsafe_code)]
 
+pub mod job;
 pub mod protocol;
 pub mod service;
 pub mod store;

@@ -30,7 +30,7 @@ mod watch;
 pub use auth::TOKEN_OCTETS_MAX;
 pub use connection::Connection;
 pub use counters::{COUNTS, Count, Counters, Sums};
-pub use facts::{Alone, ConnectionFacts, Facts, Host, Settings};
+pub use facts::{Alone, ConnectionFacts, Facts, Host, Protocols, Settings};
 pub use outgoing::COPIED_OCTETS_MAX;
 pub use prefixes::PREFIXES_MAX;
 pub use shared::Shared;
@@ -159,7 +159,12 @@ impl Service {
 
     /// A connection has come; `name` is its number for people.
     pub fn accepted(&mut self, name: u32) -> Connection {
-        let protocol = if self.shared.settings.accounts.is_some() { Protocol::Unsigned } else { Protocol::Unknown };
+        let protocol = match (&self.shared.settings.accounts, self.shared.settings.protocols) {
+            (Some(_), _) => Protocol::Unsigned,
+            (None, Protocols::Both) => Protocol::Unknown,
+            (None, Protocols::Text) => Protocol::Text,
+            (None, Protocols::Binary) => Protocol::Binary,
+        };
         Connection { name, protocol, state: State::Ready }
     }
 

@@ -90,6 +90,6 @@ pub use options::{
 };
 pub use output::Output;
 pub use replies::{Numbered, REPLY_OCTETS_MAX, Replies};
-pub use server::{Seat, Server, ThreadsFailed, start};
+pub use server::{Doorway, Seat, Server, ThreadsFailed, open, start};
 pub use service::{Arrival, Cause, ConnectionId, Next, Now, Peer, Service, Taken, UdpPeer};
 pub use tls::{ClientCertificates, OldestTls, TLS_CONNECTION_OCTETS, Tls, TlsError, issuers};

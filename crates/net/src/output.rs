@@ -30,6 +30,18 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Lets `say` append to the buffer; where it says more than [`Output::room`], that is as of [`Output::put`]. What is
+    /// in the buffer already is not to be touched.
+    pub fn append<T>(&mut self, say: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        let before = self.octets.len();
+        let said = say(self.octets);
+        if self.octets.len() > self.most || *self.overflowed {
+            self.octets.truncate(before);
+            *self.overflowed = true;
+        }
+        said
+    }
+
     /// As [`Output::put`], formatted.
     pub fn print(&mut self, text: core::fmt::Arguments<'_>) {
         // A failure is kept in `overflowed`.
@@ -76,10 +88,15 @@ mod tests {
         assert_eq!((output.room(), output.len()), (3, 5));
         output.print(format_args!("{}", 678));
         assert_eq!(output.room(), 0);
-        output.put(b"9");
         output.truncate(2);
+        assert_eq!(output.append(|octets| (octets.extend_from_slice(b"34"), octets.len()).1), 4);
+        output.append(|octets| octets.extend_from_slice(b"56789"));
+        assert_eq!(output.said(), b"1234");
         output.put(b"x");
-        assert_eq!(output.said(), b"12");
+        assert_eq!(output.said(), b"1234");
         assert!(overflowed);
+        let (mut octets, mut overflowed) = (Vec::new(), false);
+        Output::new(&mut octets, 1, &mut overflowed).put(b"12");
+        assert!(octets.is_empty() && overflowed);
     }
 }

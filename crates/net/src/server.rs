@@ -56,24 +56,54 @@ where
     S: Service,
     F: Fn(Seat<S::Mail>) -> S + Send + Sync + 'static,
 {
+    open(listens, options)?.start(factory)
+}
+
+/// Opens all listeners, and starts nothing yet: between the two a program gives up the rights that opening needed.
+///
+/// # Errors
+/// An option makes no sense, or a listener cannot be opened: nothing stays open then.
+pub fn open(listens: &[Listen], options: Options) -> Result<Doorway, StartError> {
     options.check(listens)?;
     let opened = sockets::open(listens, options.threads, &options.limits, options.segmentation)?;
-    let Opened { threads: sockets, addresses, files } = opened;
     let encrypted = listens.iter().any(|l| matches!(l, Listen::Tcp { tls: Some(_), .. }));
-    let handshakers = if encrypted { options.handshake_threads } else { 0 };
-    let clock = Clock::new(Instant::now());
-    let shared = Shared::new(options, handshakers, clock).map_err(|e| StartError::system("eventfd", e))?;
-    let shared = Arc::new(shared);
-    // From here on, dropping it stops what was started.
-    let mut server = Server { shared, threads: Vec::new(), addresses, _files: files };
-    let factory = Arc::new(factory);
-    for (number, sockets) in sockets.into_iter().enumerate() {
-        server.start_worker(number, sockets, Arc::clone(&factory))?;
+    Ok(Doorway { opened, encrypted, options })
+}
+
+/// Listeners that are open, and that nobody serves yet.
+#[derive(Debug)]
+pub struct Doorway {
+    opened: Opened,
+    encrypted: bool,
+    options: Options,
+}
+
+impl Doorway {
+    /// Starts the threads; `factory` is called in each of them for its service.
+    ///
+    /// # Errors
+    /// The system has no thread or descriptor left: nothing stays open then.
+    pub fn start<S, F>(self, factory: F) -> Result<Server<S::Mail>, StartError>
+    where
+        S: Service,
+        F: Fn(Seat<S::Mail>) -> S + Send + Sync + 'static,
+    {
+        let Doorway { opened: Opened { threads: sockets, addresses, files }, encrypted, options } = self;
+        let handshakers = if encrypted { options.handshake_threads } else { 0 };
+        let clock = Clock::new(Instant::now());
+        let shared = Shared::new(options, handshakers, clock).map_err(|e| StartError::system("eventfd", e))?;
+        let shared = Arc::new(shared);
+        // From here on, dropping it stops what was started.
+        let mut server = Server { shared, threads: Vec::new(), addresses, _files: files };
+        let factory = Arc::new(factory);
+        for (number, sockets) in sockets.into_iter().enumerate() {
+            server.start_worker(number, sockets, Arc::clone(&factory))?;
+        }
+        for number in 0..handshakers {
+            server.start_handshaker(number)?;
+        }
+        Ok(server)
     }
-    for number in 0..handshakers {
-        server.start_handshaker(number)?;
-    }
-    Ok(server)
 }
 
 impl<M: Send + 'static> Server<M> {

@@ -66,6 +66,9 @@ pub trait Service {
         let _ = (peer, payload, replies, now);
     }
 
+    /// The thread is about to wait for events: what it holds of others' memory it lets go.
+    fn rest(&mut self) {}
+
     /// About once a second.
     fn tick(&mut self, replies: &mut Replies, now: Now) {
         let _ = (replies, now);

@@ -94,7 +94,11 @@ impl<S: Service> Worker<S> {
     pub(crate) fn run(mut self) {
         while !self.is_done() {
             self.show();
-            let came = self.events.wait(self.patience());
+            let patience = self.patience();
+            if !patience.is_zero() {
+                self.desk.service.rest();
+            }
+            let came = self.events.wait(patience);
             self.desk.now = self.clock.now();
             self.desk.counts.rounds += 1;
             self.round(came);

@@ -43,6 +43,7 @@ pub enum Command {
     ExtcapInstall(command::extcap::install::Install),
     #[command(hide = true)]
     Extcap(command::extcap::Extcap),
+    Cache(Box<command::cache::Cache>),
     Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),

@@ -1,5 +1,6 @@
 //! The commands, a file each: what it takes, what it does, how it tells.
 
+pub mod cache;
 pub mod call;
 pub mod calls;
 pub mod completions;
@@ -55,6 +56,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Extcap(extcap) => extcap.run(&terminal),
         Command::ExtcapInstall(install) => install.run(),
         Command::Packets(packets) => packets.run(&terminal),
+        Command::Cache(cache) => cache.run(),
         Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),

@@ -53,12 +53,16 @@ pub fn read(datagram: &[u8]) -> Result<Request<'_>, Ignored> {
 pub fn datagrams(id: u16, answer: &[u8]) -> impl ExactSizeIterator<Item = ([u8; FRAME_OCTETS], &[u8])> {
     let answer = &answer[..answer.len().min(ANSWER_OCTETS_MAX)];
     let pieces = answer.chunks(PAYLOAD_OCTETS_MAX);
-    let [n0, n1] = (pieces.len() as u16).to_be_bytes();
+    let of = pieces.len();
+    pieces.enumerate().map(move |(at, piece)| (header(id, at, of), piece))
+}
+
+/// The header of datagram `number`, from 0, of the `of` datagrams of an answer to request `id`.
+pub fn header(id: u16, number: usize, of: usize) -> [u8; FRAME_OCTETS] {
     let [i0, i1] = id.to_be_bytes();
-    pieces.enumerate().map(move |(at, piece)| {
-        let [s0, s1] = (at as u16).to_be_bytes();
-        ([i0, i1, s0, s1, n0, n1, 0, 0], piece)
-    })
+    let [s0, s1] = (number as u16).to_be_bytes();
+    let [n0, n1] = (of as u16).to_be_bytes();
+    [i0, i1, s0, s1, n0, n1, 0, 0]
 }
 
 #[cfg(test)]

@@ -118,6 +118,11 @@ impl Ledger {
         sums
     }
 
+    /// Since the start.
+    pub(super) fn sums_in_all(&self) -> Sums {
+        self.lock().now()
+    }
+
     /// Begins at 0 again: the cells go on, and what they hold now is taken off.
     pub(super) fn reset(&self) {
         let mut inside = self.lock();

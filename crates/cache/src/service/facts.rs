@@ -5,6 +5,8 @@
 pub struct Settings {
     /// What `version` says. Clients compare it with memcached's versions: ours is of the protocols of 1.6.18.
     pub version: String,
+    /// Which protocols are spoken (`-B`).
+    pub protocols: Protocols,
     /// Who may sign in (`-Y`): user and password; none if nobody has to.
     pub accounts: Option<Vec<(String, String)>>,
     /// Whether `shutdown` is carried out (`-A`).
@@ -21,6 +23,8 @@ pub struct Settings {
     pub udp_answer_octets_max: usize,
     /// What parts a prefix from the rest of a key, for `stats detail` (`-D`).
     pub prefix_delimiter: u8,
+    /// Whether `stats detail` is on from the start (`-D`).
+    pub detail: bool,
     /// `-t`
     pub threads: u32,
     /// `-p`, 0 for none.
@@ -49,6 +53,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             version: "1.6.18".to_owned(),
+            protocols: Protocols::Both,
             accounts: None,
             shutdown_enabled: false,
             flush_enabled: true,
@@ -57,6 +62,7 @@ impl Default for Settings {
             turn_requests_max: 20,
             udp_answer_octets_max: 256 << 10,
             prefix_delimiter: b':',
+            detail: false,
             threads: 4,
             tcp_port: 11211,
             udp_port: 0,
@@ -70,6 +76,18 @@ impl Default for Settings {
             tls: false,
         }
     }
+}
+
+/// Which protocols are spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocols {
+    /// Whichever the first octet of a connection is of.
+    #[default]
+    Both,
+    /// Text and meta alone.
+    Text,
+    /// The binary one alone.
+    Binary,
 }
 
 /// What the world around says, at the moment it is asked.

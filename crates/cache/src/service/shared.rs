@@ -39,13 +39,15 @@ impl std::fmt::Debug for Shared {
 impl Shared {
     /// What the threads of a server share; `now` is when it starts.
     pub fn new(store: Arc<Store>, settings: Settings, host: Arc<dyn Host>, now: Now) -> Arc<Self> {
+        let prefixes = Prefixes::default();
+        prefixes.turn(settings.detail);
         Arc::new(Shared {
             store,
             settings,
             host,
             ledger: Ledger::default(),
             watchers: Watchers::default(),
-            prefixes: Prefixes::default(),
+            prefixes,
             verbosity: AtomicU32::new(0),
             origin: AtomicI64::new(now.origin()),
             before: Mutex::new(Counts::default()),
@@ -55,6 +57,11 @@ impl Shared {
     /// What the threads have counted since the start or the last `stats reset`.
     pub fn sums(&self) -> Sums {
         self.ledger.sums()
+    }
+
+    /// What they have counted since the start, also if it was reset.
+    pub fn sums_in_all(&self) -> Sums {
+        self.ledger.sums_in_all()
     }
 
     /// The level that `verbosity` was set to.

@@ -1,0 +1,112 @@
+//! The connections that there are, for `stats conns` and for those who watch. Touched when one comes or goes; in
+//! between a connection writes nothing but when it was last heard of.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use trunkline_net::{ConnectionId, Peer};
+
+/// All connections of a job.
+#[derive(Debug, Default)]
+pub struct Connections {
+    names: AtomicU32,
+    open: Mutex<BTreeMap<u32, Arc<Entry>>>,
+    watching: Mutex<Vec<ConnectionId>>,
+}
+
+/// What is known of a connection.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name: `cfd`.
+    pub name: u32,
+    /// Who it is.
+    pub peer: Peer,
+    /// Which listener it came to.
+    pub listener: usize,
+    /// The second of the store in which it last said something.
+    heard: AtomicU32,
+}
+
+impl Entry {
+    /// It has said something.
+    #[inline]
+    pub fn hear(&self, second: u32) {
+        if self.heard.load(Relaxed) != second {
+            self.heard.store(second, Relaxed);
+        }
+    }
+
+    /// When it last did.
+    pub fn heard(&self) -> u32 {
+        self.heard.load(Relaxed)
+    }
+}
+
+/// The peer as lines of `watch connevents` have it.
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.peer {
+            Peer::Inet(address) => write!(f, "rip={} rport={} transport=tcp", address.ip(), address.port()),
+            Peer::Unix => write!(f, "rip=unix rport=0 transport=local"),
+        }
+    }
+}
+
+impl Connections {
+    /// A connection has come.
+    pub fn enter(&self, peer: Peer, listener: usize, second: u32) -> Arc<Entry> {
+        let name = self.names.fetch_add(1, Relaxed).wrapping_add(1);
+        let entry = Arc::new(Entry { name, peer, listener, heard: AtomicU32::new(second) });
+        lock(&self.open).insert(name, Arc::clone(&entry));
+        entry
+    }
+
+    /// It has gone.
+    pub fn leave(&self, entry: &Entry) {
+        lock(&self.open).remove(&entry.name);
+    }
+
+    /// Tells each, in the order of their names.
+    pub fn each(&self, mut tell: impl FnMut(&Entry)) {
+        // Not under the lock: what is told may take long.
+        let all: Vec<_> = lock(&self.open).values().cloned().collect();
+        all.iter().for_each(|entry| tell(entry));
+    }
+
+    /// A connection watches from now on.
+    pub fn watch(&self, id: ConnectionId) {
+        lock(&self.watching).push(id);
+    }
+
+    /// It does no longer.
+    pub fn unwatch(&self, id: ConnectionId) {
+        lock(&self.watching).retain(|other| *other != id);
+    }
+
+    /// Those that watch.
+    pub fn watching(&self) -> Vec<ConnectionId> {
+        lock(&self.watching).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_left_are_not_told() {
+        let all = Connections::default();
+        let first = all.enter(Peer::Unix, 0, 5);
+        let second = all.enter(Peer::Inet("127.0.0.1:40000".parse().unwrap()), 1, 6);
+        all.leave(&first);
+        second.hear(9);
+        let mut told = vec![];
+        all.each(|entry| told.push((entry.name, entry.to_string(), entry.heard())));
+        assert_eq!(told, [(2, "rip=127.0.0.1 rport=40000 transport=tcp".to_owned(), 9)]);
+    }
+}

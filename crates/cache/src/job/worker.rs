@@ -1,0 +1,149 @@
+//! The service of a thread, as the engine wants it.
+
+use super::Clock;
+use super::connections::Entry;
+use super::desk::{Desk, Told};
+use crate::protocol::udp::{DATAGRAM_OCTETS_MAX, FRAME_OCTETS};
+use crate::protocol::{Now, text};
+use crate::service::{Connection, Next, OUTPUT_OCTETS_MAX, Service, Shared};
+use std::sync::Arc;
+use trunkline_net::{Arrival, Cause, ConnectionId, Limits, Options, Output, Replies, Taken, UdpPeer};
+
+/// Room that the service needs for one call: what it says at most, and the small answer that may follow.
+const ROOM_OCTETS: usize = OUTPUT_OCTETS_MAX + (64 << 10);
+/// Input that the service may leave: the longest line, and the longest of what signs in or is binary.
+const CARRIED_OCTETS: usize = 64 << 10;
+
+const _: () = assert!(CARRIED_OCTETS > 2 * text::LINE_OCTETS_MAX);
+
+/// The engine's options with the room that the service needs.
+pub fn fitted(options: Options) -> Options {
+    let limits = Limits { output_octets: 2 * ROOM_OCTETS, carried_octets: CARRIED_OCTETS, ..options.limits };
+    Options { limits, ..options }
+}
+
+/// What serves a thread.
+#[derive(Debug)]
+pub struct Worker {
+    service: Service,
+    shared: Arc<Shared>,
+    desk: Arc<Desk>,
+    answer: Vec<u8>,
+}
+
+/// What is kept of a connection.
+#[derive(Debug)]
+pub struct Link {
+    connection: Connection,
+    entry: Arc<Entry>,
+    id: ConnectionId,
+    watches: bool,
+}
+
+impl Worker {
+    /// The service of one more thread.
+    pub fn new(shared: &Arc<Shared>, desk: &Arc<Desk>) -> Self {
+        let (service, answer) = (Service::new(shared), Vec::new());
+        Worker { service, shared: Arc::clone(shared), desk: Arc::clone(desk), answer }
+    }
+
+    fn next(&self, link: &mut Link, next: Next) -> trunkline_net::Next {
+        if link.connection.is_watching() && !link.watches {
+            link.watches = true;
+            self.desk.connections.watch(link.id);
+        }
+        match next {
+            Next::More => trunkline_net::Next::More,
+            Next::Resume => trunkline_net::Next::Resume,
+            Next::Yield => trunkline_net::Next::Yield,
+            Next::Close => trunkline_net::Next::Close,
+        }
+    }
+}
+
+/// memcached's word for it in lines of `watch connevents`.
+fn reason(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Peer | Cause::Service | Cause::Stopped => "normal",
+        Cause::Idle => "idle_timeout",
+        _ => "error",
+    }
+}
+
+fn moment(now: trunkline_net::Now) -> Now {
+    Clock::moment(now.monotonic, now.unix)
+}
+
+impl trunkline_net::Service for Worker {
+    type Connection = Link;
+    type Mail = Told;
+
+    fn accepted(&mut self, arrival: &Arrival<'_>, now: trunkline_net::Now) -> Link {
+        let now = moment(now);
+        let entry = self.desk.connections.enter(arrival.peer, arrival.listener, now.second);
+        self.shared.connection_event(&format!("conn_new {entry} cfd={}", entry.name), now);
+        Link { connection: self.service.accepted(entry.name), entry, id: arrival.id, watches: false }
+    }
+
+    fn octets(&mut self, link: &mut Link, input: &[u8], output: &mut Output<'_>, now: trunkline_net::Now) -> Taken {
+        if output.room() < ROOM_OCTETS {
+            return Taken { octets: 0, next: trunkline_net::Next::Resume };
+        }
+        let now = moment(now);
+        link.entry.hear(now.second);
+        let taken = output.append(|out| self.service.octets(&mut link.connection, input, out, now));
+        Taken { octets: taken.octets, next: self.next(link, taken.next) }
+    }
+
+    fn resume(
+        &mut self,
+        link: &mut Link,
+        output: &mut Output<'_>,
+        now: trunkline_net::Now,
+    ) -> trunkline_net::Next {
+        if output.room() < ROOM_OCTETS {
+            return trunkline_net::Next::Resume;
+        }
+        let next = output.append(|out| self.service.resume(&mut link.connection, out, moment(now)));
+        self.next(link, next)
+    }
+
+    fn mail(
+        &mut self,
+        link: &mut Link,
+        _: Told,
+        output: &mut Output<'_>,
+        now: trunkline_net::Now,
+    ) -> trunkline_net::Next {
+        self.resume(link, output, now)
+    }
+
+    fn closed(&mut self, link: Link, cause: Cause, now: trunkline_net::Now) {
+        let Link { connection, entry, id, watches } = link;
+        if watches {
+            self.desk.connections.unwatch(id);
+        }
+        self.service.closed(connection);
+        self.desk.connections.leave(&entry);
+        let line = format_args!("conn_close {entry} reason={} cfd={}", reason(cause), entry.name).to_string();
+        self.shared.connection_event(&line, moment(now));
+    }
+
+    fn datagram(&mut self, peer: &UdpPeer, payload: &[u8], replies: &mut Replies, now: trunkline_net::Now) {
+        self.answer.clear();
+        let Some(id) = self.service.datagram(payload, &mut self.answer, moment(now)) else { return };
+        let mut reply = replies.numbered(peer, FRAME_OCTETS, DATAGRAM_OCTETS_MAX);
+        if reply.put(&self.answer) {
+            reply.finish(|header, number, of| header.copy_from_slice(&crate::protocol::udp::header(id, number, of)));
+        }
+    }
+
+    fn tick(&mut self, _: &mut Replies, now: trunkline_net::Now) {
+        // The segments that this thread fills itself; the others are the house's.
+        self.service.writer().sweep(moment(now).second, 0);
+    }
+
+    fn rest(&mut self) {
+        self.service.writer().rest();
+    }
+}

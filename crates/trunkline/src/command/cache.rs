@@ -1,0 +1,175 @@
+//! `trunkline cache`: a memcached-compatible cache, with memcached's own command line.
+
+mod addresses;
+mod daemon;
+mod extended;
+mod serve;
+mod setup;
+mod sizes;
+
+use crate::failure::Failure;
+use crate::run::config::Listen;
+use std::path::PathBuf;
+use trunkline_kit::config::{Raw, Value};
+use trunkline_kit::exit::Exit;
+
+/// Serve a cache with memcached's protocols and memcached's options
+#[derive(Debug, clap::Args)]
+#[command(disable_version_flag = true)]
+#[command(after_help = "Examples:\n  \
+    trunkline cache -m 1024 -t 2                   1 GiB, two threads, TCP port 11211 of all interfaces\n  \
+    trunkline cache -l 127.0.0.1 -U 11211          TCP and UDP on loopback alone\n  \
+    trunkline cache -s /run/cache.sock -a 770      a unix socket alone\n  \
+    trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n\n\
+    A link to the program that is named `memcached` takes the same options. SIGTERM ends it after what came was\n\
+    answered; SIGHUP reads the certificate again. docs/manual/cache.md has what differs from memcached.")]
+pub struct Cache {
+    /// TCP port; 0 for none, -1 for a free one
+    #[arg(short = 'p', long = "port", value_name = "NUM", default_value_t = 11211, allow_negative_numbers = true)]
+    port: i32,
+    /// UDP port; 0 for none, -1 for a free one
+    #[arg(short = 'U', long, value_name = "NUM", default_value_t = 0, allow_negative_numbers = true)]
+    udp_port: i32,
+    /// Address to listen on, with a port or without; several with commas, or the option again; notls: before one for
+    /// no TLS there [default: all interfaces]
+    #[arg(short = 'l', long, value_name = "ADDR", value_delimiter = ',')]
+    listen: Vec<String>,
+    /// Unix socket to listen on, in place of the network
+    #[arg(short = 's', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    unix_socket: Option<PathBuf>,
+    /// Permissions of the unix socket, octal
+    #[arg(short = 'a', long, value_name = "MASK", default_value = "700", value_parser = sizes::mode)]
+    unix_mask: u32,
+    /// Networks that may connect (10.0.0.0/8); several with commas [default: all]
+    #[arg(long, value_name = "NET", value_delimiter = ',')]
+    allow: Vec<ipnet::IpNet>,
+    /// Networks whose datagrams are answered [default: those of --allow]
+    #[arg(long, value_name = "NET", value_delimiter = ',')]
+    allow_udp: Vec<ipnet::IpNet>,
+    /// Octets of the longest answer to a datagram; a longer one is an error in place of it
+    #[arg(long, value_name = "SIZE", default_value = "256k", value_parser = sizes::octets)]
+    udp_answer_max: u64,
+    /// Memory for everything, table and buffers included, in MiB or with k, m, g
+    #[arg(short = 'm', long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes)]
+    memory_limit: u64,
+    /// Answer with an error when memory is full, in place of evicting
+    #[arg(short = 'M', long)]
+    disable_evictions: bool,
+    /// Octets of the largest item, with k or m: 1k to 1024m
+    #[arg(short = 'I', long, value_name = "SIZE", default_value = "1m", value_parser = sizes::item)]
+    max_item_size: u64,
+    /// Connections at a time
+    #[arg(short = 'c', long, value_name = "NUM", default_value_t = 1024)]
+    conn_limit: usize,
+    /// Connections at a time of one address [default: no limit]
+    #[arg(long, value_name = "NUM")]
+    conn_limit_per_address: Option<usize>,
+    /// Threads [default: one for each processor]
+    #[arg(short = 't', long, value_name = "NUM")]
+    threads: Option<usize>,
+    /// Requests of a connection in a turn, before the others have theirs; 0 for no limit
+    #[arg(short = 'R', long, value_name = "NUM", default_value_t = 20)]
+    max_reqs_per_event: u32,
+    /// Connections that wait to be accepted
+    #[arg(short = 'b', long, value_name = "NUM", default_value_t = 1024)]
+    listen_backlog: u32,
+    /// Protocols that are spoken: ascii, binary, or auto for both
+    #[arg(short = 'B', long, value_name = "NAME", default_value = "auto", value_parser = sizes::PROTOCOLS)]
+    protocol: String,
+    /// Character between the prefix of a key and the rest, for `stats detail`, which is on then
+    #[arg(short = 'D', value_name = "CHAR", value_parser = sizes::octet)]
+    delimiter: Option<u8>,
+    /// Carry out the command `shutdown`
+    #[arg(short = 'A', long)]
+    enable_shutdown: bool,
+    /// Refuse flush_all
+    #[arg(short = 'F', long)]
+    disable_flush_all: bool,
+    /// Refuse stats cachedump and lru_crawler metadump
+    #[arg(short = 'X', long)]
+    disable_dumping: bool,
+    /// Refuse watch
+    #[arg(short = 'W', long)]
+    disable_watch: bool,
+    /// Who may sign in by text, a line each: user:password
+    #[arg(short = 'Y', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    auth_file: Option<PathBuf>,
+    /// TLS, with what -o says
+    #[arg(short = 'Z', long)]
+    enable_ssl: bool,
+    /// Further options of memcached, with commas: maxconns_fast, idle_timeout=N, ssl_chain_cert=FILE, ssl_key=FILE,
+    /// ssl_ca_cert=FILE, ssl_verify_mode=N, ssl_min_version=N
+    #[arg(short = 'o', long = "extended", value_name = "WORDS", value_delimiter = ',')]
+    extended: Vec<String>,
+    /// User to become, once what it listens to is open
+    #[arg(short = 'u', long, value_name = "USER")]
+    user: Option<String>,
+    /// Go to the background once it listens
+    #[arg(short = 'd', long)]
+    daemon: bool,
+    /// File for the number of the process
+    #[arg(short = 'P', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pidfile: Option<PathBuf>,
+    /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
+    #[arg(long, value_name = "WHERE", value_parser = where_metrics)]
+    metrics: Option<Listen>,
+    /// Tell how it goes every 10 s
+    #[arg(short = 'v', long, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    version: bool,
+    #[command(flatten)]
+    meaningless: Meaningless,
+}
+
+/// What memcached takes and has no meaning here. It is told at the start.
+#[derive(Debug, clap::Args)]
+struct Meaningless {
+    #[arg(short = 'f', long = "slab-growth-factor", value_name = "NUM", hide = true)]
+    factor: Option<String>,
+    #[arg(short = 'n', long = "slab-min-size", value_name = "NUM", hide = true)]
+    least: Option<String>,
+    #[arg(short = 'L', long = "enable-largepages", hide = true)]
+    large_pages: bool,
+    #[arg(short = 'C', long = "disable-cas", hide = true)]
+    no_cas: bool,
+    #[arg(short = 'k', long = "lock-memory", hide = true)]
+    lock_memory: bool,
+    #[arg(short = 'r', long = "enable-coredumps", hide = true)]
+    core_dumps: bool,
+}
+
+impl Meaningless {
+    /// Those that were given, each with why it has no meaning.
+    fn told(&self) -> Vec<&'static str> {
+        let all = [
+            (self.factor.is_some(), "-f: there are no slab classes"),
+            (self.least.is_some(), "-n: there are no slab classes"),
+            (self.large_pages, "-L: memory comes in large pages where the system gives them"),
+            (self.no_cas, "-C: every item has its cas number"),
+            (self.lock_memory, "-k: let the system lock its memory (systemd: LimitMEMLOCK=, MemorySwapMax=0)"),
+            (self.core_dumps, "-r: let the system allow core dumps (ulimit -c, systemd: LimitCORE=)"),
+        ];
+        all.into_iter().filter(|(given, _)| *given).map(|(_, why)| why).collect()
+    }
+}
+
+fn where_metrics(text: &str) -> Result<Listen, String> {
+    Listen::of(&Raw::Word(text.to_owned()))
+}
+
+impl Cache {
+    /// Serves until it is told to stop.
+    pub fn run(&self) -> Result<Exit, Failure> {
+        if self.version {
+            // Scripts look for memcached's version.
+            println!("memcached {} (trunkline {})", setup::PROTOCOL_VERSION, env!("CARGO_PKG_VERSION"));
+            return Ok(Exit::Done);
+        }
+        match daemon::begin(self.daemon)? {
+            daemon::Side::Parent(exit) => Ok(exit),
+            daemon::Side::Server => serve::serve(self),
+        }
+    }
+}

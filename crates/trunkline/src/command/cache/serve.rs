@@ -1,0 +1,132 @@
+//! Serving: opens, gives up privileges, tells where it listens, waits for the end.
+
+use super::{Cache, daemon, setup};
+use crate::failure::Failure;
+use crate::run::metrics::{self, Page};
+use crate::run::status::process;
+use crate::stop::Stop;
+use signal_hook::consts::SIGHUP;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use trunkline_cache::job::{Figures, Job, samples};
+use trunkline_capture::live::privileges;
+use trunkline_kit::exit::Exit;
+use trunkline_net::Listen;
+
+/// How often it looks whether it was told to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often `-v` tells how it goes.
+const STATUS: Duration = Duration::from_secs(10);
+
+/// Serves until it is told to stop.
+///
+/// # Errors
+/// What could not be opened, with what to do about it.
+pub fn serve(cache: &Cache) -> Result<Exit, Failure> {
+    let (setup, extended) = setup::setup(cache)?;
+    let listens = setup.listens.clone();
+    for why in cache.meaningless.told() {
+        eprintln!("trunkline cache: no effect: {why}");
+    }
+    for (word, why) in &extended.meaningless {
+        eprintln!("trunkline cache: no effect: -o {word}: {why}");
+    }
+    let (stop, again) = (Stop::on_signals(), Arc::new(AtomicBool::new(false)));
+    // Without the signal a certificate is read again by `refresh_certs` alone.
+    let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&again));
+    let page = cache.metrics.as_ref().map(metrics::bind).transpose();
+    let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
+    let opened = Job::open(setup).map_err(|e| Failure::Failed(e.to_string()))?;
+    privileges::give_up(cache.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+    let job = Arc::new(opened.start().map_err(|e| Failure::Failed(e.to_string()))?);
+    announce(&listens, &job, cache);
+    let _pidfile = cache.pidfile.as_deref().map(Pidfile::write).transpose()?;
+    let shown = Arc::clone(&job);
+    let page = page.map(|bound| {
+        bound.serve(move || Page { samples: [samples(&shown.figures()), process::samples()].concat(), unhealthy: vec![] })
+    });
+    let page = page.transpose().map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
+    daemon::ready();
+    wait(&job, &stop, &again, cache.verbose > 0);
+    drop(page);
+    job.stop().map_err(|e| Failure::Failed(e.to_string()))?;
+    Ok(Exit::Done)
+}
+
+fn wait(job: &Job, stop: &Stop, again: &AtomicBool, tells: bool) {
+    let (mut before, mut since) = (job.figures(), Instant::now());
+    while !stop.is_asked() && !job.wait(LOOK) {
+        if again.swap(false, Ordering::Relaxed) {
+            if let Err(why) = job.refresh_certificates() {
+                eprintln!("trunkline cache: certificates: {why}; those before are still shown");
+            }
+        }
+        if tells && since.elapsed() >= STATUS {
+            let now = job.figures();
+            eprintln!("trunkline cache: {}", status(&before, &now, since.elapsed()));
+            (before, since) = (now, Instant::now());
+        }
+    }
+}
+
+/// How it went since the last line.
+fn status(before: &Figures, now: &Figures, passed: Duration) -> String {
+    use trunkline_cache::service::Count::{Hit, Miss, Set};
+    let of = |count| now.commands.of(count).saturating_sub(before.commands.of(count)) as f64;
+    let rate = |number: f64| number / passed.as_secs_f64().max(1e-3);
+    let gets = of(Hit) + of(Miss);
+    let hits = if gets > 0.0 { format!("{:.1} % hits", 100.0 * of(Hit) / gets) } else { "no hits".to_owned() };
+    let mib = |octets: u64| octets as f64 / f64::from(1 << 20);
+    format!(
+        "{:.0} gets/s, {hits}, {:.0} sets/s, {} items, {:.1} of {:.1} MiB, {:.0} evictions/s, {} connections",
+        rate(gets),
+        rate(of(Set)),
+        now.store.items,
+        mib(now.store.used_octets),
+        mib(now.limit_octets),
+        rate(now.store.evicted.saturating_sub(before.store.evicted) as f64),
+        now.held.connections,
+    )
+}
+
+fn announce(listens: &[Listen], job: &Job, cache: &Cache) {
+    for (listen, address) in listens.iter().zip(job.addresses()) {
+        let kind = match listen {
+            Listen::Tcp { tls: Some(_), .. } => "TLS",
+            Listen::Tcp { .. } => "TCP",
+            Listen::Udp { .. } => "UDP",
+            Listen::Unix { .. } => "unix socket",
+        };
+        let place = match (listen, address) {
+            (Listen::Unix { path, .. }, _) => path.display().to_string(),
+            (_, Some(address)) => address.to_string(),
+            (other, None) => other.to_string(),
+        };
+        eprintln!("trunkline cache: {kind} {place}");
+    }
+    let open = listens.iter().zip(job.addresses()).any(|(_, a)| a.is_some_and(|a| !a.ip().is_loopback()));
+    if open && cache.allow.is_empty() && cache.auth_file.is_none() && !cache.enable_ssl {
+        eprintln!("trunkline cache: whoever reaches it may use it: -l 127.0.0.1 or --allow NET says who may");
+    }
+}
+
+/// The file with the number of the process; removed at the end.
+struct Pidfile(PathBuf);
+
+impl Pidfile {
+    fn write(path: &Path) -> Result<Self, Failure> {
+        let text = format!("{}\n", std::process::id());
+        fs::write(path, text).map_err(|e| Failure::Failed(format!("-P {}: {e}", path.display())))?;
+        Ok(Pidfile(path.to_owned()))
+    }
+}
+
+impl Drop for Pidfile {
+    fn drop(&mut self) {
+        // Who ends without the right to remove it leaves it, as memcached does.
+        let _ = fs::remove_file(&self.0);
+    }
+}
