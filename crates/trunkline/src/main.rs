@@ -31,6 +31,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // Wrong usage ends here: clap says what was wrong and exits with 2.
-    let cli = cli::Cli::parse_from(command::extcap::arguments(std::env::args_os()));
+    let cli = cli::Cli::parse_from(command::cache::arguments(command::extcap::arguments(std::env::args_os())));
     command::run(&cli).unwrap_or_else(|failure| failure.tell()).into()
 }

@@ -9,7 +9,8 @@ mod sizes;
 
 use crate::failure::Failure;
 use crate::run::config::Listen;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use trunkline_kit::config::{Raw, Value};
 use trunkline_kit::exit::Exit;
 
@@ -153,6 +154,16 @@ impl Meaningless {
         ];
         all.into_iter().filter(|(given, _)| *given).map(|(_, why)| why).collect()
     }
+}
+
+/// Of a link that is named `memcached`: the arguments of `trunkline cache`.
+pub fn arguments(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<_> = given.into_iter().collect();
+    let name = arguments.first().map(|name| Path::new(name).file_name().map(OsStr::to_owned));
+    if name.flatten().is_some_and(|name| name == "memcached") {
+        arguments.splice(0..1, ["trunkline".into(), "cache".into()]);
+    }
+    arguments
 }
 
 fn where_metrics(text: &str) -> Result<Listen, String> {
