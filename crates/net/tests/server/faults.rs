@@ -17,7 +17,7 @@ fn vanish(stream: TcpStream) {
 /// One that misbehaves, in one of five ways.
 fn misbehave(address: std::net::SocketAddr, way: u32) {
     let Ok(mut stream) = TcpStream::connect(address) else { return };
-    let octets: Vec<u8> = (0..way % 5000).map(|n| (n * way >> 3) as u8).collect();
+    let octets: Vec<u8> = (0..way % 5000).map(|n| ((n * way) >> 3) as u8).collect();
     // The other side may have refused it, or closed it before all is written.
     match way % 5 {
         0 => drop(stream),
