@@ -16,7 +16,7 @@ impl Chance {
     }
 }
 
-const EFFORT: u64 = if cfg!(debug_assertions) { 1 } else { 5 };
+const EFFORT: u64 = if cfg!(debug_assertions) { 3 } else { 20 };
 
 /// A value that tells its key, and whether it is whole.
 fn sealed(key: u64, octets: usize, seed: u64) -> Vec<u8> {
@@ -95,7 +95,8 @@ fn with_little_memory_and_many_writers_nothing_is_torn() {
                 let mut chance = Chance(seed + 99);
                 for turn in 0..40_000 * EFFORT {
                     let now = clock.load(Ordering::Relaxed) as u32;
-                    let key = chance.below(if chance.below(2) == 0 { 50 } else { 20_000 });
+                    let range = if chance.below(2) == 0 { 50 } else { 20_000 };
+                    let key = chance.below(range);
                     match chance.below(3) {
                         0 => write(&mut writer, &mut chance, key, now),
                         _ => drop(hits.fetch_add(u64::from(read(&mut writer, key, now)), Ordering::Relaxed)),
