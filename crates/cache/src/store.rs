@@ -59,16 +59,17 @@
 //!   version is another one, it begins again; after 200 times it takes the lock, so that it ends. A writer raises the
 //!   version (with release) after each change but an entry into an empty slot, and sets a release fence before it
 //!   writes into memory that was used before. So who copied a word that was written later sees the raised version.
-//! * **A reader and memory that is used anew.** The same: a segment is used anew only after all slots that pointed to it
-//!   were taken away, and each of these raised a version. What the reader made of foreign octets is dropped; lengths
+//! * **A reader and memory that is used anew.** The same: a segment is used anew only after all slots that pointed to
+//!   it were taken away, and each of these raised a version. What the reader made of foreign octets is dropped; lengths
 //!   among them are checked against the segment's end, and its closure must bear to run on them.
-//! * **A reader and a split, or a chain that shrinks.** Slots move, so the head says WRITING meanwhile, and readers wait:
-//!   for some dozen stores, or, if the writer was put aside by the system just then, until it runs again. The number of
-//!   buckets is raised before the lock is given up; a reader that went to the old bucket sees one or the other.
+//! * **A reader and a split, or a chain that shrinks.** Slots move, so the head says WRITING meanwhile, and readers
+//!   wait: for some dozen stores, or, if the writer was put aside by the system just then, until it runs again. The
+//!   number of buckets is raised before the lock is given up; a reader that went to the old bucket sees one or the
+//!   other.
 //! * **A reader and a value written over in place** (numbers of up to 64 octets): WRITING, as above.
-//! * **A reader's mark of use** is a compare-and-exchange of the slot, and may be lost to a writer or to another reader.
-//!   It may hit another item, if the one that was read went, and another with the same tag came to lie at the same
-//!   location within the last moments: that one counts as used once more.
+//! * **A reader's mark of use** is a compare-and-exchange of the slot, and may be lost to a writer or to another
+//!   reader. It may hit another item, if the one that was read went, and another with the same tag came to lie at the
+//!   same location within the last moments: that one counts as used once more.
 //! * **Marks, cas numbers and expiries** change with one store of one word, under the bucket's lock: a reader sees the
 //!   old word or the new one; between two words of a change it sees that the version was raised.
 //! * **Two writers of one key** have one lock. Work that needs other locks, or memory, is done between two tries
@@ -90,12 +91,14 @@
 //! A read that is to be sampled (for hot keys) has its place in `read.rs`, where a slot is marked.
 
 mod account;
+mod brought;
 mod bucket;
 mod change;
 mod chunks;
 mod counts;
 mod decision;
 mod draft;
+mod found;
 mod ghost;
 mod hand;
 mod item;
