@@ -56,7 +56,8 @@ pub(super) enum Answer {
 pub(super) struct Incoming {
     key: Vec<u8>,
     storing: Storing,
-    draft: Draft,
+    /// Gone when the value is whole.
+    draft: Option<Draft>,
     answer: Answer,
     /// The line's end behind a value of text.
     end: [u8; 2],
@@ -117,6 +118,7 @@ impl Service {
             Err(refused) => return self.refuse(key, &storing, answer, refused, whole as u64, call),
         };
         let answer = std::mem::replace(answer, Answer::Text { quiet: true });
+        let draft = Some(draft);
         let incoming = Incoming { key: key.to_vec(), storing, draft, answer, end: [0; 2], end_octets: 0 };
         (Go::On(0), State::Incoming(Box::new(incoming)))
     }
@@ -155,33 +157,33 @@ impl Service {
 
     /// More of a value.
     pub(super) fn incoming(&mut self, incoming: &mut Incoming, input: &[u8], call: &mut Call<'_>) -> (Go, Option<State>) {
-        let missing = usize::try_from(incoming.draft.missing()).unwrap_or(usize::MAX);
-        let taken = missing.min(input.len());
-        if taken > 0 && incoming.draft.append(&mut self.writer, &input[..taken]).is_err() {
-            return self.give_up(incoming, call);
+        let missing = usize::try_from(incoming.missing()).unwrap_or(usize::MAX);
+        let mut used = missing.min(input.len());
+        if let Some(draft) = incoming.draft.as_mut().filter(|_| used > 0) {
+            if draft.append(&mut self.writer, &input[..used]).is_err() {
+                return self.give_up(incoming, call);
+            }
         }
-        let mut used = taken;
         let ends = if matches!(incoming.answer, Answer::Binary(_)) { 0 } else { 2 };
-        while incoming.draft.missing() == 0 && incoming.end_octets < ends && used < input.len() {
+        while incoming.missing() == 0 && incoming.end_octets < ends && used < input.len() {
             incoming.end[usize::from(incoming.end_octets)] = input[used];
             incoming.end_octets += 1;
             used += 1;
         }
-        if incoming.draft.missing() > 0 || incoming.end_octets < ends {
+        if incoming.missing() > 0 || incoming.end_octets < ends {
             return (Go::Wait(used), None);
         }
-        let Ok(empty) = self.writer.draft(0, 0) else { return self.give_up(incoming, call) };
-        let draft = std::mem::replace(&mut incoming.draft, empty);
+        let value = incoming.draft.take().map_or(Value::Octets(b""), Value::Draft);
         let good = ends == 0 || incoming.end == *b"\r\n";
         let key = std::mem::take(&mut incoming.key);
-        self.complete(&key, incoming.storing, Value::Draft(draft), good, &incoming.answer, call);
+        self.complete(&key, incoming.storing, value, good, &incoming.answer, call);
         (Go::On(used), Some(State::Ready))
     }
 
     /// There is no memory for what comes: the rest is passed over.
     fn give_up(&mut self, incoming: &mut Incoming, call: &mut Call<'_>) -> (Go, Option<State>) {
         self.counters.add(Count::NoMemory, 1);
-        let mut rest = incoming.draft.missing();
+        let mut rest = incoming.missing();
         match &incoming.answer {
             Answer::Text { quiet: true } => rest += 2,
             Answer::Text { .. } | Answer::Meta { .. } => {
@@ -289,6 +291,13 @@ impl Service {
             // Removing needs no memory, and so cannot be refused.
             let _ = self.writer.change(key, Value::None, call.now.second, |_, _| (Decision::Delete, ()));
         }
+    }
+}
+
+impl Incoming {
+    /// Octets of the value that are still to come.
+    fn missing(&self) -> u64 {
+        self.draft.as_ref().map_or(0, Draft::missing)
     }
 }
 
