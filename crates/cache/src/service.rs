@@ -144,7 +144,13 @@ impl Service {
         let counters = Counters::new();
         shared.ledger.enter(&counters);
         let item_octets_max = shared.store.rules().item_octets_max;
-        Service { shared: Arc::clone(shared), writer: shared.store.writer(), counters, scratch: Vec::new(), item_octets_max }
+        Service {
+            shared: Arc::clone(shared),
+            writer: shared.store.writer(),
+            counters,
+            scratch: Vec::new(),
+            item_octets_max,
+        }
     }
 
     /// What all threads share.

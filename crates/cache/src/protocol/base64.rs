@@ -45,16 +45,18 @@ pub fn decode(text: &[u8]) -> Option<([u8; DECODED_OCTETS_MAX], usize)> {
 
 /// Six bits of a character; `=` counts as zero.
 fn value(octet: u8) -> Option<u32> {
-    Some(match octet {
-        b'A'..=b'Z' => octet - b'A',
-        b'a'..=b'z' => octet - b'a' + 26,
-        b'0'..=b'9' => octet - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        b'=' => 0,
-        _ => return None,
-    }
-    .into())
+    Some(
+        match octet {
+            b'A'..=b'Z' => octet - b'A',
+            b'a'..=b'z' => octet - b'a' + 26,
+            b'0'..=b'9' => octet - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            b'=' => 0,
+            _ => return None,
+        }
+        .into(),
+    )
 }
 
 #[cfg(test)]

@@ -156,7 +156,12 @@ impl Service {
     }
 
     /// More of a value.
-    pub(super) fn incoming(&mut self, incoming: &mut Incoming, input: &[u8], call: &mut Call<'_>) -> (Go, Option<State>) {
+    pub(super) fn incoming(
+        &mut self,
+        incoming: &mut Incoming,
+        input: &[u8],
+        call: &mut Call<'_>,
+    ) -> (Go, Option<State>) {
         let missing = usize::try_from(incoming.missing()).unwrap_or(usize::MAX);
         let mut used = missing.min(input.len());
         if let Some(draft) = incoming.draft.as_mut().filter(|_| used > 0) {
@@ -232,7 +237,9 @@ impl Service {
         match answer {
             Answer::Text { quiet: true } => {}
             Answer::Text { .. } => say(call.out, stored.text()),
-            Answer::Meta { quiet, binary_key, told } => meta_answer(stored, cas, *quiet, *binary_key, key, told, call.out),
+            Answer::Meta { quiet, binary_key, told } => {
+                meta_answer(stored, cas, *quiet, *binary_key, key, told, call.out)
+            }
             Answer::Binary(header) => binary_answer(stored, cas, header, call.out),
         }
     }

@@ -38,11 +38,6 @@ impl Oracle {
         Some(Oracle { child, folder })
     }
 
-    pub fn pid(&self) -> String {
-        let s = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        s.lines().take(4).collect::<Vec<_>>().join(" ")
-    }
-
     /// A connection to it.
     pub fn connect(&self) -> Client {
         let path = self.folder.path().join("socket");
@@ -84,7 +79,8 @@ impl Client {
         let begin = Instant::now();
         let mut buffer = vec![0; 1 << 16];
         // Numbers for cas have more digits on one side than on the other: the last word counts, too.
-        let whole = |told: &[u8]| told.len() >= expected || (told.ends_with(b"MN\r\n") && told.len() + DIGITS_OFF >= expected);
+        let whole =
+            |told: &[u8]| told.len() >= expected || (told.ends_with(b"MN\r\n") && told.len() + DIGITS_OFF >= expected);
         while (!whole(&told) || end) && begin.elapsed() < PATIENCE {
             match self.stream.read(&mut buffer) {
                 Ok(0) => break,
