@@ -1,6 +1,6 @@
 //! What a command costs one thread, without a network: `cargo run --release --example text_rate`.
 //!
-//! A million items of 32-octet keys and 100-octet values (`text_rate 10000` for fewer), commands of 16 in a buffer, keys
+//! A million items of 32-octet keys and 100-octet values (`text_rate 10000` for fewer), 16 commands in a buffer, keys
 //! by chance. Nanoseconds are of all there is to a command: parsing, the store, the answer.
 
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! The service of connections: octets in, octets out, the store beneath; no I/O and no clock.
 //!
-//! A thread has one [`Service`], and each connection a [`Connection`] of a few dozen octets. [`Service::octets`] takes
-//! what has come, in whatever pieces, and appends the answers to the output; values go straight into the store as they
-//! come, and large ones are told from the store piece by piece, so that neither is ever here as a whole.
+//! A thread has one [`Service`], each connection a [`Connection`] of a few dozen octets. [`Service::octets`] takes what
+//! has come, in whatever pieces, and appends the answers to the output; values go straight into the store as they come,
+//! and large ones are told from the store piece by piece, so that neither is ever here as a whole.
 //!
-//! **Flow control.** A call says at most about [`OUTPUT_OCTETS_MAX`]; then it stops in the midst of what it was at, even
-//! between two keys of a get, and takes no more input until it is called again, which who calls does when the output has
-//! gone. So a client that asks for much and reads slowly holds up itself alone, and costs one output and the input that
-//! it sent ahead; multi-gets are metered by how fast their answers are read.
+//! **Flow control.** A call says at most about [`OUTPUT_OCTETS_MAX`]; then it stops in the midst of what it was at,
+//! even between two keys of a get, and takes no more input until it is called again, which who calls does when the
+//! output has gone. So a client that asks for much and reads slowly holds up itself alone, and costs one output and the
+//! input that it sent ahead; multi-gets are metered by how fast their answers are read.
 
 mod admin;
 mod auth;

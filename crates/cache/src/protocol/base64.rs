@@ -1,5 +1,6 @@
-//! Base64 of keys (meta flag `b`) as memcached reads it: other characters than the alphabet's are passed over, `=` counts
-//! as a character of the alphabet, and what follows the first padded group of four is not looked at (`base64.c`).
+//! Base64 of keys (meta flag `b`) as memcached reads it: characters that are not the alphabet's are passed over, `=`
+//! counts as a character of the alphabet, and what follows the first padded group of four is not looked at
+//! (`base64.c`).
 
 /// Octets of a key that came as base64: a word of 250 gives no more.
 pub const DECODED_OCTETS_MAX: usize = 188;

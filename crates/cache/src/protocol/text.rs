@@ -56,6 +56,7 @@ pub struct Set<'a> {
 }
 
 /// A command line.
+#[expect(clippy::large_enum_variant, reason = "it is looked at where it is made, and never kept")]
 #[derive(Clone, Copy, Debug)]
 pub enum Command<'a> {
     /// `get`, `gets`, `gat`, `gats`.

@@ -1,7 +1,7 @@
 //! `get`, `gets`, `gat`, `gats`: keys one after the other, as many as there are.
 //!
 //! The keys stay in the input until they are told: when the output is full, those that were told are taken from the
-//! input, and the rest is read when there is room again. So a get of any length needs no memory of its own, and a client
+//! input, and the rest is read when there is room again. So a get of any length needs no memory of its own; a client
 //! that does not read what it asked for is not served further: its own requests wait, nobody else's.
 
 use super::connection::State;

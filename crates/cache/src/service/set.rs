@@ -30,7 +30,8 @@ pub(super) struct Storing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stored {
     Done,
-    NotStored,
+    /// The condition was not met.
+    Unmet,
     Exists,
     NotFound,
     NoMemory,
@@ -252,7 +253,7 @@ impl Service {
         let changed = self.writer.change(key, value, call.now.second, |old, _| match (mode, old) {
             (Mode::Set, _) | (Mode::Add, None) | (Mode::Replace, Some(_)) => (Decision::Put(put), Stored::Done),
             (Mode::Add, Some(_)) | (Mode::Replace | Mode::Append | Mode::Prepend, None) => {
-                (Decision::Keep, Stored::NotStored)
+                (Decision::Keep, Stored::Unmet)
             }
             (Mode::Cas, None) => (Decision::Keep, Stored::NotFound),
             (Mode::Cas, Some(old)) if cas != 0 && cas == old.cas() => (Decision::Put(put), Stored::Done),
@@ -269,7 +270,7 @@ impl Service {
         });
         let stored = match changed {
             Ok(changed) => (changed.told, changed.cas),
-            Err(_) if matches!(mode, Mode::Append | Mode::Prepend) => (Stored::NotStored, 0),
+            Err(_) if matches!(mode, Mode::Append | Mode::Prepend) => (Stored::Unmet, 0),
             Err(_) => {
                 self.counters.add(Count::NoMemory, 1);
                 if mode == Mode::Set {
@@ -289,7 +290,7 @@ impl Service {
             Stored::Done => self.counters.add(Count::CasHit, 1),
             Stored::NotFound => self.counters.add(Count::CasMiss, 1),
             Stored::Exists => self.counters.add(Count::CasBadValue, 1),
-            Stored::NotStored | Stored::NoMemory => {}
+            Stored::Unmet | Stored::NoMemory => {}
         }
     }
 
@@ -312,7 +313,7 @@ impl Stored {
     fn text(self) -> &'static [u8] {
         match self {
             Stored::Done => b"STORED",
-            Stored::NotStored => b"NOT_STORED",
+            Stored::Unmet => b"NOT_STORED",
             Stored::Exists => b"EXISTS",
             Stored::NotFound => b"NOT_FOUND",
             Stored::NoMemory => NO_MEMORY,
@@ -323,7 +324,7 @@ impl Stored {
     fn name(self) -> &'static str {
         match self {
             Stored::Done => "stored",
-            Stored::NotStored => "not_stored",
+            Stored::Unmet => "not_stored",
             Stored::Exists => "exists",
             Stored::NotFound => "not_found",
             Stored::NoMemory => "no_memory",
@@ -335,7 +336,7 @@ fn meta_answer(stored: Stored, cas: u64, quiet: bool, binary_key: bool, key: &[u
     out.extend_from_slice(match stored {
         Stored::Done if quiet => return,
         Stored::Done => b"HD",
-        Stored::NotStored => b"NS",
+        Stored::Unmet => b"NS",
         Stored::Exists => b"EX",
         Stored::NotFound => b"NF",
         Stored::NoMemory => return say(out, NO_MEMORY),
@@ -356,9 +357,9 @@ fn binary_answer(stored: Stored, cas: u64, header: &Header, out: &mut Vec<u8>) {
     let status = match (stored, header.opcode) {
         (Stored::Done, _) if header.quiet => return,
         (Stored::Done, _) => return super::binary::done(header, cas, out),
-        (Stored::Exists, _) | (Stored::NotStored, Opcode::Add) => Status::Exists,
-        (Stored::NotFound, _) | (Stored::NotStored, Opcode::Replace) => Status::NotFound,
-        (Stored::NotStored, _) => Status::NotStored,
+        (Stored::Exists, _) | (Stored::Unmet, Opcode::Add) => Status::Exists,
+        (Stored::NotFound, _) | (Stored::Unmet, Opcode::Replace) => Status::NotFound,
+        (Stored::Unmet, _) => Status::NotStored,
         (Stored::NoMemory, _) => Status::NoMemory,
     };
     super::binary::fail(header, status, out);

@@ -229,8 +229,8 @@ impl Pool {
         is_there
     }
 
-    /// Gives up the memory of free segments but the reserve, up to `octets`: as soon as no thread has them at hand. True
-    /// if some is, or will be, given back.
+    /// Gives up the memory of free segments but the reserve, up to `octets`: as soon as no thread has them at hand.
+    /// True if some is, or will be, given back.
     pub fn shed(&self, account: &Account, octets: u64) -> bool {
         let mut inside = self.lock();
         self.settle(&mut inside, account);

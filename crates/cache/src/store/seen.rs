@@ -52,7 +52,8 @@ impl Seen<'_> {
         About::of(self.memory).opened().saturating_add(u32::from(self.head.birth))
     }
 
-    /// The second when it was last stored or fetched: to within [`super::LAST_USE_GRAIN_S`], if that was within six days.
+    /// The second when it was last stored or fetched: to within [`super::LAST_USE_GRAIN_S`], if that was within six
+    /// days.
     pub fn last_use(&self) -> u32 {
         let birth = self.birth().min(self.now);
         if self.slot.is_fetched() { self.slot.last_use(self.now).max(birth) } else { birth }

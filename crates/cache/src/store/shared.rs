@@ -87,8 +87,8 @@ impl Store {
         self.account.limit()
     }
 
-    /// Sets the limit, in octets, at least [`LIMIT_OCTETS_MIN`]. A lower one is reached by [`Writer::sweep`] and by what
-    /// writers do next; until then nothing more is taken.
+    /// Sets the limit, in octets, at least [`LIMIT_OCTETS_MIN`]. A lower one is reached by [`Writer::sweep`] and by
+    /// what writers do next; until then nothing more is taken.
     pub fn set_limit(&self, octets: u64) {
         self.account.set_limit(octets.max(LIMIT_OCTETS_MIN));
     }

@@ -4,8 +4,8 @@
 //! - Seconds (`t`, `l`, `la=`, `exp=`): the servers' clocks tick at other moments of a second. What expired long ago
 //!   wraps below 0, from the start of each server: any such number is as good as any other.
 //! - `l` and `la=` besides: the store notes a use to within a minute.
-//! - `h` and `fetch=`: a number that was counted is a new item here, and a change that had to be begun anew (its segment
-//!   was full) sees its own first try.
+//! - `h` and `fetch=`: a number that was counted is a new item here, and a change that had to be begun anew (its
+//!   segment was full) sees its own first try.
 //! - `cls=`: a slab class, and we have none.
 
 use crate::script::Kind;

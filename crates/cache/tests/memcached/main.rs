@@ -1,5 +1,5 @@
-//! Random scripts of commands, played to memcached 1.6.18 and to our service: the answers are the same, octet for octet,
-//! but for what [`compare`] lists with its reason.
+//! Random scripts of commands, played to memcached 1.6.18 and to our service: the answers are the same, octet for
+//! octet, but for what [`compare`] lists with its reason.
 //!
 //! `TRUNKLINE_SCRIPTS=5000` plays more of them; a script that fails names its number, and
 //! `TRUNKLINE_SCRIPT=number` plays it alone.
