@@ -250,8 +250,8 @@ impl Service {
         let (go, state) = match &mut connection.state {
             State::Ready => return self.ready(connection, input, call),
             State::Keys(keys) => {
-                let (keys, end) = (*keys, memchr::memchr(b'\n', input));
-                return self.keys(keys, input, end, &mut connection.state, call);
+                let keys = *keys;
+                return self.keys(keys, input, &mut connection.state, call);
             }
             State::Incoming(incoming) => self.incoming(incoming, input, call),
             State::Outgoing(outgoing) => outgoing.go_on(call),
