@@ -93,6 +93,7 @@ impl Pool {
     }
 
     /// The number of the map as it is now: another one after each change.
+    #[inline]
     pub fn generation(&self) -> u64 {
         self.generation.load(Acquire)
     }

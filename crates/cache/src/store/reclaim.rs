@@ -3,9 +3,9 @@
 
 use super::account::Kind;
 use super::bucket::{Slot, wait};
-use super::change::{count_gone, leave, look};
 use super::chunks::CHUNK_OCTETS;
 use super::counts::Count;
+use super::found::{count_gone, leave, look};
 use super::ghost::Ghost;
 use super::hand::{Berth, Hand};
 use super::item::{Head, mark};
@@ -165,7 +165,7 @@ impl Own {
         let Some((number, hash)) = store.shelf.next() else { return false };
         self.refresh(store);
         let mut chain = store.table.lock(hash);
-        let is_it = |found: &super::change::Found<'_>| {
+        let is_it = |found: &super::found::Found<'_>| {
             found.head.is(mark::LARGE) && large_number(found.words, &found.head) == number
         };
         let mut places = chain.places().filter(|place| place.slot().may_be(hash));
