@@ -1,6 +1,10 @@
 //! The cache: memcached's protocols over a store of log-structured segments that is read without locks.
+//!
+//! The design of the store, and the races in it, are described at [`store`].
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod exercise;
 pub mod job;
 pub mod protocol;
 pub mod service;

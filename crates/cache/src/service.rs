@@ -1,13 +1,13 @@
 //! The service of connections: octets in, octets out, the store beneath; no I/O and no clock.
 //!
-//! A thread has one [`Service`], and each connection a [`Connection`] of a few dozen octets. [`Service::octets`] takes
-//! what has come, in whatever pieces, and appends the answers to the output; values go straight into the store as they
-//! come, and large ones are told from the store piece by piece, so that neither is ever here as a whole.
+//! A thread has one [`Service`], each connection a [`Connection`] of a few dozen octets. [`Service::octets`] takes what
+//! has come, in whatever pieces, and appends the answers to the output; values go straight into the store as they come,
+//! and large ones are told from the store piece by piece, so that neither is ever here as a whole.
 //!
-//! **Flow control.** A call says at most about [`OUTPUT_OCTETS_MAX`]; then it stops in the midst of what it was at, even
-//! between two keys of a get, and takes no more input until it is called again, which who calls does when the output has
-//! gone. So a client that asks for much and reads slowly holds up itself alone, and costs one output and the input that
-//! it sent ahead; multi-gets are metered by how fast their answers are read.
+//! **Flow control.** A call says at most about [`OUTPUT_OCTETS_MAX`]; then it stops in the midst of what it was at,
+//! even between two keys of a get, and takes no more input until it is called again, which who calls does when the
+//! output has gone. So a client that asks for much and reads slowly holds up itself alone, and costs one output and the
+//! input that it sent ahead; multi-gets are metered by how fast their answers are read.
 
 mod admin;
 mod auth;
@@ -144,7 +144,13 @@ impl Service {
         let counters = Counters::new();
         shared.ledger.enter(&counters);
         let item_octets_max = shared.store.rules().item_octets_max;
-        Service { shared: Arc::clone(shared), writer: shared.store.writer(), counters, scratch: Vec::new(), item_octets_max }
+        Service {
+            shared: Arc::clone(shared),
+            writer: shared.store.writer(),
+            counters,
+            scratch: Vec::new(),
+            item_octets_max,
+        }
     }
 
     /// What all threads share.
@@ -249,8 +255,8 @@ impl Service {
         let (go, state) = match &mut connection.state {
             State::Ready => return self.ready(connection, input, call),
             State::Keys(keys) => {
-                let (keys, end) = (*keys, memchr::memchr(b'\n', input));
-                return self.keys(keys, input, end, &mut connection.state, call);
+                let keys = *keys;
+                return self.keys(keys, input, &mut connection.state, call);
             }
             State::Incoming(incoming) => self.incoming(incoming, input, call),
             State::Outgoing(outgoing) => outgoing.go_on(call),

@@ -1,14 +1,19 @@
-//! Memory of idle connections: opens 20,000 over loopback, has each say something once, and divides what the process
-//! has grown by. `-- tls` does it with handshakes, over 1,000. Exit code 1 if a plain one takes more than 500 octets.
+//! Memory of idle connections: a process of clients opens them over loopback and has each say something once; what this
+//! one has grown by is divided by their number. Exit code 1 if a plain one takes more than 500 octets.
 //!
-//! `cargo run --release -p trunkline-net --example idle [-- tls]`; needs as many descriptors twice: `ulimit -n 50000`.
+//! ```text
+//! ulimit -n 20000
+//! cargo run --release -p trunkline-net --example idle -- plain 19000
+//! cargo run --release -p trunkline-net --example idle -- tls 2000
+//! ```
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::ExitCode;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::Arc;
 
-use rustls::pki_types::ServerName;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use trunkline_net::{
     Arrival, ClientCertificates, Limits, Listen, Next, Now, OldestTls, Options, Output, Server, Service, Taken, Tls,
@@ -36,70 +41,91 @@ impl Service for Echo {
     }
 }
 
+/// Connections that are there before the first figure: the thread's own buffers are not theirs.
+const FIRST: usize = 500;
+/// The variable that hands the certificate to the clients.
+const CERTIFICATE: &str = "IDLE_CERTIFICATE";
+
 fn main() -> ExitCode {
-    let encrypted = std::env::args().any(|a| a == "tls");
-    let per_connection = if encrypted { with_tls(1000) } else { plain(20_000) };
-    if encrypted || per_connection <= OCTETS_MAX { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn server(tls: Option<Tls>) -> Server<()> {
-    let limits = Limits { connections: 30_000, ..Limits::default() };
-    let listen = Listen::Tcp { address: "127.0.0.1:0".parse().expect("address"), tls };
-    start(&[listen], Options { threads: 2, limits, ..Options::default() }, |_| Echo).expect("a server")
-}
-
-fn plain(count: usize) -> usize {
-    let server = server(None);
-    let address = server.addresses()[0].expect("an address");
-    let connect = |clients: &mut Vec<TcpStream>, count: usize| {
-        for _ in 0..count {
-            let mut client = TcpStream::connect(address).expect("connected: ulimit -n 50000");
-            client.write_all(b"hello").expect("written");
-            client.read_exact(&mut [0; 5]).expect("answered");
-            clients.push(client);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["clients", address] => be_clients(address.parse().expect("an address")),
+        [kind @ ("plain" | "tls"), count] => {
+            let octets = measure(kind == "tls", count.parse().expect("a number"));
+            return if kind == "tls" || octets <= OCTETS_MAX { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
-    };
-    let mut clients = Vec::with_capacity(count + 1000);
-    connect(&mut clients, 1000);
-    let before = resident();
-    connect(&mut clients, count);
-    report("idle connections", resident() - before, count, &server)
+        _ => println!("idle plain COUNT | idle tls COUNT"),
+    }
+    ExitCode::SUCCESS
 }
 
-/// The clients' side of it is measured first, and taken off.
-fn with_tls(count: usize) -> usize {
+fn measure(encrypted: bool, count: usize) -> usize {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
     let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
     let tls = Tls::new(certificate.as_bytes(), key.as_bytes(), &ClientCertificates::None, OldestTls::V13);
-    let server = server(Some(tls.expect("they belong together")));
-    let address = server.addresses()[0].expect("an address");
-    let mut roots = RootCertStore::empty();
-    roots.add(made.cert.der().clone()).expect("a root");
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = Arc::new(builder.expect("versions").with_root_certificates(roots).with_no_client_auth());
-    let connect = |clients: &mut Vec<TcpStream>, count: usize| {
-        for _ in 0..count {
-            let mut socket = TcpStream::connect(address).expect("connected");
-            let name = ServerName::try_from("localhost").expect("a name");
-            let mut tls = ClientConnection::new(Arc::clone(&config), name).expect("a connection");
-            let mut stream = rustls::Stream::new(&mut tls, &mut socket);
-            stream.write_all(b"hello").expect("written");
-            stream.read_exact(&mut [0; 5]).expect("answered");
-            // Only the socket is kept: what the client holds of TLS is gone.
-            clients.push(socket);
-        }
-    };
-    let mut clients = Vec::with_capacity(2 * count);
-    connect(&mut clients, count / 2);
+    let tls = encrypted.then(|| tls.expect("they belong together"));
+    let limits = Limits { connections: 1 << 20, ..Limits::default() };
+    let listen = Listen::Tcp { address: "127.0.0.1:0".parse().expect("address"), tls };
+    let options = Options { threads: 2, limits, ..Options::default() };
+    let server: Server<()> = start(&[listen], options, |_| Echo).expect("a server");
+    let mut clients = Command::new(std::env::current_exe().expect("this program"));
+    clients.args(["clients", &server.addresses()[0].expect("an address").to_string()]);
+    if encrypted {
+        clients.env(CERTIFICATE, certificate);
+    }
+    let mut clients = clients.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a process");
+    let mut ask = clients.stdin.take().expect("a pipe");
+    let mut told = BufReader::new(clients.stdout.take().expect("a pipe"));
+    open(&mut ask, &mut told, FIRST);
     let before = resident();
-    connect(&mut clients, count);
-    report("TLS connections", resident() - before, count, &server)
+    open(&mut ask, &mut told, count);
+    let octets = (resident() - before) / count;
+    println!("{count} connections: {octets} octets each; {:?}", server.gauges());
+    drop(ask);
+    clients.wait().expect("ended");
+    octets
 }
 
-fn report(what: &str, grown: usize, count: usize, server: &Server<()>) -> usize {
-    println!("{count} {what}: {} octets each; {:?}", grown / count, server.gauges());
-    grown / count
+fn open(ask: &mut ChildStdin, told: &mut BufReader<ChildStdout>, count: usize) {
+    writeln!(ask, "{count}").expect("asked");
+    let mut line = String::new();
+    told.read_line(&mut line).expect("told");
+    assert_eq!(line, "there\n", "too few descriptors? ulimit -n");
+}
+
+/// Opens as many connections as each line says, and keeps them until the input ends.
+fn be_clients(address: SocketAddr) {
+    let config = std::env::var(CERTIFICATE).ok().map(|pem| config(&pem));
+    let mut streams = Vec::new();
+    for line in std::io::stdin().lines() {
+        for _ in 0..line.expect("a line").parse::<usize>().expect("a number") {
+            let mut socket = TcpStream::connect(address).expect("connected");
+            match &config {
+                None => speak(&mut socket),
+                Some(config) => {
+                    let name = ServerName::try_from("localhost").expect("a name");
+                    let mut tls = ClientConnection::new(Arc::clone(config), name).expect("a connection");
+                    speak(&mut rustls::Stream::new(&mut tls, &mut socket));
+                }
+            }
+            streams.push(socket);
+        }
+        println!("there");
+    }
+}
+
+fn speak(stream: &mut (impl std::io::Read + std::io::Write)) {
+    stream.write_all(b"hello").expect("written");
+    stream.read_exact(&mut [0; 5]).expect("answered");
+}
+
+fn config(pem: &str) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).expect("PEM")).expect("a root");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    Arc::new(builder.expect("versions").with_root_certificates(roots).with_no_client_auth())
 }
 
 /// Memory of this process that is in use, octets.

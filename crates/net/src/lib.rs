@@ -22,17 +22,18 @@
 //! epoll, edge-triggered for both directions; after a read that came back short no second one is made to find the
 //! socket empty. All that is answered to one read goes out in one write. So a client that has one request on its way
 //! costs a read, a write and its share of a wait for events; one that pipelines shares them among what it sends at
-//! once. Datagrams are received and sent up to [`BATCH_DATAGRAMS_MAX`] in a call; a reply of several datagrams is handed
-//! over in one piece that the kernel cuts up (UDP_SEGMENT). UDP_GRO is not asked for: it joins datagrams of equal
-//! length from one socket, and requests are small, of different lengths and from many.
+//! once. Datagrams are received and sent up to [`BATCH_DATAGRAMS_MAX`] in a call; a reply of several datagrams is
+//! handed over in one piece that the kernel cuts up (UDP_SEGMENT). UDP_GRO is not asked for: it joins datagrams of
+//! equal length from one socket, and requests are small, of different lengths and from many.
 //!
 //! # What is bounded
 //!
-//! All of [`Limits`]; what is refused or closed beyond one is counted with its cause ([`Counts`]): `accepted` is the sum
-//! of what was refused, closed and is open. While output of a connection is stuck, its input is not read, so that the
-//! kernel's window closes and the peer has to wait; what was read before is held once. A connection has a turn of
+//! All of [`Limits`]; what is refused or closed beyond one is counted with its cause ([`Counts`]): `accepted` is the
+//! sum of what was refused, closed and is open. While output of a connection is stuck, its input is not read, so that
+//! the kernel's window closes and the peer has to wait; what was read before is held once. A connection has a turn of
 //! [`Limits::turn_octets`] or as long as the service wants ([`Next::Yield`]), then the others have theirs. Mail between
-//! threads is bounded, and given back to who sends too much. Input of one that holds ([`Next::Hold`]) is not read either.
+//! threads is bounded, and given back to who sends too much. Input of one that holds ([`Next::Hold`]) is not read
+//! either.
 //!
 //! # Races, and why they do no harm
 //!

@@ -36,6 +36,15 @@ impl Piece {
         self.octets.div_ceil(self.datagram_octets.max(1)).max(1)
     }
 
+    /// Whether a datagram that begins at `start` can be one more of this piece: a client with several requests on their
+    /// way is answered by datagrams of equal length often, and the kernel takes them together for little more than one.
+    fn may_go_on(&self, to: &UdpPeer, start: usize, octets: usize) -> bool {
+        let full = self.datagram_octets > 0 && self.octets % self.datagram_octets == 0;
+        let fits = self.datagrams() < SEGMENTS_MAX && self.octets + octets <= PIECE_OCTETS_MAX;
+        let behind = self.start + self.octets == start && self.to == *to;
+        behind && full && fits && (1..=self.datagram_octets).contains(&octets)
+    }
+
     /// One of them.
     pub(crate) fn datagram(&self, number: usize) -> Piece {
         let skipped = number * self.datagram_octets;
@@ -53,7 +62,10 @@ impl Replies {
         }
         let start = self.octets.len();
         self.octets.extend_from_slice(payload);
-        self.queue.push(Piece { to: *to, start, octets: payload.len(), datagram_octets: payload.len() });
+        match self.queue.last_mut().filter(|last| last.may_go_on(to, start, payload.len())) {
+            Some(last) => last.octets += payload.len(),
+            None => self.queue.push(Piece { to: *to, start, octets: payload.len(), datagram_octets: payload.len() }),
+        }
     }
 
     /// A reply that is cut into datagrams of at most `datagram_octets`, each with a header of `header_octets` that
@@ -82,7 +94,8 @@ impl Replies {
         &self.octets[piece.start..piece.start + piece.octets]
     }
 
-    /// Forgets what was sent, and keeps the room of its queue; memory of a long reply is given back. How many were too long since the last time.
+    /// Forgets what was sent, and keeps the room of its queue; memory of a long reply is given back. How many were too
+    /// long since the last time.
     pub(crate) fn clear(&mut self, queue: Vec<Piece>) -> u64 {
         self.octets.clear();
         self.octets.shrink_to(2 * QUEUED_OCTETS_MAX);
@@ -231,6 +244,30 @@ mod tests {
         drop(reply);
         assert!(replies.queue.is_empty() && replies.len() == 0);
         assert_eq!(replies.clear(Vec::new()), 2);
+    }
+
+    #[test]
+    fn datagrams_of_equal_length_to_one_peer_go_together() {
+        let other = UdpPeer { listener: 1, ..peer() };
+        let mut replies = Replies::default();
+        let said: [(&UdpPeer, &[u8]); 9] = [
+            (&peer(), b"aa"),
+            (&peer(), b"bb"),
+            (&peer(), b"c"),
+            (&peer(), b"d"),
+            (&peer(), b"ee"),
+            (&peer(), b""),
+            (&peer(), b""),
+            (&other, b"f"),
+            (&peer(), b"g"),
+        ];
+        said.iter().for_each(|(to, payload)| replies.datagram(to, payload));
+        (0..100).for_each(|_| replies.datagram(&other, b"many"));
+        let counts: Vec<usize> = replies.queue.iter().map(Piece::datagrams).collect();
+        assert_eq!(counts, [3, 1, 1, 1, 1, 1, 1, 64, 36]);
+        let sent = datagrams(&replies);
+        assert!(said.iter().zip(&sent).all(|((_, said), sent)| said == sent));
+        assert!(sent.len() == 109 && sent[9..].iter().all(|d| d == b"many"));
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::counts::Counts;
 use crate::input::Input;
 use crate::service::Cause;
 
-/// Octets that a record of TLS may hold back in the connection (RFC 8446, 5.2), so much more than was read may come out.
+/// Octets that a record of TLS may hold back in the connection (RFC 8446, 5.2), so much more than was read may come
+/// out.
 const RECORD_OCTETS_MAX: usize = 17 * 1024;
 /// Reads in a turn that bring nothing for the service: records of TLS that carry none.
 const EMPTY_READS_MAX: usize = 8;

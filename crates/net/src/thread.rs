@@ -3,8 +3,6 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use rustls::ServerConnection;
-
 use crate::clock::Clock;
 use crate::connection::{Connection, Newcomer, Table, Wants};
 use crate::counts::{Counts, Shown};
@@ -215,7 +213,7 @@ impl<S: Service> Worker<S> {
             self.desk.counts.refused_system += 1;
             return;
         }
-        let certificates = newcomer.tls.as_ref().and_then(|tls: &Box<ServerConnection>| tls.peer_certificates());
+        let certificates = newcomer.tls.as_deref().and_then(|tls| tls.peer_certificates());
         let arrival = Arrival {
             id,
             peer: newcomer.peer,

@@ -1,5 +1,6 @@
-//! Base64 of keys (meta flag `b`) as memcached reads it: other characters than the alphabet's are passed over, `=` counts
-//! as a character of the alphabet, and what follows the first padded group of four is not looked at (`base64.c`).
+//! Base64 of keys (meta flag `b`) as memcached reads it: characters that are not the alphabet's are passed over, `=`
+//! counts as a character of the alphabet, and what follows the first padded group of four is not looked at
+//! (`base64.c`).
 
 /// Octets of a key that came as base64: a word of 250 gives no more.
 pub const DECODED_OCTETS_MAX: usize = 188;
@@ -45,16 +46,18 @@ pub fn decode(text: &[u8]) -> Option<([u8; DECODED_OCTETS_MAX], usize)> {
 
 /// Six bits of a character; `=` counts as zero.
 fn value(octet: u8) -> Option<u32> {
-    Some(match octet {
-        b'A'..=b'Z' => octet - b'A',
-        b'a'..=b'z' => octet - b'a' + 26,
-        b'0'..=b'9' => octet - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        b'=' => 0,
-        _ => return None,
-    }
-    .into())
+    Some(
+        match octet {
+            b'A'..=b'Z' => octet - b'A',
+            b'a'..=b'z' => octet - b'a' + 26,
+            b'0'..=b'9' => octet - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            b'=' => 0,
+            _ => return None,
+        }
+        .into(),
+    )
 }
 
 #[cfg(test)]

@@ -272,8 +272,13 @@ fn with_argument(flags: &mut Flags, letter: u8, argument: &[u8]) -> Result<(), O
             [mode] => flags.mode = *mode,
             _ => return Err(Some(b"CLIENT_ERROR incorrect length for M token")),
         },
-        b'J' => flags.initial = number::unsigned(argument).ok_or(Some(&b"CLIENT_ERROR invalid numeric initial value"[..]))?,
-        b'D' => flags.delta = number::unsigned(argument).ok_or(Some(&b"CLIENT_ERROR invalid numeric delta value"[..]))?,
+        b'J' => {
+            flags.initial =
+                number::unsigned(argument).ok_or(Some(&b"CLIENT_ERROR invalid numeric initial value"[..]))?
+        }
+        b'D' => {
+            flags.delta = number::unsigned(argument).ok_or(Some(&b"CLIENT_ERROR invalid numeric delta value"[..]))?
+        }
         _ => return Err(Some(INVALID)),
     }
     Ok(())

@@ -56,6 +56,7 @@ pub struct Set<'a> {
 }
 
 /// A command line.
+#[expect(clippy::large_enum_variant, reason = "it is looked at where it is made, and never kept")]
 #[derive(Clone, Copy, Debug)]
 pub enum Command<'a> {
     /// `get`, `gets`, `gat`, `gats`.
@@ -184,8 +185,10 @@ fn other<'a>(word: &[u8], words: Words<'a>) -> Result<Command<'a>, Refused> {
 
 #[inline]
 fn get(keys: &[u8], cas: bool) -> Result<Command<'_>, Refused> {
-    next(keys).ok_or(Refused::new(ERROR))?;
-    Ok(Command::Get(Get { keys, cas, expiry: None }))
+    match keys.iter().any(|&octet| octet != b' ') {
+        true => Ok(Command::Get(Get { keys, cas, expiry: None })),
+        false => Err(Refused::new(ERROR)),
+    }
 }
 
 /// `gat` with a time and no key finds nothing, and says so.

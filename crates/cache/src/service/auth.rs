@@ -61,8 +61,9 @@ impl Service {
 
 /// Whether two texts are the same, in a time that depends on the length of the first alone.
 fn same(given: &[u8], known: &[u8]) -> bool {
-    let differs = given.iter().enumerate().fold(0, |differs, (at, octet)| {
-        differs | (octet ^ known.get(at).copied().unwrap_or(!octet))
-    });
+    let differs = given
+        .iter()
+        .enumerate()
+        .fold(0, |differs, (at, octet)| differs | (octet ^ known.get(at).copied().unwrap_or(!octet)));
     differs == 0 && given.len() == known.len()
 }

@@ -95,9 +95,7 @@ impl Service {
             tell_value(header, key, seen, out).inspect_err(|_| out.truncate(start))
         };
         let (told, hit, miss) = match header.opcode {
-            Opcode::Get | Opcode::GetKey => {
-                (self.writer.read(key, second, Touch::Yes, look), Count::Hit, Count::Miss)
-            }
+            Opcode::Get | Opcode::GetKey => (self.writer.read(key, second, Touch::Yes, look), Count::Hit, Count::Miss),
             _ => {
                 let expiry = Some(call.now.expires_unsigned(request.word(0)));
                 let marks = Marks { expiry, touch: true, ..Marks::default() };

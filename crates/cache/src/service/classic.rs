@@ -38,6 +38,7 @@ impl Service {
             return Go::Wait(0);
         }
         let list = memchr::memrchr(b' ', input).map_or(&[][..], |blank| &input[..=blank]);
+        let list = text::line(list);
         match text::parse(list) {
             Ok(Command::Get(get)) => {
                 let keys = list.len() - get.keys.len();

@@ -1,7 +1,7 @@
 //! `get`, `gets`, `gat`, `gats`: keys one after the other, as many as there are.
 //!
 //! The keys stay in the input until they are told: when the output is full, those that were told are taken from the
-//! input, and the rest is read when there is room again. So a get of any length needs no memory of its own, and a client
+//! input, and the rest is read when there is room again. So a get of any length needs no memory of its own; a client
 //! that does not read what it asked for is not served further: its own requests wait, nobody else's.
 
 use super::connection::State;
@@ -53,23 +53,47 @@ impl Service {
             *state = if end.is_some() { State::Ready } else { State::SkipLine };
             return Go::On(end.map_or(get.keys.len(), |end| end + 1));
         }
-        self.keys(keys, input, end, state, call)
+        let is_one = !get.keys.is_empty() && get.keys.len() <= KEY_OCTETS_MAX && !get.keys.contains(&b' ');
+        if let Some(end) = end.filter(|_| is_one) {
+            return self.only(keys, get.keys, end, state, call);
+        }
+        self.list(keys, get.keys, input, end, state, call)
     }
 
-    /// The keys that `input` begins with, up to the end of the line at `end`, or as far as they are here.
+    /// What most gets are: one key, and the line ends.
     #[inline]
-    pub(super) fn keys(
+    fn only(&mut self, keys: Keys, key: &[u8], end: usize, state: &mut State, call: &mut Call<'_>) -> Go {
+        match self.one(keys, key, call) {
+            None | Some(Ok(Told::Whole)) => {
+                call.out.extend_from_slice(b"END\r\n");
+                return Go::On(end + 1);
+            }
+            Some(Ok(Told::Held(hold))) => *state = Outgoing::state(hold, b"\r\n", Some(keys)),
+            Some(Err(_)) => {
+                say(call.out, OUT_OF_MEMORY);
+                *state = State::SkipLine;
+            }
+        }
+        Go::On(key.len())
+    }
+
+    /// More of the keys of a get: `input` begins with them.
+    pub(super) fn keys(&mut self, keys: Keys, input: &[u8], state: &mut State, call: &mut Call<'_>) -> Go {
+        let end = memchr::memchr(b'\n', input);
+        let here = end.unwrap_or_else(|| memchr::memrchr(b' ', input).map_or(0, |blank| blank + 1));
+        self.list(keys, text::line(&input[..here]), input, end, state, call)
+    }
+
+    /// The keys of `list`, with which `input` begins, up to the end of the line at `end` or as far as they are here.
+    fn list(
         &mut self,
         keys: Keys,
+        list: &[u8],
         input: &[u8],
         end: Option<usize>,
         state: &mut State,
         call: &mut Call<'_>,
     ) -> Go {
-        let list = match end {
-            Some(end) => text::line(&input[..end]),
-            None => text::line(&input[..memchr::memrchr(b' ', input).map_or(0, |blank| blank + 1)]),
-        };
         let mut at = 0;
         *state = State::Keys(keys);
         while let Some(batch) = Batch::of(list, at) {

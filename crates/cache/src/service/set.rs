@@ -30,7 +30,8 @@ pub(super) struct Storing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stored {
     Done,
-    NotStored,
+    /// The condition was not met.
+    Unmet,
     Exists,
     NotFound,
     NoMemory,
@@ -56,7 +57,8 @@ pub(super) enum Answer {
 pub(super) struct Incoming {
     key: Vec<u8>,
     storing: Storing,
-    draft: Draft,
+    /// Gone when the value is whole.
+    draft: Option<Draft>,
     answer: Answer,
     /// The line's end behind a value of text.
     end: [u8; 2],
@@ -117,6 +119,7 @@ impl Service {
             Err(refused) => return self.refuse(key, &storing, answer, refused, whole as u64, call),
         };
         let answer = std::mem::replace(answer, Answer::Text { quiet: true });
+        let draft = Some(draft);
         let incoming = Incoming { key: key.to_vec(), storing, draft, answer, end: [0; 2], end_octets: 0 };
         (Go::On(0), State::Incoming(Box::new(incoming)))
     }
@@ -154,34 +157,39 @@ impl Service {
     }
 
     /// More of a value.
-    pub(super) fn incoming(&mut self, incoming: &mut Incoming, input: &[u8], call: &mut Call<'_>) -> (Go, Option<State>) {
-        let missing = usize::try_from(incoming.draft.missing()).unwrap_or(usize::MAX);
-        let taken = missing.min(input.len());
-        if taken > 0 && incoming.draft.append(&mut self.writer, &input[..taken]).is_err() {
-            return self.give_up(incoming, call);
+    pub(super) fn incoming(
+        &mut self,
+        incoming: &mut Incoming,
+        input: &[u8],
+        call: &mut Call<'_>,
+    ) -> (Go, Option<State>) {
+        let missing = usize::try_from(incoming.missing()).unwrap_or(usize::MAX);
+        let mut used = missing.min(input.len());
+        if let Some(draft) = incoming.draft.as_mut().filter(|_| used > 0) {
+            if draft.append(&mut self.writer, &input[..used]).is_err() {
+                return self.give_up(incoming, call);
+            }
         }
-        let mut used = taken;
         let ends = if matches!(incoming.answer, Answer::Binary(_)) { 0 } else { 2 };
-        while incoming.draft.missing() == 0 && incoming.end_octets < ends && used < input.len() {
+        while incoming.missing() == 0 && incoming.end_octets < ends && used < input.len() {
             incoming.end[usize::from(incoming.end_octets)] = input[used];
             incoming.end_octets += 1;
             used += 1;
         }
-        if incoming.draft.missing() > 0 || incoming.end_octets < ends {
+        if incoming.missing() > 0 || incoming.end_octets < ends {
             return (Go::Wait(used), None);
         }
-        let Ok(empty) = self.writer.draft(0, 0) else { return self.give_up(incoming, call) };
-        let draft = std::mem::replace(&mut incoming.draft, empty);
+        let value = incoming.draft.take().map_or(Value::Octets(b""), Value::Draft);
         let good = ends == 0 || incoming.end == *b"\r\n";
         let key = std::mem::take(&mut incoming.key);
-        self.complete(&key, incoming.storing, Value::Draft(draft), good, &incoming.answer, call);
+        self.complete(&key, incoming.storing, value, good, &incoming.answer, call);
         (Go::On(used), Some(State::Ready))
     }
 
     /// There is no memory for what comes: the rest is passed over.
     fn give_up(&mut self, incoming: &mut Incoming, call: &mut Call<'_>) -> (Go, Option<State>) {
         self.counters.add(Count::NoMemory, 1);
-        let mut rest = incoming.draft.missing();
+        let mut rest = incoming.missing();
         match &incoming.answer {
             Answer::Text { quiet: true } => rest += 2,
             Answer::Text { .. } | Answer::Meta { .. } => {
@@ -230,7 +238,9 @@ impl Service {
         match answer {
             Answer::Text { quiet: true } => {}
             Answer::Text { .. } => say(call.out, stored.text()),
-            Answer::Meta { quiet, binary_key, told } => meta_answer(stored, cas, *quiet, *binary_key, key, told, call.out),
+            Answer::Meta { quiet, binary_key, told } => {
+                meta_answer(stored, cas, *quiet, *binary_key, key, told, call.out)
+            }
             Answer::Binary(header) => binary_answer(stored, cas, header, call.out),
         }
     }
@@ -243,7 +253,7 @@ impl Service {
         let changed = self.writer.change(key, value, call.now.second, |old, _| match (mode, old) {
             (Mode::Set, _) | (Mode::Add, None) | (Mode::Replace, Some(_)) => (Decision::Put(put), Stored::Done),
             (Mode::Add, Some(_)) | (Mode::Replace | Mode::Append | Mode::Prepend, None) => {
-                (Decision::Keep, Stored::NotStored)
+                (Decision::Keep, Stored::Unmet)
             }
             (Mode::Cas, None) => (Decision::Keep, Stored::NotFound),
             (Mode::Cas, Some(old)) if cas != 0 && cas == old.cas() => (Decision::Put(put), Stored::Done),
@@ -260,7 +270,7 @@ impl Service {
         });
         let stored = match changed {
             Ok(changed) => (changed.told, changed.cas),
-            Err(_) if matches!(mode, Mode::Append | Mode::Prepend) => (Stored::NotStored, 0),
+            Err(_) if matches!(mode, Mode::Append | Mode::Prepend) => (Stored::Unmet, 0),
             Err(_) => {
                 self.counters.add(Count::NoMemory, 1);
                 if mode == Mode::Set {
@@ -280,7 +290,7 @@ impl Service {
             Stored::Done => self.counters.add(Count::CasHit, 1),
             Stored::NotFound => self.counters.add(Count::CasMiss, 1),
             Stored::Exists => self.counters.add(Count::CasBadValue, 1),
-            Stored::NotStored | Stored::NoMemory => {}
+            Stored::Unmet | Stored::NoMemory => {}
         }
     }
 
@@ -292,11 +302,18 @@ impl Service {
     }
 }
 
+impl Incoming {
+    /// Octets of the value that are still to come.
+    fn missing(&self) -> u64 {
+        self.draft.as_ref().map_or(0, Draft::missing)
+    }
+}
+
 impl Stored {
     fn text(self) -> &'static [u8] {
         match self {
             Stored::Done => b"STORED",
-            Stored::NotStored => b"NOT_STORED",
+            Stored::Unmet => b"NOT_STORED",
             Stored::Exists => b"EXISTS",
             Stored::NotFound => b"NOT_FOUND",
             Stored::NoMemory => NO_MEMORY,
@@ -307,7 +324,7 @@ impl Stored {
     fn name(self) -> &'static str {
         match self {
             Stored::Done => "stored",
-            Stored::NotStored => "not_stored",
+            Stored::Unmet => "not_stored",
             Stored::Exists => "exists",
             Stored::NotFound => "not_found",
             Stored::NoMemory => "no_memory",
@@ -319,7 +336,7 @@ fn meta_answer(stored: Stored, cas: u64, quiet: bool, binary_key: bool, key: &[u
     out.extend_from_slice(match stored {
         Stored::Done if quiet => return,
         Stored::Done => b"HD",
-        Stored::NotStored => b"NS",
+        Stored::Unmet => b"NS",
         Stored::Exists => b"EX",
         Stored::NotFound => b"NF",
         Stored::NoMemory => return say(out, NO_MEMORY),
@@ -340,9 +357,9 @@ fn binary_answer(stored: Stored, cas: u64, header: &Header, out: &mut Vec<u8>) {
     let status = match (stored, header.opcode) {
         (Stored::Done, _) if header.quiet => return,
         (Stored::Done, _) => return super::binary::done(header, cas, out),
-        (Stored::Exists, _) | (Stored::NotStored, Opcode::Add) => Status::Exists,
-        (Stored::NotFound, _) | (Stored::NotStored, Opcode::Replace) => Status::NotFound,
-        (Stored::NotStored, _) => Status::NotStored,
+        (Stored::Exists, _) | (Stored::Unmet, Opcode::Add) => Status::Exists,
+        (Stored::NotFound, _) | (Stored::Unmet, Opcode::Replace) => Status::NotFound,
+        (Stored::Unmet, _) => Status::NotStored,
         (Stored::NoMemory, _) => Status::NoMemory,
     };
     super::binary::fail(header, status, out);

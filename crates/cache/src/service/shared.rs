@@ -124,8 +124,9 @@ impl Shared {
         };
         let ttl = if storing.expiry == 0 { 0 } else { storing.expiry.saturating_sub(call.now.second) };
         let (key, name) = (shown(key), call.name);
-        let line =
-            format!("type=item_store key={key} status={status} cmd={command} ttl={ttl} clsid=1 cfd={name} size={octets}");
+        let line = format!(
+            "type=item_store key={key} status={status} cmd={command} ttl={ttl} clsid=1 cfd={name} size={octets}"
+        );
         self.watchers.line(Kind::Mutations, call.now.unix_us, &line);
     }
 

@@ -5,9 +5,9 @@
 //! - There are no slab classes: all items are told as class 1, its page a segment of the store. `stats sizes` has no
 //!   histogram and says `disabled`; it cannot be enabled.
 //! - `get_expired` and `get_flushed` are 0: a read does not tell why it found nothing.
-//! - Names of memcached's own workings that do not exist here (`hash_is_expanding`, `slab_reassign_*`, `lru_maintainer_*`,
-//!   `read_buf_*` beyond the sum, `ext_*`, `ssl_*` settings) are left out rather than told as 0, as a memcached does that
-//!   was built or started without them.
+//! - Names of memcached's own workings that do not exist here (`hash_is_expanding`, `slab_reassign_*`, `ext_*`,
+//!   `lru_maintainer_*`, `read_buf_*` beyond the sum, settings of `ssl_*`) are left out rather than told as 0, as a
+//!   memcached does that was built or started without them.
 
 use super::connection::State;
 use super::counters::{Count, Sums};

@@ -71,7 +71,8 @@ impl Dump {
                 let last = i64::from(seen.last_use()) + origin;
                 let fetched = if seen.is_fetched() { "yes" } else { "no" };
                 let (key_shown, cas, size) = (shown(key), seen.cas(), size(key, seen));
-                let line = format!("key={key_shown} exp={expiry} la={last} cas={cas} fetch={fetched} cls=1 size={size}\n");
+                let line =
+                    format!("key={key_shown} exp={expiry} la={last} cas={cas} fetch={fetched} cls=1 size={size}\n");
                 out.extend_from_slice(line.as_bytes());
             }
             Dump::Items { wanted, octets } => {

@@ -40,11 +40,13 @@ pub struct Glance(u64);
 
 impl Glance {
     /// Whether what readers see is whole.
+    #[inline]
     pub fn is_whole(self) -> bool {
         self.0 & WRITING == 0
     }
 
     /// The overflow bucket behind this one; 0 is none.
+    #[inline]
     pub fn overflow(self) -> u32 {
         (self.0 >> OVERFLOW_SHIFT) as u32
     }
@@ -52,16 +54,19 @@ impl Glance {
 
 impl Bucket {
     /// The head as it is now; everything that was stored before it is seen by what is loaded from now on.
+    #[inline]
     pub fn glance(&self) -> Glance {
         Glance(self.head.load(Acquire) & !LOCK)
     }
 
     /// Whether nothing that a reader loaded since `before` was taken away. The caller has set an acquire fence.
+    #[inline]
     pub fn is_still(&self, before: Glance) -> bool {
         self.head.load(Relaxed) & !LOCK == before.0
     }
 
     /// The slot `index` as it is now.
+    #[inline]
     pub fn slot(&self, index: usize) -> Slot {
         Slot(self.slots[index].load(Acquire))
     }
@@ -72,17 +77,20 @@ impl Bucket {
     }
 
     /// Sets the slot `index`: for who holds the lock.
+    #[inline]
     pub fn set_slot(&self, index: usize, slot: Slot) {
         self.slots[index].store(slot.0, Release);
     }
 
     /// Marks the slot as used, if it still is what it was. Without the lock: if another item with the same tag came to
     /// lie in the same place meanwhile, it gets the mark, which is a hint and no more.
+    #[inline]
     pub fn mark_slot(&self, index: usize, before: Slot, after: Slot) {
         let _lost_to_a_writer = self.slots[index].compare_exchange(before.0, after.0, Relaxed, Relaxed);
     }
 
     /// Waits for the lock, and takes it.
+    #[inline]
     pub fn lock(&self) -> Locked<'_> {
         let mut spins = 0;
         loop {
@@ -95,6 +103,7 @@ impl Bucket {
     }
 
     /// The overflow bucket behind this one, 0 if none: for who holds the lock of the chain.
+    #[inline]
     pub fn next(&self) -> u32 {
         (self.head.load(Relaxed) >> OVERFLOW_SHIFT) as u32
     }
@@ -128,6 +137,7 @@ pub struct Locked<'a> {
 
 impl Locked<'_> {
     /// Notes that a slot was taken away or changed: the version rises when the lock is given up.
+    #[inline]
     pub fn change(&mut self) {
         self.changed = true;
     }
@@ -140,6 +150,7 @@ impl Locked<'_> {
     }
 
     /// The overflow bucket behind the first; 0 is none.
+    #[inline]
     pub fn next(&self) -> u32 {
         (self.head >> OVERFLOW_SHIFT) as u32
     }
@@ -154,6 +165,7 @@ impl Locked<'_> {
 }
 
 impl Drop for Locked<'_> {
+    #[inline]
     fn drop(&mut self) {
         let version = self.head.wrapping_add(if self.changed { VERSION_ONE } else { 0 }) & VERSION_MASK;
         self.bucket.head.store(self.head & !VERSION_MASK & !LOCK & !WRITING | version, Release);
@@ -182,46 +194,55 @@ impl Slot {
     pub const EMPTY: Slot = Slot(0);
 
     /// A slot for an item that was not used yet.
+    #[inline]
     pub fn new(location: u64, hash: u64) -> Self {
         Slot(location | tag_of(hash) << TAG_SHIFT)
     }
 
     /// Whether nothing is here.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// Whether it may hold what has this hash.
+    #[inline]
     pub fn may_be(self, hash: u64) -> bool {
         self.0 >> TAG_SHIFT & TAG_MASK == tag_of(hash) && self.0 != 0
     }
 
     /// Where the item lies.
+    #[inline]
     pub fn location(self) -> u64 {
         self.0 & ((1 << LOCATION_BITS) - 1)
     }
 
     /// The same item in another place.
+    #[inline]
     pub fn moved(self, location: u64) -> Self {
         Slot(self.0 & !((1 << LOCATION_BITS) - 1) | location)
     }
 
     /// How often it was used lately, up to [`USE_MAX`].
+    #[inline]
     pub fn uses(self) -> u64 {
         self.0 >> USE_SHIFT & USE_MAX
     }
 
     /// The same with another count of uses.
+    #[inline]
     pub fn with_uses(self, uses: u64) -> Self {
         Slot(self.0 & !(USE_MAX << USE_SHIFT) | uses.min(USE_MAX) << USE_SHIFT)
     }
 
     /// Whether it was fetched since it was stored.
+    #[inline]
     pub fn is_fetched(self) -> bool {
         self.0 & FETCHED != 0
     }
 
     /// The same after a use at second `now`.
+    #[inline]
     pub fn used(self, now: u32) -> Self {
         let stamp = u64::from((now / LAST_USE_GRAIN_S) & STAMP_MASK);
         let kept = self.0 & ((1 << STAMP_SHIFT) - 1) | FETCHED | stamp << STAMP_SHIFT;
@@ -241,6 +262,7 @@ impl Slot {
     }
 }
 
+#[inline]
 fn tag_of(hash: u64) -> u64 {
     hash >> 54
 }

@@ -4,49 +4,25 @@
 //! open segment, a place in the chain, a large value. If not, it says what is missing, the lock is given up, that is
 //! provided, and the step runs again.
 
+use super::brought::{Before, Handed, Parts, Source, copied, second_half};
 use super::bucket::Slot;
 use super::counts::Count;
 use super::decision::{Cas, Changed, Decision, Marks, Put, Value};
-use super::draft::{Body, Draft};
-use super::hand::{Berth, Hand, birth, octets_of, write};
-use super::item::{Head, has_key, mark};
+use super::found::{Ask, Found, count_gone, find, leave, look};
+use super::hand::{Berth, Hand, birth, write};
+use super::item::{Head, mark};
 use super::large::{LargeValue, Shelved};
 use super::rules::Refused;
-use super::seen::{Seen, large_number};
-use super::segment::{About, Map, Memory, Queue};
-use super::shared::{Gone, Store};
+use super::seen::Seen;
+use super::segment::{About, Map, Queue};
+use super::shared::Store;
 use super::table::{Chain, Place, Room};
 use super::words;
 use super::writer::Own;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// Octets of a value that is written over where it lies, at most: readers of its bucket wait meanwhile.
 const OVERWRITE_OCTETS_MAX: usize = 64;
-
-/// What is asked of a step.
-#[derive(Clone, Copy)]
-pub(super) struct Ask<'a> {
-    pub key: &'a [u8],
-    pub hash: u64,
-    pub now: u32,
-}
-
-/// The value that was handed in.
-enum Handed<'a> {
-    Octets(&'a [u8]),
-    Draft(Vec<u8>, #[expect(dead_code, reason = "given back when dropped")] super::large::Charged),
-    Large(Arc<LargeValue>),
-}
-
-/// A value as it is put.
-#[derive(Clone, Copy)]
-enum Source<'a> {
-    Parts([&'a [u8]; 2]),
-    Large(&'a Arc<LargeValue>),
-    /// The same large value as before.
-    Same([u8; 16]),
-}
 
 /// How a step ended.
 enum Step {
@@ -60,28 +36,6 @@ enum Step {
     Stale,
     /// A large value is to be made of these parts, for an old item with this cas number.
     Large(Parts, u64),
-}
-
-/// What a large value is made of.
-enum Parts {
-    Built(Vec<u8>),
-    Append(Before),
-    Prepend(Before),
-}
-
-/// The value of the old item.
-enum Before {
-    Small(Vec<u8>),
-    Large(Arc<LargeValue>),
-}
-
-/// The old item.
-pub(super) struct Found<'a> {
-    pub place: Place<'a>,
-    pub slot: Slot,
-    pub memory: &'a Memory,
-    pub words: &'a [AtomicU64],
-    pub head: Head,
 }
 
 impl Own {
@@ -111,97 +65,6 @@ impl Own {
             self.hand.drop_large(store);
         }
     }
-
-    /// What is too large for a segment goes into blocks.
-    fn handed<'v>(&mut self, store: &Store, key: &[u8], value: Value<'v>) -> Result<Handed<'v>, Refused> {
-        Ok(match value {
-            Value::None => Handed::Octets(&[]),
-            Value::Octets(octets) if octets.len() <= store.geometry.value_octets_max() => Handed::Octets(octets),
-            Value::Octets(octets) => {
-                store.fits(key.len(), octets.len() as u64)?;
-                let mut draft = Draft::new(store, self, octets.len() as u64)?;
-                draft.append_in(store, self, octets)?;
-                draft.into_handed()
-            }
-            Value::Draft(draft) => draft.into_handed(),
-        })
-    }
-
-    fn make_large(&mut self, store: &Store, parts: Parts, handed: &Handed<'_>) -> Result<Arc<LargeValue>, Refused> {
-        let nothing = Before::Small(Vec::new());
-        let handed = match handed {
-            Handed::Octets(octets) => Before::Small(octets.to_vec()),
-            Handed::Draft(octets, _) => Before::Small(octets.clone()),
-            Handed::Large(value) => Before::Large(Arc::clone(value)),
-        };
-        let parts = match parts {
-            Parts::Built(octets) => [Before::Small(octets), nothing],
-            Parts::Append(before) => [before, handed],
-            Parts::Prepend(before) => [handed, before],
-        };
-        let mut draft = Draft::new(store, self, parts.iter().map(Before::octets).sum())?;
-        for part in &parts {
-            let mut at = 0;
-            while !part.piece(at).is_empty() {
-                draft.append_in(store, self, part.piece(at))?;
-                at += part.piece(at).len() as u64;
-            }
-        }
-        match draft.body {
-            Body::Large(value) => Ok(Arc::new(value)),
-            Body::Small(..) => Err(Refused::TooLarge),
-        }
-    }
-}
-
-impl Draft {
-    fn into_handed<'v>(self) -> Handed<'v> {
-        match self.body {
-            Body::Small(octets, charged) => Handed::Draft(octets, charged),
-            Body::Large(value) => Handed::Large(Arc::new(value)),
-        }
-    }
-}
-
-impl Before {
-    fn octets(&self) -> u64 {
-        match self {
-            Before::Small(octets) => octets.len() as u64,
-            Before::Large(value) => value.octets(),
-        }
-    }
-
-    fn piece(&self, at: u64) -> &[u8] {
-        match self {
-            Before::Small(octets) => octets.get(at as usize..).unwrap_or_default(),
-            Before::Large(value) => value.piece(at),
-        }
-    }
-}
-
-impl Handed<'_> {
-    fn octets(&self) -> u64 {
-        match self {
-            Handed::Octets(octets) => octets.len() as u64,
-            Handed::Draft(octets, _) => octets.len() as u64,
-            Handed::Large(value) => value.octets(),
-        }
-    }
-
-    fn small(&self) -> &[u8] {
-        match self {
-            Handed::Octets(octets) => octets,
-            Handed::Draft(octets, _) => octets,
-            Handed::Large(_) => &[],
-        }
-    }
-
-    fn source(&self) -> Source<'_> {
-        match self {
-            Handed::Large(value) => Source::Large(value),
-            _ => Source::Parts([self.small(), &[]]),
-        }
-    }
 }
 
 /// One try of a change. What the closure told is none if it was not asked.
@@ -229,37 +92,6 @@ fn step<T>(
     let step = work.act(decision, handed, large.as_ref(), &mut built);
     work.hand.built = built;
     (step, Some(told))
-}
-
-/// The item under a key, in a chain that is locked; an error if the map is not the last one.
-fn find<'a>(
-    store: &'a Store,
-    map: &'a Map,
-    generation: u64,
-    chain: &Chain<'a>,
-    ask: Ask<'_>,
-) -> Result<Option<Found<'a>>, ()> {
-    for place in chain.places() {
-        let slot = place.slot();
-        if !slot.may_be(ask.hash) {
-            continue;
-        }
-        if store.pool.generation() != generation {
-            return Err(());
-        }
-        let memory = map.home(store.geometry, slot.location()).ok_or(())?;
-        let words = memory.get(store.geometry.split(slot.location()).1..).ok_or(())?;
-        if has_key(words, ask.key) {
-            return Ok(Some(Found { place, slot, memory, words, head: Head::read(words) }));
-        }
-    }
-    Ok(None)
-}
-
-impl Found<'_> {
-    pub fn seen<'s>(&'s self, store: &'s Store, now: u32) -> Seen<'s> {
-        Seen { store, memory: self.memory, words: self.words, head: self.head, slot: self.slot, now }
-    }
 }
 
 /// A change under the lock.
@@ -580,43 +412,4 @@ fn headed(head: Head, put: Put, cas: u64, given: u8) -> Head {
     let stale = if put.stale { mark::STALE } else { 0 };
     let won = if put.won { mark::WON } else { 0 };
     Head { cas, marks: head.marks & SHAPE | stale | won | given, expiry: put.expiry, flags: put.flags, ..head }
-}
-
-fn copied(seen: &Seen<'_>) -> Vec<u8> {
-    let mut octets = Vec::new();
-    seen.copy(&mut octets);
-    octets
-}
-
-/// The length of a large value, from what stands in its item.
-fn second_half(reference: [u8; 16]) -> u64 {
-    reference[8..].iter().rev().fold(0, |sum, &octet| sum << 8 | u64::from(octet))
-}
-
-/// What lies at a place of a locked chain; none if the map does not know it.
-pub(super) fn look<'a>(store: &Store, map: &'a Map, place: Place<'a>) -> Option<Found<'a>> {
-    let slot = place.slot();
-    let memory = map.home(store.geometry, slot.location())?;
-    let words = memory.get(store.geometry.split(slot.location()).1..)?;
-    Some(Found { place, slot, memory, words, head: Head::read(words) })
-}
-
-/// Takes leave of an item whose slot was taken away or given to another.
-pub(super) fn leave(hand: &mut Hand, seen: &Seen<'_>, drop_large: bool) {
-    About::of(seen.memory).go(seen.head.words());
-    hand.count_gone(octets_of(&seen.head, seen.value_octets()));
-    if seen.head.is(mark::LARGE) && drop_large {
-        hand.dropped.push(large_number(seen.words, &seen.head));
-    }
-}
-
-/// Counts an item that was gone before it was taken away.
-pub(super) fn count_gone(hand: &Hand, gone: Gone, slot: Slot) {
-    match gone {
-        Gone::Flushed => hand.count(Count::Flushed),
-        Gone::Expired => {
-            hand.count(Count::Expired);
-            hand.counters.add(Count::ExpiredUnfetched, u64::from(!slot.is_fetched()));
-        }
-    }
 }

@@ -25,6 +25,7 @@ impl Chunks {
     }
 
     /// The bucket `index`; [`None`] if its chunk is not there.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<&Bucket> {
         let (level, place) = place_of(index / CHUNK_BUCKETS);
         let chunk = self.levels.get(level)?.get()?.get(place)?.get()?;
@@ -42,6 +43,7 @@ impl Chunks {
 }
 
 /// The level of a chunk, and its place there.
+#[inline]
 fn place_of(chunk: usize) -> (usize, usize) {
     let level = (usize::BITS - chunk.leading_zeros()) as usize;
     (level, if level == 0 { 0 } else { chunk - (1 << (level - 1)) })

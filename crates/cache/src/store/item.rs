@@ -58,6 +58,7 @@ pub struct Head {
 
 impl Head {
     /// Reads the head at the beginning of `words`.
+    #[inline]
     pub fn read(words: &[AtomicU64]) -> Self {
         let (first, second) = (load_at(words, 0), load_at(words, 8));
         let marks = (first >> 56) as u8;
@@ -133,11 +134,13 @@ impl Head {
     }
 
     /// Whether a mark is set.
+    #[inline]
     pub fn is(&self, mark: u8) -> bool {
         self.marks & mark != 0
     }
 
     /// Where the key begins, in octets from the item's beginning.
+    #[inline]
     pub fn key_at(&self) -> usize {
         HEAD_OCTETS
             + if self.is(mark::EXPIRES) { 4 } else { 0 }
@@ -146,17 +149,20 @@ impl Head {
     }
 
     /// Where the value begins, in octets from the item's beginning.
+    #[inline]
     pub fn value_at(&self) -> usize {
         self.key_at() + usize::from(self.key_octets)
     }
 
     /// Words of the whole item.
+    #[inline]
     pub fn words(&self) -> usize {
         words_for(self.value_at() + usize::from(self.value_octets))
     }
 }
 
 /// Whether the item at the beginning of `words` has this key.
+#[inline]
 pub fn has_key(words: &[AtomicU64], key: &[u8]) -> bool {
     let first = words.first().map_or(0, |w| w.load(Relaxed));
     if (first >> 48) as u8 as usize != key.len() {

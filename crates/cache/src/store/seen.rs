@@ -23,6 +23,7 @@ pub struct Seen<'a> {
 
 impl Seen<'_> {
     /// Octets of the value.
+    #[inline]
     pub fn value_octets(&self) -> u64 {
         if self.head.is(mark::LARGE) { large_octets(self.words, &self.head) } else { u64::from(self.head.value_octets) }
     }
@@ -33,16 +34,19 @@ impl Seen<'_> {
     }
 
     /// The client's flags.
+    #[inline]
     pub fn flags(&self) -> u32 {
         self.head.flags
     }
 
     /// The cas number: another one after each change.
+    #[inline]
     pub fn cas(&self) -> u64 {
         self.head.cas
     }
 
     /// The second from which on it is gone; 0 is never.
+    #[inline]
     pub fn expiry(&self) -> u32 {
         self.head.expiry
     }
@@ -52,7 +56,8 @@ impl Seen<'_> {
         About::of(self.memory).opened().saturating_add(u32::from(self.head.birth))
     }
 
-    /// The second when it was last stored or fetched: to within [`super::LAST_USE_GRAIN_S`], if that was within six days.
+    /// The second when it was last stored or fetched: to within [`super::LAST_USE_GRAIN_S`], if that was within six
+    /// days.
     pub fn last_use(&self) -> u32 {
         let birth = self.birth().min(self.now);
         if self.slot.is_fetched() { self.slot.last_use(self.now).max(birth) } else { birth }
@@ -79,6 +84,7 @@ impl Seen<'_> {
     }
 
     /// Adds the value's octets to `output`.
+    #[inline]
     pub fn copy(&self, output: &mut Vec<u8>) {
         if !self.is_large() {
             words::copy(self.words, self.head.value_at(), usize::from(self.head.value_octets), output);

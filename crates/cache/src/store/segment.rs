@@ -42,6 +42,7 @@ const FILLED: usize = 5;
 
 impl<'a> About<'a> {
     /// What `memory` says about itself.
+    #[inline]
     pub fn of(memory: &'a [AtomicU64]) -> Self {
         About { words: &memory[..ABOUT_WORDS] }
     }
@@ -70,6 +71,7 @@ impl<'a> About<'a> {
     }
 
     /// The epoch (between two flushes) when it was opened.
+    #[inline]
     pub fn epoch(&self) -> u32 {
         (self.get(ORIGIN) >> 32) as u32
     }
@@ -165,11 +167,13 @@ impl Geometry {
     }
 
     /// The segment and the word in it.
+    #[inline]
     pub fn split(self, location: u64) -> (u32, usize) {
         ((location >> self.bits) as u32, location as usize & (self.words() - 1))
     }
 
     /// The location of a word of a segment.
+    #[inline]
     pub fn join(self, segment: u32, word: usize) -> u64 {
         u64::from(segment) << self.bits | word as u64
     }
@@ -195,18 +199,21 @@ pub struct Map {
 
 impl Map {
     /// The memory of a segment; [`None`] if this map does not know it.
+    #[inline]
     pub fn get(&self, segment: u32) -> Option<&Memory> {
         let segment = segment as usize;
         self.groups.get(segment / GROUP)?.get(segment % GROUP)?.as_ref()
     }
 
     /// The words of the item at a location, up to the segment's end.
+    #[inline]
     pub fn item(&self, geometry: Geometry, location: u64) -> Option<&[AtomicU64]> {
         let (segment, word) = geometry.split(location);
         self.get(segment)?.get(word..)
     }
 
     /// The memory of the segment of a location.
+    #[inline]
     pub fn home(&self, geometry: Geometry, location: u64) -> Option<&Memory> {
         self.get(geometry.split(location).0)
     }

@@ -87,8 +87,8 @@ impl Store {
         self.account.limit()
     }
 
-    /// Sets the limit, in octets, at least [`LIMIT_OCTETS_MIN`]. A lower one is reached by [`Writer::sweep`] and by what
-    /// writers do next; until then nothing more is taken.
+    /// Sets the limit, in octets, at least [`LIMIT_OCTETS_MIN`]. A lower one is reached by [`Writer::sweep`] and by
+    /// what writers do next; until then nothing more is taken.
     pub fn set_limit(&self, octets: u64) {
         self.account.set_limit(octets.max(LIMIT_OCTETS_MIN));
     }
@@ -139,6 +139,7 @@ impl Store {
     }
 
     /// The hash of a key.
+    #[inline]
     pub(super) fn hash(&self, key: &[u8]) -> u64 {
         match self.rules.hashing {
             Hashing::Fixed(hash) => hash(key),
@@ -164,6 +165,7 @@ impl Store {
     }
 
     /// Flushes when the second has come.
+    #[inline]
     pub(super) fn tick(&self, now: u32) {
         let at = self.flush_at.load(Relaxed);
         if now >= at && at != NO_FLUSH && self.flush_at.compare_exchange(at, NO_FLUSH, Relaxed, Relaxed).is_ok() {
@@ -172,11 +174,13 @@ impl Store {
     }
 
     /// The number of flushes so far: items of segments that were opened before are gone.
+    #[inline]
     pub(super) fn epoch(&self) -> u32 {
         self.epoch.load(Relaxed)
     }
 
     /// Why an item is gone, if it is.
+    #[inline]
     pub(super) fn gone(&self, memory: &Memory, head: &Head, now: u32) -> Option<Gone> {
         if head.expiry != 0 && head.expiry <= now {
             return Some(Gone::Expired);

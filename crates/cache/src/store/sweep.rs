@@ -1,7 +1,7 @@
 //! Sweeping: what has expired, was flushed or is over the limit is taken back without anybody asking for it, in steps
 //! of a bounded length.
 
-use super::change::{count_gone, leave, look};
+use super::found::{count_gone, leave, look};
 use super::item::Head;
 use super::pool::{Fate, Victim};
 use super::segment::{ABOUT_WORDS, About};

@@ -87,6 +87,7 @@ impl Table {
     }
 
     /// The buckets that there are.
+    #[inline]
     pub fn count(&self) -> usize {
         self.count.load(Acquire)
     }
@@ -98,6 +99,7 @@ impl Table {
 
     /// The first bucket of the chain for `hash`, and its number. What the number was made from can have changed when
     /// the bucket is looked at: [`Table::is_home`].
+    #[inline]
     pub fn bucket(&self, hash: u64) -> (&Bucket, usize) {
         let index = index_of(hash, self.count());
         (self.at(index), index)
@@ -105,6 +107,7 @@ impl Table {
 
     /// Whether `index` still is the chain for `hash`. Asked after the bucket's head was loaded, it holds as long as
     /// that head stays: a split raises the count before it gives up the lock.
+    #[inline]
     pub fn is_home(&self, hash: u64, index: usize) -> bool {
         index_of(hash, self.count.load(Relaxed)) == index
     }
@@ -113,16 +116,19 @@ impl Table {
     ///
     /// # Panics
     /// If there is no such chain.
+    #[inline]
     pub fn at(&self, index: usize) -> &Bucket {
         self.primary.get(index).expect("a bucket below the count has its memory")
     }
 
     /// The overflow bucket `number`; [`None`] for 0.
+    #[inline]
     pub fn overflow(&self, number: u32) -> Option<&Bucket> {
         if number == 0 { None } else { self.overflow.get(number as usize - 1) }
     }
 
     /// Locks the chain for `hash`.
+    #[inline]
     pub fn lock(&self, hash: u64) -> Chain<'_> {
         loop {
             let (first, index) = self.bucket(hash);
@@ -330,6 +336,7 @@ pub enum Room<'a> {
 }
 
 /// The chain for `hash` among `count` chains.
+#[inline]
 pub fn index_of(hash: u64, count: usize) -> usize {
     let bit = 1usize << count.ilog2();
     let wide = hash as usize & (2 * bit - 1);

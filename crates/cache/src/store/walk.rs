@@ -1,7 +1,7 @@
 //! Walks over all items, in bounded steps, while the table grows: the classes of hashes that the buckets were when the
 //! walk began are met one after the other, each with all buckets that it was split into since.
 
-use super::change::look;
+use super::found::look;
 use super::seen::Seen;
 use super::shared::Store;
 use super::words;

@@ -24,6 +24,7 @@ impl<'a> WordSink<'a> {
         WordSink { words: words.iter(), pending: 0, pending_bits: 0 }
     }
 
+    #[inline]
     fn store(&mut self, word: u64) {
         if let Some(place) = self.words.next() {
             place.store(word, Relaxed);
@@ -31,6 +32,7 @@ impl<'a> WordSink<'a> {
     }
 
     /// Adds the lowest `bits` bits of `word`, a multiple of 8 and more than none; the others are 0.
+    #[inline]
     fn push_bits(&mut self, word: u64, bits: u32) {
         let filled = self.pending_bits;
         let both = self.pending | (word << filled);
@@ -54,6 +56,7 @@ impl<'a> WordSink<'a> {
     }
 
     /// Adds octets.
+    #[inline]
     pub fn push(&mut self, octets: &[u8]) {
         let (chunks, rest) = octets.as_chunks_of_eight();
         for chunk in chunks {
@@ -86,11 +89,13 @@ impl Eights for [u8] {
 }
 
 /// Up to seven octets as the low end of a word.
+#[inline]
 fn partial(octets: &[u8]) -> u64 {
     octets.iter().rev().fold(0, |word, &octet| word << 8 | u64::from(octet))
 }
 
 /// The word that begins at octet `at` of `words`; octets behind the end are 0.
+#[inline]
 pub fn load_at(words: &[AtomicU64], at: usize) -> u64 {
     let load = |index: usize| words.get(index).map_or(0, |w| w.load(Relaxed));
     let (index, bits) = (at / 8, at % 8 * 8);
@@ -98,6 +103,7 @@ pub fn load_at(words: &[AtomicU64], at: usize) -> u64 {
 }
 
 /// Whether the octets from octet `at` on are `octets`.
+#[inline]
 pub fn equal(words: &[AtomicU64], at: usize, octets: &[u8]) -> bool {
     let (chunks, rest) = octets.as_chunks_of_eight();
     let mut place = at;
@@ -112,6 +118,7 @@ pub fn equal(words: &[AtomicU64], at: usize, octets: &[u8]) -> bool {
 }
 
 /// Adds `octets` octets from octet `at` on to `output`; fewer, if the words end before.
+#[inline]
 pub fn copy(words: &[AtomicU64], at: usize, octets: usize, output: &mut Vec<u8>) {
     let end = (at + octets).min(words.len() * 8);
     if at >= end {

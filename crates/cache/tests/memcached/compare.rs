@@ -3,6 +3,9 @@
 //! - Numbers for cas: each server counts its own; they have to stand in for each other one to one.
 //! - Seconds (`t`, `l`, `la=`, `exp=`): the servers' clocks tick at other moments of a second. What expired long ago
 //!   wraps below 0, from the start of each server: any such number is as good as any other.
+//! - `l` and `la=` besides: the store notes a use to within a minute.
+//! - `h` and `fetch=`: a number that was counted is a new item here, and a change that had to be begun anew (its
+//!   segment was full) sees its own first try.
 //! - `cls=`: a slab class, and we have none.
 
 use crate::script::Kind;
@@ -10,6 +13,8 @@ use std::collections::HashMap;
 
 /// Seconds by which clocks may differ, the time that a slow machine takes included.
 const SECONDS_OFF: u64 = 5;
+/// Seconds to within which uses are noted, and the same.
+const USE_OFF: u64 = 70;
 
 /// Numbers for cas that stand for each other.
 #[derive(Default)]
@@ -46,6 +51,11 @@ impl Relations {
                 (i, j) = (i + 1, j + 1);
                 continue;
             }
+            if theirs[..i].ends_with(b"fetch=") {
+                let word = |octets: &[u8]| octets.iter().take_while(|o| o.is_ascii_alphabetic()).count();
+                (i, j) = (i + word(&theirs[i..]), j + word(&ours[j..]));
+                continue;
+            }
             let digits = theirs[..i].iter().rev().take_while(|o| o.is_ascii_digit()).count();
             let (a, b) = (i - digits, j - digits);
             let alike = match (number(&theirs[a..]), number(&ours[b..])) {
@@ -70,9 +80,17 @@ impl Relations {
         if ends(b" c") || ends(b"cas=") || (line.starts_with(b"VALUE ") && blanks == 4) {
             return self.relate(theirs, ours);
         }
-        if [&b" t"[..], b" l", b"la=", b"exp=", b"exp=-"].iter().any(|text| ends(text)) {
+        let off = theirs.abs_diff(ours);
+        if [&b" t"[..], b"exp=", b"exp=-"].iter().any(|text| ends(text)) {
             let past = |n: u64| n > u64::from(u32::MAX) / 2;
-            return theirs.abs_diff(ours) <= SECONDS_OFF || (past(theirs) && past(ours)) || (ends(b"exp=") && theirs.abs_diff(ours) < 100);
+            // `me` counts up from what expired long ago, and so from each server's own start.
+            return off <= SECONDS_OFF || (past(theirs) && past(ours)) || (ends(b"exp=") && off <= USE_OFF);
+        }
+        if ends(b" l") || ends(b"la=") {
+            return off <= USE_OFF;
+        }
+        if ends(b" h") {
+            return true;
         }
         ends(b"cls=")
     }

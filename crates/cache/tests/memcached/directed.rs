@@ -1,1 +1,206 @@
-//! Scripts with a purpose.
+//! Scripts with a purpose: what chance would not find.
+
+use crate::compare::Relations;
+use crate::oracle::Oracle;
+use crate::ours::{Ours, unix_us};
+use std::time::Duration;
+use trunkline_cache::protocol::{Now, udp};
+use trunkline_cache::service::Settings;
+
+/// Plays batches to both; false if there is no memcached.
+fn both(settings: Settings, options: &[&str], batches: &[&[u8]]) -> bool {
+    let Some(oracle) = Oracle::start(options) else {
+        println!("skipped: memcached 1.6.18 is not installed");
+        return false;
+    };
+    let (mut ours, mut client, mut relations) = (Ours::with(settings), oracle.connect(), Relations::default());
+    ours.connect();
+    for batch in batches {
+        let told = ours.exchange(&relations.for_us(batch), 0);
+        let expected = client.exchange(&relations.for_them(batch), told.len(), ours.closed);
+        if let Err(difference) = relations.text(&expected, &told) {
+            panic!("after {:?}: {difference}", String::from_utf8_lossy(&batch[..batch.len().min(300)]));
+        }
+        if ours.closed {
+            break;
+        }
+    }
+    true
+}
+
+#[test]
+fn stale_while_revalidate() {
+    both(
+        Settings::default(),
+        &[],
+        &[
+            b"ms k 3 T100 c\r\nold\r\n",
+            b"md k I T30\r\n",
+            b"mg k v t c\r\nmg k v\r\nmg k s\r\n",
+            b"ms k 3 I C@NUMBER-TOLD-BEFORE@ c\r\nnew\r\n",
+            b"mg k v t c\r\nms k 4 C@LAST-NUMBER-TOLD-@@\r\nlast\r\nmg k v t\r\n",
+            b"mg n N30 v t c\r\nmg n v\r\nms n 1\r\nx\r\nmg n v t\r\n",
+            b"ms r 1 T20\r\nx\r\nmg r R30 v\r\nmg r R30 v\r\nmg r R10 v\r\n",
+            b"mg missing N30 Oopaque k q\r\nmg other q k O1\r\nmn\r\n",
+        ],
+    );
+}
+
+#[test]
+fn signing_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("accounts");
+    std::fs::write(&file, "user:secret\nother:word\n").unwrap();
+    let accounts = Some(vec![("user".to_owned(), "secret".to_owned()), ("other".to_owned(), "word".to_owned())]);
+    let settings = Settings { accounts, ..Settings::default() };
+    both(
+        settings,
+        &["-Y", file.to_str().unwrap()],
+        &[
+            b"get a\r\n",
+            b"set a 0 0\r\n",
+            b"set a 0 0 x\r\n",
+            b"set a 0 0 11\r\nuser wrong!\r\n",
+            b"set a 0 0 4\r\nuser\r\n",
+            b"set a 0 0 11\r\nuser secretxx",
+            b"set a 0 0 10\r\nother word\r\n",
+            b"set a 0 0 1\r\nx\r\nget a\r\n",
+        ],
+    );
+}
+
+#[test]
+fn large_values_and_long_gets() {
+    let large = vec![b'v'; 1_000_000];
+    let set = [&b"set large 5 0 1000000\r\n"[..], &large, b"\r\n"].concat();
+    let keys = "large missing ".repeat(300);
+    let get = format!("get {}large\r\n", "k ".repeat(20_000));
+    both(Settings::default(), &[], &[&set, format!("get {keys}\r\n").as_bytes(), b"mg large s v\r\n", get.as_bytes()]);
+}
+
+#[test]
+fn values_that_are_too_large() {
+    let value = vec![b'v'; 1 << 20];
+    let set = |line: &str| [line.as_bytes(), &value, b"\r\n"].concat();
+    both(
+        Settings::default(),
+        &[],
+        &[
+            b"set k 0 0 1\r\nx\r\n",
+            &set("add k 0 0 1048576\r\n"),
+            b"get k\r\n",
+            &set("set k 0 0 1048576\r\n"),
+            b"get k\r\n",
+            &set("set k 0 0 1048576 noreply\r\n"),
+            &set("ms k 1048576 q\r\n"),
+            b"version\r\n",
+        ],
+    );
+}
+
+#[test]
+fn what_closes_a_connection() {
+    for last in [&b"quit\r\n"[..], b"POST / HTTP/1.1\r\n", &[b'x'; 3000]] {
+        both(Settings::default(), &[], &[b"version\r\n", last]);
+    }
+}
+
+#[test]
+fn an_item_expires() {
+    let Some(oracle) = Oracle::start(&[]) else { return };
+    let (mut ours, mut client) = (Ours::new(), oracle.connect());
+    ours.connect();
+    let mut ask = |text: &str, octets: usize| {
+        assert_eq!(ours.exchange(text.as_bytes(), 0), client.exchange(text.as_bytes(), octets, false), "{text}");
+    };
+    let absolute = unix_us() / 1_000_000 + 1000;
+    ask(&format!("set a 0 1 1\r\nx\r\nset b 0 {absolute} 1\r\ny\r\nset c 0 -1 1\r\nz\r\nget b c\r\n"), 46);
+    std::thread::sleep(Duration::from_millis(2300));
+    ask("get a b c\r\n", 21);
+}
+
+/// Two pipelined commands and a multi-get are one message.
+#[test]
+fn a_datagram_is_answered_by_one_message() {
+    let mut ours = Ours::new();
+    let now = Now::new(unix_us() / 1_000_000 - 100, unix_us());
+    let mut ask = |payload: &[u8]| {
+        let mut answer = Vec::new();
+        let id = ours.service.datagram(&[b"\x12\x34\0\0\0\x01\0\0", payload].concat(), &mut answer, now);
+        (id, answer)
+    };
+    let value = "v".repeat(1000);
+    for n in 0..3 {
+        ask(format!("set k{n} 0 0 1000 noreply\r\n{value}\r\n").as_bytes());
+    }
+    let (id, answer) = ask(b"get k0 k1 k2\r\nversion\r\n");
+    assert_eq!(id, Some(0x1234));
+    let parts: Vec<_> = udp::datagrams(0x1234, &answer).map(|(head, piece)| (head[3], head[5], piece.len())).collect();
+    assert_eq!(parts, [(0, 3, 1392), (1, 3, 1392), (2, 3, answer.len() - 2784)]);
+    assert!(answer.ends_with(b"END\r\nVERSION 1.6.18\r\n"));
+    let (_, refused) = ask(format!("get {}\r\n", "k0 ".repeat(300)).as_bytes());
+    assert_eq!(refused, b"SERVER_ERROR answer too large for UDP\r\n");
+    assert_eq!(ask(b"set k 0 0 1 noreply\r\nx\r\n"), (None, Vec::new()));
+}
+
+/// A client that asks for a hundred megabytes gets them by pieces.
+#[test]
+fn an_answer_stops_when_the_output_is_full() {
+    let mut ours = Ours::new();
+    let large = vec![b'v'; 1_000_000];
+    ours.exchange(&[&b"set large 0 0 1000000\r\n"[..], &large, b"\r\n"].concat(), 0);
+    let mut connection = ours.service.accepted(2);
+    let request = format!("get{}\r\nversion\r\n", " large".repeat(100)).into_bytes();
+    let (mut input, mut told, mut most) = (&request[..], 0, 0);
+    loop {
+        let (mut out, now) = (Vec::new(), ours.now());
+        let taken = ours.service.octets(&mut connection, input, &mut out, now);
+        input = &input[taken.octets..];
+        (told, most) = (told + out.len(), most.max(out.len()));
+        if taken.next == trunkline_cache::service::Next::More {
+            assert!(out.ends_with(b"END\r\nVERSION 1.6.18\r\n"));
+            break;
+        }
+    }
+    assert_eq!(told, 100 * ("VALUE large 0 1000000\r\n".len() + 1_000_002) + 5 + 16);
+    assert!(most <= trunkline_cache::service::OUTPUT_OCTETS_MAX + 64, "{most} octets in one call");
+}
+
+#[test]
+fn a_watcher_is_told_as_memcached_tells() {
+    let mut ours = Ours::new();
+    let mut watcher = ours.service.accepted(9);
+    let (mut out, now) = (Vec::new(), ours.now());
+    ours.service.octets(&mut watcher, b"watch fetchers mutations\r\n", &mut out, now);
+    assert_eq!(out, b"OK\r\n");
+    ours.exchange(b"get a\r\nset a 0 0 1\r\nx\r\nget a\r\n", 0);
+    out.clear();
+    let now = ours.now();
+    ours.service.resume(&mut watcher, &mut out, now);
+    let text = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = text.lines().map(|line| line.split_once(" type=").unwrap().1).collect();
+    assert_eq!(
+        lines,
+        [
+            "item_get key=a status=not_found clsid=0 cfd=1 size=0",
+            "item_store key=a status=stored cmd=set ttl=0 clsid=1 cfd=1 size=1",
+            "item_get key=a status=found clsid=1 cfd=1 size=1",
+        ]
+    );
+    ours.service.closed(watcher);
+}
+
+#[test]
+fn statistics_by_their_names() {
+    let mut ours = Ours::new();
+    ours.exchange(b"stats reset\r\nset s 0 0 1\r\nx\r\nget s t\r\ngat 0 s\r\ndelete t\r\nincr s 1\r\n", 0);
+    let told = String::from_utf8(ours.exchange(b"stats\r\n", 0)).unwrap();
+    for row in
+        ["cmd_get 2", "get_hits 1", "get_misses 1", "cmd_set 1", "cmd_touch 1", "delete_misses 1", "curr_items 1"]
+    {
+        assert!(told.contains(&format!("STAT {row}\r\n")), "{row} of {told}");
+    }
+    let dump = String::from_utf8(ours.exchange(b"lru_crawler metadump all\r\n", 0)).unwrap();
+    assert!(dump.starts_with("key=s exp=-1 la=") && dump.ends_with("cls=1 size=61\nEND\r\n"), "{dump}");
+    assert_eq!(ours.exchange(b"stats cachedump 1 0\r\n", 0), b"ITEM s [1 b; 0 s]\r\nEND\r\n");
+}

@@ -1,5 +1,5 @@
-//! Random scripts of commands, played to memcached 1.6.18 and to our service: the answers are the same, octet for octet,
-//! but for what [`compare`] lists with its reason.
+//! Random scripts of commands, played to memcached 1.6.18 and to our service: the answers are the same, octet for
+//! octet, but for what [`compare`] lists with its reason.
 //!
 //! `TRUNKLINE_SCRIPTS=5000` plays more of them; a script that fails names its number, and
 //! `TRUNKLINE_SCRIPT=number` plays it alone.
@@ -41,9 +41,8 @@ fn play_all(kind: Kind) {
             let told = ours.exchange(&relations.for_us(&batch), script.random());
             let expected = client.exchange(&relations.for_them(&batch), told.len(), ours.closed);
             if let Err(difference) = relations.compare(kind, &expected, &told) {
-                let _ = std::fs::write("/tmp/batch", &batch);
-                let sent = String::from_utf8_lossy(&batch[..batch.len().min(700)]).into_owned();
-                panic!("script {number} of {kind:?}, after {sent:?}: {difference} {:?}", oracle.pid());
+                let sent = String::from_utf8_lossy(&batch[..batch.len().min(300)]).into_owned();
+                panic!("script {number} of {kind:?}, after {sent:?}: {difference}");
             }
             if ours.closed {
                 break;

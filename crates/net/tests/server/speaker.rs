@@ -26,8 +26,8 @@ pub struct Seen {
     pub longest_input: Arc<AtomicUsize>,
 }
 
-/// Lines: `echo TEXT`, `big N` (N octets), `take N` (N octets follow), `hold`, `close`, `flood N` (at once, whatever the
-/// room), `spin` (asks to go on, forever, and says nothing), `panic`.
+/// Lines: `echo TEXT`, `big N` (N octets), `take N` (N octets follow), `hold`, `close`, `flood N` (at once, whatever
+/// the room), `spin` (asks to go on, forever, and says nothing), `panic`.
 pub struct Speaker {
     seat: Seat<String>,
     seen: Seen,

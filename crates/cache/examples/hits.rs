@@ -1,0 +1,178 @@
+//! How often what is asked for is there: the store, an exact LRU of the same octets, and memcached if it is installed,
+//! on traces with a Zipf distribution, with and without scans; what is missed is stored.
+//!
+//! `cargo run --release -p trunkline-cache --example hits [MEBIBYTES]`
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use trunkline_cache::store::{Decision, Put, Rules, Store, Touch, Value, Writer};
+
+const KEYS: usize = 1_000_000;
+const REQUESTS: usize = 3_000_000;
+const VALUE: [u8; 100] = [7; 100];
+/// What an item takes in the LRU: as much as in the store.
+const ITEM_OCTETS: u64 = 20 + 100 + 28;
+
+fn main() {
+    let mebibytes: u64 = std::env::args().nth(1).map_or(16, |n| n.parse().expect("mebibytes"));
+    println!("{KEYS} keys, {REQUESTS} requests, {mebibytes} MiB; hits in percent, of the second half");
+    for exponent in [0.9, 1.0, 1.1] {
+        for scans in [false, true] {
+            let trace = trace(exponent, scans);
+            let store = hits(&trace, &mut OurStore::new(mebibytes << 20));
+            let lru = hits(&trace, &mut Lru::new((mebibytes << 20) / ITEM_OCTETS));
+            let memcached = Memcached::start(mebibytes).map(|mut memcached| hits(&trace, &mut memcached));
+            let theirs = memcached.map_or("not there".to_owned(), |hits| format!("{hits:.2}"));
+            let scanned = if scans { ", scans" } else { "" };
+            println!("Zipf {exponent}{scanned}: store {store:.2}, LRU {lru:.2}, memcached {theirs}");
+        }
+    }
+}
+
+trait Cache {
+    /// Asks for a key, and stores it if it is not there. Whether it was.
+    fn ask(&mut self, key: &[u8]) -> bool;
+}
+
+fn hits(trace: &[u32], cache: &mut dyn Cache) -> f64 {
+    let mut hits = 0;
+    for (index, key) in trace.iter().enumerate() {
+        let hit = cache.ask(format!("key:{key:016}").as_bytes());
+        hits += usize::from(hit && index >= trace.len() / 2);
+    }
+    hits as f64 * 200.0 / trace.len() as f64
+}
+
+fn chance(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// Keys asked for: the more often, the lower; scans ask for others, each once.
+fn trace(exponent: f64, scans: bool) -> Vec<u32> {
+    let mut sums = Vec::with_capacity(KEYS);
+    let mut sum = 0.0;
+    for rank in 1..=KEYS {
+        sum += 1.0 / (rank as f64).powf(exponent);
+        sums.push(sum);
+    }
+    let (mut state, mut scanned) = (0x9e37_79b9_7f4a_7c15, KEYS as u32);
+    (0..REQUESTS)
+        .map(|index| {
+            if scans && index % 300_000 >= 200_000 {
+                scanned += 1;
+                return scanned;
+            }
+            let point = (chance(&mut state) >> 11) as f64 / (1u64 << 53) as f64 * sum;
+            sums.partition_point(|sum| *sum < point) as u32
+        })
+        .collect()
+}
+
+struct OurStore(Writer);
+
+impl OurStore {
+    fn new(octets: u64) -> Self {
+        OurStore(Store::new(Rules { limit_octets: octets, ..Rules::default() }).writer())
+    }
+}
+
+impl Cache for OurStore {
+    fn ask(&mut self, key: &[u8]) -> bool {
+        let hit = self.0.read(key, 1, Touch::Yes, |_| ()).is_some();
+        if !hit {
+            let put = |writer: &mut Writer| {
+                writer.change(key, Value::Octets(&VALUE), 1, |_, _| (Decision::Put(Put::default()), ()))
+            };
+            put(&mut self.0).expect("room is made");
+        }
+        hit
+    }
+}
+
+struct Lru {
+    items: u64,
+    clock: u64,
+    times: HashMap<Vec<u8>, u64>,
+    order: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Lru {
+    fn new(items: u64) -> Self {
+        Lru { items, clock: 0, times: HashMap::new(), order: BTreeMap::new() }
+    }
+}
+
+impl Cache for Lru {
+    fn ask(&mut self, key: &[u8]) -> bool {
+        self.clock += 1;
+        let before = self.times.insert(key.to_vec(), self.clock);
+        before.into_iter().for_each(|time| drop(self.order.remove(&time)));
+        self.order.insert(self.clock, key.to_vec());
+        if self.order.len() as u64 > self.items {
+            let (_, oldest) = self.order.pop_first().expect("more than none");
+            self.times.remove(&oldest);
+        }
+        before.is_some()
+    }
+}
+
+struct Memcached {
+    child: Child,
+    socket: PathBuf,
+    stream: BufReader<UnixStream>,
+}
+
+impl Memcached {
+    /// Starts one with a socket of its own; none if it is not installed.
+    fn start(mebibytes: u64) -> Option<Self> {
+        let socket = std::env::temp_dir().join(format!("hits-{}.sock", std::process::id()));
+        let mut command = Command::new("memcached");
+        command.args(["-u", "nobody", "-t", "1", "-m", &mebibytes.to_string(), "-a", "777", "-s"]).arg(&socket);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+        let mut turns = 0;
+        let stream = loop {
+            match UnixStream::connect(&socket) {
+                Ok(stream) => break stream,
+                Err(_) if turns < 1_000_000 => turns += 1,
+                Err(error) => panic!("{error}"),
+            }
+            std::thread::yield_now();
+        };
+        Some(Memcached { child, socket, stream: BufReader::new(stream) })
+    }
+
+    fn send(&mut self, parts: &[&[u8]]) -> String {
+        self.stream.get_mut().write_all(&parts.concat()).expect("written");
+        let mut line = String::new();
+        self.stream.read_line(&mut line).expect("a line");
+        line
+    }
+}
+
+impl Cache for Memcached {
+    fn ask(&mut self, key: &[u8]) -> bool {
+        if self.send(&[b"get ", key, b"\r\n"]).starts_with("VALUE") {
+            let mut rest = [0; VALUE.len() + 7];
+            self.stream.read_exact(&mut rest).expect("value and END");
+            return true;
+        }
+        let head = format!(" 0 0 {}\r\n", VALUE.len());
+        assert_eq!(self.send(&[b"set ", key, head.as_bytes(), &VALUE, b"\r\n"]), "STORED\r\n");
+        false
+    }
+}
+
+impl Drop for Memcached {
+    fn drop(&mut self) {
+        let _was_gone_already = self.child.kill();
+        let _was_waited_for = self.child.wait();
+        let _was_removed = std::fs::remove_file(&self.socket);
+    }
+}
