@@ -83,7 +83,11 @@ mod tests {
         let there = tempfile::tempdir().unwrap();
         let folder = folder(&there.path().join("not/there"));
         assert_eq!(folder.path, fs::canonicalize(there.path()).unwrap());
-        assert!(folder.size > 0 && folder.file_system.is_some(), "{folder:?}");
+        assert!(folder.size > 0, "{folder:?}");
+        // Behind chroot(2) there may be no mount point above a folder that can be seen.
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let has_root = mounts.lines().any(|line| line.split(' ').nth(4) == Some("/"));
+        assert!(folder.file_system.is_some() || !has_root, "{folder:?}");
         assert_eq!(existing(Path::new("not-there")), std::env::current_dir().unwrap());
     }
 

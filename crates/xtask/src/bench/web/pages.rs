@@ -6,8 +6,9 @@ use super::server::Server;
 use serde_json::Value;
 use std::process::{Command, Stdio};
 
-/// Rounds, each in a fresh browser.
-const ROUNDS: u32 = 7;
+/// Rounds, each in a fresh browser. The first finds a store of which nothing has been asked yet.
+const ROUNDS: u32 = 8;
+const ROUNDS_QUICK: u32 = 2;
 
 /// A step on the page.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,19 +22,28 @@ pub struct Step {
 }
 
 impl Step {
-    /// In the middle.
+    /// The first time: what it asks for may have to come from the disk.
+    pub fn first_ms(&self) -> f64 {
+        self.rounds_ms.first().copied().unwrap_or_default()
+    }
+
+    /// In the middle of the others.
     pub fn median_ms(&self) -> f64 {
-        median(self.rounds_ms.iter().copied())
+        median(self.again().iter().copied())
     }
 
-    /// At worst.
+    /// At worst of the others.
     pub fn most_ms(&self) -> f64 {
-        self.rounds_ms.iter().copied().fold(0.0, f64::max)
+        self.again().iter().copied().fold(0.0, f64::max)
     }
 
-    /// Whether every round met the budget.
+    /// Whether every round but the first met the budget.
     pub fn is_well(&self) -> bool {
-        !self.rounds_ms.is_empty() && self.most_ms() <= self.budget_ms
+        !self.again().is_empty() && self.most_ms() <= self.budget_ms
+    }
+
+    fn again(&self) -> &[f64] {
+        self.rounds_ms.get(1..).unwrap_or_default()
     }
 }
 
@@ -50,7 +60,7 @@ pub fn walk(bench: &Bench<'_>, server: &Server, session: &str) -> Result<Vec<Ste
         return Err("the pages are not built: make ui, before the program".to_owned());
     }
     let mut node = Command::new("node");
-    node.args(["e2e/pace.mjs", &server.origin(), &if bench.quick { 1 } else { ROUNDS }.to_string()]);
+    node.args(["e2e/pace.mjs", &server.origin(), &if bench.quick { ROUNDS_QUICK } else { ROUNDS }.to_string()]);
     let output = node.current_dir(ui).env("TRUNKLINE_COOKIE", session).stderr(Stdio::inherit()).output();
     let output = output.map_err(|e| format!("node: {e}"))?;
     if !output.status.success() {
@@ -76,11 +86,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_as_slow_as_its_slowest_round() {
-        let step = step(br#"{"step": "x", "budget_ms": 200, "rounds_ms": [90.5, 210, 100]}"#).unwrap();
-        assert_eq!((step.median_ms(), step.most_ms(), step.is_well()), (100.0, 210.0, false));
+    fn a_step_is_as_slow_as_its_slowest_round_but_the_first() {
+        let step = step(br#"{"step": "x", "budget_ms": 200, "rounds_ms": [300, 90.5, 210, 100]}"#).unwrap();
+        assert_eq!((step.first_ms(), step.median_ms(), step.most_ms(), step.is_well()), (300.0, 100.0, 210.0, false));
         assert!(Step { budget_ms: 210.0, ..step.clone() }.is_well());
-        assert!(!Step { rounds_ms: vec![], ..step }.is_well());
+        assert!(!Step { rounds_ms: vec![1.0], ..step }.is_well());
         assert_eq!(super::step(b"no"), None);
     }
 }
