@@ -201,6 +201,20 @@ fn in_the_background_with_the_name_of_memcached() {
     assert!(!pidfile.exists(), "its file is removed");
 }
 
+/// libmemcached's own test of servers, over the text and the binary protocol.
+#[test]
+fn memccapable_passes() {
+    let cache = Cache::start(&["-l", "127.0.0.1", "-p", "-1"], 1);
+    let port = cache.address("TCP").port().to_string();
+    let output = match Command::new("memccapable").args(["-h", "127.0.0.1", "-p", &port]).output() {
+        Ok(output) => output,
+        Err(e) => return eprintln!("left out: memccapable: {e}"),
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("All tests passed"), "{said}");
+    assert!(said.lines().filter(|line| line.contains("[pass]")).count() > 50, "{said}");
+}
+
 #[test]
 fn wrong_options_say_where() {
     fails(&["-p", "0"], 2, "nothing to listen to");
