@@ -10,6 +10,8 @@
 //!
 //! - A key that came as base64 is told back as base64 if this request wrote it so; memcached tells it as the `ms` that
 //!   stored it wrote it, and as raw octets if `mg N`, `append` or a classic command did. A client cannot read those.
+//! - `ma T` sets the time to live of the number that it counts; memcached sets that of the item that the number just
+//!   outgrew, and so nothing, whenever it has a digit more than before.
 //! - Unknown binary opcodes with a key: memcached passes over key and extras twice, and so over the next request.
 
 use crate::compare::{BEFORE, LAST, LAST_OCTETS};
@@ -159,8 +161,8 @@ impl Script {
             18 => self.number_set(),
             19 => self.cas(),
             20 if self.one_in(8) => self.say("flush_all\r\n"),
-            20 if self.one_in(30) => self.long_key_get(),
-            20 if self.one_in(60) => self.too_large(),
+            20 if self.one_in(4) => self.long_key_get(),
+            20 if self.one_in(8) => self.too_large(),
             _ => self.oddity(),
         }
     }
@@ -177,8 +179,16 @@ impl Script {
             _ => value.len(),
         };
         self.say(format!("{verb} {key} {flags} {expiry} {octets}{noreply}\r\n"));
+        self.value_said(&value, octets);
+    }
+
+    /// A value, with a line behind it if more octets were announced: they are not to be those of the next command.
+    fn value_said(&mut self, value: &[u8], announced: usize) {
         self.say(value);
         self.say("\r\n");
+        if announced > value.len() {
+            self.say("\r\n");
+        }
     }
 
     fn number_set(&mut self) {
@@ -218,6 +228,7 @@ impl Script {
     fn cas(&mut self) {
         let (key, value) = (self.key(), self.value());
         let number = [LAST, BEFORE, b"0", b"99999999999", b"x"][self.below(5)];
+        let value = if number == b"x" { value[..value.len().min(1000)].to_vec() } else { value };
         self.say(format!("cas {key} 0 0 {} ", value.len()));
         self.say(number);
         self.say("\r\n");
@@ -233,7 +244,11 @@ impl Script {
         }
     }
 
+    /// Alone in its batch: what stands before it is told late.
     fn too_large(&mut self) {
+        if !self.batch.is_empty() {
+            return;
+        }
         let key = self.key();
         self.say(format!("set {key} 0 0 1500000\r\n"));
         self.say(vec![b'x'; 1_500_000]);
@@ -356,8 +371,7 @@ impl Script {
         }
         let octets = if self.one_in(30) { value.len() + 1 } else { value.len() };
         self.line(&format!("ms {key} {octets}{flags}"));
-        self.say(value);
-        self.say("\r\n");
+        self.value_said(&value, octets);
     }
 
     fn meta_get(&mut self) {
@@ -379,7 +393,7 @@ impl Script {
             return;
         }
         let key = self.number_key();
-        let mut flags = self.flags(&["N", "J", "D", "T", "v", "t", "c", "C", "O", "k", "q"]);
+        let mut flags = self.flags(&["N", "J", "D", "v", "t", "c", "C", "O", "k", "q"]);
         if self.one_in(2) {
             flags.push_str(self.of(&[" MI", " MD", " M+", " M-", " Mx"]));
         }
