@@ -127,6 +127,19 @@ fn expired_items_give_their_memory_back_without_being_asked_for() {
 }
 
 #[test]
+fn what_is_written_over_again_and_again_does_not_fill_the_limit() {
+    let store = Store::new(Rules { limit_octets: 256 << 20, ..Rules::default() });
+    let mut writer = store.writer();
+    let mut state = 5;
+    for _ in 0..1_000_000 {
+        put(&mut writer, &key(chance(&mut state) % 20_000), &[1; 100], 0, 1).expect("memory enough");
+    }
+    let counts = store.counts();
+    assert!((0..20_000).all(|number| has(&mut writer, &key(number), 1)) && counts.evicted == 0);
+    assert!(counts.used_octets < 5 * counts.item_octets, "{counts:?}");
+}
+
+#[test]
 fn a_flush_takes_everything_before_it_and_nothing_after() {
     let store = Store::new(Rules::default());
     let mut writer = store.writer();

@@ -12,7 +12,10 @@ const RESERVE: usize = 1;
 /// Segments that are looked at in one search for those that are dead or sparse.
 const WINDOW: usize = 64;
 /// A segment whose items that are there fill less than this part of it is reclaimed before any item is evicted.
-const SPARSE_PERCENT: u64 = 50;
+pub const SPARSE_PERCENT: u64 = 50;
+/// The same before a segment more takes memory, as long as there is some: what is written over again and again should
+/// not fill the limit with what nobody sees any more.
+pub const FORSAKEN_PERCENT: u64 = 25;
 /// The part of segments that new items may have before they go first (S3-FIFO's small queue).
 const SMALL_PERCENT: usize = 10;
 
@@ -92,6 +95,11 @@ impl Pool {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a segment for new items would have to be made.
+    pub fn is_short(&self) -> bool {
+        self.lock().free.len() <= RESERVE
+    }
+
     /// The number of the map as it is now: another one after each change.
     #[inline]
     pub fn generation(&self) -> u64 {
@@ -161,8 +169,8 @@ impl Pool {
         inside.free.push(segment);
     }
 
-    /// A segment whose items are all gone, or mostly.
-    pub fn claim_dead_or_sparse(&self, now: u32, epoch: u32) -> Option<Victim> {
+    /// A segment whose items are all gone, or fill less than a part of it.
+    pub fn claim_dead_or_sparse(&self, now: u32, epoch: u32, sparse_percent: u64) -> Option<Victim> {
         let mut inside = self.lock();
         let count = inside.states.len();
         for _ in 0..WINDOW.min(count) {
@@ -171,7 +179,9 @@ impl Pool {
             if !matches!(inside.states[segment as usize], State::Sealed(_)) {
                 continue;
             }
-            let Some(fate) = inside.map.get(segment).and_then(|memory| fate(memory, now, epoch)) else { continue };
+            let Some(fate) = inside.map.get(segment).and_then(|memory| fate(memory, now, epoch, sparse_percent)) else {
+                continue;
+            };
             inside.claim(segment);
             return Some(Victim { segment, fate });
         }
@@ -303,12 +313,12 @@ impl Inside {
 }
 
 /// Whether a sealed segment should be reclaimed before anything is evicted.
-fn fate(memory: &Memory, now: u32, epoch: u32) -> Option<Fate> {
+fn fate(memory: &Memory, now: u32, epoch: u32, sparse_percent: u64) -> Option<Fate> {
     let about = About::of(memory);
     if about.epoch() != epoch || about.is_expired(now) || about.live() == 0 {
         return Some(Fate::Dead);
     }
-    (about.live() * 100 < memory.len() as u64 * SPARSE_PERCENT).then_some(Fate::Sparse)
+    (about.live() * 100 < memory.len() as u64 * sparse_percent).then_some(Fate::Sparse)
 }
 
 #[cfg(test)]
@@ -348,9 +358,12 @@ mod tests {
         assert!(pool.claim(victim.segment, sequence) && !pool.claim(victim.segment, sequence));
         pool.free(victim.segment);
         assert_eq!(pool.oldest().expect("sealed").0.segment, main[0]);
-        assert_eq!(pool.claim_dead_or_sparse(1, 0), None);
+        assert_eq!(pool.claim_dead_or_sparse(1, 0, SPARSE_PERCENT), None);
         let sparse = sealed(&account, &pool, Queue::Main, 1000);
-        assert_eq!(pool.claim_dead_or_sparse(1, 0), Some(Victim { segment: sparse, fate: Fate::Sparse }));
+        assert_eq!(
+            pool.claim_dead_or_sparse(1, 0, SPARSE_PERCENT),
+            Some(Victim { segment: sparse, fate: Fate::Sparse })
+        );
     }
 
     #[test]

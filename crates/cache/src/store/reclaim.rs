@@ -9,7 +9,7 @@ use super::found::{count_gone, leave, look};
 use super::ghost::Ghost;
 use super::hand::{Berth, Hand};
 use super::item::{Head, mark};
-use super::pool::{Fate, Victim};
+use super::pool::{FORSAKEN_PERCENT, Fate, SPARSE_PERCENT, Victim};
 use super::rules::Refused;
 use super::seen::{Seen, large_number};
 use super::segment::{ABOUT_WORDS, About, Memory, Queue};
@@ -26,6 +26,8 @@ const ROUNDS_MAX: u32 = 4096;
 const PATIENCE: u32 = 8;
 /// Turns of waiting for other threads to let go of memory that was given up.
 const TURNS_MAX: u32 = 20_000;
+/// Segments reclaimed, at most, before one more takes memory.
+const FORSAKEN_MAX: u32 = 4;
 /// Uses after which an item is taken over from the small queue into the main one.
 const PROMOTED_USES: u64 = 1;
 /// Buckets split at once.
@@ -34,6 +36,7 @@ const SPLITS_MAX: usize = 16;
 impl Own {
     /// Opens a segment for a berth that has no room.
     pub fn open(&mut self, store: &Store, berth: Berth) -> Result<(), Refused> {
+        self.tidy(store);
         for round in 0..ROUNDS_MAX {
             if store.account.excess() > 0 {
                 store.pool.shed(&store.account, store.account.excess());
@@ -46,6 +49,19 @@ impl Own {
             }
         }
         Err(Refused::NoMemory)
+    }
+
+    /// Before a segment more takes memory: reclaims some that hardly anything is left of.
+    fn tidy(&mut self, store: &Store) {
+        for _ in 0..FORSAKEN_MAX {
+            if !store.pool.is_short() {
+                return;
+            }
+            let victim = store.pool.claim_dead_or_sparse(self.now, store.epoch(), FORSAKEN_PERCENT);
+            if !victim.is_some_and(|victim| self.reclaim(store, victim, 0)) {
+                return;
+            }
+        }
     }
 
     /// Charges octets, and makes room for them.
@@ -122,7 +138,7 @@ impl Own {
 
     /// Reclaims something; false if there is nothing, or nothing may go.
     pub fn evict(&mut self, store: &Store, round: u32) -> bool {
-        if let Some(victim) = store.pool.claim_dead_or_sparse(self.now, store.epoch()) {
+        if let Some(victim) = store.pool.claim_dead_or_sparse(self.now, store.epoch(), SPARSE_PERCENT) {
             if self.reclaim(store, victim, round) {
                 return true;
             }
