@@ -19,7 +19,9 @@ fn main() {
     let now = Now::new(1_700_000_000, 1_700_000_100_000_000);
     let settings = Settings { turn_requests_max: 0, ..Settings::default() };
     let mut service = Service::new(&Shared::new(store, settings, Arc::new(Alone), now));
-    (0..items).for_each(|n| drop(run(&mut service, &set(n), now)));
+    for n in 0..items {
+        run(&mut service, &set(n), now);
+    }
     println!("{items} items, {PIPELINED} commands in a buffer, nanoseconds each:");
     let list = |n: &mut dyn FnMut() -> u64, keys: usize| (0..keys).map(|_| key(n())).collect::<Vec<_>>().join(" ");
     let mut state = 1;

@@ -98,6 +98,26 @@ fn values_that_are_too_large() {
     );
 }
 
+/// Up to 64 bits, round to 0, and not below it (protocol.txt, "Increment/Decrement").
+#[test]
+fn numbers_go_round_at_64_bits() {
+    let mut ours = Ours::new();
+    let script = b"set n 0 0 20\r\n18446744073709551615\r\nincr n 2\r\ndecr n 5\r\nget n\r\n";
+    let blanks = " ".repeat(19);
+    let expected = format!("STORED\r\n1\r\n0\r\nVALUE n 0 20\r\n0{blanks}\r\nEND\r\n");
+    assert_eq!(String::from_utf8_lossy(&ours.exchange(script, 0)), expected);
+}
+
+/// Where memcached forgets the new time to live, because the number has a digit more than before.
+#[test]
+fn a_number_that_grows_takes_its_new_time_to_live() {
+    let mut ours = Ours::new();
+    assert_eq!(
+        ours.exchange(b"set n 0 0 1\r\n9\r\nma n T100 v\r\nmg n t\r\n", 0),
+        b"STORED\r\nVA 2\r\n10\r\nHD t100\r\n"
+    );
+}
+
 #[test]
 fn what_closes_a_connection() {
     for last in [&b"quit\r\n"[..], b"POST / HTTP/1.1\r\n", &[b'x'; 3000]] {
@@ -106,6 +126,7 @@ fn what_closes_a_connection() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "memcached's clock is the machine's")]
 fn an_item_expires() {
     let Some(oracle) = Oracle::start(&[]) else { return };
     let (mut ours, mut client) = (Ours::new(), oracle.connect());

@@ -39,6 +39,7 @@ impl Oracle {
     }
 
     /// A connection to it.
+    #[expect(clippy::disallowed_methods, reason = "another process tells nobody when it listens")]
     pub fn connect(&self) -> Client {
         let path = self.folder.path().join("socket");
         for _ in 0..500 {

@@ -5,11 +5,14 @@
 //! - A get with a key that is too long drops answers that were not sent yet: it stands at the head of a batch.
 //! - A number that is counted while an answer still holds its item is not written over in place, and so has no blanks
 //!   behind it: gets end the batch before a number is counted.
+//! - Numbers from 2^63 on: looking for a minus sign, memcached reads on beyond the value into whatever lies there.
 //!
 //! And what we do otherwise, with the reason:
 //!
 //! - A key that came as base64 is told back as base64 if this request wrote it so; memcached tells it as the `ms` that
 //!   stored it wrote it, and as raw octets if `mg N`, `append` or a classic command did. A client cannot read those.
+//! - `ma T` sets the time to live of the number that it counts; memcached sets that of the item that the number just
+//!   outgrew, and so nothing, whenever it has a digit more than before.
 //! - Unknown binary opcodes with a key: memcached passes over key and extras twice, and so over the next request.
 
 use crate::compare::{BEFORE, LAST, LAST_OCTETS};
@@ -32,22 +35,8 @@ pub struct Script {
 }
 
 /// Values that are numbers to C, or nearly so.
-const NUMBERS: [&str; 14] = [
-    "0",
-    "9",
-    "10",
-    "99",
-    "100",
-    "12 abc",
-    "-5",
-    "+5",
-    " 7",
-    "18446744073709551615",
-    "18446744073709551616",
-    "9x",
-    "",
-    "007",
-];
+const NUMBERS: [&str; 14] =
+    ["0", "9", "10", "99", "100", "12 abc", "-5", "+5", " 7", "1099511627776", "18446744073709551616", "9x", "", "007"];
 const EXPIRIES: [&str; 9] = ["0", "0", "5000", "-1", "2592000", "2592001", "4000000000", "2000000000", "x"];
 const FLAGS: [&str; 8] = ["0", "0", "1", "4294967295", "4294967296", "-1", "x", "65536"];
 
@@ -159,8 +148,8 @@ impl Script {
             18 => self.number_set(),
             19 => self.cas(),
             20 if self.one_in(8) => self.say("flush_all\r\n"),
-            20 if self.one_in(30) => self.long_key_get(),
-            20 if self.one_in(60) => self.too_large(),
+            20 if self.one_in(4) => self.long_key_get(),
+            20 if self.one_in(8) => self.too_large(),
             _ => self.oddity(),
         }
     }
@@ -177,8 +166,16 @@ impl Script {
             _ => value.len(),
         };
         self.say(format!("{verb} {key} {flags} {expiry} {octets}{noreply}\r\n"));
+        self.value_said(&value, octets);
+    }
+
+    /// A value, with a line behind it if more octets were announced: they are not to be those of the next command.
+    fn value_said(&mut self, value: &[u8], announced: usize) {
         self.say(value);
         self.say("\r\n");
+        if announced > value.len() {
+            self.say("\r\n");
+        }
     }
 
     fn number_set(&mut self) {
@@ -211,13 +208,14 @@ impl Script {
             return;
         }
         let (verb, key, noreply) = (self.of(&["incr", "decr"]), self.number_key(), self.noreply());
-        let delta = self.of(&["1", "5", "91", "18446744073709551615", "-1", "x", "18446744073709551616", "\t5"]);
+        let delta = self.of(&["1", "5", "91", "1099511627776", "-1", "x", "18446744073709551616", "\t5"]);
         self.say(format!("{verb} {key} {delta}{noreply}\r\n"));
     }
 
     fn cas(&mut self) {
         let (key, value) = (self.key(), self.value());
         let number = [LAST, BEFORE, b"0", b"99999999999", b"x"][self.below(5)];
+        let value = if number == b"x" { value[..value.len().min(1000)].to_vec() } else { value };
         self.say(format!("cas {key} 0 0 {} ", value.len()));
         self.say(number);
         self.say("\r\n");
@@ -233,7 +231,11 @@ impl Script {
         }
     }
 
+    /// Alone in its batch: what stands before it is told late.
     fn too_large(&mut self) {
+        if !self.batch.is_empty() {
+            return;
+        }
         let key = self.key();
         self.say(format!("set {key} 0 0 1500000\r\n"));
         self.say(vec![b'x'; 1_500_000]);
@@ -356,8 +358,7 @@ impl Script {
         }
         let octets = if self.one_in(30) { value.len() + 1 } else { value.len() };
         self.line(&format!("ms {key} {octets}{flags}"));
-        self.say(value);
-        self.say("\r\n");
+        self.value_said(&value, octets);
     }
 
     fn meta_get(&mut self) {
@@ -379,7 +380,7 @@ impl Script {
             return;
         }
         let key = self.number_key();
-        let mut flags = self.flags(&["N", "J", "D", "T", "v", "t", "c", "C", "O", "k", "q"]);
+        let mut flags = self.flags(&["N", "J", "D", "v", "t", "c", "C", "O", "k", "q"]);
         if self.one_in(2) {
             flags.push_str(self.of(&[" MI", " MD", " M+", " M-", " Mx"]));
         }
@@ -478,7 +479,7 @@ impl Script {
             }
             0x0e | 0x0f | 0x19 | 0x1a => (Vec::new(), self.value()),
             0x05 | 0x06 | 0x15 | 0x16 => {
-                let delta = [1u64, 91, u64::MAX][self.below(3)].to_be_bytes();
+                let delta = [1u64, 91, 1 << 40][self.below(3)].to_be_bytes();
                 ([&delta[..], &100u64.to_be_bytes(), &expiry].concat(), Vec::new())
             }
             0x08 | 0x18 => (Vec::new(), Vec::new()),
