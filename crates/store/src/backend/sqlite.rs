@@ -337,6 +337,7 @@ impl Backend for Sqlite {
         // The log first: a file without its log is whole as of its last checkpoint, a log without its file is nothing.
         // And once more: a reader that opened the file in between makes an empty one.
         let log = ["-journal", "-wal", "-shm"].map(|suffix| open::beside(&path, suffix));
+        let _names = open::names_change();
         for path in log.iter().cloned().chain([path]).chain(log.iter().cloned()) {
             match std::fs::remove_file(&path) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

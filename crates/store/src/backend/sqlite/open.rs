@@ -7,6 +7,7 @@ use crate::store::Access;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::File;
 use std::path::Path;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 /// Octets of a page. A row of a call is about 450; larger pages cost less CPU a row, smaller ones less a lookup.
@@ -28,6 +29,23 @@ const BUSY: Duration = Duration::from_secs(10);
 
 /// How long, where readers may hold up a commit: longer than the longest question.
 const BUSY_LOADING: Duration = Duration::from_secs(60);
+
+/// Held for reading while a file is opened to be read, for writing while a day is dropped.
+///
+/// SQLite opens file, log and the log's shared memory one after the other, each by its name. A day that is dropped and
+/// made again in between would be read with the memory of another file: of two files of one process that share it,
+/// whose locks do not keep out each other, one cuts it off under the other (SIGBUS).
+static NAMES: RwLock<()> = RwLock::new(());
+
+/// Nobody in this process opens a day meanwhile.
+pub fn names_change() -> RwLockWriteGuard<'static, ()> {
+    NAMES.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// No day is dropped by this process meanwhile. Not to be held twice by one thread.
+pub fn names_stay() -> RwLockReadGuard<'static, ()> {
+    NAMES.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Opens a day for writing and makes its tables if it is new.
 pub fn to_write(path: &Path, access: Access) -> Result<Connection, StoreError> {
@@ -161,6 +179,7 @@ fn connect_to_read(path: &Path, mode: &str) -> Result<Connection, StoreError> {
         conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(conn)
     };
+    let _names = names_stay();
     open().map_err(|e| error(path, e))
 }
 

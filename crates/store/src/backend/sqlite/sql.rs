@@ -66,6 +66,7 @@ fn attach(conn: &Connection, days: &[(Day, PathBuf)], skipped: &mut Vec<Skipped>
             Err(e) => return Err(e),
         };
         let name = format!("d{}", attached.len());
+        let _names = open::names_stay();
         let tried = ["ro", "immutable"].iter().find_map(|mode| {
             let sql = format!("ATTACH ? AS {name}");
             let ok = conn.execute(&sql, [open::uri(path, mode)]).is_ok();
