@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Nothing is shared among the threads on the way of a request but the store, which is read without locks. What
-//! `stats` tells of connections is counted by the engine; `stats conns` has a list of its own, touched when a connection
-//! comes or goes ([`connections`]).
+//! `stats` tells of connections is counted by the engine; `stats conns` has a list of its own, touched when one comes
+//! or goes ([`connections`]).
 
 mod connections;
 mod desk;

@@ -30,8 +30,8 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Lets `say` append to the buffer; where it says more than [`Output::room`], that is as of [`Output::put`]. What is
-    /// in the buffer already is not to be touched.
+    /// Lets `say` append to the buffer; where it says more than [`Output::room`], that is as of [`Output::put`]. What
+    /// is in the buffer already is not to be touched.
     pub fn append<T>(&mut self, say: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let before = self.octets.len();
         let said = say(self.octets);
