@@ -36,8 +36,16 @@ impl House {
         waker: Waker<Told>,
     ) -> std::io::Result<Self> {
         let ended = Arc::new(AtomicBool::new(false));
-        let mut keeper =
-            Keeper { clock, writer: store.writer(), shared, desk, waker, charged: 0, evicted: 0, ended: Arc::clone(&ended) };
+        let mut keeper = Keeper {
+            clock,
+            writer: store.writer(),
+            shared,
+            desk,
+            waker,
+            charged: 0,
+            evicted: 0,
+            ended: Arc::clone(&ended),
+        };
         let thread = std::thread::Builder::new().name("cache-house".to_owned()).spawn(move || keeper.keep())?;
         Ok(House { ended, thread: Some(thread) })
     }

@@ -95,12 +95,7 @@ impl trunkline_net::Service for Worker {
         Taken { octets: taken.octets, next: self.next(link, taken.next) }
     }
 
-    fn resume(
-        &mut self,
-        link: &mut Link,
-        output: &mut Output<'_>,
-        now: trunkline_net::Now,
-    ) -> trunkline_net::Next {
+    fn resume(&mut self, link: &mut Link, output: &mut Output<'_>, now: trunkline_net::Now) -> trunkline_net::Next {
         if output.room() < ROOM_OCTETS {
             return trunkline_net::Next::Resume;
         }

@@ -63,7 +63,13 @@ const REFUSED: &[(&str, &str)] = &[
     ("sock_cookie_id", "sockets get no cookie"),
 ];
 const KNOWN: &[&str] = &[
-    "maxconns_fast", "idle_timeout", "ssl_chain_cert", "ssl_key", "ssl_ca_cert", "ssl_verify_mode", "ssl_min_version",
+    "maxconns_fast",
+    "idle_timeout",
+    "ssl_chain_cert",
+    "ssl_key",
+    "ssl_ca_cert",
+    "ssl_verify_mode",
+    "ssl_min_version",
 ];
 
 impl Extended {

@@ -46,7 +46,10 @@ pub fn serve(cache: &Cache) -> Result<Exit, Failure> {
     let _pidfile = cache.pidfile.as_deref().map(Pidfile::write).transpose()?;
     let shown = Arc::clone(&job);
     let page = page.map(|bound| {
-        bound.serve(move || Page { samples: [samples(&shown.figures()), process::samples()].concat(), unhealthy: vec![] })
+        bound.serve(move || Page {
+            samples: [samples(&shown.figures()), process::samples()].concat(),
+            unhealthy: vec![],
+        })
     });
     let page = page.transpose().map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
     daemon::ready();

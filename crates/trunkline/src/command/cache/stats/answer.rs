@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn lines_in_any_pieces() {
-        let whole = b"STAT pid 12\r\nSTAT version 1.6.18\r\nSTAT empty \r\nSTAT rusage_user 0.25\r\nSTAT x -1\r\nEND\r\n";
+        let whole =
+            b"STAT pid 12\r\nSTAT version 1.6.18\r\nSTAT empty \r\nSTAT rusage_user 0.25\r\nSTAT x -1\r\nEND\r\n";
         for cut in 0..whole.len() {
             let mut answer = Answer::default();
             assert_eq!(answer.push(&whole[..cut]), Ok(None));
