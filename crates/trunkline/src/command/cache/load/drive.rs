@@ -17,6 +17,8 @@ const ROOM_OCTETS: usize = 256 << 10;
 const EVENTS_MAX: usize = 256;
 /// The longest wait, after which the end and lost datagrams are looked for.
 const WAIT_NS_MAX: u64 = 20_000_000;
+/// Requests that may be lost while a server is filled, besides as many as it answers.
+const LOST_MAX: u64 = 50;
 /// How often lost datagrams are looked for.
 const LOOK_NS: u64 = 20_000_000;
 
@@ -79,6 +81,11 @@ impl<'a> Driver<'a> {
     }
 }
 
+/// When the n-th request is due, by first and step.
+fn nth_ns((first, step): (f64, f64), n: u64) -> u64 {
+    (first + n as f64 * step) as u64
+}
+
 /// A run of the driver.
 struct Round<'d, 'a, 's> {
     driver: &'d mut Driver<'a>,
@@ -133,7 +140,9 @@ impl Round<'_, '_, '_> {
 
     fn is_over(&mut self, now_ns: u64) -> bool {
         let open = self.driver.places.iter().any(|place| place.link.is_some());
-        let stopped = !open || self.driver.stop.load(Ordering::Relaxed);
+        // Who answers nothing is not asked for ever.
+        let deaf = self.pace.end_ns.is_none() && self.tally.lost > LOST_MAX + self.tally.requests;
+        let stopped = !open || deaf || self.driver.stop.load(Ordering::Relaxed);
         stopped || self.pace.end_ns.map_or_else(|| self.dry && self.idle(), |end_ns| now_ns >= end_ns)
     }
 
@@ -143,7 +152,7 @@ impl Round<'_, '_, '_> {
 
     /// When the next request is due, in open loop.
     fn due_ns(&self) -> Option<u64> {
-        self.pace.due.map(|(first, step)| (first + self.sent as f64 * step) as u64)
+        self.pace.due.map(|due| nth_ns(due, self.sent))
     }
 
     /// Puts a connection into the queue, if it may ask.
@@ -164,7 +173,7 @@ impl Round<'_, '_, '_> {
             }
             let Some(at) = self.free.pop_front() else { return };
             self.driver.places[at].queued = false;
-            let done = self.fill(at, now_ns);
+            let done = self.fill(at);
             if let Err(e) = done.and_then(|()| self.flush(at)) {
                 self.close(at, &e);
             }
@@ -175,14 +184,13 @@ impl Round<'_, '_, '_> {
     }
 
     /// Requests of one connection: one in open loop, as many as may wait in closed loop.
-    fn fill(&mut self, at: usize, now_ns: u64) -> io::Result<()> {
+    fn fill(&mut self, at: usize) -> io::Result<()> {
         let Some(link) = self.driver.places[at].link.as_mut() else { return Ok(()) };
-        let most = if self.pace.due.is_some() { 1 } else { self.pace.in_flight };
-        for _ in link.waiting().min(most)..most.max(link.waiting() + usize::from(self.pace.due.is_some())) {
-            let due_ns = self.pace.due.map(|(first, step)| (first + self.sent as f64 * step) as u64);
-            let now_ns = if due_ns.is_some() { now_ns } else { self.start.elapsed().as_nanos() as u64 };
-            if !link.ask(&mut self.source, due_ns.unwrap_or(now_ns), now_ns, &mut self.tally)? {
-                self.dry = true;
+        while link.waiting() < self.pace.in_flight {
+            let now_ns = self.start.elapsed().as_nanos() as u64;
+            let due_ns = self.pace.due.map_or(now_ns, |due| nth_ns(due, self.sent));
+            self.dry = !link.ask(&mut self.source, due_ns, now_ns, &mut self.tally)?;
+            if self.dry {
                 break;
             }
             self.sent += 1;
