@@ -56,7 +56,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Extcap(extcap) => extcap.run(&terminal),
         Command::ExtcapInstall(install) => install.run(),
         Command::Packets(packets) => packets.run(&terminal),
-        Command::Cache(cache) => cache.run(),
+        Command::Cache(cache) => cache.run(&terminal),
         Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),

@@ -3,12 +3,16 @@
 mod addresses;
 mod daemon;
 mod extended;
+mod load;
 mod serve;
 mod setup;
 mod sizes;
+mod stats;
+mod target;
 
 use crate::failure::Failure;
 use crate::run::config::Listen;
+use crate::terminal::Terminal;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use trunkline_kit::config::{Raw, Value};
@@ -16,15 +20,21 @@ use trunkline_kit::exit::Exit;
 
 /// Serve a cache with memcached's protocols and memcached's options
 #[derive(Debug, clap::Args)]
-#[command(disable_version_flag = true)]
+#[command(disable_version_flag = true, disable_help_subcommand = true)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:\n  \
     trunkline cache -m 1024 -t 2                   1 GiB, two threads, TCP port 11211 of all interfaces\n  \
     trunkline cache -l 127.0.0.1 -U 11211          TCP and UDP on loopback alone\n  \
     trunkline cache -s /run/cache.sock -a 770      a unix socket alone\n  \
-    trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n\n\
+    trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n  \
+    trunkline cache stats 127.0.0.1:11211          what a server tells of itself\n  \
+    trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n\n\
     A link to the program that is named `memcached` takes the same options. SIGTERM ends it after what came was\n\
     answered; SIGHUP reads the certificate again. docs/manual/cache.md has what differs from memcached.")]
 pub struct Cache {
+    /// What to do in place of serving.
+    #[command(subcommand)]
+    tool: Option<Tool>,
     /// TCP port; 0 for none, -1 for a free one
     #[arg(short = 'p', long = "port", value_name = "NUM", default_value_t = 11211, allow_negative_numbers = true)]
     port: i32,
@@ -124,6 +134,13 @@ pub struct Cache {
     meaningless: Meaningless,
 }
 
+/// What looks at a server, of trunkline or any other that speaks memcached's protocols.
+#[derive(Debug, clap::Subcommand)]
+enum Tool {
+    Stats(stats::Stats),
+    Load(Box<load::Load>),
+}
+
 /// What memcached takes and has no meaning here. It is told at the start.
 #[derive(Debug, clap::Args)]
 struct Meaningless {
@@ -171,8 +188,16 @@ fn where_metrics(text: &str) -> Result<Listen, String> {
 }
 
 impl Cache {
-    /// Serves until it is told to stop.
-    pub fn run(&self) -> Result<Exit, Failure> {
+    /// Serves until it is told to stop, or does what the subcommand says.
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        match &self.tool {
+            Some(Tool::Stats(stats)) => stats.run(terminal),
+            Some(Tool::Load(load)) => load.run(terminal),
+            None => self.begin(),
+        }
+    }
+
+    fn begin(&self) -> Result<Exit, Failure> {
         if self.version {
             // Scripts look for memcached's version.
             println!("memcached {} (trunkline {})", setup::PROTOCOL_VERSION, env!("CARGO_PKG_VERSION"));
