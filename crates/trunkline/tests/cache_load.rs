@@ -35,6 +35,7 @@ impl Server {
         server
     }
 
+    #[expect(clippy::disallowed_methods, reason = "memcached does not say when it listens")]
     /// memcached itself, TCP and UDP on one port; none where it is not installed.
     fn memcached() -> Option<Server> {
         // Bound and let go: free a moment ago.

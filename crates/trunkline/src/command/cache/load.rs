@@ -59,7 +59,8 @@ pub struct Load {
     #[arg(long, value_name = "N", default_value = "1", value_parser = within(1, 1000))]
     multi_get: usize,
     /// Keys in all
-    #[arg(long, value_name = "N", default_value = "100000", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(long, value_name = "N", default_value = "100000")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     keys: u32,
     /// Octets of a value: N, or A-B for any between
     #[arg(long, value_name = "N", default_value = "100")]

@@ -52,7 +52,7 @@ impl Datagrams {
         self.waiting.drain(..).map(|waiting| waiting.exchange).collect()
     }
 
-    /// Sends a request; `datagram` begins with room for the frame. One that the socket does not take is lost on the way.
+    /// Sends a request; `datagram` begins with room for the frame. What the socket does not take is lost.
     pub fn send(&mut self, datagram: &mut [u8], exchange: Exchange, now_ns: u64, tally: &mut Tally) -> io::Result<()> {
         self.number = self.number.wrapping_add(1);
         // Far fewer wait than there are numbers.
