@@ -154,13 +154,7 @@ pub(crate) fn say<C>(
         add(connection, said, cipher, now_ms)?;
         return Ok(0);
     }
-    let wire = match &mut connection.tls {
-        None => said,
-        Some(tls) => {
-            encrypt(tls, said, &mut cipher.written)?;
-            &cipher.written
-        }
-    };
+    let wire = wire_of(connection.tls.as_deref_mut(), said, cipher)?;
     if wire.is_empty() {
         return Ok(0);
     }
@@ -173,6 +167,16 @@ pub(crate) fn say<C>(
     Ok(sent)
 }
 
+/// What goes over the wire for what the service said: that itself, or encrypted.
+///
+/// # Errors
+/// TLS is over.
+fn wire_of<'a>(tls: Option<&mut ServerConnection>, said: &'a [u8], cipher: &'a mut Cipher) -> Result<&'a [u8], Cause> {
+    let Some(tls) = tls else { return Ok(said) };
+    encrypt(tls, said, &mut cipher.written)?;
+    Ok(&cipher.written)
+}
+
 /// Adds what the service said to what waits to be sent.
 ///
 /// # Errors
@@ -183,13 +187,7 @@ pub(crate) fn add<C>(
     cipher: &mut Cipher,
     now_ms: u64,
 ) -> Result<(), Cause> {
-    let wire = match &mut connection.tls {
-        None => said,
-        Some(tls) => {
-            encrypt(tls, said, &mut cipher.written)?;
-            &cipher.written
-        }
-    };
+    let wire = wire_of(connection.tls.as_deref_mut(), said, cipher)?;
     if wire.is_empty() {
         return Ok(());
     }
