@@ -65,7 +65,8 @@ pub trait Service {
         let _ = (errands, now);
     }
 
-    /// Whether something that others must bring is still to be said to a connection: a server that stops waits for it.
+    /// Whether something that others must bring is still to be said to a connection: a server that stops waits for it,
+    /// and so does a connection whose peer has ended its side, until it is woken.
     fn owes(&self, connection: &Self::Connection) -> bool {
         let _ = connection;
         false

@@ -185,7 +185,14 @@ impl<S: Service> Desk<S> {
         let now_ms = self.now_ms();
         let next = match connection.wants {
             Wants::Input => {
-                let read = stream::receive(connection, input, &mut self.cipher, &mut self.counts)?;
+                let read = match stream::receive(connection, input, &mut self.cipher, &mut self.counts) {
+                    // It has asked all that it will, and waits for answers: the end is found again after them.
+                    Err(Cause::Peer) if !connection.broken && self.service.owes(&connection.state) => {
+                        connection.wants = Wants::Hold;
+                        return Ok(Some(Outcome::Waits));
+                    }
+                    read => read?,
+                };
                 if read == 0 {
                     stream::say(connection, &[], &mut self.cipher, &mut self.counts, now_ms)?;
                     return Ok(Some(if connection.readable { Outcome::Again } else { Outcome::Waits }));

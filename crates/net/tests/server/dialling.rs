@@ -284,6 +284,17 @@ fn one_that_ends_or_is_cut_is_told_and_dialled_anew() {
 }
 
 #[test]
+fn who_has_ended_its_side_still_gets_its_answers() {
+    let world = World::start(Remote::Tcp(other(Duration::from_millis(200))), 1, Limits::default());
+    let mut client = world.client();
+    client.say("one\ntwo\n");
+    client.0.get_mut().shutdown(std::net::Shutdown::Write).expect("half closed");
+    assert_eq!(client.rest(), b"+one\n+two\n");
+    eventually("closed", || world.server.counts().closed_peer == 1);
+    world.adds_up();
+}
+
+#[test]
 fn a_server_that_stops_waits_for_what_it_owes() {
     let mut world = World::start(Remote::Tcp(other(Duration::from_millis(400))), 1, Limits::default());
     let mut client = world.client();
