@@ -34,11 +34,11 @@
 //! # What is bounded
 //!
 //! All of [`Limits`]; what is refused or closed beyond one is counted with its cause ([`Counts`]): `accepted` and
-//! `dialled` are the sum of what was refused, closed and is open. While output of a connection is stuck, its input is not read, so that
-//! the kernel's window closes and the peer has to wait; what was read before is held once. A connection has a turn of
-//! [`Limits::turn_octets`] or as long as the service wants ([`Next::Yield`]), then the others have theirs. Mail between
-//! threads is bounded, and given back to who sends too much. Input of one that holds ([`Next::Hold`]) is not read
-//! either.
+//! `dialled` are the sum of what was refused, closed and is open. While output of a connection is stuck, its input is
+//! not read, so that the kernel's window closes and the peer has to wait; what was read before is held once. A
+//! connection has a turn of [`Limits::turn_octets`] or as long as the service wants ([`Next::Yield`]), then the others
+//! have theirs. Mail between threads is bounded, and given back to who sends too much. Input of one that holds
+//! ([`Next::Hold`]) is not read either.
 //!
 //! # Races, and why they do no harm
 //!

@@ -217,7 +217,9 @@ fn a_unix_socket_is_dialled() {
 
 #[test]
 fn who_cannot_be_reached_is_told() {
-    let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("address");
+    // Bound, so that no other test gets the port, and nobody listens.
+    let held = bound();
+    let nobody = held.local_addr().expect("address");
     for (remote, why) in [
         (Remote::Tcp(nobody), Undialled::Refused),
         (Remote::Unix(PathBuf::from("/nowhere/at/all")), Undialled::Unreachable),
@@ -234,7 +236,8 @@ fn who_cannot_be_reached_is_told() {
 #[test]
 fn who_does_not_take_the_connection_is_late() {
     // A queue of none holds one connection that nobody takes; further ones get no answer (listen(2)).
-    let deaf = rustix_listener();
+    let deaf = bound();
+    rustix::net::listen(&deaf, 0).expect("listens");
     let address = deaf.local_addr().expect("address");
     let _full: Vec<_> = (0..2).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(50))).collect();
     let world = World::start(Remote::Tcp(address), 1, Limits::default());
@@ -246,12 +249,11 @@ fn who_does_not_take_the_connection_is_late() {
     world.adds_up();
 }
 
-fn rustix_listener() -> TcpListener {
+fn bound() -> TcpListener {
     let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None);
     let socket = socket.expect("a socket");
     let any: SocketAddr = "127.0.0.1:0".parse().expect("address");
     rustix::net::bind(&socket, &any).expect("a port");
-    rustix::net::listen(&socket, 0).expect("listens");
     TcpListener::from(socket)
 }
 
