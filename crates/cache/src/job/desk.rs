@@ -133,8 +133,8 @@ impl Host for Desk {
         self.connections.each(|entry| {
             let local = listeners.get(entry.listener).cloned();
             let peer = match entry.peer {
-                Peer::Inet(address) => format!("tcp:{address}"),
-                Peer::Unix => local.clone().unwrap_or_else(|| "unix".to_owned()),
+                Peer::Inet(_) => entry.address(),
+                Peer::Unix => local.clone().unwrap_or_else(|| entry.address()),
             };
             let idle_s = u64::from(second.saturating_sub(entry.heard()));
             tell(&ConnectionFacts { name: entry.name, peer, local, state: "conn_read", idle_s });

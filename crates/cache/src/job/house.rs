@@ -1,8 +1,9 @@
-//! The thread that keeps house: sweeps the store, charges the engine's buffers to it, and wakes those who watch.
+//! The thread that keeps house: sweeps the store, charges the engine's buffers to it, wakes those who watch, and counts
+//! items by size and age.
 
 use super::Clock;
 use super::desk::{Desk, Told};
-use crate::service::Shared;
+use crate::service::{Shared, Survey};
 use crate::store::{Store, Writer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -44,6 +45,7 @@ impl House {
             waker,
             charged: 0,
             evicted: 0,
+            survey: Survey::default(),
             ended: Arc::clone(&ended),
         };
         let thread = std::thread::Builder::new().name("cache-house".to_owned()).spawn(move || keeper.keep())?;
@@ -72,6 +74,7 @@ struct Keeper {
     charged: u64,
     /// Items that had been evicted when it looked last.
     evicted: u64,
+    survey: Survey,
     ended: Arc<AtomicBool>,
 }
 
@@ -83,6 +86,7 @@ impl Keeper {
             self.sweep(now.second);
             self.charge();
             self.tell(now);
+            self.survey.step(&mut self.writer, &self.shared, now);
             self.writer.rest();
             std::thread::park_timeout(EVERY);
         }

@@ -87,6 +87,7 @@ impl Service {
     fn binary_get(&mut self, request: &Request<'_>, call: &mut Call<'_>) -> State {
         let header = &request.header;
         let (start, second, key) = (call.out.len(), call.now.second, request.key);
+        self.hot.see(key, call.now);
         let out = &mut *call.out;
         let mut octets = 0;
         let mut look = |seen: &Seen<'_>| {

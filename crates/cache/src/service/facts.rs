@@ -47,6 +47,8 @@ pub struct Settings {
     pub idle_timeout_s: u32,
     /// Whether TLS is spoken (`-Z`).
     pub tls: bool,
+    /// Milliseconds from which on a command is kept as slow; 0 keeps none.
+    pub slow_ms: u32,
 }
 
 impl Default for Settings {
@@ -74,6 +76,7 @@ impl Default for Settings {
             backlog: 1024,
             idle_timeout_s: 0,
             tls: false,
+            slow_ms: 10,
         }
     }
 }

@@ -57,6 +57,7 @@ impl Service {
     }
 
     fn meta_get(&mut self, request: &Request<'_>, call: &mut Call<'_>) -> State {
+        self.hot.see(request.key.octets(), call.now);
         let flags = &request.flags;
         let start = call.out.len();
         let changes = flags.vivify.is_some() || flags.expiry.is_some() || flags.recache.is_some();
@@ -172,6 +173,7 @@ impl Service {
             return say(call.out, OPAQUE_TOO_LONG);
         }
         let (flags, now) = (&request.flags, call.now);
+        self.hot.see(request.key.octets(), now);
         let changed = self.writer.change(request.key.octets(), Value::None, now.second, |old, _| match old {
             None => (Decision::Keep, &b"NF"[..]),
             Some(old) if flags.cas.is_some_and(|cas| cas != old.cas()) => (Decision::Keep, b"EX"),

@@ -104,6 +104,7 @@ impl Service {
         call: &mut Call<'_>,
     ) -> (Go, State) {
         self.shared.set_seen(key);
+        self.hot.see(key, call.now);
         let end = if matches!(answer, Answer::Binary(_)) { 0 } else { 2 };
         let whole = octets as usize + end;
         if key.len() as u64 + u64::from(octets) + ITEM_HEAD_OCTETS > self.item_octets_max {

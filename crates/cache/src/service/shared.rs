@@ -3,8 +3,11 @@
 use super::Call;
 use super::counters::{Ledger, Sums};
 use super::facts::{Host, Settings};
+use super::hot::{HotKey, Sketches};
 use super::prefixes::{Prefixes, Use};
 use super::set::Storing;
+use super::shape::Shape;
+use super::slow::{SlowCommand, SlowLog};
 use super::watch::{Kind, Watchers, shown};
 use crate::protocol::Now;
 use crate::protocol::text::Mode;
@@ -23,6 +26,9 @@ pub struct Shared {
     pub(super) ledger: Ledger,
     pub(super) watchers: Watchers,
     pub(super) prefixes: Prefixes,
+    pub(super) hot: Sketches,
+    pub(super) slow: SlowLog,
+    shape: Mutex<Option<Arc<Shape>>>,
     pub(super) verbosity: AtomicU32,
     /// The second since 1970 of the store's second 0.
     pub(super) origin: AtomicI64,
@@ -48,6 +54,9 @@ impl Shared {
             ledger: Ledger::default(),
             watchers: Watchers::default(),
             prefixes,
+            hot: Sketches::default(),
+            slow: SlowLog::default(),
+            shape: Mutex::default(),
             verbosity: AtomicU32::new(0),
             origin: AtomicI64::new(now.origin()),
             before: Mutex::new(Counts::default()),
@@ -67,6 +76,25 @@ impl Shared {
     /// The level that `verbosity` was set to.
     pub fn verbosity(&self) -> u32 {
         self.verbosity.load(Ordering::Relaxed)
+    }
+
+    /// The keys that are asked for and written most, the hottest first.
+    pub fn hot_keys(&self, now: Now) -> Vec<HotKey> {
+        self.hot.hot_keys(now.unix_us)
+    }
+
+    /// The last commands that took long, the latest first.
+    pub fn slow_commands(&self) -> Vec<SlowCommand> {
+        self.slow.commands()
+    }
+
+    /// How many items of which size and age there were; none before they were all met once.
+    pub fn shape(&self) -> Option<Arc<Shape>> {
+        self.shape.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn publish(&self, shape: Arc<Shape>) {
+        *self.shape.lock().unwrap_or_else(PoisonError::into_inner) = Some(shape);
     }
 
     /// A connection has come or gone: a line for those who watch that. `rest` is what follows `type=`, as memcached has

@@ -2,8 +2,7 @@
 //!
 //! What differs, and why:
 //!
-//! - There are no slab classes: all items are told as class 1, its page a segment of the store. `stats sizes` has no
-//!   histogram and says `disabled`; it cannot be enabled.
+//! - There are no slab classes: all items are told as class 1, its page a segment of the store.
 //! - `get_expired` and `get_flushed` are 0: a read does not tell why it found nothing.
 //! - Names of memcached's own workings that do not exist here (`hash_is_expanding`, `slab_reassign_*`, `ext_*`,
 //!   `lru_maintainer_*`, `read_buf_*` beyond the sum, settings of `ssl_*`) are left out rather than told as 0, as a
@@ -12,12 +11,14 @@
 use super::connection::State;
 use super::counters::{Count, Sums};
 use super::facts::ConnectionFacts;
+use super::slow::SlowCommand;
 use super::walk::Walking;
+use super::watch::shown;
 use super::{Call, Go, Service, Shared, say};
 use crate::protocol::binary::{Header, Lengths, Status};
-use crate::protocol::number;
 use crate::protocol::text::{BAD_FORMAT, ERROR};
 use crate::protocol::words::Words;
+use crate::protocol::{Now, number};
 use crate::store::Counts;
 use std::fmt::Display;
 use std::sync::atomic::Ordering;
@@ -72,7 +73,7 @@ impl Service {
             b"detail" => self.detail(words.at(2), call),
             b"cachedump" => return self.cachedump(words, call),
             group => {
-                let known = self.shared.group(group, &mut Rows { out: call.out, header: None }, call.now.second);
+                let known = self.shared.group(group, &mut Rows { out: call.out, header: None }, call.now);
                 if !known {
                     say(call.out, ERROR);
                 }
@@ -116,8 +117,8 @@ impl Service {
                 true
             }
             _ if key.starts_with(b"detail") => self.binary_detail(&key[6..], &mut rows),
-            _ if key.starts_with(b"settings") => self.shared.group(b"settings", &mut rows, call.now.second),
-            group => self.shared.group(group, &mut rows, call.now.second),
+            _ if key.starts_with(b"settings") => self.shared.group(b"settings", &mut rows, call.now),
+            group => self.shared.group(group, &mut rows, call.now),
         };
         if !known {
             super::binary::fail(header, Status::NotFound, call.out);
@@ -148,17 +149,17 @@ impl Shared {
     }
 
     /// A group of rows; false where there is none of that name.
-    fn group(&self, name: &[u8], rows: &mut Rows<'_>, second: u32) -> bool {
+    fn group(&self, name: &[u8], rows: &mut Rows<'_>, now: Now) -> bool {
         match name {
-            b"" => self.general(rows, second),
+            b"" => self.general(rows, now.second),
             b"settings" => self.settings(rows),
             b"items" => self.items(rows),
             b"slabs" => self.slabs(rows),
-            b"sizes" | b"sizes_disable" => rows.row("sizes_status", "disabled"),
-            b"sizes_enable" => {
-                rows.row("sizes_status", "error");
-                rows.row("sizes_error", "not_supported");
-            }
+            b"sizes" => self.sizes(rows),
+            // They are always gathered.
+            b"sizes_enable" | b"sizes_disable" => rows.row("sizes_status", "enabled"),
+            b"hotkeys" => self.hot_key_rows(rows, now),
+            b"slow" => self.slow_rows(rows),
             b"conns" => self.host.connections(&mut |connection| rows.connection(connection)),
             _ => return false,
         }
@@ -254,6 +255,33 @@ impl Shared {
         ]);
     }
 
+    /// Items by size, as a memcached with `-o track_sizes` tells them.
+    fn sizes(&self, rows: &mut Rows<'_>) {
+        let Some(shape) = self.shape() else { return };
+        shape.buckets.iter().for_each(|(octets, items)| rows.row(&octets.to_string(), items));
+    }
+
+    fn hot_key_rows(&self, rows: &mut Rows<'_>, now: Now) {
+        for (place, hot) in (1..).zip(self.hot_keys(now)) {
+            let (key, rate, share) = (shown(&hot.key), hot.requests_per_s, hot.share);
+            rows.row(&format!("hotkey:{place}"), format_args!("key={key} requests_per_s={rate:.1} share={share:.4}"));
+        }
+    }
+
+    fn slow_rows(&self, rows: &mut Rows<'_>) {
+        for (place, slow) in (1..).zip(self.slow_commands()) {
+            let (second, micros) = (slow.unix_us / 1_000_000, slow.unix_us % 1_000_000);
+            let SlowCommand { took_us, served_us, keys, octets, peer, together, .. } = &slow;
+            let (command, key) = (slow.command.replace(' ', "+"), shown(&slow.key));
+            let waited = if slow.waited { "yes" } else { "no" };
+            let text = format_args!(
+                "ts={second}.{micros:06} took_us={took_us} served_us={served_us} waited={waited} command={command} \
+                 key={key} keys={keys} octets={octets} together={together} peer={peer}"
+            );
+            rows.row(&format!("slow:{place}"), text);
+        }
+    }
+
     fn items(&self, rows: &mut Rows<'_>) {
         let (counts, before) = (self.store.counts(), *self.counts_before());
         if counts.items == 0 {
@@ -328,7 +356,7 @@ impl Shared {
         rows.row("temp_lru", "no");
         rows.row("idle_timeout", settings.idle_timeout_s);
         rows.row("watcher_logbuf_size", super::watch::QUEUE_OCTETS_MAX);
-        rows.row("track_sizes", "no");
+        rows.row("track_sizes", "yes");
         rows.row("ssl_enabled", yes(settings.tls));
     }
 }

@@ -95,6 +95,7 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
         backlog: cache.listen_backlog,
         idle_timeout_s: extended.idle_s,
         tls: cache.enable_ssl,
+        slow_ms: cache.slow_ms,
     })
 }
 
