@@ -33,7 +33,7 @@ mod watch;
 pub use auth::TOKEN_OCTETS_MAX;
 pub use connection::Connection;
 pub use counters::{COUNTS, Count, Counters, Sums};
-pub use facts::{Alone, ConnectionFacts, Facts, Host, Protocols, Settings};
+pub use facts::{Alone, ConnectionFacts, Facts, Host, Protocols, Settings, TlsSettings};
 pub use hot::{HOT_KEYS_MAX, HotKey, KEYS_MAX, SAMPLES_PER_S};
 pub use outgoing::COPIED_OCTETS_MAX;
 pub use prefixes::PREFIXES_MAX;
@@ -192,6 +192,7 @@ impl Service {
     pub fn closed(&mut self, connection: Connection) {
         if let State::Watching(number) = connection.state {
             self.shared.watchers.leave(number);
+            self.shared.tell_store();
         }
     }
 
@@ -204,6 +205,9 @@ impl Service {
         let said = call.out.len() - start;
         self.said = said;
         self.counters.add(Count::OctetsWritten, said as u64);
+        if self.writer.has_evicted() {
+            self.shared.evicted(&mut self.writer, now);
+        }
         taken
     }
 

@@ -44,7 +44,6 @@ impl House {
             desk,
             waker,
             charged: 0,
-            evicted: 0,
             survey: Survey::default(),
             ended: Arc::clone(&ended),
         };
@@ -72,8 +71,6 @@ struct Keeper {
     waker: Waker<Told>,
     /// Octets of the engine's buffers that the store was told of.
     charged: u64,
-    /// Items that had been evicted when it looked last.
-    evicted: u64,
     survey: Survey,
     ended: Arc<AtomicBool>,
 }
@@ -115,11 +112,9 @@ impl Keeper {
 
     fn tell(&mut self, now: crate::protocol::Now) {
         let watching = self.desk.connections.watching();
-        let evicted = self.writer.store().counts().evicted;
-        if !watching.is_empty() {
-            self.shared.evicted(evicted.saturating_sub(self.evicted), now);
+        if self.writer.has_evicted() {
+            self.shared.evicted(&mut self.writer, now);
         }
-        self.evicted = evicted;
         for id in watching {
             // A mailbox that is full is emptied now, and the next round is soon.
             let _ = self.waker.to_connection(id, Told::Lines);

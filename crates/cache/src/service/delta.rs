@@ -82,6 +82,7 @@ impl Service {
                 expiry: step.expiry.unwrap_or(old.expiry()),
                 stale: in_place && old.is_stale(),
                 won: in_place && old.is_won(),
+                binary_key: in_place && old.is_binary_key(),
                 ..Put::default()
             };
             (Decision::Built(put), Stepped::Done(Number { value, cas: 0, expiry: Some(old.expiry()) }))

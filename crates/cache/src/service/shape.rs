@@ -49,6 +49,8 @@ pub struct Shape {
     pub forever: Bar,
     /// Items by size as memcached counts it, in steps of 32 octets: what `stats sizes` tells.
     pub buckets: BTreeMap<u64, u64>,
+    /// The greatest of the ages.
+    pub oldest_s: u64,
     /// When the walk over all items began, in microseconds since 1970.
     pub began_unix_us: u64,
     /// When it was through.
@@ -65,6 +67,7 @@ impl Shape {
             left: bars(&mut SECONDS.into_iter()),
             forever: Bar { up_to: u64::MAX, ..Bar::default() },
             buckets: BTreeMap::new(),
+            oldest_s: 0,
             began_unix_us: now.unix_us,
             ended_unix_us: 0,
         }
@@ -78,7 +81,9 @@ impl Shape {
     fn add(&mut self, key: &[u8], seen: &Seen<'_>, second: u32) {
         let octets = seen.item_octets();
         count(&mut self.sizes, octets, octets);
-        count(&mut self.ages, u64::from(second.saturating_sub(seen.birth())), octets);
+        let age_s = u64::from(second.saturating_sub(seen.birth()));
+        self.oldest_s = self.oldest_s.max(age_s);
+        count(&mut self.ages, age_s, octets);
         match seen.expiry() {
             0 => self.forever.add(octets),
             expiry => count(&mut self.left, u64::from(expiry.saturating_sub(second)), octets),
@@ -169,8 +174,8 @@ mod tests {
             |bars: &[Bar]| bars.iter().map(|bar| (bar.up_to, bar.items)).filter(|b| b.1 > 0).collect::<Vec<_>>();
         assert_eq!(items(&shape.ages), [(1, 5_000), (10, 1), (600, 1), (3600, 1)]);
         assert_eq!(items(&shape.left), [(60, 1), (21_600, 1)]);
-        assert_eq!(items(&shape.sizes), [(32, 1), (128, 5_000), (2048, 1), (1 << 19, 1)]);
-        assert_eq!((shape.forever.items, shape.items()), (5_001, 5_003));
+        assert_eq!(items(&shape.sizes), [(32, 1), (128, 5_000), (1024, 1), (1 << 19, 1)]);
+        assert_eq!((shape.forever.items, shape.items(), shape.oldest_s), (5_001, 5_003, 3_599));
         assert_eq!(shape.buckets[&96], 1, "59 octets of memcached's, key and value: {:?}", shape.buckets);
         // It rests, and then begins anew.
         let before = shape.ended_unix_us;

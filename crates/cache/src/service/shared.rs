@@ -11,7 +11,7 @@ use super::slow::{SlowCommand, SlowLog};
 use super::watch::{Kind, Watchers, shown};
 use crate::protocol::Now;
 use crate::protocol::text::Mode;
-use crate::store::{Counts, Store};
+use crate::store::{Counts, Store, Writer};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -105,11 +105,22 @@ impl Shared {
         }
     }
 
-    /// Items were evicted: a line for those who watch that. The store does not say which; it is told how many.
-    pub fn evicted(&self, items: u64, now: Now) {
-        if items > 0 && self.watchers.want(Kind::Evictions as u32) {
-            self.watchers.line(Kind::Evictions, now.unix_us, &format!("type=evictions items={items}"));
+    /// What a thread's writer evicted: lines for those who watch that.
+    #[cold]
+    pub fn evicted(&self, writer: &mut Writer, now: Now) {
+        let (items, untold) = writer.take_evicted();
+        for item in items {
+            let (key, fetched) = (shown(&item.key), if item.fetched { "yes" } else { "no" });
+            let (left, idle, octets) = (item.left_s.map_or(-1, i64::from), item.idle_s, item.value_octets);
+            let line = format!("type=eviction key={key} fetch={fetched} ttl={left} la={idle} clsid=1 size={octets}");
+            self.watchers.line(Kind::Evictions, now.unix_us, &line);
         }
+        self.watchers.skipped.fetch_add(untold, Ordering::Relaxed);
+    }
+
+    /// Has the store note what it evicts, if somebody watches that.
+    pub(super) fn tell_store(&self) {
+        self.store.tell_evicted(self.watchers.want(Kind::Evictions as u32));
     }
 
     pub(super) fn counts_before(&self) -> MutexGuard<'_, Counts> {

@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trunkline_cache::job::{Certificates, Setup};
-use trunkline_cache::service::{Protocols, Settings};
+use trunkline_cache::service::{Protocols, Settings, TlsSettings};
 use trunkline_cache::store::Rules;
-use trunkline_net::{ClientCertificates, Full, Limits, Networks, Options, Tls, issuers};
+use trunkline_net::{ClientCertificates, Full, Limits, Networks, OldestTls, Options, Tls, issuers};
 
 /// The memcached whose protocols are spoken: what clients are told by `version`.
 pub const PROTOCOL_VERSION: &str = "1.6.18";
@@ -94,9 +94,24 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
         refuses_connections: !extended.waits,
         backlog: cache.listen_backlog,
         idle_timeout_s: extended.idle_s,
-        tls: cache.enable_ssl,
+        tls: cache.enable_ssl.then(|| tls_settings(extended)),
         slow_ms: cache.slow_ms,
     })
+}
+
+fn tls_settings(extended: &Extended) -> TlsSettings {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
+    TlsSettings {
+        certificate: path(&extended.certificate),
+        key: path(&extended.key),
+        issuers: path(&extended.issuers),
+        verify_mode: match extended.clients {
+            Clients::None => 0,
+            Clients::Request => 1,
+            Clients::Require => 2,
+        },
+        only_13: extended.oldest == OldestTls::V13,
+    }
 }
 
 /// `user:password`, a line each; lines that are empty are passed over.
