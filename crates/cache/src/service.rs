@@ -237,11 +237,25 @@ impl Service {
                 break;
             }
             if matches!(taken.next, Next::More | Next::Close) {
+                if taken.next == Next::More {
+                    self.cut(&connection, input, out);
+                }
                 break;
             }
         }
         self.closed(connection);
         (out.len() > start).then_some(request.id)
+    }
+
+    /// A datagram has ended, with `rest` of it not taken. A value that is not whole is told so: more of it never comes.
+    /// (memcached takes the next datagram for the rest, whosever it is, and tells that one's sender.)
+    fn cut(&self, connection: &Connection, rest: &[u8], out: &mut Vec<u8>) {
+        match &connection.state {
+            State::Ready if rest.is_empty() => return,
+            State::Incoming(incoming) if !incoming.is_quiet() => say(out, set::BAD_CHUNK),
+            _ => {}
+        }
+        self.counters.add(Count::DatagramsCut, 1);
     }
 
     fn turn(&mut self, connection: &mut Connection, input: &[u8], call: &mut Call<'_>) -> Taken {

@@ -55,6 +55,8 @@ pub enum Count {
     OctetsWritten,
     /// Datagrams that were no request.
     DatagramsIgnored,
+    /// Datagrams that ended within a command.
+    DatagramsCut,
     /// Answers to datagrams that were too large, and told so.
     AnswersTooLarge,
 }

@@ -11,7 +11,7 @@ use crate::store::{Decision, Draft, ITEM_HEAD_OCTETS, KEY_OCTETS_MAX, Put, Refus
 const TOO_LARGE: &[u8] = b"SERVER_ERROR object too large for cache";
 const NO_MEMORY: &[u8] = b"SERVER_ERROR out of memory storing object";
 const READ_NO_MEMORY: &[u8] = b"SERVER_ERROR Out of memory during read";
-const BAD_CHUNK: &[u8] = b"CLIENT_ERROR bad data chunk";
+pub(super) const BAD_CHUNK: &[u8] = b"CLIENT_ERROR bad data chunk";
 
 /// How a value is stored.
 #[derive(Clone, Copy, Debug)]
@@ -308,6 +308,11 @@ impl Service {
 }
 
 impl Incoming {
+    /// Whether nobody waits for a line of text that says how it went.
+    pub(super) fn is_quiet(&self) -> bool {
+        matches!(self.answer, Answer::Text { quiet: true } | Answer::Binary(_))
+    }
+
     /// Octets of the value that are still to come.
     fn missing(&self) -> u64 {
         self.draft.as_ref().map_or(0, Draft::missing)
