@@ -45,6 +45,8 @@ pub enum Count {
     TooLarge,
     /// `store_no_memory`
     NoMemory,
+    /// Of these, values that were refused because the clients of an address had too many on their way.
+    AddressFull,
     /// `auth_cmds`
     Auth,
     /// `auth_errors`

@@ -1,5 +1,6 @@
 //! Values that come: all at once, or piece by piece straight into the store.
 
+use super::client::Share;
 use super::connection::State;
 use super::counters::Count;
 use super::{Call, Go, Service, say};
@@ -61,6 +62,7 @@ pub(super) struct Incoming {
     storing: Storing,
     /// Gone when the value is whole.
     draft: Option<Draft>,
+    share: Share,
     answer: Answer,
     /// The line's end behind a value of text.
     end: [u8; 2],
@@ -119,13 +121,18 @@ impl Service {
             self.complete(key, storing, Value::Octets(&input[..octets as usize]), good, answer, call);
             return (Go::On(whole), State::Ready);
         }
+        let mut share = Share::of(call.client);
+        if !share.grow(0, u64::from(octets), self.shared.settings.incoming_octets_max) {
+            self.counters.add(Count::AddressFull, 1);
+            return self.refuse(key, &storing, answer, Refused::NoMemory, whole as u64, call);
+        }
         let draft = match self.writer.draft(key.len(), u64::from(octets)) {
             Ok(draft) => draft,
             Err(refused) => return self.refuse(key, &storing, answer, refused, whole as u64, call),
         };
         let answer = std::mem::replace(answer, Answer::Text { quiet: true });
         let draft = Some(draft);
-        let incoming = Incoming { key: key.to_vec(), storing, draft, answer, end: [0; 2], end_octets: 0 };
+        let incoming = Incoming { key: key.to_vec(), storing, draft, share, answer, end: [0; 2], end_octets: 0 };
         (Go::On(0), State::Incoming(Box::new(incoming)))
     }
 
@@ -171,6 +178,12 @@ impl Service {
         let missing = usize::try_from(incoming.missing()).unwrap_or(usize::MAX);
         let mut used = missing.min(input.len());
         if let Some(draft) = incoming.draft.as_mut().filter(|_| used > 0) {
+            let most = self.shared.settings.incoming_octets_max;
+            let came = draft.octets() + used as u64;
+            if !incoming.share.grow(came, draft.missing() - used as u64, most) {
+                self.counters.add(Count::AddressFull, 1);
+                return self.give_up(incoming, call);
+            }
             if draft.append(&mut self.writer, &input[..used]).is_err() {
                 return self.give_up(incoming, call);
             }

@@ -53,7 +53,8 @@ fn keys_that_came_as_base64() {
         Settings::default(),
         &[],
         &[
-            b"ms Zm9v 2 b k\r\nhi\r\nms bar 2\r\nhi\r\nmg foo k v\r\nmg bar k\r\nmg YmFy b k O1\r\nme foo\r\nme Zm9v b\r\n",
+            b"ms Zm9v 2 b k\r\nhi\r\nms bar 2\r\nhi\r\nmg foo k v\r\nmg bar k\r\n",
+            b"mg YmFy b k O1\r\nme foo\r\nme Zm9v b\r\n",
             b"touch foo 0\r\ngat 0 foo\r\nmg Zm9v b k t\r\nmg foo k T30 t\r\n",
             b"append foo 0 0 1\r\n1\r\nmg foo k v\r\nms Zm9v 1 b MA k\r\n2\r\nmg foo k v\r\nme foo\r\n",
             b"ms Zm9v 2 b S2\r\n12\r\nmd Zm9v b k I\r\nmg foo k\r\nmg foo k\r\nset foo 0 0 1\r\ny\r\nmg Zm9v b k v\r\n",

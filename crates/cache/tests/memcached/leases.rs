@@ -1,4 +1,4 @@
-//! Leases of the meta protocol, as "Scaling Memcache at Facebook" (Nishtala et al., NSDI 2013, section 3.2.1) uses them:
+//! Leases of the meta protocol, as "Scaling Memcache at Facebook" (Nishtala et al., NSDI 2013, 3.2.1) uses them:
 //! docs/manual/cache.md has the same commands. Each script is played to memcached, too, with the same answers.
 
 use crate::directed::both;

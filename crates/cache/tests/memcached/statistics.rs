@@ -5,7 +5,7 @@ use crate::ours::{Ours, unix_us};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_cache::protocol::Now;
-use trunkline_cache::service::{Alone, Service, Settings, Shared, Survey};
+use trunkline_cache::service::{Alone, Client, Count, Service, Settings, Shared, Survey};
 use trunkline_cache::store::{Rules, Store};
 
 /// The names that both tell for one of the groups, in their order.
@@ -177,4 +177,36 @@ fn hot_keys_and_slow_commands_are_told() {
     let slow =
         "took_us=30000 served_us=30000 waited=no command=get key=slow keys=2 octets=19 together=1 peer=tcp:192.0.2.1:7";
     assert!(text.contains("STAT slow:1 ts=") && text.contains(slow), "{text}");
+}
+
+/// A client that begins values and never ends them has no more than its part; the others are served.
+#[test]
+fn values_that_never_end_have_a_limit_for_each_address() {
+    let store = Store::new(Rules { limit_octets: 64 << 20, ..Rules::default() });
+    let settings = Settings { incoming_octets_max: 4 << 20, ..Settings::default() };
+    let now = Now::new(1_000_000, 1_000_000_000_000);
+    let mut service = Service::new(&Shared::new(Arc::clone(&store), settings, Arc::new(Alone), now));
+    let client = Arc::new(Client::default());
+    let half = vec![b'x'; 500_000];
+    let mut refused = 0;
+    let mut hostile: Vec<_> = (0..100).map(|name| service.accepted(name)).collect();
+    for connection in &mut hostile {
+        connection.belong_to(&client);
+        let mut out = Vec::new();
+        service.octets(connection, b"set half 0 0 1000000\r\n", &mut out, now);
+        service.octets(connection, &half, &mut out, now);
+        refused += u32::from(out.starts_with(b"SERVER_ERROR"));
+    }
+    assert!(client.incoming_octets() <= 4 << 20 && client.incoming_octets() > 3 << 20);
+    assert!(store.counts().large_octets < 5 << 20 && refused > 85, "{refused}: {:?}", store.counts());
+    assert_eq!(service.shared().sums().of(Count::AddressFull), u64::from(refused));
+    // Another one, and a value that comes whole.
+    let (mut other, mut out) = (service.accepted(200), Vec::new());
+    other.belong_to(&Arc::new(Client::default()));
+    service.octets(&mut other, b"set half 0 0 1000000\r\n", &mut out, now);
+    service.octets(&mut other, &half, &mut out, now);
+    service.octets(&mut other, &[&half[..], b"\r\nget none\r\n"].concat(), &mut out, now);
+    assert_eq!(out, b"STORED\r\nEND\r\n");
+    hostile.into_iter().for_each(|connection| service.closed(connection));
+    assert_eq!(client.incoming_octets(), 0);
 }

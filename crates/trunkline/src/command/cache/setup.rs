@@ -14,6 +14,8 @@ use trunkline_net::{ClientCertificates, Full, Limits, Networks, OldestTls, Optio
 pub const PROTOCOL_VERSION: &str = "1.6.18";
 /// Octets of a file of certificates, keys or accounts.
 const FILE_OCTETS_MAX: u64 = 1 << 20;
+/// The part of the memory that values on their way from one address may have, unless it is told.
+const INCOMING_PART: u64 = 4;
 /// What one connection too many is told, as memcached tells it.
 const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
 
@@ -82,6 +84,9 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
         watch_enabled: !cache.disable_watch,
         turn_requests_max: cache.max_reqs_per_event,
         udp_answer_octets_max: usize::try_from(cache.udp_answer_max).unwrap_or(usize::MAX),
+        incoming_octets_max: cache
+            .incoming_per_address
+            .unwrap_or_else(|| (cache.memory_limit / INCOMING_PART).max(cache.max_item_size)),
         prefix_delimiter: cache.delimiter.unwrap_or(b':'),
         detail: cache.delimiter.is_some(),
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
