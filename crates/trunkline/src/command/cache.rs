@@ -8,7 +8,6 @@ mod serve;
 mod setup;
 mod sizes;
 mod stats;
-mod target;
 
 use crate::failure::Failure;
 use crate::run::config::Listen;

@@ -1,6 +1,7 @@
 //! `trunkline demo`: a simulated world through the whole program, with the web in front.
 
 use crate::bar::{Bar, TICK};
+use crate::cache::configured;
 use crate::demo::{self, Stage, Tapped};
 use crate::failure::Failure;
 use crate::run::log;
@@ -64,7 +65,7 @@ impl Demo {
         let start_ns = now_ns() - i64::from(self.history) * 60 * 1_000_000_000;
         let stage = Stage::new(start_ns, LANES);
         let rings = Tapped::rings(&demo::world(self.seed, start_ns), &stage).map_err(Failure::Failed)?;
-        let mut service = Service::on(&settings, rings)?;
+        let mut service = Service::on(&settings, rings, configured::open(&settings.cache)?)?;
         service.show(&settings, "demo");
         catch_up(&stage, &service, &stop);
         let web = if stop.is_asked() {

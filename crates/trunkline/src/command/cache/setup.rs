@@ -2,20 +2,17 @@
 
 use super::extended::{Clients, Extended};
 use super::{Cache, addresses};
+use crate::cache::configured::{TOO_MANY, buffers};
+use crate::cache::files::{self, Encryption, accounts};
 use crate::failure::Failure;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trunkline_cache::job::{Certificates, Setup};
+use trunkline_cache::job::Setup;
 use trunkline_cache::service::{Protocols, Settings};
 use trunkline_cache::store::Rules;
-use trunkline_net::{ClientCertificates, Full, Limits, Networks, Options, Tls, issuers};
+use trunkline_net::{Full, Limits, Networks, Options};
 
 /// The memcached whose protocols are spoken: what clients are told by `version`.
 pub const PROTOCOL_VERSION: &str = "1.6.18";
-/// Octets of a file of certificates, keys or accounts.
-const FILE_OCTETS_MAX: u64 = 1 << 20;
-/// What one connection too many is told, as memcached tells it.
-const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
 
 /// What to start, and the words of `-o`.
 ///
@@ -26,7 +23,8 @@ pub fn setup(cache: &Cache) -> Result<(Setup, Extended), Failure> {
     if cache.max_item_size > cache.memory_limit {
         return Err(Failure::Usage("-I: an item cannot be larger than all of the memory (-m)".to_owned()));
     }
-    let tls = if cache.enable_ssl { Some(encryption(&extended)?) } else { None };
+    let encryption = if cache.enable_ssl { Some(encryption(&extended)?) } else { None };
+    let tls = encryption.as_ref().map(Encryption::load).transpose().map_err(Failure::Failed)?;
     let listens = addresses::listens(cache, tls.as_ref())?;
     let options = options(cache, &extended);
     let settings = settings(cache, &extended, options.threads)?;
@@ -36,7 +34,7 @@ pub fn setup(cache: &Cache) -> Result<(Setup, Extended), Failure> {
         evicts: !cache.disable_evictions,
         ..Rules::default()
     };
-    let certificates = tls.map(|tls| again(tls, &extended));
+    let certificates = encryption.zip(tls).map(|(encryption, tls)| encryption.again(tls));
     Ok((Setup { rules, settings, listens, options, certificates }, extended))
 }
 
@@ -52,8 +50,7 @@ fn options(cache: &Cache, extended: &Extended) -> Options {
         full: if extended.waits { Full::Wait } else { Full::Refuse(TOO_MANY.to_vec()) },
         connections_per_address: cache.conn_limit_per_address,
         idle: (extended.idle_s > 0).then(|| Duration::from_secs(u64::from(extended.idle_s))),
-        // Buffers are part of the memory; a quarter of it for those at most.
-        held_octets: usize::try_from(cache.memory_limit / 4).unwrap_or(usize::MAX),
+        held_octets: buffers(cache.memory_limit),
         backlog: cache.listen_backlog,
         ..options.limits
     };
@@ -75,7 +72,7 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
             "binary" => Protocols::Binary,
             _ => Protocols::Both,
         },
-        accounts: cache.auth_file.as_deref().map(accounts).transpose()?,
+        accounts: cache.auth_file.as_deref().map(accounts).transpose().map_err(Failure::Failed)?,
         shutdown_enabled: cache.enable_shutdown,
         flush_enabled: !cache.disable_flush_all,
         dump_enabled: !cache.disable_dumping,
@@ -98,87 +95,19 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
     })
 }
 
-/// `user:password`, a line each; lines that are empty are passed over.
-fn accounts(path: &Path) -> Result<Vec<(String, String)>, Failure> {
-    let text = String::from_utf8(read(path)?);
-    let text = text.map_err(|_| Failure::Failed(format!("{}: not text", path.display())))?;
-    let mut accounts = Vec::new();
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let account = line.split_once(':').filter(|(user, password)| !user.is_empty() && !password.is_empty());
-        let Some((user, password)) = account else {
-            let place = format!("{}:{}", path.display(), number + 1);
-            return Err(Failure::Failed(format!("{place}: a line is user:password")));
-        };
-        accounts.push((user.to_owned(), password.to_owned()));
-    }
-    if accounts.is_empty() {
-        return Err(Failure::Failed(format!("{}: nobody is in it", path.display())));
-    }
-    Ok(accounts)
-}
-
-fn encryption(extended: &Extended) -> Result<Tls, Failure> {
-    let (certificate, key) = pair(extended)?;
-    let asked = match (extended.clients, &extended.issuers) {
-        (Clients::None, _) => ClientCertificates::None,
-        (_, None) => {
-            return Err(Failure::Usage("-o ssl_verify_mode: ssl_ca_cert=FILE says whose certificates are good".into()));
-        }
-        (clients, Some(path)) => {
-            let issuers = issuers(&read(path)?).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
-            if clients == Clients::Require {
-                ClientCertificates::Require(issuers)
-            } else {
-                ClientCertificates::Request(issuers)
-            }
-        }
+/// The files of TLS, as `-o` names them.
+fn encryption(extended: &Extended) -> Result<Encryption, Failure> {
+    let (Some(certificate), Some(key)) = (&extended.certificate, &extended.key) else {
+        return Err(Failure::Usage("-Z needs -o ssl_chain_cert=FILE,ssl_key=FILE".to_owned()));
     };
-    let (certificate, key) = (read(certificate)?, read(key)?);
-    Tls::new(&certificate, &key, &asked, extended.oldest).map_err(|e| Failure::Failed(format!("TLS: {e}")))
-}
-
-fn pair(extended: &Extended) -> Result<(&Path, &Path), Failure> {
-    match (&extended.certificate, &extended.key) {
-        (Some(certificate), Some(key)) => Ok((certificate, key)),
-        _ => Err(Failure::Usage("-Z needs -o ssl_chain_cert=FILE,ssl_key=FILE".to_owned())),
-    }
-}
-
-/// Reads the pair again, for `refresh_certs` and SIGHUP.
-fn again(tls: Tls, extended: &Extended) -> Certificates {
-    let path = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
-    let (certificate, key) = (path(&extended.certificate), path(&extended.key));
-    Certificates(Box::new(move || {
-        let pair = read(&certificate).and_then(|certificate| Ok((certificate, read(&key)?)));
-        let (certificate, key) = pair.map_err(|_| "Error loading the certificate or its key".to_owned())?;
-        tls.replace(&certificate, &key).map_err(|e| e.to_string())
-    }))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let wrong = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
-    let octets = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?.len();
-    if octets > FILE_OCTETS_MAX {
-        return Err(wrong("larger than 1 MiB".to_owned()));
-    }
-    std::fs::read(path).map_err(|e| wrong(e.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    #[test]
-    fn accounts_are_lines() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        write!(file, "anna:secret:with colon\n\nben:x\n").unwrap();
-        let known = accounts(file.path()).unwrap();
-        assert_eq!(known[0], ("anna".to_owned(), "secret:with colon".to_owned()));
-        assert_eq!(known.len(), 2);
-        writeln!(file, "nobody").unwrap();
-        let Err(Failure::Failed(text)) = accounts(file.path()) else { panic!("taken") };
-        assert!(text.ends_with(":4: a line is user:password"), "{text}");
-        assert!(accounts(Path::new("/nowhere/at/all")).is_err());
-    }
+    let issuers = || {
+        let missing = || Failure::Usage("-o ssl_verify_mode: ssl_ca_cert=FILE says whose certificates are good".into());
+        extended.issuers.clone().ok_or_else(missing)
+    };
+    let clients = match extended.clients {
+        Clients::None => files::Clients::None,
+        Clients::Request => files::Clients::Request(issuers()?),
+        Clients::Require => files::Clients::Require(issuers()?),
+    };
+    Ok(Encryption { certificate: certificate.clone(), key: key.clone(), clients, oldest: extended.oldest })
 }

@@ -1,15 +1,14 @@
 //! `trunkline cache stats`: what a server tells of itself.
 
-mod answer;
 mod unit;
 
-use super::target::Target;
+use crate::cache::answer::{self, Answer, Stat};
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::table::{self, Row, Table, text};
 use crate::show::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
-use answer::{Answer, Stat};
 use std::io::Write;
 use std::time::{Duration, Instant};
 use trunkline_kit::exit::Exit;
