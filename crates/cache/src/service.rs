@@ -18,11 +18,14 @@ mod counters;
 mod delta;
 mod facts;
 mod get;
+mod hot;
 mod meta;
 mod outgoing;
 mod prefixes;
 mod set;
+mod shape;
 mod shared;
+mod slow;
 mod stats;
 mod walk;
 mod watch;
@@ -30,10 +33,13 @@ mod watch;
 pub use auth::TOKEN_OCTETS_MAX;
 pub use connection::Connection;
 pub use counters::{COUNTS, Count, Counters, Sums};
-pub use facts::{Alone, ConnectionFacts, Facts, Host, Protocols, Settings};
+pub use facts::{Alone, ConnectionFacts, Facts, Host, Protocols, Settings, TlsSettings};
+pub use hot::{HOT_KEYS_MAX, HotKey, KEYS_MAX, SAMPLES_PER_S};
 pub use outgoing::COPIED_OCTETS_MAX;
 pub use prefixes::PREFIXES_MAX;
+pub use shape::{Bar, Shape, Survey};
 pub use shared::Shared;
+pub use slow::{SLOW_COMMANDS_MAX, SlowCommand};
 pub use watch::{Kind, QUEUE_OCTETS_MAX, WATCHERS_MAX};
 
 use crate::protocol::binary::REQUEST;
@@ -55,6 +61,11 @@ pub struct Service {
     counters: Arc<Counters>,
     scratch: Vec<u8>,
     item_octets_max: u64,
+    /// What it samples for hot keys with.
+    hot: hot::Sampler,
+    /// What the last call has carried out, and the octets that it said: for slow commands.
+    turned: slow::Turned,
+    said: usize,
 }
 
 /// What a call took, and what is next.
@@ -150,6 +161,9 @@ impl Service {
             counters,
             scratch: Vec::new(),
             item_octets_max,
+            hot: shared.hot.sampler(),
+            turned: slow::Turned::default(),
+            said: 0,
         }
     }
 
@@ -171,13 +185,14 @@ impl Service {
             (None, Protocols::Text) => Protocol::Text,
             (None, Protocols::Binary) => Protocol::Binary,
         };
-        Connection { name, protocol, state: State::Ready }
+        Connection { name, protocol, state: State::Ready, course: slow::Course::default() }
     }
 
     /// A connection has ended: what it was at is given up.
     pub fn closed(&mut self, connection: Connection) {
         if let State::Watching(number) = connection.state {
             self.shared.watchers.leave(number);
+            self.shared.tell_store();
         }
     }
 
@@ -188,7 +203,11 @@ impl Service {
         let taken = self.turn(connection, input, &mut call);
         self.counters.add(Count::OctetsRead, taken.octets as u64);
         let said = call.out.len() - start;
+        self.said = said;
         self.counters.add(Count::OctetsWritten, said as u64);
+        if self.writer.has_evicted() {
+            self.shared.evicted(&mut self.writer, now);
+        }
         taken
     }
 
@@ -227,6 +246,7 @@ impl Service {
 
     fn turn(&mut self, connection: &mut Connection, input: &[u8], call: &mut Call<'_>) -> Taken {
         let (mut at, mut requests) = (0, 0);
+        self.turned = slow::Turned::default();
         loop {
             let go = self.go_on(connection, &input[at..], call);
             let (octets, next) = match go {
@@ -239,7 +259,10 @@ impl Service {
             if let Some(next) = next {
                 return Taken { octets: at, next };
             }
-            requests += u32::from(connection.is_at_rest());
+            if connection.is_at_rest() {
+                requests += 1;
+                self.turned.end(at, call.out.len() - call.start);
+            }
             if at < input.len() && requests == self.shared.settings.turn_requests_max {
                 return Taken { octets: at, next: Next::Yield };
             }

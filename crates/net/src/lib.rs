@@ -82,6 +82,7 @@ mod thread;
 mod tls;
 mod turn;
 
+pub use clock::Clock;
 pub use counts::{Counts, Gauges};
 pub use error::StartError;
 pub use mailbox::{MailboxFull, Waker};

@@ -37,6 +37,14 @@ impl Entry {
         }
     }
 
+    /// Who it is, as `stats conns` has it: `tcp:127.0.0.1:40000`.
+    pub fn address(&self) -> String {
+        match self.peer {
+            Peer::Inet(address) => format!("tcp:{address}"),
+            Peer::Unix => "unix".to_owned(),
+        }
+    }
+
     /// When it last did.
     pub fn heard(&self) -> u32 {
         self.heard.load(Relaxed)

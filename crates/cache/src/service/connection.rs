@@ -3,6 +3,7 @@
 use super::get::Keys;
 use super::outgoing::Outgoing;
 use super::set::Incoming;
+use super::slow::Course;
 use super::walk::Walking;
 
 /// What the service keeps of a connection; made by [`super::Service::accepted`].
@@ -12,6 +13,8 @@ pub struct Connection {
     pub(super) name: u32,
     pub(super) protocol: Protocol,
     pub(super) state: State,
+    /// How long it has been at that.
+    pub(super) course: Course,
 }
 
 /// Which protocol it speaks; its first octet decides, as memcached's `auto-negotiate`.

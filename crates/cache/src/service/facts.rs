@@ -45,8 +45,10 @@ pub struct Settings {
     pub backlog: u32,
     /// `-o idle_timeout`, 0 for never.
     pub idle_timeout_s: u32,
-    /// Whether TLS is spoken (`-Z`).
-    pub tls: bool,
+    /// How TLS is spoken (`-Z`); none if it is not.
+    pub tls: Option<TlsSettings>,
+    /// Milliseconds from which on a command is kept as slow; 0 keeps none.
+    pub slow_ms: u32,
 }
 
 impl Default for Settings {
@@ -73,9 +75,25 @@ impl Default for Settings {
             refuses_connections: true,
             backlog: 1024,
             idle_timeout_s: 0,
-            tls: false,
+            tls: None,
+            slow_ms: 10,
         }
     }
+}
+
+/// What `stats settings` tells of TLS.
+#[derive(Clone, Debug, Default)]
+pub struct TlsSettings {
+    /// `ssl_chain_cert`
+    pub certificate: Option<String>,
+    /// `ssl_key`
+    pub key: Option<String>,
+    /// `ssl_ca_cert`
+    pub issuers: Option<String>,
+    /// `ssl_verify_mode`: 0 none, 1 if there is one, 2 required.
+    pub verify_mode: u8,
+    /// Whether nothing older than TLS 1.3 is spoken.
+    pub only_13: bool,
 }
 
 /// Which protocols are spoken.
@@ -117,8 +135,12 @@ pub struct Facts {
     pub yields: u64,
     /// Octets of buffers.
     pub buffer_octets: u64,
+    /// Connections that were closed because their buffers had no room.
+    pub connections_without_room: u64,
     /// Handshakes of TLS that failed.
     pub tls_errors: u64,
+    /// Seconds since the certificates were read.
+    pub certificates_age_s: u64,
 }
 
 /// A line of `stats conns`.

@@ -22,6 +22,8 @@ pub(super) struct Storing {
     pub expiry: u32,
     /// 0 compares with nothing.
     pub cas: u64,
+    /// Whether the key came as base64.
+    pub binary_key: bool,
     /// Whether an older number than the one there is stored, too, and stays stale.
     pub stale: bool,
 }
@@ -69,7 +71,8 @@ impl Service {
     /// A storage command whose value begins `input`.
     pub(super) fn set(&mut self, set: &Set<'_>, input: &[u8], call: &mut Call<'_>) -> (Go, State) {
         let &Set { mode, key, flags, octets, cas, quiet, .. } = set;
-        let storing = Storing { mode, flags, expiry: call.now.expires(set.expiry), cas, stale: false };
+        let storing =
+            Storing { mode, flags, expiry: call.now.expires(set.expiry), cas, binary_key: false, stale: false };
         self.value(key, storing, octets, &mut Answer::Text { quiet }, input, call)
     }
 
@@ -81,6 +84,7 @@ impl Service {
             flags: flags.client_flags,
             expiry: flags.expiry.map_or(0, |e| call.now.expires(e)),
             cas: flags.cas.unwrap_or(0),
+            binary_key: set.request.key.is_binary(),
             stale: flags.invalidate && set.mode == Mode::Cas,
         };
         let mut told = Vec::new();
@@ -104,6 +108,7 @@ impl Service {
         call: &mut Call<'_>,
     ) -> (Go, State) {
         self.shared.set_seen(key);
+        self.hot.see(key, call.now);
         let end = if matches!(answer, Answer::Binary(_)) { 0 } else { 2 };
         let whole = octets as usize + end;
         if key.len() as u64 + u64::from(octets) + ITEM_HEAD_OCTETS > self.item_octets_max {
@@ -248,8 +253,8 @@ impl Service {
     /// Stores a value as its mode wants, and counts how it went.
     #[inline]
     pub(super) fn store(&mut self, key: &[u8], storing: &Storing, value: Value<'_>, call: &Call<'_>) -> (Stored, u64) {
-        let &Storing { mode, flags, expiry, cas, stale } = storing;
-        let put = Put { flags, expiry, ..Put::default() };
+        let &Storing { mode, flags, expiry, cas, binary_key, stale } = storing;
+        let put = Put { flags, expiry, binary_key, ..Put::default() };
         let changed = self.writer.change(key, value, call.now.second, |old, _| match (mode, old) {
             (Mode::Set, _) | (Mode::Add, None) | (Mode::Replace, Some(_)) => (Decision::Put(put), Stored::Done),
             (Mode::Add, Some(_)) | (Mode::Replace | Mode::Append | Mode::Prepend, None) => {

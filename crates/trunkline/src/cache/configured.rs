@@ -58,7 +58,7 @@ fn setup(cache: &Cache) -> Result<Setup, Failure> {
         evicts: cache.evict,
         ..Rules::default()
     };
-    let settings = settings(cache, options.threads)?;
+    let settings = settings(cache, encryption.as_ref(), options.threads)?;
     let listens = cache.listen.iter().map(|door| listen(door, cache, tls.as_ref())).collect();
     let certificates = encryption.zip(tls).map(|(encryption, tls)| encryption.again(tls));
     Ok(Setup { rules, settings, listens, options, certificates })
@@ -114,7 +114,7 @@ pub fn buffers(memory: u64) -> usize {
     usize::try_from(memory / 4).unwrap_or(usize::MAX)
 }
 
-fn settings(cache: &Cache, threads: usize) -> Result<Settings, Failure> {
+fn settings(cache: &Cache, encryption: Option<&Encryption>, threads: usize) -> Result<Settings, Failure> {
     let known = cache.accounts.as_deref().map(accounts).transpose();
     let known = known.map_err(|why| Failure::Failed(format!("cache.accounts: {why}")))?;
     let port = |of: fn(&Door) -> Option<u16>| cache.listen.iter().find_map(of).unwrap_or(0);
@@ -139,7 +139,8 @@ fn settings(cache: &Cache, threads: usize) -> Result<Settings, Failure> {
         unix_mode: cache.unix_mode.0,
         connections_max: cache.connections,
         idle_timeout_s: cache.idle_timeout.map_or(0, seconds),
-        tls: cache.listen.iter().any(|door| matches!(door, Door::Tls(_))),
+        tls: encryption.map(Encryption::told),
+        slow_ms: cache.slow_from.map_or(0, |slow| u32::try_from(slow.as_millis().max(1)).unwrap_or(u32::MAX)),
         ..Settings::default()
     })
 }

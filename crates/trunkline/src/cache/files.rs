@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use trunkline_cache::job::Certificates;
+use trunkline_cache::service::TlsSettings;
 use trunkline_net::{ClientCertificates, OldestTls, Tls, issuers};
 
 /// Octets of a file of certificates, keys or accounts.
@@ -45,6 +46,18 @@ impl Encryption {
         };
         let (certificate, key) = (read(&self.certificate)?, read(&self.key)?);
         Tls::new(&certificate, &key, &asked, self.oldest).map_err(|e| format!("TLS: {e}"))
+    }
+
+    /// As `stats settings` tells it.
+    pub fn told(&self) -> TlsSettings {
+        let text = |path: &Path| Some(path.to_string_lossy().into_owned());
+        let (issuers, verify_mode) = match &self.clients {
+            Clients::None => (None, 0),
+            Clients::Request(path) => (text(path), 1),
+            Clients::Require(path) => (text(path), 2),
+        };
+        let only_13 = self.oldest == OldestTls::V13;
+        TlsSettings { certificate: text(&self.certificate), key: text(&self.key), issuers, verify_mode, only_13 }
     }
 
     /// What reads the pair again, for `refresh_certs` and SIGHUP.

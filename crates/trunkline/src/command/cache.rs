@@ -120,6 +120,9 @@ pub struct Cache {
     /// File for the number of the process
     #[arg(short = 'P', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pidfile: Option<PathBuf>,
+    /// Milliseconds from which on a command is kept as slow, for `stats slow`; 0 keeps none
+    #[arg(long, value_name = "NUM", default_value_t = 10)]
+    slow_ms: u32,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = where_metrics)]
     metrics: Option<Listen>,

@@ -27,7 +27,7 @@ pub fn setup(cache: &Cache) -> Result<(Setup, Extended), Failure> {
     let tls = encryption.as_ref().map(Encryption::load).transpose().map_err(Failure::Failed)?;
     let listens = addresses::listens(cache, tls.as_ref())?;
     let options = options(cache, &extended);
-    let settings = settings(cache, &extended, options.threads)?;
+    let settings = settings(cache, &extended, encryption.as_ref(), options.threads)?;
     let rules = Rules {
         limit_octets: cache.memory_limit,
         item_octets_max: cache.max_item_size,
@@ -63,7 +63,12 @@ fn options(cache: &Cache, extended: &Extended) -> Options {
     }
 }
 
-fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settings, Failure> {
+fn settings(
+    cache: &Cache,
+    extended: &Extended,
+    encryption: Option<&Encryption>,
+    threads: usize,
+) -> Result<Settings, Failure> {
     let interface = if cache.listen.is_empty() { None } else { Some(cache.listen.join(",")) };
     Ok(Settings {
         version: PROTOCOL_VERSION.to_owned(),
@@ -91,7 +96,8 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
         refuses_connections: !extended.waits,
         backlog: cache.listen_backlog,
         idle_timeout_s: extended.idle_s,
-        tls: cache.enable_ssl,
+        tls: encryption.map(Encryption::told),
+        slow_ms: cache.slow_ms,
     })
 }
 

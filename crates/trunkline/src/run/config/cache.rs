@@ -49,6 +49,8 @@ trunkline_kit::section! {
         client_certificates: ClientCertificates = ClientCertificates::None => Restart;
         /// The certificates of those whose signature makes a client's certificate good, PEM.
         client_issuers: Option<PathBuf> = None => Restart;
+        /// From how long on a command is kept as slow, to be looked at; `none` keeps none.
+        slow_from: Option<Duration> = Some(Duration::from_millis(10)) => Restart;
         /// Whether `flush_all` is carried out.
         flush: bool = true => Restart;
         /// Whether `stats cachedump` and `lru_crawler metadump`, which tell the keys, are carried out.
