@@ -4,7 +4,7 @@
 mod caches;
 
 pub use caches::{
-    Cache, CacheBar, CacheHotKey, CacheMemory, CacheRefused, CacheSetting, CacheSlowCommand, CacheSnapshot,
+    Cache, CacheBar, CacheHotKey, CacheMemory, CacheRates, CacheRefused, CacheSetting, CacheSlowCommand, CacheSnapshot,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;

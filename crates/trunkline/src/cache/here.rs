@@ -1,15 +1,19 @@
 //! The cache of this process, as the status line, metrics and the web see it.
 
+use super::told::{LISTED_MAX, shown};
 use crate::run::config;
 use crate::run::now_ns;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_cache::job::{Figures, Job, samples};
-use trunkline_cache::service::Count;
+use trunkline_cache::service::{Bar, Count, HotKey, SlowCommand};
 use trunkline_kit::config::Section;
 use trunkline_kit::metrics::Sample;
 use trunkline_net::ThreadsFailed;
-use trunkline_web::sources::{CacheMemory, CacheRefused, CacheSetting, CacheSnapshot};
+use trunkline_web::sources::{
+    CacheBar, CacheHotKey, CacheMemory, CacheRefused, CacheSetting, CacheSlowCommand, CacheSnapshot,
+};
 
 /// Settings that are paths of this machine: whether they are set is told, and no more.
 const PATHS: [&str; 4] = ["accounts", "certificate", "key", "client-issuers"];
@@ -47,6 +51,11 @@ impl Running {
         Running { job: Arc::new(job), settings: settings(section), begun: Instant::now() }
     }
 
+    /// Where it listens by TCP, if it does.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.job.addresses().iter().flatten().next().copied()
+    }
+
     /// Totals and levels.
     pub fn totals(&self) -> Totals {
         let figures = self.job.figures();
@@ -70,6 +79,7 @@ impl Running {
     /// Everything at this moment.
     pub fn snapshot(&self) -> CacheSnapshot {
         let figures = self.job.figures();
+        let shape = self.job.shape();
         let most = self.settings.iter().find(|setting| setting.name == "connections");
         CacheSnapshot {
             at_ns: now_ns(),
@@ -77,6 +87,10 @@ impl Running {
             version: format!("trunkline {}", env!("CARGO_PKG_VERSION")),
             connections_max: most.and_then(|setting| setting.value.parse().ok()),
             settings: self.settings.clone(),
+            hot_keys: Some(self.job.hot_keys().into_iter().take(LISTED_MAX).map(hot_key).collect()),
+            slow_commands: Some(self.job.slow_commands().into_iter().take(LISTED_MAX).map(slow).collect()),
+            ages: shape.as_ref().map(|shape| bars(&shape.ages)),
+            sizes: shape.as_ref().map(|shape| bars(&shape.sizes)),
             ..snapshot(&figures)
         }
     }
@@ -143,6 +157,29 @@ fn snapshot(figures: &Figures) -> CacheSnapshot {
         refused: refused(figures),
         ..CacheSnapshot::default()
     }
+}
+
+fn hot_key(hot: HotKey) -> CacheHotKey {
+    CacheHotKey { key: shown(&hot.key), requests_per_s: hot.requests_per_s, share: hot.share }
+}
+
+fn slow(slow: SlowCommand) -> CacheSlowCommand {
+    CacheSlowCommand {
+        unix_us: slow.unix_us,
+        took_us: slow.took_us,
+        served_us: slow.served_us,
+        command: shown(slow.command.as_bytes()),
+        key: shown(&slow.key),
+        keys: slow.keys.into(),
+        octets: slow.octets,
+        peer: slow.peer,
+        waited: slow.waited,
+    }
+}
+
+fn bars(bars: &[Bar]) -> Vec<CacheBar> {
+    let end = |bar: &Bar| (bar.up_to < u64::MAX).then_some(bar.up_to);
+    bars.iter().map(|bar| CacheBar { up_to: end(bar), items: bar.items, octets: bar.octets }).collect()
 }
 
 fn memory(figures: &Figures) -> Vec<CacheMemory> {

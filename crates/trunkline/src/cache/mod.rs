@@ -2,7 +2,9 @@
 //! is told of a cache, whether it runs here or is asked by its own protocol.
 
 pub mod answer;
+pub mod ask;
 pub mod configured;
 pub mod files;
 pub mod here;
 pub mod target;
+pub mod told;

@@ -22,7 +22,7 @@ pub enum Target {
 }
 
 /// A connected stream of either kind.
-pub trait Stream: Read + Write {}
+pub trait Stream: Read + Write + Send {}
 impl Stream for TcpStream {}
 impl Stream for UnixStream {}
 

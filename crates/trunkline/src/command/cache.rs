@@ -8,6 +8,7 @@ mod serve;
 mod setup;
 mod sizes;
 mod stats;
+mod top;
 
 use crate::failure::Failure;
 use crate::run::config::Listen;
@@ -27,6 +28,7 @@ use trunkline_kit::exit::Exit;
     trunkline cache -s /run/cache.sock -a 770      a unix socket alone\n  \
     trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n  \
     trunkline cache stats 127.0.0.1:11211          what a server tells of itself\n  \
+    trunkline cache top 10.0.0.5 10.0.0.6          what several do, as they go\n  \
     trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n\n\
     A link to the program that is named `memcached` takes the same options. SIGTERM ends it after what came was\n\
     answered; SIGHUP reads the certificate again. docs/manual/cache.md has what differs from memcached.")]
@@ -141,6 +143,7 @@ pub struct Cache {
 enum Tool {
     Stats(stats::Stats),
     Load(Box<load::Load>),
+    Top(top::Top),
 }
 
 /// What memcached takes and has no meaning here. It is told at the start.
@@ -195,6 +198,7 @@ impl Cache {
         match &self.tool {
             Some(Tool::Stats(stats)) => stats.run(terminal),
             Some(Tool::Load(load)) => load.run(terminal),
+            Some(Tool::Top(top)) => top.run(terminal),
             None => self.begin(),
         }
     }

@@ -85,7 +85,7 @@ impl Service {
             service.metrics = Some(bound.serve(page).map_err(no_thread)?);
         }
         if let Some(bound) = web {
-            let handle = serve::serve(bound, settings, Some(Arc::new(Here::new(view, "live"))), None)?;
+            let handle = serve::serve(bound, settings, Arc::new(Here::new(view, "live")), None)?;
             serve::announce_in_log(&handle);
             service.web = Some(handle);
         }

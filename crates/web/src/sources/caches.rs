@@ -108,7 +108,7 @@ pub struct CacheBar {
 /// A key that is asked for often.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CacheHotKey {
-    /// The key; what is not ASCII in it is written as `%F4`. Masked for who may not see whole numbers.
+    /// The key; of one that is no text, octets are written as `\\xf4`. Masked for who may not see whole numbers.
     pub key: String,
     /// Requests a second, about.
     pub requests_per_s: f64,
@@ -129,12 +129,14 @@ pub struct CacheSlowCommand {
     pub key: String,
     /// How many keys it had.
     pub keys: u64,
-    /// Octets of its values.
+    /// Octets of the command and of its answer.
     pub octets: u64,
     /// Who asked.
     pub peer: String,
-    /// What it waited for; empty for nothing.
-    pub waited: String,
+    /// How long of it was not waiting for the client, microseconds.
+    pub served_us: u64,
+    /// Whether most of it was waiting for the client.
+    pub waited: bool,
 }
 
 /// One of its settings.
@@ -144,4 +146,73 @@ pub struct CacheSetting {
     pub name: String,
     /// Its value.
     pub value: String,
+}
+
+/// What happens a second, between two looks; null where it is not told, or a count began anew in between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CacheRates {
+    /// The share of keys looked for that were found, 0 to 1; null where none was looked for.
+    pub hit_ratio: Option<f64>,
+    /// Keys looked for a second.
+    pub gets_per_s: Option<f64>,
+    /// Values that came a second.
+    pub sets_per_s: Option<f64>,
+    /// Keys to be deleted a second.
+    pub deletes_per_s: Option<f64>,
+    /// Items evicted a second.
+    pub evicted_per_s: Option<f64>,
+    /// Items that expired a second.
+    pub expired_per_s: Option<f64>,
+    /// Octets taken a second.
+    pub received_octets_per_s: Option<f64>,
+    /// Octets said a second.
+    pub sent_octets_per_s: Option<f64>,
+}
+
+impl CacheRates {
+    /// What happened a second from one look to a later one.
+    pub fn between(before: &CacheSnapshot, now: &CacheSnapshot) -> Self {
+        let seconds = now.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+        let more = |of: fn(&CacheSnapshot) -> Option<u64>| of(now)?.checked_sub(of(before)?);
+        let rate = |of: fn(&CacheSnapshot) -> Option<u64>| {
+            more(of).filter(|_| seconds > 0.0).map(|count| count as f64 / seconds)
+        };
+        let (gets, hits) = (more(|s| s.gets_total), more(|s| s.hits_total));
+        let found = gets.zip(hits).filter(|(gets, hits)| *gets > 0 && hits <= gets);
+        CacheRates {
+            hit_ratio: found.map(|(gets, hits)| hits as f64 / gets as f64),
+            gets_per_s: rate(|s| s.gets_total),
+            sets_per_s: rate(|s| s.sets_total),
+            deletes_per_s: rate(|s| s.deletes_total),
+            evicted_per_s: rate(|s| s.evicted_total),
+            expired_per_s: rate(|s| s.expired_total),
+            received_octets_per_s: rate(|s| s.received_octets_total),
+            sent_octets_per_s: rate(|s| s.sent_octets_total),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64, gets: u64, hits: u64) -> CacheSnapshot {
+        let (gets_total, hits_total) = (Some(gets), Some(hits));
+        CacheSnapshot { at_ns: second * 1_000_000_000, gets_total, hits_total, ..CacheSnapshot::default() }
+    }
+
+    #[test]
+    fn rates_are_differences() {
+        let rates = CacheRates::between(&at(10, 100, 50), &at(20, 300, 200));
+        assert_eq!((rates.gets_per_s, rates.hit_ratio, rates.sets_per_s), (Some(20.0), Some(0.75), None));
+        let idle = CacheRates::between(&at(10, 100, 50), &at(20, 100, 50));
+        assert_eq!((idle.gets_per_s, idle.hit_ratio), (Some(0.0), None));
+    }
+
+    #[test]
+    fn counts_that_began_anew_give_no_rate() {
+        let rates = CacheRates::between(&at(10, 100, 50), &at(20, 10, 60));
+        assert_eq!((rates.gets_per_s, rates.hit_ratio), (None, None));
+        assert_eq!(CacheRates::between(&at(10, 1, 1), &at(10, 2, 2)).gets_per_s, None, "no time passed");
+    }
 }
