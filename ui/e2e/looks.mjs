@@ -15,7 +15,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const PICTURES = join(UI, "..", "docs", "images");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 /** Pages that show what runs. */
-const LIVE = ["/", "/packets", "/system"];
+const LIVE = ["/", "/packets", "/cache", "/system"];
 
 /** @type {{ name: string, path: string }[]} */
 const PAGES = [
@@ -24,6 +24,7 @@ const PAGES = [
   { name: "registrations", path: "/registrations" },
   { name: "transactions", path: "/registrations?show=events" },
   { name: "packets", path: "/packets" },
+  { name: "cache", path: "/cache" },
   { name: "system", path: "/system" },
   ...["appearance", "account", "aliases", "filters", "retention", "users", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),
   { name: "lost", path: "/there-is-no-such-page" },

@@ -14,10 +14,12 @@ mod connections;
 mod desk;
 mod house;
 mod metrics;
+mod own;
 mod worker;
 
 pub use desk::Told;
 pub use metrics::samples;
+pub use own::{Handle, OwnCache};
 
 use crate::protocol::Now;
 use crate::service::{Host, HotKey, Settings, Shape, Shared, SlowCommand, Sums};

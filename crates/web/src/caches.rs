@@ -102,7 +102,7 @@ impl Board {
 
     /// What it is called.
     pub fn name(&self) -> String {
-        paths::named(&self.cache.name())
+        named(&self.cache.name())
     }
 
     /// How it stands; none where there is no cache behind the name, and never was trouble with it. Keys are masked for
@@ -144,6 +144,11 @@ impl Board {
     }
 }
 
+/// A sentence without the way to files; that of a socket stands behind a colon.
+fn named(text: &str) -> String {
+    paths::named(&text.replace("unix:/", "unix: /")).replace("unix: ", "unix:")
+}
+
 /// Looks at a cache until the server ends.
 pub async fn watch(board: Arc<Board>, mut stopping: watch::Receiver<bool>) {
     let mut ticks = interval(EVERY);
@@ -167,7 +172,7 @@ impl Seen {
     fn take(&mut self, looked: Result<Option<CacheSnapshot>, String>, now_ns: i64) {
         let (now, trouble) = match looked {
             Ok(now) => (now, None),
-            Err(why) => (None, Some(paths::named(&why))),
+            Err(why) => (None, Some(named(&why))),
         };
         self.rates = self.last.as_ref().zip(now.as_ref()).map(|(before, now)| CacheRates::between(before, now));
         self.trouble = trouble;

@@ -108,7 +108,7 @@ pub struct CacheBar {
 /// A key that is asked for often.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CacheHotKey {
-    /// The key; of one that is no text, octets are written as `\\xf4`. Masked for who may not see whole numbers.
+    /// The key; of one that is no text, octets are written as `\xf4`. Masked for who may not see whole numbers.
     pub key: String,
     /// Requests a second, about.
     pub requests_per_s: f64,

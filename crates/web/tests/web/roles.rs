@@ -53,6 +53,8 @@ const ENDPOINTS: [(&str, &str, &str, May); 58] = [
     ("GET", "/losses", "", Having(P::CallsRead)),
     ("GET", "/live", "", Having(P::CallsRead)),
     ("GET", "/system", "", Having(P::CallsRead)),
+    ("GET", "/cache", "", Having(P::CallsRead)),
+    ("GET", "/cache/history", "", Having(P::CallsRead)),
     ("GET", "/packets/segments", "", Having(P::CallsRead)),
     ("GET", "/packets/timeline", "", Having(P::CallsRead)),
     ("GET", "/aliases", "", Having(P::CallsRead)),
