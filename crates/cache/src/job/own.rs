@@ -19,8 +19,8 @@ pub struct OwnCache {
 }
 
 impl OwnCache {
-    /// With room for so many octets in all, at least [`crate::store::LIMIT_OCTETS_MIN`]; what is used least goes when it
-    /// is full.
+    /// With room for so many octets in all, at least [`crate::store::LIMIT_OCTETS_MIN`]; what is used least goes when
+    /// it is full.
     pub fn new(limit_octets: u64) -> Self {
         let limit_octets = limit_octets.max(crate::store::LIMIT_OCTETS_MIN);
         let item_octets_max = Rules::default().item_octets_max.min(limit_octets);

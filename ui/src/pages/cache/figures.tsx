@@ -17,12 +17,10 @@ export function Figures(props: { cache: CacheState; now: CacheSnapshot }): JSX.E
         <Figure name="Items" value={whole(props.now.items)} about={`expired ${perSecond(rates()?.expired_per_s)}`} />
         <div>
           <dt>Memory</dt>
-          <dd>
-            {octets(props.now.used_octets)} <span class="muted cache-small">of {octets(props.now.limit_octets)}</span>
-          </dd>
-          <dd class="cache-small">
-            <Show when={props.now.used_octets !== null && props.now.limit_octets !== null} fallback={<span class="muted">not told</span>}>
-              <Fill share={share()} label="Memory" />
+          <dd>{octets(props.now.used_octets)}</dd>
+          <dd class="muted cache-small">
+            <Show when={props.now.used_octets !== null && props.now.limit_octets !== null} fallback="not told">
+              <Fill share={share()} label="Memory" /> of {octets(props.now.limit_octets)}
             </Show>
           </dd>
         </div>
@@ -32,7 +30,7 @@ export function Figures(props: { cache: CacheState; now: CacheSnapshot }): JSX.E
           about={props.now.evicted_age_s === null ? `${whole(props.now.evicted_total)} since it began` : `unused for ${span(props.now.evicted_age_s)}`}
         />
         <Figure name="Connections" value={whole(props.now.connections)} about={`of ${whole(props.now.connections_max)} at most`} />
-        <Figure name="Traffic" value={rate(rates()?.sent_octets_per_s)} about={`said; taken ${rate(rates()?.received_octets_per_s)}`} />
+        <Figure name="Traffic" value={rate(rates()?.sent_octets_per_s)} about={`sent; ${rate(rates()?.received_octets_per_s)} received`} />
       </dl>
     </section>
   );

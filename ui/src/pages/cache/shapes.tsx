@@ -14,7 +14,7 @@ export function Shapes(props: { now: CacheSnapshot }): JSX.Element {
 }
 
 function Shape(props: { title: string; about: string; bars: CacheBar[] | null; name: (bars: CacheBar[], at: number) => string }): JSX.Element {
-  const bars = createMemo(() => worthShowing(props.bars ?? []));
+  const bars = createMemo(() => worthShowing(props.bars ?? [], props.name));
   const most = (): number => Math.max(1, ...bars().map((bar) => bar.octets));
   return (
     <section class="panel" aria-label={props.title}>
@@ -28,9 +28,9 @@ function Shape(props: { title: string; about: string; bars: CacheBar[] | null; n
       >
         <ul class="cache-bars body">
           <For each={bars()}>
-            {(bar, at) => (
+            {(bar) => (
               <li>
-                <span class="nowrap">{props.name(props.bars ?? [], at())}</span>
+                <span class="nowrap">{bar.name}</span>
                 <Bar share={bar.octets / most()} />
                 <span class="num nowrap right">
                   {octets(bar.octets)} <span class="muted">{short(bar.items)} items</span>

@@ -20,7 +20,12 @@ test("ranges are said with their units", () => {
   expect(kindName("new")).toBe("new");
 });
 
-test("empty bars at the end are left out", () => {
-  expect(worthShowing([{ items: 0 }, { items: 2 }, { items: 0 }])).toEqual([{ items: 0 }, { items: 2 }]);
-  expect(worthShowing([{ items: 0 }])).toEqual([]);
+test("empty bars at either end are left out, and the others keep their names", () => {
+  const bars = [0, 2, 0, 1, 0].map((items, at) => ({ up_to: 64 * 2 ** at, items }));
+  expect(worthShowing(bars, sizeName).map((bar) => [bar.name, bar.items])).toEqual([
+    ["64 B to 128 B", 2],
+    ["128 B to 256 B", 0],
+    ["256 B to 512 B", 1],
+  ]);
+  expect(worthShowing([{ up_to: null, items: 0 }], sizeName)).toEqual([]);
 });

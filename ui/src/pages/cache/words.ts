@@ -36,8 +36,9 @@ function rangeName(bars: Range[], at: number, say: (end: number) => string): str
 export const sizeName = (bars: Range[], at: number): string => rangeName(bars, at, octets);
 export const ageName = (bars: Range[], at: number): string => rangeName(bars, at, span);
 
-/** Bars without those at the end that are empty: a scale that goes on for nothing says nothing. */
-export function worthShowing<T extends { items: number }>(bars: T[]): T[] {
+/** Bars with their names, without those at either end that are empty: a scale that goes on for nothing says nothing. */
+export function worthShowing<T extends Range & { items: number }>(bars: T[], name: (bars: T[], at: number) => string): (T & { name: string })[] {
   const last = bars.reduce((found, bar, at) => (bar.items > 0 ? at : found), -1);
-  return bars.slice(0, last + 1);
+  const first = bars.findIndex((bar) => bar.items > 0);
+  return bars.map((bar, at) => ({ ...bar, name: name(bars, at) })).slice(Math.max(first, 0), last + 1);
 }

@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_round_is_told() {
         let texts = texts((Order::Name, false));
-        assert!(texts[0].contains("00:00:20  3 servers  q ends"), "{texts:#?}");
+        assert!(texts[0].contains(":00:20  3 servers  q ends"), "{texts:#?}");
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&texts[3])[..5], ["10.0.0.5:11211", "8.0", "25.0", "%", "-"]);
         assert!(texts[4].starts_with("10.0.0.6:11211   2,000  25.0 %"), "{texts:#?}");
