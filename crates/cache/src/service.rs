@@ -13,6 +13,7 @@ mod admin;
 mod auth;
 mod binary;
 mod classic;
+mod client;
 mod connection;
 mod counters;
 mod delta;
@@ -31,6 +32,7 @@ mod walk;
 mod watch;
 
 pub use auth::TOKEN_OCTETS_MAX;
+pub use client::Client;
 pub use connection::Connection;
 pub use counters::{COUNTS, Count, Counters, Sums};
 pub use facts::{Alone, ConnectionFacts, Facts, Host, Protocols, Settings, TlsSettings};
@@ -117,6 +119,8 @@ impl Go {
 
 /// What a call says, and when it is.
 struct Call<'a> {
+    /// The clients of its address.
+    client: Option<&'a Arc<Client>>,
     out: &'a mut Vec<u8>,
     /// Octets of the output that were there before.
     start: usize,
@@ -185,7 +189,7 @@ impl Service {
             (None, Protocols::Text) => Protocol::Text,
             (None, Protocols::Binary) => Protocol::Binary,
         };
-        Connection { name, protocol, state: State::Ready, course: slow::Course::default() }
+        Connection { name, protocol, state: State::Ready, course: slow::Course::default(), client: None }
     }
 
     /// A connection has ended: what it was at is given up.
@@ -199,10 +203,13 @@ impl Service {
     /// Takes what it can of `input`, and appends to `out` what there is to answer.
     pub fn octets(&mut self, connection: &mut Connection, input: &[u8], out: &mut Vec<u8>, now: Now) -> Taken {
         let start = out.len();
-        let mut call = Call { out, start, now, name: connection.name };
+        // Not a clone: other threads count the same clients.
+        let client = connection.client.take();
+        let mut call = Call { client: client.as_ref(), out, start, now, name: connection.name };
         let taken = self.turn(connection, input, &mut call);
         self.counters.add(Count::OctetsRead, taken.octets as u64);
         let said = call.out.len() - start;
+        connection.client = client;
         self.said = said;
         self.counters.add(Count::OctetsWritten, said as u64);
         if self.writer.has_evicted() {
@@ -237,11 +244,25 @@ impl Service {
                 break;
             }
             if matches!(taken.next, Next::More | Next::Close) {
+                if taken.next == Next::More {
+                    self.cut(&connection, input, out);
+                }
                 break;
             }
         }
         self.closed(connection);
         (out.len() > start).then_some(request.id)
+    }
+
+    /// A datagram has ended, with `rest` of it not taken. A value that is not whole is told so: more of it never comes.
+    /// (memcached takes the next datagram for the rest, whosever it is, and tells that one's sender.)
+    fn cut(&self, connection: &Connection, rest: &[u8], out: &mut Vec<u8>) {
+        match &connection.state {
+            State::Ready if rest.is_empty() => return,
+            State::Incoming(incoming) if !incoming.is_quiet() => say(out, set::BAD_CHUNK),
+            _ => {}
+        }
+        self.counters.add(Count::DatagramsCut, 1);
     }
 
     fn turn(&mut self, connection: &mut Connection, input: &[u8], call: &mut Call<'_>) -> Taken {

@@ -91,7 +91,11 @@ impl trunkline_net::Service for Worker {
         let now = moment(now);
         let entry = self.desk.connections.enter(arrival.peer, arrival.listener, now.second);
         self.shared.connection_event(&format!("conn_new {entry} cfd={}", entry.name), now);
-        Link { connection: self.service.accepted(entry.name), entry, id: arrival.id, watches: false }
+        let mut connection = self.service.accepted(entry.name);
+        if let Some(address) = arrival.peer.ip() {
+            connection.belong_to(&self.desk.connections.client(address));
+        }
+        Link { connection, entry, id: arrival.id, watches: false }
     }
 
     fn octets(&mut self, link: &mut Link, input: &[u8], output: &mut Output<'_>, now: trunkline_net::Now) -> Taken {

@@ -111,12 +111,13 @@ impl Service {
         found
     }
 
-    /// Forgets all items at second `at`, at once where it is 0; counted in any case, carried out if it is allowed.
+    /// Forgets all items a second before `at`, as memcached does, at once where it is 0; counted in any case, carried
+    /// out if it is allowed.
     pub(super) fn flush(&mut self, at: u32, call: &Call<'_>) {
         self.counters.add(Count::Flush, 1);
         if self.shared.settings.flush_enabled {
             let second = call.now.second;
-            self.shared.store.flush(if at == 0 { second } else { at }, second);
+            self.shared.store.flush(if at == 0 { second } else { at - 1 }, second);
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Settings {
     pub turn_requests_max: u32,
     /// Octets of an answer to a datagram, against amplification; what is larger is answered by an error.
     pub udp_answer_octets_max: usize,
+    /// Octets of values on their way, of all clients of an address.
+    pub incoming_octets_max: u64,
     /// What parts a prefix from the rest of a key, for `stats detail` (`-D`).
     pub prefix_delimiter: u8,
     /// Whether `stats detail` is on from the start (`-D`).
@@ -63,6 +65,7 @@ impl Default for Settings {
             watch_enabled: true,
             turn_requests_max: 20,
             udp_answer_octets_max: 256 << 10,
+            incoming_octets_max: u64::MAX,
             prefix_delimiter: b':',
             detail: false,
             threads: 4,

@@ -73,8 +73,7 @@ impl Sampler {
         self.adapt(now.second);
         // Who tells the keys just now is not waited for: that sample is lost.
         if let Ok(mut sketch) = self.sketch.try_lock() {
-            sketch.fade(now.unix_us);
-            sketch.add(key, f64::from(self.stands_for));
+            sketch.add(key, f64::from(self.stands_for), now.unix_us);
         }
         // Not always the same distance, or requests that come in turns would hide behind each other.
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -102,9 +101,9 @@ struct Sketch {
     keys: HashMap<Box<[u8]>, Weight>,
     /// The weight of all requests.
     total: f64,
-    /// The weight of the time in which they came, in seconds, up to `at_us`.
+    /// The weight of the seconds in which they came, up to `at_us`.
     span_s: f64,
-    /// When all this was made lighter last; 0 before the first sample.
+    /// The moment for which all this was made lighter last; 0 before the first sample.
     at_us: u64,
 }
 
@@ -116,27 +115,32 @@ struct Weight {
 }
 
 impl Sketch {
-    /// Makes everything lighter, once a second.
+    /// Makes everything as light as it is by now.
     fn fade(&mut self, now_us: u64) {
-        if self.at_us == 0 {
-            self.at_us = now_us;
-        }
-        let passed_us = now_us.saturating_sub(self.at_us);
-        if passed_us < US_PER_S {
-            return;
-        }
-        let passed_s = passed_us as f64 / US_PER_S as f64;
-        let factor = 0.5f64.powf(passed_s / HALF_LIFE_S);
+        let factor = 1.0 / self.growth(now_us);
         for weight in self.keys.values_mut() {
             weight.requests *= factor;
             weight.doubtful *= factor;
         }
         self.total *= factor;
-        self.span_s = self.span_s * factor + passed_s;
+        self.span_s = self.span_s * factor + HALF_LIFE_S / std::f64::consts::LN_2 * (1.0 - factor);
         self.at_us = now_us;
     }
 
-    fn add(&mut self, key: &[u8], requests: f64) {
+    /// By how much what comes now is heavier than what came at `at_us`.
+    fn growth(&self, now_us: u64) -> f64 {
+        let passed_s = now_us.saturating_sub(self.at_us) as f64 / US_PER_S as f64;
+        (passed_s / HALF_LIFE_S).exp2()
+    }
+
+    fn add(&mut self, key: &[u8], requests: f64, now_us: u64) {
+        if self.at_us == 0 {
+            self.at_us = now_us;
+        }
+        if now_us.saturating_sub(self.at_us) >= US_PER_S {
+            self.fade(now_us);
+        }
+        let requests = requests * self.growth(now_us);
         self.total += requests;
         if let Some(weight) = self.keys.get_mut(key) {
             weight.requests += requests;
@@ -151,12 +155,6 @@ impl Sketch {
             }
         }
         self.keys.insert(key.into(), Weight { requests: requests + doubtful, doubtful });
-    }
-
-    /// Seconds for which the weights stand.
-    fn span_s(&self, now_us: u64) -> f64 {
-        let passed_s = now_us.saturating_sub(self.at_us) as f64 / US_PER_S as f64;
-        (self.span_s + passed_s).max(1.0)
     }
 }
 
@@ -182,7 +180,8 @@ impl Sketches {
         for thread in &*lock(&self.threads) {
             let mut sketch = lock(thread);
             sketch.fade(now_us);
-            let span_s = sketch.span_s(now_us);
+            // Of the first second not more is told than came.
+            let span_s = sketch.span_s.max(1.0);
             all += sketch.total / span_s;
             for (key, weight) in &sketch.keys {
                 *rates.entry(key.clone()).or_default() += (weight.requests - weight.doubtful) / span_s;

@@ -311,3 +311,139 @@ fn described_binary(octets: &[u8]) -> (String, Vec<u8>, u32) {
     let keys = u32::from(!key.is_empty());
     (format!("0x{opcode:02x}"), key, keys)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Alone, Settings, Shared};
+    use super::*;
+    use crate::store::{Rules, Store};
+    use std::sync::Arc;
+
+    const MS: u64 = 1000;
+
+    /// A service with one connection, whose calls take as long as a test says.
+    struct Stage {
+        service: Service,
+        connection: Connection,
+        input: Vec<u8>,
+        said: Vec<u8>,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            let store = Store::new(Rules::default());
+            let shared = Shared::new(store, Settings::default(), Arc::new(Alone), at(0));
+            let mut service = Service::new(&shared);
+            let connection = service.accepted(1);
+            Stage { service, connection, input: Vec::new(), said: Vec::new() }
+        }
+
+        /// A call at `begin_ms` that takes `takes_ms`, with this input behind what was left over.
+        fn call(&mut self, begin_ms: u64, takes_ms: u64, input: &[u8]) {
+            self.input.extend_from_slice(input);
+            let now = at(begin_ms);
+            self.said.clear();
+            let taken = self.service.octets(&mut self.connection, &self.input, &mut self.said, now);
+            let after_us = now.monotonic_us + takes_ms * MS;
+            self.service.took(&mut self.connection, &self.input, taken, now, after_us, || "tcp:192.0.2.1:7".to_owned());
+            self.input.drain(..taken.octets);
+        }
+
+        fn told(&self) -> Vec<(String, String, u64, u64, bool)> {
+            let told = self.service.shared().slow_commands().into_iter().map(|slow| {
+                assert_eq!(slow.peer, "tcp:192.0.2.1:7");
+                let key = String::from_utf8(slow.key).unwrap();
+                (slow.command, key, slow.took_us / MS, slow.served_us / MS, slow.waited)
+            });
+            told.collect()
+        }
+    }
+
+    fn at(ms: u64) -> Now {
+        Now { monotonic_us: (5_000 + ms) * MS, ..Now::new(1_000, (2_000_000 + ms) * MS) }
+    }
+
+    fn told(command: &str, key: &str, took_ms: u64, served_ms: u64, waited: bool) -> (String, String, u64, u64, bool) {
+        (command.to_owned(), key.to_owned(), took_ms, served_ms, waited)
+    }
+
+    #[test]
+    fn what_is_served_fast_is_not_told() {
+        let mut stage = Stage::new();
+        stage.call(0, 9, b"set a 0 0 1\r\nx\r\nget a\r\n");
+        assert_eq!(stage.told(), []);
+    }
+
+    #[test]
+    fn of_a_call_the_command_with_most_octets_is_told() {
+        let mut stage = Stage::new();
+        stage.call(0, 1, &[b"set large 0 0 5000\r\n", &[b'x'; 5000][..], b"\r\n"].concat());
+        stage.call(10, 30, b"get a\r\ngets b large  c\r\nget d\r\n");
+        assert_eq!(stage.told(), [told("gets", "b", 30, 30, false)]);
+        let slow = &stage.service.shared().slow_commands()[0];
+        assert_eq!((slow.keys, slow.together, slow.octets), (3, 3, 17 + stage.said.len() as u64 - 10));
+        assert_eq!(slow.unix_us, at(40).unix_us);
+    }
+
+    #[test]
+    fn a_value_that_comes_slowly_waited_for_its_client() {
+        let mut stage = Stage::new();
+        stage.call(0, 1, b"version\r\nset some 0 0 10\r\n01234");
+        stage.call(700, 2, b"56");
+        stage.call(1500, 3, b"789\r\nget a\r\n");
+        assert_eq!(stage.told(), [told("set", "some", 1503, 6, true)]);
+        assert_eq!(stage.service.shared().slow_commands()[0].octets, 29 + "STORED\r\n".len() as u64);
+    }
+
+    #[test]
+    fn a_line_that_comes_slowly_and_a_long_get() {
+        let mut stage = Stage::new();
+        stage.call(0, 0, b"get so");
+        stage.call(50, 0, b"me\r\n");
+        assert_eq!(stage.told(), [told("get", "some", 50, 0, true)]);
+        let keys = "key ".repeat(1000);
+        stage.call(100, 20, format!("gat 0 first {keys}").as_bytes());
+        stage.call(120, 5, format!("{keys}last\r\n").as_bytes());
+        assert_eq!(stage.told()[0], told("gat", "first", 25, 25, false));
+        assert_eq!(stage.service.shared().slow_commands()[0].keys, 2002);
+    }
+
+    #[test]
+    fn who_takes_an_answer_slowly_waited_and_who_waits_for_his_turn_did_not() {
+        let mut stage = Stage::new();
+        let value = vec![b'x'; 900_000];
+        stage.call(0, 1, &[b"set large 0 0 900000\r\n", &value[..], b"\r\n"].concat());
+        (0..4).for_each(|call| stage.call(100 + 40 * call, 1, if call == 0 { b"get large\r\n" } else { b"" }));
+        assert_eq!(stage.told(), [told("get", "large", 121, 4, true)]);
+        // Twenty requests are a turn; the rest of them has the next one.
+        stage.call(500, 1, &b"get a\r\n".repeat(25));
+        stage.call(530, 1, b"");
+        assert_eq!(stage.told()[0], told("get", "a", 31, 31, false));
+    }
+
+    #[test]
+    fn watchers_are_not_slow_and_the_oldest_are_forgotten() {
+        let mut stage = Stage::new();
+        for n in 0..SLOW_COMMANDS_MAX as u64 + 5 {
+            stage.call(n * 100, 20, format!("mg key-{n} v\r\n").as_bytes());
+        }
+        let told = stage.told();
+        assert_eq!((told.len(), &told[0].1[..], &told[127].1[..]), (SLOW_COMMANDS_MAX, "key-132", "key-5"));
+        stage.call(90_000, 1, b"watch fetchers\r\n");
+        stage.call(99_000, 1, b"");
+        assert_eq!(stage.told()[0].1, "key-132");
+    }
+
+    #[test]
+    fn commands_are_named() {
+        let named = |octets: &[u8]| described(octets);
+        assert_eq!(named(b"stats items\r\n"), ("stats items".to_owned(), vec![], 0));
+        assert_eq!(named(b"gat 10 a b\r\n"), ("gat".to_owned(), b"a".to_vec(), 2));
+        assert_eq!(
+            named(b"\x80\x00\0\x03\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0abc"),
+            ("0x00".to_owned(), b"abc".to_vec(), 1)
+        );
+        assert_eq!(named(b"\x80\x01"), ("0x01".to_owned(), vec![], 0));
+        assert_eq!(named(b""), (String::new(), vec![], 0));
+    }
+}

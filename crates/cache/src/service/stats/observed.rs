@@ -1,4 +1,4 @@
-//! `stats hotkeys` and `stats slow`, which memcached does not have: a row each, the values as lines of `watch` have them.
+//! `stats hotkeys` and `stats slow`, which memcached does not have: a row each, its values as `watch` tells them.
 
 use super::super::watch::shown;
 use super::Rows;

@@ -2,7 +2,7 @@
 
 use super::extended::{Clients, Extended};
 use super::{Cache, addresses};
-use crate::cache::configured::{TOO_MANY, buffers};
+use crate::cache::configured::{TOO_MANY, buffers, incoming};
 use crate::cache::files::{self, Encryption, accounts};
 use crate::failure::Failure;
 use std::time::Duration;
@@ -84,6 +84,7 @@ fn settings(
         watch_enabled: !cache.disable_watch,
         turn_requests_max: cache.max_reqs_per_event,
         udp_answer_octets_max: usize::try_from(cache.udp_answer_max).unwrap_or(usize::MAX),
+        incoming_octets_max: incoming(cache.incoming_per_address, cache.memory_limit, cache.max_item_size),
         prefix_delimiter: cache.delimiter.unwrap_or(b':'),
         detail: cache.delimiter.is_some(),
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
