@@ -939,7 +939,7 @@ export interface components {
         };
         /** @description A key that is asked for often. */
         CacheHotKey: {
-            /** @description The key; of one that is no text, octets are written as `\\xf4`. Masked for who may not see whole numbers. */
+            /** @description The key; of one that is no text, octets are written as `\xf4`. Masked for who may not see whole numbers. */
             key: string;
             /**
              * Format: double
