@@ -111,6 +111,7 @@ mod seen;
 mod segment;
 mod shared;
 mod sweep;
+mod sync;
 mod table;
 mod walk;
 mod words;

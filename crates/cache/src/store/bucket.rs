@@ -10,10 +10,11 @@
 //! head again: if nothing but LOCK differs, no slot of the chain was taken away meanwhile, so no memory that it read
 //! was used anew.
 
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use super::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
+use super::sync::{spin_loop, yield_now};
 
-/// Slots of a bucket.
-pub const SLOTS: usize = 7;
+/// Slots of a bucket; fewer in models, so that they end.
+pub const SLOTS: usize = if cfg!(loom) { 2 } else { 7 };
 /// Set while a writer is at work on the chain.
 const LOCK: u64 = 1;
 /// Set while what readers see is not whole.
@@ -124,7 +125,7 @@ impl Bucket {
 /// Waits a moment: spinning at first, then letting others run.
 pub fn wait(spins: &mut u32) {
     *spins += 1;
-    if *spins % SPINS_MAX == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+    if *spins % SPINS_MAX == 0 { yield_now() } else { spin_loop() }
 }
 
 /// A chain that is locked; unlocked when dropped.
@@ -146,7 +147,7 @@ impl Locked<'_> {
     pub fn begin_writing(&mut self) {
         self.changed = true;
         self.bucket.head.store(self.head | LOCK | WRITING, Relaxed);
-        std::sync::atomic::fence(Release);
+        fence(Release);
     }
 
     /// The overflow bucket behind the first; 0 is none.

@@ -1,6 +1,6 @@
 //! Numbers of a store: counted by each thread for itself, added up when somebody asks.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use super::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What threads count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
