@@ -1,4 +1,4 @@
-//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `loom`, `picture`.
+//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `loom`, `picture`, `soak`.
 #![forbid(unsafe_code)]
 
 mod accuracy;
@@ -6,6 +6,7 @@ mod bench;
 mod models;
 mod picture;
 mod repository;
+mod soak;
 mod tidy;
 
 use repository::Repository;
@@ -17,6 +18,8 @@ cargo xtask accuracy [--write]  our figures against the oracle's; --write renews
 cargo xtask bench [--quick] [read|live|log|find|search|web ...]
                                our figures beside other programs': bench/*.md; all of them, or those that are named
 cargo xtask loom [NAME ...]     what threads meet at, in every order that loom finds
+cargo xtask soak cache [--minutes 20] [--program FILE]
+                               servers with little memory under load for long: nothing wrong, memory flat
 cargo xtask picture            what `trunkline call` prints, for the README: docs/call.svg";
 
 fn main() -> ExitCode {
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::command(&repository, options),
         "accuracy" => accuracy::command(&repository, options),
         "picture" => picture::command(&repository, options),
+        "soak" => soak::command(&repository, options),
         "loom" => models::command(&repository, options),
         "bench" => bench::command(&repository, options),
         "help" | "--help" | "-h" => {

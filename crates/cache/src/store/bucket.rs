@@ -11,7 +11,7 @@
 //! was used anew.
 
 use super::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
-use super::sync::{spin_loop, yield_now};
+use super::sync::{spin_loop, store_over, yield_now};
 
 /// Slots of a bucket; fewer in models, so that they end.
 pub const SLOTS: usize = if cfg!(loom) { 2 } else { 7 };
@@ -80,7 +80,7 @@ impl Bucket {
     /// Sets the slot `index`: for who holds the lock.
     #[inline]
     pub fn set_slot(&self, index: usize, slot: Slot) {
-        self.slots[index].store(slot.0, Release);
+        store_over(&self.slots[index], slot.0, Release);
     }
 
     /// Marks the slot as used, if it still is what it was. Without the lock: if another item with the same tag came to

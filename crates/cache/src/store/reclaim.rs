@@ -47,6 +47,10 @@ impl Own {
             if !self.evict(store, round) {
                 break;
             }
+            if self.hand.room(store, berth, self.now).is_some() {
+                // Opened for what was carried on, or was to be.
+                return Ok(());
+            }
         }
         Err(Refused::NoMemory)
     }

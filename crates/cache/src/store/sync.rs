@@ -17,6 +17,20 @@ pub use loom::{
 #[cfg(loom)]
 pub use once::OnceLock;
 
+/// Stores a word that others may change with a compare-and-exchange meanwhile.
+#[cfg(not(loom))]
+#[inline]
+pub fn store_over(word: &atomic::AtomicU64, value: u64, order: atomic::Ordering) {
+    word.store(value, order);
+}
+
+/// Stores a word that others may change with a compare-and-exchange meanwhile. An exchange changes the word that it
+/// read and no other comes between, so that a later store stays the last one; loom knows that of exchanges alone.
+#[cfg(loom)]
+pub fn store_over(word: &atomic::AtomicU64, value: u64, order: atomic::Ordering) {
+    word.swap(value, order);
+}
+
 /// The cell that loom lacks: the standard one, whose order loom is told of.
 #[cfg(loom)]
 mod once {

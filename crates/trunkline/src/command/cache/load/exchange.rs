@@ -105,7 +105,7 @@ mod tests {
         value::write(&mut good, stamp, 30);
         let mut tally = Tally::default();
         let mut exchange = Exchange::new(Asked::Values, vec![(2, 0), (3, 0), (4, 0)], 100);
-        let (third, fourth) = (plan::name(3), plan::name(4));
+        let (third, fourth) = (plan::name(b'k', 3), plan::name(b'k', 4));
         let mut take = |part| exchange.take(part, Some(&versions), &mut tally);
         assert_eq!(take(Part::Value(&third, &good)), Ok(false));
         assert_eq!(take(Part::Value(&fourth, &good)), Ok(false));

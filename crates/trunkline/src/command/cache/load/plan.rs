@@ -16,6 +16,10 @@ pub struct Plan {
     pub multi_get: usize,
     /// Keys in all.
     pub keys: u32,
+    /// The letter that their names begin with.
+    pub letter: u8,
+    /// Seconds until what is stored expires, least and most.
+    pub ttl: Lengths,
     /// How long values are.
     pub lengths: Lengths,
     /// Sets among requests, 0 to 1.
@@ -40,7 +44,7 @@ pub struct Plan {
     pub patience: Duration,
 }
 
-/// Octets of values, least and most.
+/// Octets of values, or seconds, least and most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// The shortest.
@@ -64,8 +68,9 @@ impl std::str::FromStr for Lengths {
 }
 
 /// The name of a key.
-pub fn name(key: u32) -> [u8; NAME_OCTETS] {
-    let (mut name, mut rest) = (*b"k0000000000", key);
+pub fn name(letter: u8, key: u32) -> [u8; NAME_OCTETS] {
+    let (mut name, mut rest) = ([b'0'; NAME_OCTETS], key);
+    name[0] = letter;
     for place in name[1..].iter_mut().rev() {
         *place = b'0' + (rest % 10) as u8;
         rest /= 10;
@@ -73,9 +78,10 @@ pub fn name(key: u32) -> [u8; NAME_OCTETS] {
     name
 }
 
-/// The key that has this name.
+/// The key that has this name, with any letter: what another load has stored is told by its value.
 pub fn named(name: &[u8]) -> Option<u32> {
-    let digits = name.strip_prefix(b"k").filter(|digits| digits.len() + 1 == NAME_OCTETS)?;
+    let (_, digits) =
+        name.split_first().filter(|(letter, _)| name.len() == NAME_OCTETS && letter.is_ascii_lowercase())?;
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
@@ -93,10 +99,10 @@ mod tests {
     #[test]
     fn names_go_there_and_back() {
         for key in [0, 7, 123_456, u32::MAX] {
-            assert_eq!(named(&name(key)), Some(key));
+            assert_eq!(named(&name(b'k', key)), Some(key));
         }
-        assert_eq!(&name(42), b"k0000000042");
-        assert_eq!([named(b"k42"), named(b"x0000000042"), named(b"k99999999999")], [None; 3]);
+        assert_eq!(&name(b'a', 42), b"a0000000042");
+        assert_eq!([named(b"k42"), named(b"00000000042"), named(b"k99999999999")], [None; 3]);
     }
 
     #[test]
