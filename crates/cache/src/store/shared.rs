@@ -8,7 +8,7 @@ use super::large::Shelf;
 use super::pool::Pool;
 use super::rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, LIMIT_OCTETS_MIN, Refused, Rules};
 use super::segment::{About, Geometry, Memory};
-use super::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
+use super::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 use super::sync::{Mutex, OnceLock};
 use super::table::Table;
 use super::writer::Writer;
@@ -41,6 +41,8 @@ pub struct Store {
     cas: AtomicU64,
     epoch: AtomicU32,
     flush_at: AtomicU32,
+    /// Whether somebody watches what is evicted.
+    tells_evicted: AtomicBool,
     counters: Mutex<Vec<Arc<Counters>>>,
 }
 
@@ -65,6 +67,7 @@ impl Store {
             cas: 0.into(),
             epoch: 0.into(),
             flush_at: NO_FLUSH.into(),
+            tells_evicted: false.into(),
             counters: Mutex::default(),
         })
     }
@@ -104,6 +107,15 @@ impl Store {
         } else {
             self.flush_at.store(at, Relaxed);
         }
+    }
+
+    /// Has writers note what they evict, or no longer: see [`Writer::take_evicted`].
+    pub fn tell_evicted(&self, tells: bool) {
+        self.tells_evicted.store(tells, Relaxed);
+    }
+
+    pub(super) fn tells_evicted(&self) -> bool {
+        self.tells_evicted.load(Relaxed)
     }
 
     /// Gives back octets that [`Writer::charge`] took.
