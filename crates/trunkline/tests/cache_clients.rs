@@ -1,5 +1,6 @@
 //! Clients that people use, as Debian packages them, do what their users do: against our cache and against memcached,
-//! with the same results (`tests/clients`).
+//! with the same results (`tests/clients`). What is packaged for Debian 12 is there, but for Java's: its clients come from
+//! a registry of their own.
 
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -28,7 +29,10 @@ impl Server {
         command.args(["cache", "-l", "127.0.0.1", "-p", "-1", "-t", "2", "-m", "64"]);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = lines.by_ref().map_while(Result::ok).find_map(|l| l.strip_prefix("trunkline cache: TCP ").map(str::to_owned));
+        let said = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|l| l.strip_prefix("trunkline cache: TCP ").map(str::to_owned));
         // Goes on reading, so that the server never waits for a full pipe.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Server { child, address: said.expect("the server says where it listens") }
@@ -76,7 +80,11 @@ fn same(there: &[&str], program: &[&str], script: &str) {
     for needed in [there, &["memcached", "-V"][..]] {
         if !works(needed) {
             // Who changes something tests what there is; what goes in was tested with all of them.
-            assert!(std::env::var_os("CI").is_none(), "{script}: '{}' does not work: scripts/setup test", needed.join(" "));
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "{script}: '{}' does not work: scripts/setup test",
+                needed.join(" ")
+            );
             return eprintln!("left out: {script}: '{}' does not work", needed.join(" "));
         }
     }
@@ -120,5 +128,8 @@ fn dalli() {
 
 #[test]
 fn gomemcache() {
+    if !works(&["go", "version"]) {
+        return eprintln!("left out: gomemcache.go: there is no Go");
+    }
     same(&["go", "list", "github.com/bradfitz/gomemcache/memcache"], &["go", "run"], "gomemcache.go");
 }

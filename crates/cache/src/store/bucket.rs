@@ -115,9 +115,10 @@ impl Bucket {
         self.head.store(kept | u64::from(overflow) << OVERFLOW_SHIFT, Release);
     }
 
-    /// Empties a bucket that belongs to no chain yet.
+    /// Empties a bucket that belongs to no chain yet. A reader may still be here on the way through the chain that it
+    /// belonged to: who sees that it is empty sees, too, that the version of that chain has risen.
     pub fn clear(&self) {
-        self.slots.iter().for_each(|slot| slot.store(0, Relaxed));
+        self.slots.iter().for_each(|slot| slot.store(0, Release));
         self.set_next(0);
     }
 }

@@ -5,7 +5,7 @@
 //! thread has let go of the maps that held it, without a count of references on the way of a read.
 
 use super::bucket::LOCATION_BITS;
-use super::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use super::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release, fence};
 use std::sync::Arc;
 
 /// The memory of a segment.
@@ -51,6 +51,9 @@ impl<'a> About<'a> {
 
     /// Opens the segment anew at second `now`.
     pub fn open(&self, now: u32, epoch: u32, queue: Queue) {
+        // A reader of an item that lay here must not take it for one of the new epoch: when it sees that, it sees that
+        // the version of its bucket has risen since.
+        fence(Release);
         self.set(ORIGIN, u64::from(now) | u64::from(epoch) << 32);
         self.set(LIVE, 0);
         self.set(EXPIRY_LAST, 0);

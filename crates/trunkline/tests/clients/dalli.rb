@@ -11,11 +11,13 @@ def say(what, *values) = puts("#{what} #{values.inspect}")
   say 'kinds', client.set('h', { 'x' => [1, 2.5, nil] }).class, client.get('h')
   client.multi { 50.times { |n| client.set("k#{n}", n) } }
   say 'many', client.get_multi((0..59).map { |n| "k#{n}" }).length
-  say 'add', client.add('a', 'x'), client.add('new', 'y').class, client.replace('nobody', 'x'), client.replace('new', 'z').class
+  say 'add', client.add('a', 'x'), client.add('new', 'y').class
+  say 'replace', client.replace('nobody', 'x'), client.replace('new', 'z').class
   client.set('j', 'one', 0, raw: true)
   say 'join', client.append('j', '-after'), client.prepend('j', 'before-'), client.get('j', raw: true)
   client.set('n', 41, 0, raw: true)
-  say 'count', client.incr('n'), client.decr('n', 100), client.incr('nobody'), client.incr('fresh', 1, 0, 5), client.incr('fresh')
+  say 'count', client.incr('n'), client.decr('n', 100), client.incr('nobody')
+  say 'initial', client.incr('fresh', 1, 0, 5), client.incr('fresh')
   say 'cas', client.cas('a') { |value| value + '-two' }.class, client.get('a'), client.cas('nobody') { 'x' }
   say 'large', client.set('large', 'x' * 1_000_000, 0, raw: true).class, client.get('large', raw: true).length
   begin
@@ -32,5 +34,6 @@ def say(what, *values) = puts("#{what} #{values.inspect}")
 end
 ring = Dalli::Client.new(ARGV)
 200.times { |n| ring.set("r#{n}", n) }
-say 'ring', ring.get_multi((0..199).map { |n| "r#{n}" }).length, ring.stats.values.all? { |stats| stats && stats['curr_items'].to_i.positive? }
+all = ring.stats.values
+say 'ring', ring.get_multi((0..199).map { |n| "r#{n}" }).length, all.all? { |stats| stats['curr_items'].to_i.positive? }
 say 'end'

@@ -23,7 +23,8 @@ func main() {
 		return client.Set(&memcache.Item{Key: key, Value: []byte(value), Flags: 7, Expiration: expiration})
 	}
 	fmt.Println("set", set("a", "one", 0), get("a"), get("none"))
-	fmt.Println("add", client.Add(&memcache.Item{Key: "a", Value: []byte("x")}), client.Add(&memcache.Item{Key: "new", Value: []byte("y")}))
+	add := func(key string) error { return client.Add(&memcache.Item{Key: key, Value: []byte("x")}) }
+	fmt.Println("add", add("a"), add("new"))
 	for n := 0; n < 50; n++ {
 		set(fmt.Sprint("k", n), fmt.Sprint(n), 0)
 	}

@@ -6,8 +6,10 @@ import memcache
 
 client = memcache.Client(sys.argv[1:], cache_cas=True)
 print("set", client.set("a", "one"), client.get("a"), client.get("none"))
-print("kinds", client.set_multi({"i": 7, "b": True, "l": [1, 2], "t": "text"}), sorted(client.get_multi(["i", "b", "l", "t"]).items()))
-print("add", client.add("a", "two"), client.add("new", "two"), client.replace("nobody", "x"), client.replace("new", "y"))
+print("many", client.set_multi({"i": 7, "b": True, "l": [1, 2], "t": "text"}))
+print("kinds", sorted(client.get_multi(["i", "b", "l", "t"]).items()))
+print("add", client.add("a", "two"), client.add("new", "two"))
+print("replace", client.replace("nobody", "x"), client.replace("new", "y"))
 print("join", client.append("a", "-after"), client.prepend("a", "before-"), client.get("a"))
 client.set("n", 41)
 print("count", client.incr("n"), client.decr("n", 100), client.incr("nobody"))

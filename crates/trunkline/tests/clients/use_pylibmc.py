@@ -1,4 +1,5 @@
-# What users of pylibmc (libmemcached) do, by text and binary protocol, with ketama: cache_clients.rs compares what is printed.
+# What users of pylibmc (libmemcached) do, by text and binary protocol, with ketama: cache_clients.rs compares what is
+# printed.
 import sys
 import time
 
@@ -17,8 +18,10 @@ for binary in [False, True]:
     client.flush_all()
     print("binary" if binary else "text")
     print("set", client.set("a", "one"), client.get("a"), client.get("none"))
-    print("kinds", client.set_multi({"i": 7, "s": "text", "b": b"\x00\xff", "l": [1, 2]}), sorted(client.get_multi(["i", "s", "b", "l"]).items()))
-    print("add", client.add("a", "two"), client.add("new", "two"), tried(client.replace, "nobody", "x"), client.replace("new", "y"))
+    print("many", client.set_multi({"i": 7, "s": "text", "b": b"\x00\xff", "l": [1, 2]}))
+    print("kinds", sorted(client.get_multi(["i", "s", "b", "l"]).items()))
+    print("add", client.add("a", "two"), client.add("new", "two"))
+    print("replace", tried(client.replace, "nobody", "x"), client.replace("new", "y"))
     client.set("j", b"one")
     print("join", client.append("j", b"-after"), client.prepend("j", b"before-"), client.get("j"))
     client.set("n", 41)
