@@ -220,7 +220,7 @@ fn a_reader_beside_a_segment_that_is_used_anew() {
 
 #[test]
 fn a_reader_of_what_was_flushed_beside_its_memory_used_anew() {
-    check(2, || {
+    check(1, || {
         let store = store(apart);
         let (mut writer, mut reader) = (store.writer(), store.writer());
         [b"a", b"b", b"y", b"c", b"q", b"r"].into_iter().for_each(|key| put(&mut writer, key, 1));

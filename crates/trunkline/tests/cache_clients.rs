@@ -93,7 +93,7 @@ fn same(there: &[&str], program: &[&str], script: &str) {
     let ours = said(&command, &[Server::ours(), Server::ours()]);
     let theirs = said(&command, &[Server::memcached(), Server::memcached()]);
     assert_eq!(ours, theirs, "{script}: ours, then memcached's");
-    assert!(ours.lines().count() > 10 && ours.lines().last().is_some_and(|l| l.contains("end")), "{script}: {ours}");
+    assert!(ours.lines().count() >= 10 && ours.lines().last().is_some_and(|l| l.contains("end")), "{script}: {ours}");
 }
 
 #[test]
