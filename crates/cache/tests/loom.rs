@@ -4,10 +4,10 @@
 //!
 //! `cargo xtask loom` runs it.
 //!
-//! What loom does not model, and what is done about it: that nothing comes between the two halves of an exchange where a
-//! plain store is the next (`store_over` is an exchange, too); loads that see words of the future (no hardware that Rust
-//! runs on shows them through an acquire fence). The counters of `about` and of threads are words that one thread writes,
-//! or exchanges: nothing else reads them than the checks at the end. Time is handed in.
+//! What loom does not model, and what is done about it: that nothing comes between the two halves of an exchange where
+//! a plain store is the next (`store_over` is an exchange, too); loads that see words of the future (none that a reader
+//! believes: it sets an acquire fence, and looks at the version). Counters are words that one thread writes, or
+//! exchanges; the checks at the end read them. Time is handed in.
 
 use loom::thread;
 use std::sync::Arc;
