@@ -75,8 +75,8 @@ pub struct Cache {
     /// Connections at a time of one address [default: no limit]
     #[arg(long, value_name = "NUM")]
     conn_limit_per_address: Option<usize>,
-    /// Octets of values on their way in from one address; more are refused [default: a quarter of -m, or -I if that is
-    /// more]
+    /// Octets of values on their way in from one address; more are refused, unless it is one alone [default: a quarter
+    /// of -m]
     #[arg(long, value_name = "SIZE", value_parser = sizes::octets)]
     incoming_per_address: Option<u64>,
     /// Threads [default: one for each processor]
