@@ -13,6 +13,7 @@ mod connections;
 mod desk;
 mod house;
 mod metrics;
+pub mod route;
 mod worker;
 
 pub use desk::Told;

@@ -18,10 +18,11 @@
 mod read;
 mod settings;
 
+pub use super::ring::Place;
 pub use read::read;
 pub use settings::{Dead, Hash, Policy, PoolSection, RouteSection};
 
-use super::ring::{Place, Ring};
+use super::ring::Ring;
 use std::time::Duration;
 
 /// Pools of a proxy.

@@ -63,7 +63,9 @@ impl Ring {
                 let at = points.partition_point(|(point, _)| *point < hash);
                 points.get(at).or(points.first()).map_or(0, |(_, server)| *server)
             }
-            Ring::Jump(servers) => jump(u64::from(first_word(&digest)) << 32 | u64::from(first_word(&digest[4..])), *servers),
+            Ring::Jump(servers) => {
+                jump(u64::from(first_word(&digest)) << 32 | u64::from(first_word(&digest[4..])), *servers)
+            }
         }
     }
 }
@@ -136,10 +138,7 @@ mod tests {
     #[test]
     fn one_server_more_takes_its_part_and_no_other_key_moves() {
         let all: Vec<Place> = (1..=5).map(|n| place(&format!("10.0.0.{n}:11211"), 1)).collect();
-        let rings = [
-            (Ring::ketama(&all[..4]), Ring::ketama(&all)),
-            (Ring::Jump(4), Ring::Jump(5)),
-        ];
+        let rings = [(Ring::ketama(&all[..4]), Ring::ketama(&all)), (Ring::Jump(4), Ring::Jump(5))];
         for (before, after) in rings {
             let mut moved = 0;
             for key in (0..10_000).map(|n| format!("key-{n}")) {

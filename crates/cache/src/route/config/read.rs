@@ -73,8 +73,7 @@ impl Reader<'_> {
         named: &[Named],
         prefixes: Vec<(String, String, usize)>,
     ) -> Config {
-        let mut config =
-            Config { route, servers: Vec::new(), pools: Vec::new(), default: 0, prefixes: Vec::new() };
+        let mut config = Config { route, servers: Vec::new(), pools: Vec::new(), default: 0, prefixes: Vec::new() };
         for pool in named {
             if let Err((key, what)) = config.add(&pool.name, &pool.section) {
                 self.wrong(place_of(&pool.keys, key).unwrap_or(pool.at), what);
@@ -88,8 +87,12 @@ impl Reader<'_> {
         let names: Vec<&str> = named.iter().map(|pool| pool.name.as_str()).collect();
         match config.route.default.clone() {
             none if none.is_empty() && names.len() > 1 => {
-                self.wrong(default_at, "there are several pools: default = \"NAME\" in [route] says whose \
-                    the other keys are".to_owned());
+                self.wrong(
+                    default_at,
+                    "there are several pools: default = \"NAME\" in [route] says whose \
+                    the other keys are"
+                        .to_owned(),
+                );
             }
             none if none.is_empty() => {}
             name => config.default = self.pool(&names, &name, default_at),
