@@ -167,6 +167,11 @@ impl Request {
         &self.octets[self.key.0..self.key.1]
     }
 
+    /// What says that the key is base64, behind a blank.
+    fn binary_flag(&self) -> &'static [u8] {
+        if self.binary_key { b" b" } else { b"" }
+    }
+
     /// Shows the key as it is stored: the same key is at the same server however it is written.
     pub fn with_stored_key<T>(&self, look: impl FnOnce(&[u8]) -> T) -> T {
         match base64::decode(self.key()).filter(|_| self.binary_key) {
@@ -197,7 +202,7 @@ impl Request {
             for word in Words::of(line).from(2) {
                 match word[0] {
                     b'O' => out.extend([b" ", *word].concat()),
-                    b'k' => out.extend([b" k", self.key(), if self.binary_key { &b" b"[..] } else { b"" }].concat()),
+                    b'k' => out.extend([b" k", self.key(), self.binary_flag()].concat()),
                     _ => {}
                 }
             }
@@ -245,7 +250,7 @@ impl Request {
 
     /// What asks a warm server for an item with all that is needed to store it anew.
     pub fn fetch(&self) -> Vec<u8> {
-        [b"mg ", self.key(), if self.binary_key { b" b" } else { &b""[..] }, b" v t f\r\n"].concat()
+        [b"mg ", self.key(), self.binary_flag(), b" v t f\r\n"].concat()
     }
 
     /// What adds the item that [`Request::fetch`] brought, if the answer is one.
@@ -254,7 +259,7 @@ impl Request {
         let words = Words::of(text::line(&answer[..end]));
         let (mut expiry, mut flags) = (&b"0"[..], &b"0"[..]);
         for word in words.from(2) {
-            match word {
+            match *word {
                 b"t-1" => {}
                 [b't', seconds @ ..] => expiry = seconds,
                 [b'f', number @ ..] => flags = number,
@@ -263,14 +268,14 @@ impl Request {
                 _ => {}
             }
         }
-        let binary = if self.binary_key { &b" b"[..] } else { b"" };
-        let line = [b"ms ", self.key(), b" ", words.at(1), binary, b" ME T", expiry, b" F", flags, b"\r\n"].concat();
+        let line = [b"ms ", self.key(), b" ", words.at(1), self.binary_flag(), b" ME T", expiry, b" F", flags, b"\r\n"]
+            .concat();
         (words.at(0) == b"VA").then(|| [&line, &answer[end + 1..]].concat())
     }
 
     /// What removes the key, whatever the command is.
     pub fn removal(&self) -> Vec<u8> {
-        [b"md ", self.key(), if self.binary_key { b" b" } else { &b""[..] }, b"\r\n"].concat()
+        [b"md ", self.key(), self.binary_flag(), b"\r\n"].concat()
     }
 }
 
