@@ -9,6 +9,8 @@ use trunkline_net::{Arrival, Cause, ConnectionId, Errands, Next, Now, Options, O
 
 /// Octets beyond those of a value that a command or an answer may have: its line, and what follows.
 const AROUND_OCTETS: usize = 2 * route::LINE_OCTETS_MAX;
+/// How often counts are laid down while they change: there may be a thousand servers.
+const SHOW: Duration = Duration::from_millis(20);
 
 /// The engine's options with the room that values need.
 pub fn fitted(options: Options, config: &Config) -> Options {
@@ -39,6 +41,9 @@ pub struct Worker {
     desk: Arc<Desk>,
     clients: Vec<Option<ConnectionId>>,
     links: Vec<Option<ConnectionId>>,
+    /// Something was counted since counts were laid down, and when that was.
+    counted: bool,
+    shown: Duration,
 }
 
 impl Worker {
@@ -54,7 +59,27 @@ impl Worker {
             desk: Arc::clone(desk),
             clients: Vec::new(),
             links,
+            counted: true,
+            shown: Duration::ZERO,
         }
+    }
+
+    /// Lays down what was counted, if it is time; else says when it will be.
+    fn show(&mut self, errands: &mut Errands<Side>, now: Duration) {
+        if self.counted && now < self.shown + SHOW {
+            return errands.until(self.shown + SHOW);
+        }
+        if !core::mem::take(&mut self.counted) {
+            return;
+        }
+        self.shown = now;
+        let router = &self.router;
+        self.desk.show(self.thread, |shown| {
+            shown.counts = router.counts;
+            shown.servers.clear();
+            let tallies = router.servers.tallies.iter().enumerate();
+            shown.servers.extend(tallies.map(|(at, tally)| (*tally, router.servers.is_out(at as u16))));
+        });
     }
 
     fn say(&mut self, side: Side, output: &mut Output<'_>) -> Next {
@@ -92,6 +117,7 @@ impl Service for Worker {
     }
 
     fn octets(&mut self, side: &mut Side, input: &[u8], output: &mut Output<'_>, now: Now) -> Taken {
+        self.counted = true;
         match *side {
             Side::Client(client) => {
                 let octets = self.router.octets(client, input, moment(now));
@@ -122,6 +148,7 @@ impl Service for Worker {
 
     fn errands(&mut self, errands: &mut Errands<Side>, now: Now) {
         errands.until(self.router.tick(moment(now)).min(now.monotonic + Duration::from_secs(60)));
+        self.show(errands, now.monotonic);
         let asked = core::mem::take(&mut self.router.servers.errands);
         for link in asked.dials {
             let server = link as usize / usize::from(self.config.route.connections);
@@ -145,6 +172,7 @@ impl Service for Worker {
     }
 
     fn closed(&mut self, side: Side, _: Cause, now: Now) {
+        self.counted = true;
         match side {
             Side::Client(client) => {
                 self.clients[client as usize] = None;
@@ -155,15 +183,5 @@ impl Service for Worker {
                 self.router.lost(link, moment(now));
             }
         }
-    }
-
-    fn rest(&mut self) {
-        let router = &self.router;
-        self.desk.show(self.thread, |shown| {
-            shown.counts = router.counts;
-            shown.servers.clear();
-            let tallies = router.servers.tallies.iter().enumerate();
-            shown.servers.extend(tallies.map(|(at, tally)| (*tally, router.servers.is_out(at as u16))));
-        });
     }
 }

@@ -9,7 +9,7 @@ use crate::stop::Stop;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trunkline_cache::job::route::{Job, Setup, samples};
 use trunkline_cache::route::config::{self, Config};
 use trunkline_kit::exit::Exit;
@@ -17,6 +17,8 @@ use trunkline_net::{Full, Limits, Listen, Networks, Options, Remote};
 
 /// How often it looks whether it was told to end.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often it looks how servers are.
+const STATUS: Duration = Duration::from_secs(1);
 /// What one connection too many is told, as memcached tells it.
 const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
 
@@ -80,9 +82,7 @@ impl Route {
             })
         });
         let page = page.transpose().map_err(|e| no_metrics(&e))?;
-        while !stop.is_asked() {
-            std::thread::park_timeout(LOOK);
-        }
+        watch(&job, &stop);
         drop(page);
         job.stop().map_err(|e| Failure::Failed(e.to_string()))?;
         Ok(Exit::Done)
@@ -133,6 +133,26 @@ impl Route {
         if open && self.allow.is_empty() {
             eprintln!("trunkline cache route: whoever reaches it may use it: -l 127.0.0.1:11311 or --allow NET");
         }
+    }
+}
+
+/// Until it is told to end; tells when a server is out, and when it is asked again.
+fn watch(job: &Job, stop: &Stop) {
+    let (mut out, mut looked) = (Vec::new(), Instant::now());
+    while !stop.is_asked() {
+        std::thread::park_timeout(LOOK);
+        if looked.elapsed() < STATUS {
+            continue;
+        }
+        looked = Instant::now();
+        let servers = job.figures().servers;
+        let now: Vec<bool> = servers.iter().map(|server| server.out > 0).collect();
+        out.resize(now.len(), false);
+        for ((server, _), is) in servers.iter().zip(&out).zip(&now).filter(|((_, was), is)| was != is) {
+            let what = if *is { "is out" } else { "answers again" };
+            eprintln!("trunkline cache route: {} of pool {} {what}", server.name, server.pool);
+        }
+        out = now;
     }
 }
 
