@@ -15,6 +15,7 @@ const NO_FLUSH: &[u8] = b"CLIENT_ERROR flush_all not allowed";
 const NO_MEMORY: &[u8] = b"SERVER_ERROR unavailable memory";
 const LINE_TOO_LONG: &[u8] = b"CLIENT_ERROR line too long";
 /// Binary protocol: what a request is answered with, `Unknown command`, and the reason in its body.
+const BINARY_HEADER_OCTETS: usize = 24;
 const BINARY_STATUS: u16 = 0x81;
 const BINARY_REASON: &[u8] = b"the proxy speaks text and meta commands, not the binary protocol";
 
@@ -31,7 +32,8 @@ impl Router {
                 (taken > 0).then_some(taken)
             }
             Input::Ready if input.first() == Some(&REQUEST) => {
-                self.refuse_binary(client, input);
+                let header = input.get(..BINARY_HEADER_OCTETS)?;
+                self.refuse_binary(client, header);
                 Some(input.len())
             }
             Input::Ready => match memchr::memchr(b'\n', &input[..input.len().min(LINE_OCTETS_MAX)]) {
@@ -248,14 +250,15 @@ impl Router {
         self.finish(number, Said::Done, octets);
     }
 
-    fn refuse_binary(&mut self, client: u32, input: &[u8]) {
+    fn refuse_binary(&mut self, client: u32, header: &[u8]) {
         self.counts.refused_clients += 1;
-        let mut answer = vec![0; 24];
+        let mut answer = header.to_vec();
+        // All but opcode and opaque is another's.
+        answer[2..12].fill(0);
+        answer[16..].fill(0);
         answer[0] = 0x81;
-        answer[1] = input.get(1).copied().unwrap_or_default();
         answer[6..8].copy_from_slice(&BINARY_STATUS.to_be_bytes());
         answer[8..12].copy_from_slice(&(BINARY_REASON.len() as u32).to_be_bytes());
-        answer[12..16].copy_from_slice(input.get(12..16).unwrap_or(&[0; 4]));
         answer.extend_from_slice(BINARY_REASON);
         self.local_octets(client, &answer);
         self.set_input(client, Input::Closed);
