@@ -1,6 +1,8 @@
 //! What the fuzz targets drive.
 
 use crate::protocol::{Now, binary, meta, text, udp};
+use crate::route;
+use crate::route::answer::{self, Asked};
 use crate::service::{Alone, Connection, Next, Service, Settings, Shared};
 use crate::store::{Hashing, Rules, Store};
 use std::sync::Arc;
@@ -63,6 +65,71 @@ pub fn udp(octets: &[u8]) {
         whole.extend_from_slice(piece);
     }
     assert_eq!(whole, answer);
+}
+
+/// Answers of servers: each ends where it ends, however much of it is here and whatever follows.
+pub fn route_answer(octets: &[u8]) {
+    const VALUE_OCTETS_MAX: usize = 1 << 16;
+    for asked in [Asked::Get, Asked::Line] {
+        let mut rest = octets;
+        while let Ok(Some(answer)) = answer::read(rest, asked, VALUE_OCTETS_MAX) {
+            assert!(answer.told <= answer.octets && answer.octets > 0 && answer.octets <= rest.len());
+            assert_eq!(answer::read(&rest[..answer.octets], asked, VALUE_OCTETS_MAX), Ok(Some(answer)));
+            assert_eq!(answer::read(&rest[..answer.octets - 1], asked, VALUE_OCTETS_MAX), Ok(None));
+            rest = &rest[answer.octets..];
+        }
+    }
+}
+
+/// What clients say to a proxy: no input does harm, and none goes on otherwise because it came in other pieces.
+pub fn route_client(octets: &[u8]) {
+    let whole = routed(octets, octets.len().max(1));
+    if octets.len() <= SAME_OCTETS_MAX {
+        for piece in [1, 7] {
+            assert_eq!(routed(octets, piece), whole, "in pieces of {piece}");
+        }
+    }
+}
+
+/// What a proxy tells its client and sends to its server, and what the client waits for, after input in pieces.
+fn routed(octets: &[u8], piece: usize) -> (Vec<u8>, Vec<u8>, route::Next) {
+    let config = "[route]\nflush = true\nclient-queue = 100000\n[pool.a]\nservers = [\"a:1\"]\n";
+    let config = route::config::read("", config).expect("it is right");
+    let mut router = route::Router::new(Arc::new(config), Arc::new(Nobody));
+    let client = router.accepted();
+    let (mut carried, mut told, mut sent) = (Vec::new(), Vec::new(), Vec::new());
+    let mut next = route::Next::More;
+    for piece in octets.chunks(piece) {
+        carried.extend_from_slice(piece);
+        let taken = router.octets(client, &carried, route::Moment::default());
+        assert!(taken <= carried.len());
+        carried.drain(..taken);
+        next = router.say(client, usize::MAX, &mut |octets| told.extend_from_slice(octets));
+        if next == route::Next::Close {
+            break;
+        }
+    }
+    router.servers.say(0, usize::MAX, |octets| sent.extend_from_slice(octets));
+    (told, sent, next)
+}
+
+/// The process of a router that has none.
+struct Nobody;
+
+impl route::Host for Nobody {
+    fn deleted(&self, _: &[u8], _: core::time::Duration) {}
+
+    fn is_deleted(&self, _: &[u8], _: core::time::Duration) -> bool {
+        false
+    }
+
+    fn stats(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn version(&self) -> &str {
+        "1"
+    }
 }
 
 fn now() -> Now {

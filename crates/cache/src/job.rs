@@ -14,6 +14,7 @@ mod connections;
 mod desk;
 mod house;
 mod metrics;
+pub mod route;
 mod worker;
 
 pub use desk::Told;

@@ -7,5 +7,6 @@
 pub mod exercise;
 pub mod job;
 pub mod protocol;
+pub mod route;
 pub mod service;
 pub mod store;

@@ -4,6 +4,7 @@ mod addresses;
 mod daemon;
 mod extended;
 mod load;
+mod route;
 mod serve;
 mod setup;
 mod sizes;
@@ -28,7 +29,8 @@ use trunkline_kit::exit::Exit;
     trunkline cache -s /run/cache.sock -a 770      a unix socket alone\n  \
     trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n  \
     trunkline cache stats 127.0.0.1:11211          what a server tells of itself\n  \
-    trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n\n\
+    trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n  \
+    trunkline cache route 10.0.0.1 10.0.0.2        a proxy in front of two servers\n\n\
     A link to the program that is named `memcached` takes the same options. SIGTERM ends it after what came was\n\
     answered; SIGHUP reads the certificate again. docs/manual/cache.md has what differs from memcached.")]
 pub struct Cache {
@@ -141,11 +143,12 @@ pub struct Cache {
     meaningless: Meaningless,
 }
 
-/// What looks at a server, of trunkline or any other that speaks memcached's protocols.
+/// What stands beside a server, of trunkline or any other that speaks memcached's protocols.
 #[derive(Debug, clap::Subcommand)]
 enum Tool {
     Stats(stats::Stats),
     Load(Box<load::Load>),
+    Route(Box<route::Route>),
 }
 
 /// What memcached takes and has no meaning here. It is told at the start.
@@ -200,6 +203,7 @@ impl Cache {
         match &self.tool {
             Some(Tool::Stats(stats)) => stats.run(terminal),
             Some(Tool::Load(load)) => load.run(terminal),
+            Some(Tool::Route(route)) => route.run(),
             None => self.begin(),
         }
     }
