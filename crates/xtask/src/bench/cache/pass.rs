@@ -40,7 +40,8 @@ const fn shape(name: &'static str, way: Way, in_flight: &'static str, keys: &'st
     Shape { name, way, in_flight, keys }
 }
 
-const SHAPES: &[Shape] = &[
+/// All shapes.
+pub const SHAPES: &[Shape] = &[
     shape("TCP, 1 in flight", Way::Tcp, "1", "1"),
     shape("TCP, 16 in flight", Way::Tcp, "16", "1"),
     shape("TCP, 16 in flight, mg and ms", Way::Meta, "16", "1"),
