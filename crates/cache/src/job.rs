@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   net-0, net-1, ..  Service of the thread: connections, datagrams -> store
-//!   cache-house       10 times a second: what has expired goes, lines go to those who watch, buffers are charged
+//!   cache-house       10 times a second: what has expired goes, lines go to those who watch, buffers are charged,
+//!                     items are counted by size and age
 //! ```
 //!
 //! Nothing is shared among the threads on the way of a request but the store, which is read without locks. What
@@ -19,7 +20,7 @@ pub use desk::Told;
 pub use metrics::samples;
 
 use crate::protocol::Now;
-use crate::service::{Host, Settings, Shared, Sums};
+use crate::service::{Host, HotKey, Settings, Shape, Shared, SlowCommand, Sums};
 use crate::store::{Counts, Rules, Store};
 use desk::Desk;
 use house::House;
@@ -59,6 +60,7 @@ pub struct Job {
     desk: Arc<Desk>,
     shared: Arc<Shared>,
     store: Arc<Store>,
+    clock: Clock,
     _house: House,
     addresses: Vec<Option<SocketAddr>>,
 }
@@ -105,7 +107,8 @@ impl Clock {
 
     fn moment(monotonic: Duration, unix: Duration) -> Now {
         let second = u32::try_from(monotonic.as_secs() + Clock::FIRST_SECOND).unwrap_or(u32::MAX);
-        Now { second, unix_us: unix.as_micros().try_into().unwrap_or(u64::MAX) }
+        let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        Now { second, unix_us: us(unix), monotonic_us: us(monotonic) }
     }
 }
 
@@ -120,7 +123,7 @@ impl Opened {
         let desk = Arc::new(Desk::new(self.certificates, &self.listens));
         let shared = Shared::new(Arc::clone(&store), self.settings, Arc::clone(&desk) as Arc<_>, clock.now());
         let (make, seat) = (Arc::clone(&shared), Arc::clone(&desk));
-        let server = self.doorway.start(move |_| Worker::new(&make, &seat))?;
+        let server = self.doorway.start(move |of| Worker::new(&make, &seat, of.clock))?;
         let addresses = server.addresses().to_vec();
         let waker = server.waker();
         desk.open(server, &addresses);
@@ -130,7 +133,7 @@ impl Opened {
             let _ = desk.close();
             StartError::System { what: "a thread", error }
         })?;
-        Ok(Job { desk, shared, store, _house: house, addresses })
+        Ok(Job { desk, shared, store, clock, _house: house, addresses })
     }
 }
 
@@ -155,6 +158,22 @@ impl Job {
         let (net, held) = self.desk.net();
         let commands = self.shared.sums_in_all();
         Figures { commands, store: self.store.counts(), net, held, limit_octets: self.store.limit() }
+    }
+
+    /// The keys that are asked for and written most, the hottest first: at most [`crate::service::HOT_KEYS_MAX`].
+    pub fn hot_keys(&self) -> Vec<HotKey> {
+        self.shared.hot_keys(self.clock.now())
+    }
+
+    /// The last commands that took long ([`Settings::slow_ms`]), the latest first: at most
+    /// [`crate::service::SLOW_COMMANDS_MAX`].
+    pub fn slow_commands(&self) -> Vec<SlowCommand> {
+        self.shared.slow_commands()
+    }
+
+    /// How many items of which size and age there were when they were all met last; none before that.
+    pub fn shape(&self) -> Option<Arc<Shape>> {
+        self.shared.shape()
     }
 
     /// Waits until a client has asked for the end (`shutdown`), or for `most`. Whether one has.

@@ -78,6 +78,11 @@ impl Seen<'_> {
         self.head.is(mark::WON)
     }
 
+    /// Whether its key came as base64.
+    pub fn is_binary_key(&self) -> bool {
+        self.head.is(mark::BINARY_KEY)
+    }
+
     /// Whether the value lies in blocks of its own: then [`Seen::hold`] copies nothing.
     pub fn is_large(&self) -> bool {
         self.head.is(mark::LARGE)
@@ -106,6 +111,11 @@ impl Seen<'_> {
         let mut octets = Vec::new();
         self.copy(&mut octets);
         Ok(Hold::of_copy(octets))
+    }
+
+    /// Adds the key's octets to `output`.
+    pub(super) fn copy_key(&self, output: &mut Vec<u8>) {
+        words::copy(self.words, self.head.key_at(), usize::from(self.head.key_octets), output);
     }
 
     /// The large value.

@@ -75,6 +75,10 @@ pub struct Cache {
     /// Connections at a time of one address [default: no limit]
     #[arg(long, value_name = "NUM")]
     conn_limit_per_address: Option<usize>,
+    /// Octets of values on their way in from one address; more are refused [default: a quarter of -m, or -I if that is
+    /// more]
+    #[arg(long, value_name = "SIZE", value_parser = sizes::octets)]
+    incoming_per_address: Option<u64>,
     /// Threads [default: one for each processor]
     #[arg(short = 't', long, value_name = "NUM")]
     threads: Option<usize>,
@@ -121,6 +125,9 @@ pub struct Cache {
     /// File for the number of the process
     #[arg(short = 'P', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pidfile: Option<PathBuf>,
+    /// Milliseconds from which on a command is kept as slow, for `stats slow`; 0 keeps none
+    #[arg(long, value_name = "NUM", default_value_t = 10)]
+    slow_ms: u32,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = where_metrics)]
     metrics: Option<Listen>,
