@@ -38,16 +38,11 @@ pub fn run(bench: &Bench<'_>) -> Result<Outcome, String> {
     if let Some(why) = server::missing() {
         return Ok(Outcome::Skipped(why));
     }
-    let passes: Result<Vec<_>, String> = PASSES.iter().map(|pass| Ok((pass, pass::run(bench, pass)?))).collect();
     let memory: Result<Vec<Memory>, String> = BOTH.into_iter().map(|who| memory::measure(bench, who)).collect();
+    let (memory, sets, hits) = (memory?, reclaim::measure(bench)?, hits::measure(bench)?);
+    let passes: Result<Vec<_>, String> = PASSES.iter().map(|pass| Ok((pass, pass::run(bench, pass)?))).collect();
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap_or_default();
-    let measured = Measured {
-        passes: passes?,
-        memory: memory?,
-        sets: reclaim::measure(bench)?,
-        hits: hits::measure(bench)?,
-        congestion: congestion.trim().to_owned(),
-    };
+    let measured = Measured { passes: passes?, memory, sets, hits, congestion: congestion.trim().to_owned() };
     Ok(Outcome::Measured(report::markdown(&measured), measured.is_well()))
 }
 

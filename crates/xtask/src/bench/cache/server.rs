@@ -12,6 +12,9 @@ const STEPS_MAX: u32 = 250;
 /// Connections that a server takes.
 const CONNECTIONS_MAX: &str = "12000";
 
+/// Opens as many files as the system allows, then becomes what follows: memcached raises its own limit.
+const WITH_FILES: &str = "ulimit -S -n \"$(ulimit -H -n)\"; exec \"$@\"";
+
 /// Who is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
@@ -49,8 +52,8 @@ impl Server {
     /// It does not.
     pub fn start(bench: &Bench<'_>, who: Who, how: How) -> Result<Self, String> {
         let address = free()?;
-        let mut command = Command::new("taskset");
-        command.args(["-c", how.processors]);
+        let mut command = Command::new("sh");
+        command.args(["-c", WITH_FILES, "sh", "taskset", "-c", how.processors]);
         match who {
             Who::Ours => command.arg(&bench.program).arg("cache"),
             Who::Theirs => command.args(["memcached", "-u", "nobody"]),
@@ -61,7 +64,7 @@ impl Server {
         }
         command.args(["-t", &how.threads.to_string(), "-m", &how.mebibytes.to_string()]);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let child = child.map_err(|e| format!("taskset: {e}"))?;
+        let child = child.map_err(|e| format!("sh: {e}"))?;
         let mut server = Server { child, address, program: bench.program.clone() };
         server.wait(who)?;
         Ok(server)
@@ -85,7 +88,7 @@ impl Server {
         self.address
     }
 
-    /// Its process; taskset has become the server.
+    /// Its process; shell and taskset have become the server.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
