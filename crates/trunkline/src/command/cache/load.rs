@@ -62,6 +62,10 @@ pub struct Load {
     #[arg(long, value_name = "N", default_value = "100000")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     keys: u32,
+    /// Octets of a key
+    #[arg(long, value_name = "N", default_value = "11")]
+    #[arg(value_parser = within(plan::NAME_OCTETS_LEAST as u64, plan::NAME_OCTETS_MAX as u64))]
+    key_octets: usize,
     /// Octets of a value: N, or A-B for any between
     #[arg(long, value_name = "N", default_value = "100")]
     value_octets: Lengths,
@@ -162,6 +166,7 @@ impl Load {
             in_flight: self.in_flight,
             multi_get: self.multi_get,
             keys: self.keys,
+            name_octets: self.key_octets,
             lengths: self.value_octets,
             sets: self.sets,
             rate: self.rate,

@@ -73,7 +73,7 @@ impl<'a> Source<'a> {
             out.extend_from_slice(b"get");
             for (key, _) in &keys {
                 out.push(b' ');
-                out.extend_from_slice(&plan::name(*key));
+                plan::push_name(out, *key, self.plan.name_octets);
             }
             out.extend_from_slice(b"\r\n");
             return Exchange::new(Asked::Values, keys, due_ns);
@@ -81,7 +81,7 @@ impl<'a> Source<'a> {
         let many = keys.len() > 1;
         for (key, _) in &keys {
             out.extend_from_slice(b"mg ");
-            out.extend_from_slice(&plan::name(*key));
+            plan::push_name(out, *key, self.plan.name_octets);
             out.extend_from_slice(if many { b" v k q\r\n" } else { b" v k\r\n" });
         }
         if many {
@@ -95,7 +95,7 @@ impl<'a> Source<'a> {
         let octets = (least + self.random.below(most - least + 1)) as usize;
         let (before, between) = if self.plan.meta { ("ms ", " ") } else { ("set ", " 0 0 ") };
         out.extend_from_slice(before.as_bytes());
-        out.extend_from_slice(&plan::name(key));
+        plan::push_name(out, key, self.plan.name_octets);
         out.extend_from_slice(format!("{between}{octets}\r\n").as_bytes());
         let stamp = self.versions.map(|versions| versions.send(key));
         match stamp {
@@ -119,6 +119,7 @@ mod tests {
             in_flight: 1,
             multi_get: 2,
             keys: 100,
+            name_octets: 11,
             lengths: Lengths { least: 3, most: 3 },
             sets: 0.25,
             rate: None,
