@@ -5,6 +5,7 @@
 
 #[doc(hidden)]
 pub mod exercise;
+pub mod image;
 pub mod job;
 pub mod protocol;
 pub mod service;
