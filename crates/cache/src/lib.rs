@@ -7,6 +7,7 @@
 pub mod exercise;
 pub mod image;
 pub mod job;
+pub mod peer;
 pub mod protocol;
 pub mod service;
 pub mod store;

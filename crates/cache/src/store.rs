@@ -126,7 +126,7 @@ pub use large::Hold;
 pub use rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, LIMIT_OCTETS_MIN, Refused, Rules};
 pub use seen::Seen;
 pub use shared::Store;
-pub use standing::Standing;
+pub use standing::{RANKS, Standing};
 pub use sweep::Swept;
 pub use walk::Cursor;
 pub use writer::Writer;

@@ -28,6 +28,7 @@ pub struct Worker {
     service: Service,
     shared: Arc<Shared>,
     desk: Arc<Desk>,
+    clock: Clock,
     answer: Vec<u8>,
 }
 
@@ -42,9 +43,13 @@ pub struct Link {
 
 impl Worker {
     /// The service of one more thread.
-    pub fn new(shared: &Arc<Shared>, desk: &Arc<Desk>) -> Self {
+    pub fn new(shared: &Arc<Shared>, desk: &Arc<Desk>, clock: Clock) -> Self {
         let (service, answer) = (Service::new(shared), Vec::new());
-        Worker { service, shared: Arc::clone(shared), desk: Arc::clone(desk), answer }
+        Worker { service, shared: Arc::clone(shared), desk: Arc::clone(desk), clock, answer }
+    }
+
+    fn moment(&self, now: trunkline_net::Now) -> Now {
+        self.clock.moment(now.monotonic, now.unix)
     }
 
     fn next(&self, link: &mut Link, next: Next) -> trunkline_net::Next {
@@ -70,16 +75,12 @@ fn reason(cause: Cause) -> &'static str {
     }
 }
 
-fn moment(now: trunkline_net::Now) -> Now {
-    Clock::moment(now.monotonic, now.unix)
-}
-
 impl trunkline_net::Service for Worker {
     type Connection = Link;
     type Mail = Told;
 
     fn accepted(&mut self, arrival: &Arrival<'_>, now: trunkline_net::Now) -> Link {
-        let now = moment(now);
+        let now = self.moment(now);
         let entry = self.desk.connections.enter(arrival.peer, arrival.listener, now.second);
         self.shared.connection_event(&format!("conn_new {entry} cfd={}", entry.name), now);
         Link { connection: self.service.accepted(entry.name), entry, id: arrival.id, watches: false }
@@ -89,7 +90,7 @@ impl trunkline_net::Service for Worker {
         if output.room() < ROOM_OCTETS {
             return Taken { octets: 0, next: trunkline_net::Next::Resume };
         }
-        let now = moment(now);
+        let now = self.moment(now);
         link.entry.hear(now.second);
         let taken = output.append(|out| self.service.octets(&mut link.connection, input, out, now));
         Taken { octets: taken.octets, next: self.next(link, taken.next) }
@@ -99,7 +100,8 @@ impl trunkline_net::Service for Worker {
         if output.room() < ROOM_OCTETS {
             return trunkline_net::Next::Resume;
         }
-        let next = output.append(|out| self.service.resume(&mut link.connection, out, moment(now)));
+        let now = self.moment(now);
+        let next = output.append(|out| self.service.resume(&mut link.connection, out, now));
         self.next(link, next)
     }
 
@@ -121,12 +123,13 @@ impl trunkline_net::Service for Worker {
         self.service.closed(connection);
         self.desk.connections.leave(&entry);
         let line = format_args!("conn_close {entry} reason={} cfd={}", reason(cause), entry.name).to_string();
-        self.shared.connection_event(&line, moment(now));
+        self.shared.connection_event(&line, self.moment(now));
     }
 
     fn datagram(&mut self, peer: &UdpPeer, payload: &[u8], replies: &mut Replies, now: trunkline_net::Now) {
         self.answer.clear();
-        let Some(id) = self.service.datagram(payload, &mut self.answer, moment(now)) else { return };
+        let now = self.moment(now);
+        let Some(id) = self.service.datagram(payload, &mut self.answer, now) else { return };
         let mut reply = replies.numbered(peer, FRAME_OCTETS, DATAGRAM_OCTETS_MAX);
         if reply.put(&self.answer) {
             reply.finish(|header, number, of| header.copy_from_slice(&crate::protocol::udp::header(id, number, of)));
@@ -135,7 +138,8 @@ impl trunkline_net::Service for Worker {
 
     fn tick(&mut self, _: &mut Replies, now: trunkline_net::Now) {
         // The segments that this thread fills itself; the others are the house's.
-        self.service.writer().sweep(moment(now).second, 0);
+        let second = self.moment(now).second;
+        self.service.writer().sweep(second, 0);
     }
 
     fn rest(&mut self) {

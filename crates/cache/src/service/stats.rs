@@ -171,7 +171,9 @@ impl Shared {
             (self.ledger.sums(), self.host.facts(), self.store.counts(), *self.counts_before());
         let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
         let settings = &self.settings;
-        rows.numbers(&[("pid", facts.pid.into()), ("uptime", second.into())]);
+        // As memcached counts it, from 2 on.
+        let uptime = second.saturating_sub(self.started).saturating_add(2);
+        rows.numbers(&[("pid", facts.pid.into()), ("uptime", uptime.into())]);
         rows.row("time", self.origin.load(Ordering::Relaxed) + i64::from(second));
         rows.row("version", &settings.version);
         rows.row("pointer_size", usize::BITS);
@@ -209,6 +211,7 @@ impl Shared {
             rows.row("ssl_handshake_errors", facts.tls_errors);
         }
         self.totals(rows, &counts, &before);
+        self.host.more_facts(&mut |name, value| rows.row(name, value));
     }
 
     fn commands(&self, rows: &mut Rows<'_>, sums: &Sums) {

@@ -7,7 +7,7 @@ pub struct Standing {
     pub flags: u32,
     /// The second from which on it is gone; 0 is never.
     pub expiry: u32,
-    /// The cas number.
+    /// The cas number; 0 that no client gave takes the next one of the store.
     pub cas: u64,
     /// Whether a client gave that number.
     pub given: bool,
