@@ -25,6 +25,8 @@ fn corpora() {
     assert!(replay(&corpus.join("cache_meta"), exercise::meta) > 0);
     assert!(replay(&corpus.join("cache_binary"), exercise::binary) > 0);
     assert!(replay(&corpus.join("cache_udp"), exercise::udp) > 0);
+    assert!(replay(&corpus.join("cache_image"), exercise::image) > 0);
+    assert!(replay(&corpus.join("cache_peer"), exercise::peer) > 0);
 }
 
 #[test]
