@@ -67,7 +67,8 @@ pub fn udp(octets: &[u8]) {
     assert_eq!(whole, answer);
 }
 
-/// Images: no octets do harm, whatever stands for which part; items that read are stored, and written again as they were.
+/// Images: no octets do harm, whatever stands for which part; items that read are stored, and written again as they
+/// were.
 pub fn image(octets: &[u8]) {
     let _ = (Preamble::read(octets), End::read(octets, 0), Record::read(octets));
     let entries: Vec<_> = Entry::read_all(octets).collect();

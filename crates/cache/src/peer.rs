@@ -154,7 +154,10 @@ mod tests {
         let line = b"key=a%20b exp=-1 la=1700000000 cas=2 fetch=no cls=1 size=63";
         assert_eq!(listed(line), Ok(Listed::Key(b"a b".to_vec(), 63)));
         assert_eq!(listed(b"key=%C3%A4 exp=1"), Ok(Listed::Key(vec![0xc3, 0xa4], 0)));
-        assert_eq!((listed(b"END"), listed(b"BUSY currently processing crawler request")), (Ok(Listed::End), Ok(Listed::Busy)));
+        assert_eq!(
+            (listed(b"END"), listed(b"BUSY currently processing crawler request")),
+            (Ok(Listed::End), Ok(Listed::Busy))
+        );
         assert_eq!(listed(b"ERROR metadump not allowed"), Ok(Listed::Refused("ERROR metadump not allowed".into())));
         for wrong in [&b"key= exp=1"[..], b"key=%4 exp=1", b"key=%zz exp=1", b"HTTP/1.1 400", b""] {
             assert_eq!(listed(wrong), Err(Nonsense));

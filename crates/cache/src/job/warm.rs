@@ -1,8 +1,8 @@
 //! Warming up from a peer: a thread of its own reads which keys another cache has, fetches them, and adds those that
 //! nobody has changed here since the start (Nishtala et al., "Scaling Memcache at Facebook", NSDI 2013, section 4.3).
 //!
-//! What a client stored or deleted here wins, always: changes are noted from before the first request on, under the same
-//! lock under which an item of the peer is added ([`Store::note_changes`]).
+//! What a client stored or deleted here wins, always: changes are noted from before the first request on, under the
+//! same lock under which an item of the peer is added ([`Store::note_changes`]).
 
 mod stream;
 mod transfer;
@@ -21,8 +21,8 @@ const TRIES_MAX: u32 = 6;
 /// How long is waited before the second try; each time twice as long.
 const BACK_OFF: Duration = Duration::from_millis(250);
 
-/// A connection to a peer. Its reads and writes must return within a second or so, with [`io::ErrorKind::WouldBlock`] or
-/// [`io::ErrorKind::TimedOut`] if nothing comes or goes.
+/// A connection to a peer. Its reads and writes must return within a second or so, with [`io::ErrorKind::WouldBlock`]
+/// or [`io::ErrorKind::TimedOut`] if nothing comes or goes.
 pub trait PeerStream: Read + Write + Send {}
 impl<T: Read + Write + Send> PeerStream for T {}
 

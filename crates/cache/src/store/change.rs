@@ -315,7 +315,8 @@ impl<'a> Work<'a, '_> {
         Step::Done(head.cas)
     }
 
-    /// Writes an item that was born at second `born` where there is room for it: a place for its slot, and its location.
+    /// Writes an item that was born at second `born` where there is room for it: a place for its slot, and its
+    /// location.
     fn lay(&mut self, head: Head, queue: Queue, born: u32, source: Source<'_>) -> Result<(Place<'a>, u64), Step> {
         let berth = self.hand.berth(self.store, queue, head.expiry, self.ask.now, head.words());
         let memory = self.hand.room(self.store, berth, self.ask.now).ok_or(Step::Segment(berth))?;

@@ -5,8 +5,8 @@ use super::item::{Head, mark};
 use super::large::{Hold, Shelved};
 use super::rules::Refused;
 use super::segment::{About, Memory, Queue};
-use super::standing::Standing;
 use super::shared::Store;
+use super::standing::Standing;
 use super::words;
 use std::sync::atomic::AtomicU64;
 

@@ -123,13 +123,7 @@ impl Writer {
     ///
     /// # Errors
     /// It is too large here, or there is no memory.
-    pub fn restore(
-        &mut self,
-        key: &[u8],
-        value: Value<'_>,
-        now: u32,
-        standing: &Standing,
-    ) -> Result<bool, Refused> {
+    pub fn restore(&mut self, key: &[u8], value: Value<'_>, now: u32, standing: &Standing) -> Result<bool, Refused> {
         self.tick(now);
         let restored = self.own.restore(&self.store, key, value, now, standing);
         self.own.hand.drop_large(&self.store);

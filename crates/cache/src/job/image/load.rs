@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 
-/// The part of the memory that an image may fill of a store that evicts nothing: what is refused there would be what was
-/// used most.
+/// The part of the memory that an image may fill of a store that evicts nothing: what is refused there would be what
+/// was used most.
 const ROOM_PERCENT: u64 = 90;
 
 /// What was read.

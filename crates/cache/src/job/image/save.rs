@@ -45,13 +45,7 @@ impl ImageFile {
     }
 }
 
-fn write_all(
-    file: &File,
-    store: &Arc<Store>,
-    now: u32,
-    threads: usize,
-    progress: Progress<'_>,
-) -> io::Result<Saved> {
+fn write_all(file: &File, store: &Arc<Store>, now: u32, threads: usize, progress: Progress<'_>) -> io::Result<Saved> {
     let counts = store.counts();
     let total = counts.segment_octets + counts.large_octets;
     let shared = Shared {

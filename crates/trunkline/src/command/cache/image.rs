@@ -63,11 +63,8 @@ fn amount(items: u64, octets: u64, passed: Duration) -> String {
 fn recalled_line(recalled: &Recalled, passed: Duration) -> String {
     let mut line = format!("read {}", amount(recalled.items, recalled.octets, passed));
     let expired = if recalled.undated { "with an end, and the clock went backwards" } else { "expired" };
-    let left_out = [
-        (recalled.expired, expired),
-        (recalled.no_room, "without room (-m)"),
-        (recalled.too_large, "too large (-I)"),
-    ];
+    let left_out =
+        [(recalled.expired, expired), (recalled.no_room, "without room (-m)"), (recalled.too_large, "too large (-I)")];
     for (items, why) in left_out.into_iter().filter(|(items, _)| *items > 0) {
         line.push_str(&format!("; left out {items} {why}"));
     }
@@ -84,6 +81,8 @@ mod tests {
         let line = "read 5 items, 1.5 MiB, in 0.3 s; left out 2 without room (-m); left out 1 too large (-I)";
         assert_eq!(recalled_line(&recalled, Duration::from_millis(250)), line);
         let undated = Recalled { expired: 3, undated: true, ..Recalled::default() };
-        assert!(recalled_line(&undated, Duration::ZERO).ends_with("; left out 3 with an end, and the clock went backwards"));
+        assert!(
+            recalled_line(&undated, Duration::ZERO).ends_with("; left out 3 with an end, and the clock went backwards")
+        );
     }
 }
