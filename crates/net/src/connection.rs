@@ -31,6 +31,8 @@ pub(crate) enum Wants {
     Hold,
     /// To be closed when all that was said is gone.
     Close,
+    /// To stand: it was dialled and is on its way.
+    Dial,
 }
 
 /// A connection. Buffers are its own only while something is in them.
@@ -55,7 +57,8 @@ pub(crate) struct Connection<C> {
     pub(crate) queued: bool,
     /// The service has said its last words to it.
     pub(crate) parted: bool,
-    pub(crate) _permit: Permit,
+    /// Its place among those that came; none of one that was dialled.
+    pub(crate) permit: Option<Permit>,
 }
 
 /// Octets on their way out.
@@ -67,22 +70,34 @@ pub(crate) struct Pending {
 
 impl<C> Connection<C> {
     pub(crate) fn new(newcomer: Newcomer, state: C, now_ms: u64) -> Connection<C> {
+        let mut connection = Connection::bare(newcomer.stream, state, now_ms, Wants::Input);
         // What came with the end of the handshake is in `tls`, and no event will tell.
-        let readable = newcomer.tls.is_some();
+        connection.readable = newcomer.tls.is_some();
+        connection.tls = newcomer.tls;
+        connection.permit = Some(newcomer.permit);
+        connection
+    }
+
+    /// One that is on its way to its peer.
+    pub(crate) fn dialled(stream: OwnedFd, state: C, now_ms: u64) -> Connection<C> {
+        Connection::bare(stream, state, now_ms, Wants::Dial)
+    }
+
+    fn bare(stream: OwnedFd, state: C, now_ms: u64, wants: Wants) -> Connection<C> {
         Connection {
-            stream: newcomer.stream,
+            stream,
             state,
-            tls: newcomer.tls,
+            tls: None,
             carried: None,
             pending: None,
             moved_ms: now_ms,
-            wants: Wants::Input,
-            readable,
+            wants,
+            readable: false,
             hangup: false,
             broken: false,
             queued: false,
             parted: false,
-            _permit: newcomer.permit,
+            permit: None,
         }
     }
 
@@ -102,7 +117,7 @@ impl<C> Connection<C> {
         match self.wants {
             Wants::Input => self.readable,
             Wants::Turn | Wants::Resume | Wants::Close => true,
-            Wants::Hold => false,
+            Wants::Hold | Wants::Dial => false,
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::errands::Undialled;
 use crate::service::Cause;
 
 trunkline_kit::counters! {
-    /// Sums over the threads of a server. `accepted` is the sum of all `refused_` and `closed_` of connections, and of
-    /// those that are open.
+    /// Sums over the threads of a server. `accepted` and `dialled` together are the sum of all `refused_`
+    /// and `closed_` of connections, and of those that are open.
     pub struct Counts {
         /// connections taken from the kernel
         accepted: "trunkline_net_accepted_connections_total",
@@ -44,6 +45,14 @@ trunkline_kit::counters! {
         closed_handshake: "trunkline_net_closed_handshake_connections_total",
         /// connections closed because their handshake of TLS took too long
         closed_handshake_late: "trunkline_net_closed_handshake_late_connections_total",
+        /// connections that we were to make to others
+        dialled: "trunkline_net_dialled_connections_total",
+        /// connections to others that did not come about: nobody listens there, or there is no way
+        closed_undialled: "trunkline_net_closed_undialled_connections_total",
+        /// connections to others that did not come about in time
+        closed_undialled_late: "trunkline_net_closed_undialled_late_connections_total",
+        /// connections to others that were not made because there were too many, or the system had no room
+        closed_undialled_full: "trunkline_net_closed_undialled_full_connections_total",
         /// handshakes of TLS completed
         handshakes: "trunkline_net_tls_handshakes_total",
         /// connections given to a thread other than the one that accepted them
@@ -110,8 +119,10 @@ trunkline_kit::counters! {
 trunkline_kit::gauges! {
     /// How much a server holds now.
     pub struct Gauges {
-        /// connections that are open, handshakes included
+        /// connections that came and are open, handshakes included
         connections: "trunkline_net_open_connections",
+        /// connections to others, those on their way included
+        dialled_connections: "trunkline_net_open_dialled_connections",
         /// connections with TLS, handshakes included
         tls_connections: "trunkline_net_open_tls_connections",
         /// octets held for TLS connections, about
@@ -135,6 +146,9 @@ impl Counts {
             Cause::Memory => &mut self.closed_memory,
             Cause::Tls => &mut self.closed_tls,
             Cause::Stopped => &mut self.closed_stopped,
+            Cause::Undialled(Undialled::Refused | Undialled::Unreachable) => &mut self.closed_undialled,
+            Cause::Undialled(Undialled::Late) => &mut self.closed_undialled_late,
+            Cause::Undialled(Undialled::Full | Undialled::System) => &mut self.closed_undialled_full,
         } += 1;
     }
 
@@ -144,13 +158,16 @@ impl Counts {
         limits + self.refused_handshakes + self.refused_system
     }
 
-    /// Connections that were taken in and are closed, those that did not get through their handshake included.
+    /// Connections that were taken in or dialled and are closed, those that did not get through their handshake or did
+    /// not come about included.
     pub fn closed_in_all(&self) -> u64 {
         let by_peer = self.closed_peer + self.closed_failed + self.closed_tls;
         let by_us = self.closed_service + self.closed_stopped;
         let by_time = self.closed_idle + self.closed_stalled;
         let by_size = self.closed_input + self.closed_output + self.closed_memory;
-        by_peer + by_us + by_time + by_size + self.closed_handshake + self.closed_handshake_late
+        let undialled = self.closed_undialled + self.closed_undialled_late + self.closed_undialled_full;
+        let handshakes = self.closed_handshake + self.closed_handshake_late;
+        by_peer + by_us + by_time + by_size + handshakes + undialled
     }
 }
 
@@ -165,6 +182,7 @@ pub(crate) struct Shown {
     pub(crate) counts: Counts,
     pub(crate) held_octets: usize,
     pub(crate) tls_connections: usize,
+    pub(crate) dialled_connections: usize,
 }
 
 impl Cell {

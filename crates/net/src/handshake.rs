@@ -127,7 +127,8 @@ impl<M> Handshaker<M> {
     }
 
     fn show(&self) {
-        let shown = Shown { counts: self.counts, held_octets: 0, tls_connections: self.table.len() };
+        let shown =
+            Shown { counts: self.counts, held_octets: 0, tls_connections: self.table.len(), ..Shown::default() };
         self.shared.cells[self.shared.options.threads + self.number].show(shown);
     }
 }

@@ -6,6 +6,7 @@
 //!  unix --->  (shared) -----------------+          |                (shared)
 //!                                                  v
 //!             epoll --> turn of a connection: read -> Service::octets -> one write     epoll ..
+//!                   --> connections to others that stand now, or did not come about
 //!                   --> batch of datagrams: recvmmsg -> Service::datagram -> sendmmsg
 //!                   --> bell: mail of other threads, connections after their handshake
 //!                                                  ^
@@ -15,6 +16,10 @@
 //! A protocol is a [`Service`]: one value for each thread, which sees octets and datagrams, says what is to be sent,
 //! and knows neither sockets nor the time but what it is handed. [`start`] opens all [`Listen`] and starts the threads.
 //! A connection stays with its thread for life, so that a service needs no locks for what belongs to a connection.
+//!
+//! A service dials others, too ([`Service::errands`]): a connection to them is one of its thread as any that came, and
+//! connections of a thread wake each other without mail. What all of them brought in a round for another one goes out
+//! in one write at its end.
 //!
 //! # What one request costs
 //!
@@ -28,12 +33,12 @@
 //!
 //! # What is bounded
 //!
-//! All of [`Limits`]; what is refused or closed beyond one is counted with its cause ([`Counts`]): `accepted` is the
-//! sum of what was refused, closed and is open. While output of a connection is stuck, its input is not read, so that
-//! the kernel's window closes and the peer has to wait; what was read before is held once. A connection has a turn of
-//! [`Limits::turn_octets`] or as long as the service wants ([`Next::Yield`]), then the others have theirs. Mail between
-//! threads is bounded, and given back to who sends too much. Input of one that holds ([`Next::Hold`]) is not read
-//! either.
+//! All of [`Limits`]; what is refused or closed beyond one is counted with its cause ([`Counts`]): `accepted` and
+//! `dialled` are the sum of what was refused, closed and is open. While output of a connection is stuck, its input is
+//! not read, so that the kernel's window closes and the peer has to wait; what was read before is held once. A
+//! connection has a turn of [`Limits::turn_octets`] or as long as the service wants ([`Next::Yield`]), then the others
+//! have theirs. Mail between threads is bounded, and given back to who sends too much. Input of one that holds
+//! ([`Next::Hold`]) is not read either.
 //!
 //! # Races, and why they do no harm
 //!
@@ -62,7 +67,9 @@ mod clock;
 mod connection;
 mod counts;
 mod datagrams;
+mod dialling;
 mod doors;
+mod errands;
 mod error;
 mod events;
 mod gate;
@@ -83,6 +90,7 @@ mod tls;
 mod turn;
 
 pub use counts::{Counts, Gauges};
+pub use errands::{Errands, Remote, Undialled};
 pub use error::StartError;
 pub use mailbox::{MailboxFull, Waker};
 pub use options::{

@@ -92,9 +92,12 @@ impl Default for Options {
 /// The limits of a server. Beyond each, what was refused or closed is counted with its cause.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections at a time, of all threads, handshakes included.
+    /// Connections at a time that come, of all threads, handshakes included.
     pub connections: usize,
-    /// What happens to one more.
+    /// Connections at a time that are made to others, those on their way included; each thread has an equal part. One
+    /// more fails ([`crate::Undialled::Full`]).
+    pub dialled_connections: usize,
+    /// What happens to one more of those that come.
     pub full: Full,
     /// Connections at a time of one client address; one more is refused. Those of unix sockets do not count.
     pub connections_per_address: Option<usize>,
@@ -134,6 +137,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             connections: 10_000,
+            dialled_connections: 10_000,
             full: Full::Wait,
             connections_per_address: None,
             idle: None,

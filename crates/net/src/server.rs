@@ -162,8 +162,10 @@ impl<M> Server<M> {
     /// What it holds now.
     pub fn gauges(&self) -> Gauges {
         let (held, tls) = self.shown().fold((0, 0), |(h, t), s| (h + s.held_octets, t + s.tls_connections));
+        let dialled: usize = self.shown().map(|s| s.dialled_connections).sum();
         Gauges {
             connections: self.shared.gate.open() as f64,
+            dialled_connections: dialled as f64,
             tls_connections: tls as f64,
             tls_octets: (tls * TLS_CONNECTION_OCTETS) as f64,
             held_octets: held as f64,

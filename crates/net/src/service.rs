@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use rustls::pki_types::CertificateDer;
 
+use crate::errands::{Errands, Undialled};
 use crate::output::Output;
 use crate::replies::Replies;
 
@@ -38,6 +39,37 @@ pub trait Service {
     fn mail(&mut self, connection: &mut Self::Connection, mail: Self::Mail, output: &mut Output<'_>, now: Now) -> Next {
         let _ = (connection, mail, output, now);
         Next::More
+    }
+
+    /// A connection that was dialled ([`Errands::dial`]) stands; this is its name, and the time to say something first.
+    fn dialled(
+        &mut self,
+        connection: &mut Self::Connection,
+        id: ConnectionId,
+        output: &mut Output<'_>,
+        now: Now,
+    ) -> Next {
+        let _ = (connection, id, output, now);
+        Next::More
+    }
+
+    /// As of [`Errands::wake`]: a connection is to say what others of the thread brought for it. Room and what is
+    /// returned are as of [`Service::mail`].
+    fn woken(&mut self, connection: &mut Self::Connection, output: &mut Output<'_>, now: Now) -> Next {
+        let _ = (connection, output, now);
+        Next::More
+    }
+
+    /// What the thread is to do besides, asked at the end of each round.
+    fn errands(&mut self, errands: &mut Errands<Self::Connection>, now: Now) {
+        let _ = (errands, now);
+    }
+
+    /// Whether something that others must bring is still to be said to a connection: a server that stops waits for it,
+    /// and so does a connection whose peer has ended its side, until it is woken.
+    fn owes(&self, connection: &Self::Connection) -> bool {
+        let _ = connection;
+        false
     }
 
     /// Mail for a connection that is gone.
@@ -185,4 +217,6 @@ pub enum Cause {
     Tls,
     /// The server was stopped.
     Stopped,
+    /// It was dialled and did not come about.
+    Undialled(Undialled),
 }

@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::connection::{Connection, Newcomer, Table, Wants};
 use crate::counts::{Counts, Shown};
 use crate::datagrams::Datagrams;
+use crate::dialling::Dialling;
 use crate::events::{Events, Source, Sources, What};
 use crate::input::Input;
 use crate::mailbox::Mailbox;
@@ -31,6 +32,7 @@ pub(crate) struct Worker<S: Service> {
     pub(crate) shared: Arc<Shared<S::Mail>>,
     /// Doors are not among the events: there is no room, or no descriptor.
     pub(crate) paused: bool,
+    pub(crate) dialling: Dialling<S::Connection>,
     datagrams: Datagrams,
     /// Connections that have another turn in this round, and the list before, to be used again.
     again: Vec<ConnectionId>,
@@ -77,6 +79,7 @@ impl<S: Service> Worker<S> {
             next_tick: desk.now.monotonic + TICK,
             desk,
             paused: false,
+            dialling: Dialling::new(options.limits.dialled_connections.div_ceil(options.threads)),
             again: Vec::new(),
             spare: Vec::new(),
             mails: Vec::new(),
@@ -109,6 +112,7 @@ impl<S: Service> Worker<S> {
             return Duration::ZERO;
         }
         let until = self.stop_at.map_or(self.next_tick, |at| at.min(self.next_tick));
+        let until = self.dialling.next().map_or(until, |at| at.min(until));
         until.saturating_sub(self.desk.now.monotonic)
     }
 
@@ -134,6 +138,7 @@ impl<S: Service> Worker<S> {
         if self.desk.now.monotonic >= self.next_tick {
             self.tick();
         }
+        self.run_errands();
         if self.shared.is_stopping() {
             self.wind_up();
         }
@@ -163,6 +168,9 @@ impl<S: Service> Worker<S> {
         connection.readable |= what.readable;
         connection.hangup |= what.hangup;
         connection.broken |= what.broken;
+        if connection.wants == Wants::Dial {
+            return self.on_dialled(id);
+        }
         let waits = connection.pending.is_some() || connection.has_work() || connection.broken;
         if waits && !connection.queued {
             self.serve(id);
@@ -177,7 +185,7 @@ impl<S: Service> Worker<S> {
         }
     }
 
-    fn settle(&mut self, id: ConnectionId, outcome: Outcome) {
+    pub(crate) fn settle(&mut self, id: ConnectionId, outcome: Outcome) {
         match outcome {
             Outcome::Waits => {}
             Outcome::Closed(cause) => self.close(id, cause),
@@ -190,12 +198,14 @@ impl<S: Service> Worker<S> {
         }
     }
 
-    fn close(&mut self, id: ConnectionId, cause: Cause) {
+    /// Closes a connection, if it is there.
+    pub(crate) fn close(&mut self, id: ConnectionId, cause: Cause) {
         let Some(mut connection) = self.table.remove(id) else { return };
         self.desk.held = self.desk.held.saturating_sub(connection.held());
         self.tls_connections -= usize::from(connection.tls.is_some());
+        self.dialling.count -= usize::from(connection.permit.is_none());
         let knows = match cause {
-            Cause::Failed | Cause::Stalled => true,
+            Cause::Failed | Cause::Stalled | Cause::Undialled(_) => true,
             Cause::Peer => connection.tls.is_none(),
             _ => false,
         };
@@ -282,7 +292,8 @@ impl<S: Service> Worker<S> {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (now, stalled, idle) = (self.desk.now_ms(), ms(self.desk.limits.stalled), self.desk.limits.idle.map(ms));
         let late = self.table.find(|c| {
-            let rest = now.saturating_sub(c.moved_ms);
+            // One that is on its way has a time of its own.
+            let rest = if c.wants == Wants::Dial { 0 } else { now.saturating_sub(c.moved_ms) };
             if c.pending.is_some() { rest >= stalled } else { idle.is_some_and(|idle| rest >= idle) }
         });
         for id in late {
@@ -299,7 +310,11 @@ impl<S: Service> Worker<S> {
         };
         let late = self.desk.now.monotonic >= stop_at;
         let through = |wants: Wants| matches!(wants, Wants::Input | Wants::Hold);
-        for id in self.table.find(|c| late || (c.pending.is_none() && !c.queued && through(c.wants))) {
+        let service = &self.desk.service;
+        let is_through = |c: &Connection<S::Connection>| {
+            c.pending.is_none() && !c.queued && through(c.wants) && !service.owes(&c.state)
+        };
+        for id in self.table.find(|c| late || is_through(c)) {
             if !late {
                 self.say_farewell(id);
             }
@@ -336,6 +351,7 @@ impl<S: Service> Worker<S> {
         self.datagrams.out.count_dropped(counts);
         self.datagrams.out.sockets.clear();
         self.take_newcomers();
+        self.give_up_dialling();
         for id in self.table.find(|_| true) {
             if let Some(connection) = self.table.get_mut(id) {
                 connection.readable = true;
@@ -350,8 +366,12 @@ impl<S: Service> Worker<S> {
     }
 
     fn show(&self) {
-        let shown =
-            Shown { counts: self.desk.counts, held_octets: self.desk.held, tls_connections: self.tls_connections };
+        let shown = Shown {
+            counts: self.desk.counts,
+            held_octets: self.desk.held,
+            tls_connections: self.tls_connections,
+            dialled_connections: self.dialling.count,
+        };
         self.shared.cells[usize::from(self.number)].show(shown);
     }
 }
@@ -362,7 +382,7 @@ impl<S: Service> Drop for Worker<S> {
         let brought = self.mailbox().close().len();
         self.desk.counts.closed_stopped += (brought + self.table.len()) as u64;
         self.table = Table::new(self.number);
-        (self.desk.held, self.tls_connections) = (0, 0);
+        (self.desk.held, self.tls_connections, self.dialling.count) = (0, 0, 0);
         self.show();
     }
 }

@@ -44,6 +44,9 @@ impl<S: Service> Desk<S> {
 
     /// Gives a connection its turn.
     pub(crate) fn turn(&mut self, connection: &mut Connection<S::Connection>) -> Outcome {
+        if connection.wants == Wants::Dial {
+            return Outcome::Waits;
+        }
         self.held = self.held.saturating_sub(connection.held());
         let outcome = self.with_input(connection);
         self.keep(connection, outcome)
@@ -79,6 +82,30 @@ impl<S: Service> Desk<S> {
                     Err(cause) => Outcome::Closed(cause),
                     Ok(()) if connection.pending.is_some() || connection.has_work() => Outcome::Again,
                     Ok(()) => Outcome::Waits,
+                }
+            }
+        };
+        self.output.clear();
+        self.keep(connection, outcome)
+    }
+
+    /// Has the service say something outside of a turn, and sends it at once where nothing is stuck.
+    pub(crate) fn say_now(
+        &mut self,
+        connection: &mut Connection<S::Connection>,
+        says: impl FnOnce(&mut S, &mut S::Connection, &mut Output<'_>, Now) -> Next,
+    ) -> Outcome {
+        self.held = self.held.saturating_sub(connection.held());
+        let next = self.ask(connection, says);
+        let now_ms = self.now_ms();
+        let outcome = match next {
+            Err(cause) => Outcome::Closed(cause),
+            Ok(next) => {
+                connection.wants = after_mail(connection, next);
+                match stream::say(connection, &self.output, &mut self.cipher, &mut self.counts, now_ms) {
+                    Err(cause) => Outcome::Closed(cause),
+                    Ok(_) if connection.pending.is_none() && connection.has_work() => Outcome::Again,
+                    Ok(_) => Outcome::Waits,
                 }
             }
         };
@@ -158,7 +185,14 @@ impl<S: Service> Desk<S> {
         let now_ms = self.now_ms();
         let next = match connection.wants {
             Wants::Input => {
-                let read = stream::receive(connection, input, &mut self.cipher, &mut self.counts)?;
+                let read = match stream::receive(connection, input, &mut self.cipher, &mut self.counts) {
+                    // It has asked all that it will, and waits for answers: the end is found again after them.
+                    Err(Cause::Peer) if !connection.broken && self.service.owes(&connection.state) => {
+                        connection.wants = Wants::Hold;
+                        return Ok(Some(Outcome::Waits));
+                    }
+                    read => read?,
+                };
                 if read == 0 {
                     stream::say(connection, &[], &mut self.cipher, &mut self.counts, now_ms)?;
                     return Ok(Some(if connection.readable { Outcome::Again } else { Outcome::Waits }));
@@ -170,7 +204,7 @@ impl<S: Service> Desk<S> {
             Wants::Turn => self.show(connection, input)?,
             Wants::Resume => self.ask(connection, |service, state, output, now| service.resume(state, output, now))?,
             Wants::Hold if connection.broken => return Err(Cause::Failed),
-            Wants::Hold => return Ok(Some(Outcome::Waits)),
+            Wants::Hold | Wants::Dial => return Ok(Some(Outcome::Waits)),
             Wants::Close => return Err(Cause::Service),
         };
         let yields = next == Next::Yield;
@@ -230,6 +264,7 @@ impl<S: Service> Desk<S> {
 /// What a connection wants after mail: what it wanted before, if that is more than the mail asks for.
 fn after_mail<C>(connection: &Connection<C>, next: Next) -> Wants {
     match (connection.wants, next) {
+        (Wants::Dial, _) => Wants::Dial,
         (Wants::Close, _) | (_, Next::Close) => Wants::Close,
         (Wants::Resume, _) | (_, Next::Resume) => Wants::Resume,
         (Wants::Turn, _) => Wants::Turn,

@@ -1,0 +1,93 @@
+//! What a service has its thread do besides answering: dial others, wake connections, close them.
+
+use core::fmt;
+use core::time::Duration;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::service::ConnectionId;
+
+/// Whom to dial.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Remote {
+    /// Over TCP; without delay (Nagle), kept alive.
+    Tcp(SocketAddr),
+    /// A unix-domain stream socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remote::Tcp(address) => address.fmt(f),
+            Remote::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// Why a connection that was dialled did not come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undialled {
+    /// Nobody listens there.
+    Refused,
+    /// There is no way there, or the name of a unix socket is unknown or forbidden.
+    Unreachable,
+    /// Not within its time.
+    Late,
+    /// There are [`crate::Limits::dialled_connections`] already.
+    Full,
+    /// The system has no descriptor, port or memory left.
+    System,
+}
+
+/// What a service wants of its thread, collected at the end of each round; see [`crate::Service::errands`].
+#[derive(Debug)]
+pub struct Errands<C> {
+    pub(crate) dials: Vec<Dial<C>>,
+    pub(crate) woken: Vec<ConnectionId>,
+    pub(crate) closed: Vec<ConnectionId>,
+    pub(crate) until: Option<Duration>,
+}
+
+/// A connection that is to be made.
+#[derive(Debug)]
+pub(crate) struct Dial<C> {
+    pub(crate) remote: Remote,
+    pub(crate) patience: Duration,
+    pub(crate) state: C,
+}
+
+impl<C> Default for Errands<C> {
+    fn default() -> Errands<C> {
+        Errands { dials: Vec::new(), woken: Vec::new(), closed: Vec::new(), until: None }
+    }
+}
+
+impl<C> Errands<C> {
+    /// Makes a connection, of this thread as any other that came: [`crate::Service::dialled`] when it stands, else
+    /// [`crate::Service::closed`] with [`crate::Cause::Undialled`], each with `state`. `patience` is its time.
+    pub fn dial(&mut self, remote: Remote, patience: Duration, state: C) {
+        self.dials.push(Dial { remote, patience, state });
+    }
+
+    /// Has [`crate::Service::woken`] called for a connection of this thread. One that is gone, or does not stand yet,
+    /// is passed over.
+    pub fn wake(&mut self, id: ConnectionId) {
+        self.woken.push(id);
+    }
+
+    /// Closes a connection of this thread at once, with all that waits to be sent ([`crate::Cause::Service`]).
+    pub fn close(&mut self, id: ConnectionId) {
+        self.closed.push(id);
+    }
+
+    /// Has [`crate::Service::errands`] called again by then at the latest ([`crate::Now::monotonic`]); the earliest
+    /// that was asked for since the last call holds.
+    pub fn until(&mut self, at: Duration) {
+        self.until = Some(self.until.map_or(at, |until| until.min(at)));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.dials.is_empty() && self.woken.is_empty() && self.closed.is_empty()
+    }
+}
