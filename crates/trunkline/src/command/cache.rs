@@ -131,7 +131,7 @@ pub struct Cache {
     #[arg(long, value_name = "HOST:PORT|unix:PATH")]
     warm_from: Option<target::Target>,
     /// Octets of values a second that are taken from it, in MiB or with k, m, g
-    #[arg(long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes)]
+    #[arg(long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes, requires = "warm_from")]
     warm_rate: u64,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = where_metrics)]

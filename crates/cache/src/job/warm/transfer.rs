@@ -140,7 +140,7 @@ impl<'a> Transfer<'a> {
         let asked: Vec<_> = keys.iter().filter(|key| ask(key, &mut questions)).collect();
         (asked.len()..keys.len()).for_each(|_| self.skip());
         // Time to live counts from before the question, so that nothing lives longer than at the peer.
-        let second = self.clock.now().second;
+        let (second, began) = (self.clock.now().second, Instant::now());
         values.say(&questions)?;
         let mut octets = 0;
         for key in asked {
@@ -153,7 +153,7 @@ impl<'a> Transfer<'a> {
                 }
             }
         }
-        self.keep_to_rate(octets)
+        self.keep_to_rate(octets, began)
     }
 
     /// Takes a value, and adds it unless a client was faster.
@@ -193,13 +193,12 @@ impl<'a> Transfer<'a> {
         self.writer.restore(&value.key, crate::store::Value::Draft(draft), now, &standing)
     }
 
-    /// Waits until what came so far may have come.
-    fn keep_to_rate(&mut self, octets: u64) -> Result<(), Broken> {
+    /// Waits until what came since `began`, and before, may have come.
+    fn keep_to_rate(&mut self, octets: u64, began: Instant) -> Result<(), Broken> {
         let takes = Duration::from_secs_f64(octets as f64 / self.warm_up.octets_per_s.max(1) as f64);
-        let now = Instant::now();
         // What was not used of the rate is not saved up.
-        self.due = self.due.max(now) + takes;
-        let ends = pause(self.due.saturating_duration_since(now), self.ended);
+        self.due = self.due.max(began) + takes;
+        let ends = pause(self.due.saturating_duration_since(Instant::now()), self.ended);
         if ends { Err(Broken::End(Ending::Stopped)) } else { Ok(()) }
     }
 }
