@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   net-0, net-1, ..  Service of the thread: connections, datagrams -> store
-//!   cache-house       10 times a second: what has expired goes, lines go to those who watch, buffers are charged
+//!   cache-house       10 times a second: what has expired goes, lines go to those who watch, buffers are charged,
+//!                     items are counted by size and age
 //! ```
 //!
 //! With `-e` the items of the last run are read in before anybody is served, and written when nobody is any more
@@ -26,7 +27,7 @@ pub use metrics::samples;
 pub use warm::{Connect, Ending, PeerStream, WarmUp, Warmed};
 
 use crate::protocol::Now;
-use crate::service::{Host, Settings, Shared, Sums};
+use crate::service::{Host, HotKey, Settings, Shape, Shared, SlowCommand, Sums};
 use crate::store::{Counts, Rules, Store};
 use desk::Desk;
 use house::House;
@@ -126,7 +127,8 @@ impl Clock {
 
     fn moment(&self, monotonic: Duration, unix: Duration) -> Now {
         let second = u32::try_from(monotonic.as_secs().saturating_add(u64::from(self.second))).unwrap_or(u32::MAX);
-        Now { second, unix_us: unix.as_micros().try_into().unwrap_or(u64::MAX) }
+        let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        Now { second, unix_us: us(unix), monotonic_us: us(monotonic) }
     }
 }
 
@@ -156,7 +158,7 @@ impl Opened {
             store.note_changes();
         }
         let (make, seat) = (Arc::clone(&shared), Arc::clone(&desk));
-        let server = self.doorway.start(move |_| Worker::new(&make, &seat, clock))?;
+        let server = self.doorway.start(move |of| Worker::new(&make, &seat, clock, of.clock))?;
         let addresses = server.addresses().to_vec();
         let waker = server.waker();
         desk.open(server, &addresses);
@@ -203,6 +205,22 @@ impl Job {
     /// How it warms up from a peer, if it was told to.
     pub fn warmed(&self) -> Option<Warmed> {
         self.desk.warmed()
+    }
+
+    /// The keys that are asked for and written most, the hottest first: at most [`crate::service::HOT_KEYS_MAX`].
+    pub fn hot_keys(&self) -> Vec<HotKey> {
+        self.shared.hot_keys(self.clock.now())
+    }
+
+    /// The last commands that took long ([`Settings::slow_ms`]), the latest first: at most
+    /// [`crate::service::SLOW_COMMANDS_MAX`].
+    pub fn slow_commands(&self) -> Vec<SlowCommand> {
+        self.shared.slow_commands()
+    }
+
+    /// How many items of which size and age there were when they were all met last; none before that.
+    pub fn shape(&self) -> Option<Arc<Shape>> {
+        self.shared.shape()
     }
 
     /// Waits until a client has asked for the end (`shutdown`), or for `most`. Whether one has.

@@ -44,6 +44,8 @@ pub struct Value {
     pub stale: bool,
     /// The key.
     pub key: Vec<u8>,
+    /// Whether it is told in base64.
+    pub binary_key: bool,
 }
 
 /// What came is not of the protocol.
@@ -117,19 +119,19 @@ pub fn told(line: &[u8]) -> Result<Told, Nonsense> {
         _ => return Err(Nonsense),
     }
     let octets = words.next().and_then(number::unsigned_32).ok_or(Nonsense)?;
-    let (mut value, mut is_base64) = (Value { octets, seconds: Some(0), ..Value::default() }, false);
+    let mut value = Value { octets, seconds: Some(0), ..Value::default() };
     for word in words {
         let rest = &word[1..];
         match word[0] {
             b'f' => value.flags = number::unsigned_32(rest).ok_or(Nonsense)?,
             b't' => value.seconds = seconds(rest)?,
             b'k' => value.key = rest.to_vec(),
-            b'b' => is_base64 = true,
+            b'b' => value.binary_key = true,
             b'X' => value.stale = true,
             _ => {}
         }
     }
-    if is_base64 {
+    if value.binary_key {
         let (key, octets) = base64::decode(&value.key).ok_or(Nonsense)?;
         value.key = key[..octets].to_vec();
     }
@@ -171,9 +173,9 @@ mod tests {
         assert!(ask(b"plain", &mut asked) && ask(b"a b", &mut asked));
         assert!(!ask(&[b' '; 188], &mut asked));
         assert_eq!(asked, b"mg plain s t f v k u\r\nmg YSBi s t f v k u b\r\n");
-        let value = Value { octets: 5, flags: 7, seconds: None, stale: false, key: b"plain".to_vec() };
+        let value = Value { octets: 5, flags: 7, key: b"plain".to_vec(), ..Value::default() };
         assert_eq!(told(b"VA 5 s5 t-1 f7 kplain"), Ok(Told::Value(value.clone())));
-        let stale = Value { stale: true, seconds: Some(30), key: b"a b".to_vec(), ..value };
+        let stale = Value { stale: true, seconds: Some(30), key: b"a b".to_vec(), binary_key: true, ..value };
         assert_eq!(told(b"VA 5 s5 t30 f7 kYSBi b W X"), Ok(Told::Value(stale)));
         let Ok(Told::Value(over)) = told(b"VA 1 s1 t4294967290 f0 kx") else { panic!("a value") };
         assert_eq!((over.seconds, told(b"EN")), (Some(0), Ok(Told::Miss)));

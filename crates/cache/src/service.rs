@@ -13,27 +13,35 @@ mod admin;
 mod auth;
 mod binary;
 mod classic;
+mod client;
 mod connection;
 mod counters;
 mod delta;
 mod facts;
 mod get;
+mod hot;
 mod meta;
 mod outgoing;
 mod prefixes;
 mod set;
+mod shape;
 mod shared;
+mod slow;
 mod stats;
 mod walk;
 mod watch;
 
 pub use auth::TOKEN_OCTETS_MAX;
+pub use client::Client;
 pub use connection::Connection;
 pub use counters::{COUNTS, Count, Counters, Sums};
-pub use facts::{Alone, ConnectionFacts, Facts, Host, Protocols, Settings};
+pub use facts::{Alone, ConnectionFacts, Facts, Host, Protocols, Settings, TlsSettings};
+pub use hot::{HOT_KEYS_MAX, HotKey, KEYS_MAX, SAMPLES_PER_S};
 pub use outgoing::COPIED_OCTETS_MAX;
 pub use prefixes::PREFIXES_MAX;
+pub use shape::{Bar, Shape, Survey};
 pub use shared::Shared;
+pub use slow::{SLOW_COMMANDS_MAX, SlowCommand};
 pub use watch::{Kind, QUEUE_OCTETS_MAX, WATCHERS_MAX};
 
 use crate::protocol::binary::REQUEST;
@@ -55,6 +63,11 @@ pub struct Service {
     counters: Arc<Counters>,
     scratch: Vec<u8>,
     item_octets_max: u64,
+    /// What it samples for hot keys with.
+    hot: hot::Sampler,
+    /// What the last call has carried out, and the octets that it said: for slow commands.
+    turned: slow::Turned,
+    said: usize,
 }
 
 /// What a call took, and what is next.
@@ -106,6 +119,8 @@ impl Go {
 
 /// What a call says, and when it is.
 struct Call<'a> {
+    /// The clients of its address.
+    client: Option<&'a Arc<Client>>,
     out: &'a mut Vec<u8>,
     /// Octets of the output that were there before.
     start: usize,
@@ -150,6 +165,9 @@ impl Service {
             counters,
             scratch: Vec::new(),
             item_octets_max,
+            hot: shared.hot.sampler(),
+            turned: slow::Turned::default(),
+            said: 0,
         }
     }
 
@@ -171,24 +189,32 @@ impl Service {
             (None, Protocols::Text) => Protocol::Text,
             (None, Protocols::Binary) => Protocol::Binary,
         };
-        Connection { name, protocol, state: State::Ready }
+        Connection { name, protocol, state: State::Ready, course: slow::Course::default(), client: None }
     }
 
     /// A connection has ended: what it was at is given up.
     pub fn closed(&mut self, connection: Connection) {
         if let State::Watching(number) = connection.state {
             self.shared.watchers.leave(number);
+            self.shared.tell_store();
         }
     }
 
     /// Takes what it can of `input`, and appends to `out` what there is to answer.
     pub fn octets(&mut self, connection: &mut Connection, input: &[u8], out: &mut Vec<u8>, now: Now) -> Taken {
         let start = out.len();
-        let mut call = Call { out, start, now, name: connection.name };
+        // Not a clone: other threads count the same clients.
+        let client = connection.client.take();
+        let mut call = Call { client: client.as_ref(), out, start, now, name: connection.name };
         let taken = self.turn(connection, input, &mut call);
         self.counters.add(Count::OctetsRead, taken.octets as u64);
         let said = call.out.len() - start;
+        connection.client = client;
+        self.said = said;
         self.counters.add(Count::OctetsWritten, said as u64);
+        if self.writer.has_evicted() {
+            self.shared.evicted(&mut self.writer, now);
+        }
         taken
     }
 
@@ -218,6 +244,9 @@ impl Service {
                 break;
             }
             if matches!(taken.next, Next::More | Next::Close) {
+                if taken.next == Next::More {
+                    self.cut(&connection, input, out);
+                }
                 break;
             }
         }
@@ -225,8 +254,20 @@ impl Service {
         (out.len() > start).then_some(request.id)
     }
 
+    /// A datagram has ended, with `rest` of it not taken. A value that is not whole is told so: more of it never comes.
+    /// (memcached takes the next datagram for the rest, whosever it is, and tells that one's sender.)
+    fn cut(&self, connection: &Connection, rest: &[u8], out: &mut Vec<u8>) {
+        match &connection.state {
+            State::Ready if rest.is_empty() => return,
+            State::Incoming(incoming) if !incoming.is_quiet() => say(out, set::BAD_CHUNK),
+            _ => {}
+        }
+        self.counters.add(Count::DatagramsCut, 1);
+    }
+
     fn turn(&mut self, connection: &mut Connection, input: &[u8], call: &mut Call<'_>) -> Taken {
         let (mut at, mut requests) = (0, 0);
+        self.turned = slow::Turned::default();
         loop {
             let go = self.go_on(connection, &input[at..], call);
             let (octets, next) = match go {
@@ -239,7 +280,10 @@ impl Service {
             if let Some(next) = next {
                 return Taken { octets: at, next };
             }
-            requests += u32::from(connection.is_at_rest());
+            if connection.is_at_rest() {
+                requests += 1;
+                self.turned.end(at, call.out.len() - call.start);
+            }
             if at < input.len() && requests == self.shared.settings.turn_requests_max {
                 return Taken { octets: at, next: Next::Yield };
             }

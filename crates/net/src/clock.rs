@@ -5,9 +5,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::service::Now;
 
-/// The clock of a thread: asked once a round, the system's time about once a second.
+/// The clock of a server's threads. The engine asks it once a round, and the system's time about once a second; a
+/// service that has to know how long something took asks it itself.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     start: Instant,
     /// The system's time at `start`, as it was set when last looked up.
     unix_at_start: Duration,
@@ -27,7 +28,8 @@ impl Clock {
         self.unix_at_start = unix.saturating_sub(self.start.elapsed());
     }
 
-    pub(crate) fn now(&self) -> Now {
+    /// The time now. Of a copy, what was since 1970 does not follow a system's time that is set later.
+    pub fn now(&self) -> Now {
         let monotonic = self.start.elapsed();
         Now { monotonic, unix: self.unix_at_start + monotonic }
     }

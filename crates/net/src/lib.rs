@@ -89,6 +89,7 @@ mod thread;
 mod tls;
 mod turn;
 
+pub use clock::Clock;
 pub use counts::{Counts, Gauges};
 pub use errands::{Errands, Remote, Undialled};
 pub use error::StartError;

@@ -29,6 +29,8 @@ pub struct Seat<M> {
     pub thread: u16,
     /// How many there are.
     pub threads: usize,
+    /// The clock of the [`crate::Now`] that the service is handed.
+    pub clock: Clock,
     /// Sends mail to this thread and the others.
     pub waker: Waker<M>,
 }
@@ -116,7 +118,7 @@ impl<M: Send + 'static> Server<M> {
         let sources = sources.map_err(|e| StartError::system("epoll", e))?;
         let shared = Arc::clone(&self.shared);
         let thread = u16::try_from(number).unwrap_or(u16::MAX);
-        let seat = Seat { thread, threads: shared.options.threads, waker: self.waker() };
+        let seat = Seat { thread, threads: shared.options.threads, clock: shared.clock, waker: self.waker() };
         let processors = &shared.options.processors;
         let processor = processors.get(number % processors.len().max(1)).copied();
         self.spawn(format!("net-{number}"), move || {

@@ -16,6 +16,7 @@ const GIVEN: u8 = 4;
 const FETCHED: u8 = 8;
 const PROVEN: u8 = 16;
 const USES_SHIFT: u32 = 5;
+const BINARY_KEY: u8 = 128;
 
 /// An item of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,7 @@ pub(super) fn push(key: &[u8], standing: &Standing, value_octets: u64, output: &
         | bit(standing.given, GIVEN)
         | bit(standing.fetched.is_some(), FETCHED)
         | bit(standing.proven, PROVEN)
+        | bit(standing.binary_key, BINARY_KEY)
         | standing.uses.min(3) << USES_SHIFT;
     output.extend([key.len() as u8, marks]);
     let fetched = standing.fetched.unwrap_or(0);
@@ -75,6 +77,7 @@ impl<'a> Record<'a> {
             won: marks & WON != 0,
             given: marks & GIVEN != 0,
             proven: marks & PROVEN != 0,
+            binary_key: marks & BINARY_KEY != 0,
             uses: marks >> USES_SHIFT & 3,
         };
         let fits = value.len().min(value_octets as usize);
@@ -129,6 +132,7 @@ mod tests {
             given: true,
             stale: true,
             won: false,
+            binary_key: true,
             birth: 5,
             fetched: Some(6),
             uses: 3,

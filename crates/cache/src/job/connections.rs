@@ -1,8 +1,10 @@
 //! The connections that there are, for `stats conns` and for those who watch. Touched when one comes or goes; in
 //! between a connection writes nothing but when it was last heard of.
 
-use std::collections::BTreeMap;
+use crate::service::Client;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trunkline_net::{ConnectionId, Peer};
@@ -12,6 +14,8 @@ use trunkline_net::{ConnectionId, Peer};
 pub struct Connections {
     names: AtomicU32,
     open: Mutex<BTreeMap<u32, Arc<Entry>>>,
+    /// The clients of each address, and how many connections they have.
+    clients: Mutex<HashMap<IpAddr, (Arc<Client>, usize)>>,
     watching: Mutex<Vec<ConnectionId>>,
 }
 
@@ -34,6 +38,14 @@ impl Entry {
     pub fn hear(&self, second: u32) {
         if self.heard.load(Relaxed) != second {
             self.heard.store(second, Relaxed);
+        }
+    }
+
+    /// Who it is, as `stats conns` has it: `tcp:127.0.0.1:40000`.
+    pub fn address(&self) -> String {
+        match self.peer {
+            Peer::Inet(address) => format!("tcp:{address}"),
+            Peer::Unix => "unix".to_owned(),
         }
     }
 
@@ -62,9 +74,25 @@ impl Connections {
         entry
     }
 
+    /// The clients of an address, which have one connection more.
+    pub fn client(&self, address: IpAddr) -> Arc<Client> {
+        let mut clients = lock(&self.clients);
+        let (client, connections) = clients.entry(address.to_canonical()).or_default();
+        *connections += 1;
+        Arc::clone(client)
+    }
+
     /// It has gone.
     pub fn leave(&self, entry: &Entry) {
         lock(&self.open).remove(&entry.name);
+        let Some(address) = entry.peer.ip().map(|address| address.to_canonical()) else { return };
+        let mut clients = lock(&self.clients);
+        if let Some((_, connections)) = clients.get_mut(&address) {
+            *connections -= 1;
+            if *connections == 0 {
+                clients.remove(&address);
+            }
+        }
     }
 
     /// Tells each, in the order of their names.
@@ -103,10 +131,17 @@ mod tests {
         let all = Connections::default();
         let first = all.enter(Peer::Unix, 0, 5);
         let second = all.enter(Peer::Inet("127.0.0.1:40000".parse().unwrap()), 1, 6);
+        let third = all.enter(Peer::Inet("[::ffff:127.0.0.1]:40001".parse().unwrap()), 1, 6);
+        let clients = [&second, &third].map(|entry| all.client(entry.peer.ip().unwrap()));
+        assert!(Arc::ptr_eq(&clients[0], &clients[1]), "one address, however it is written");
         all.leave(&first);
+        all.leave(&third);
+        assert_eq!(lock(&all.clients).len(), 1);
         second.hear(9);
         let mut told = vec![];
         all.each(|entry| told.push((entry.name, entry.to_string(), entry.heard())));
+        all.leave(&second);
+        assert!(lock(&all.clients).is_empty());
         assert_eq!(told, [(2, "rip=127.0.0.1 rport=40000 transport=tcp".to_owned(), 9)]);
     }
 }

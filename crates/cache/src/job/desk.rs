@@ -22,6 +22,7 @@ pub enum Told {
 pub struct Desk {
     pub(super) connections: Connections,
     certificates: Option<Certificates>,
+    certificates_read: Mutex<Instant>,
     listeners: Mutex<Vec<String>>,
     server: Mutex<Option<Running>>,
     /// Whether the end was asked for.
@@ -48,6 +49,7 @@ impl Desk {
         Desk {
             connections: Connections::default(),
             certificates,
+            certificates_read: Mutex::new(Instant::now()),
             listeners: Mutex::new(listeners),
             server: Mutex::default(),
             ended: Mutex::default(),
@@ -134,6 +136,8 @@ impl Host for Desk {
             accepting_stopped_us: 0,
             yields: net.yields,
             buffer_octets: (held.held_octets + held.tls_octets) as u64,
+            connections_without_room: net.closed_memory,
+            certificates_age_s: lock(&self.certificates_read).elapsed().as_secs(),
             tls_errors: net.closed_handshake + net.closed_handshake_late,
         }
     }
@@ -148,8 +152,8 @@ impl Host for Desk {
         self.connections.each(|entry| {
             let local = listeners.get(entry.listener).cloned();
             let peer = match entry.peer {
-                Peer::Inet(address) => format!("tcp:{address}"),
-                Peer::Unix => local.clone().unwrap_or_else(|| "unix".to_owned()),
+                Peer::Inet(_) => entry.address(),
+                Peer::Unix => local.clone().unwrap_or_else(|| entry.address()),
             };
             let idle_s = u64::from(second.saturating_sub(entry.heard()));
             tell(&ConnectionFacts { name: entry.name, peer, local, state: "conn_read", idle_s });
@@ -170,7 +174,11 @@ impl Host for Desk {
 
     fn refresh_certificates(&self) -> Result<(), String> {
         match &self.certificates {
-            Some(certificates) => (certificates.0)(),
+            Some(certificates) => {
+                (certificates.0)()?;
+                *lock(&self.certificates_read) = Instant::now();
+                Ok(())
+            }
             None => Err("Error TLS not enabled".to_owned()),
         }
     }

@@ -1,8 +1,9 @@
-//! The thread that keeps house: sweeps the store, charges the engine's buffers to it, and wakes those who watch.
+//! The thread that keeps house: sweeps the store, charges the engine's buffers to it, wakes those who watch, and counts
+//! items by size and age.
 
 use super::Clock;
 use super::desk::{Desk, Told};
-use crate::service::Shared;
+use crate::service::{Shared, Survey};
 use crate::store::{Store, Writer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -43,7 +44,7 @@ impl House {
             desk,
             waker,
             charged: 0,
-            evicted: 0,
+            survey: Survey::default(),
             ended: Arc::clone(&ended),
         };
         let thread = std::thread::Builder::new().name("cache-house".to_owned()).spawn(move || keeper.keep())?;
@@ -70,8 +71,7 @@ struct Keeper {
     waker: Waker<Told>,
     /// Octets of the engine's buffers that the store was told of.
     charged: u64,
-    /// Items that had been evicted when it looked last.
-    evicted: u64,
+    survey: Survey,
     ended: Arc<AtomicBool>,
 }
 
@@ -83,6 +83,7 @@ impl Keeper {
             self.sweep(now.second);
             self.charge();
             self.tell(now);
+            self.survey.step(&mut self.writer, &self.shared, now);
             self.writer.rest();
             std::thread::park_timeout(EVERY);
         }
@@ -111,11 +112,9 @@ impl Keeper {
 
     fn tell(&mut self, now: crate::protocol::Now) {
         let watching = self.desk.connections.watching();
-        let evicted = self.writer.store().counts().evicted;
-        if !watching.is_empty() {
-            self.shared.evicted(evicted.saturating_sub(self.evicted), now);
+        if self.writer.has_evicted() {
+            self.shared.evicted(&mut self.writer, now);
         }
-        self.evicted = evicted;
         for id in watching {
             // A mailbox that is full is emptied now, and the next round is soon.
             let _ = self.waker.to_connection(id, Told::Lines);

@@ -51,13 +51,19 @@ pub fn samples(figures: &Figures) -> Vec<Sample> {
     samples
 }
 
-fn plain(figures: &Figures) -> [Sample; 5] {
+fn plain(figures: &Figures) -> [Sample; 7] {
     let of = |count, name, help| Sample::counter(name, help, figures.commands.of(count));
     [
         of(Count::Set, "trunkline_cache_set_values_total", "values that came, stored or not"),
         of(Count::Flush, "trunkline_cache_flushes_total", "times that everything was flushed"),
         of(Count::AuthError, "trunkline_cache_sign_ins_refused_total", "sign-ins that were refused"),
         of(Count::DatagramsIgnored, "trunkline_cache_udp_ignored_datagrams_total", "datagrams that were no request"),
+        of(
+            Count::AddressFull,
+            "trunkline_cache_refused_address_values_total",
+            "of the values refused for memory, those of an address with too many on their way",
+        ),
+        of(Count::DatagramsCut, "trunkline_cache_udp_cut_datagrams_total", "datagrams that ended within a command"),
         of(
             Count::AnswersTooLarge,
             "trunkline_cache_udp_too_large_answers_total",

@@ -30,6 +30,7 @@ pub struct Worker {
     desk: Arc<Desk>,
     clock: Clock,
     answer: Vec<u8>,
+    net: trunkline_net::Clock,
 }
 
 /// What is kept of a connection.
@@ -43,13 +44,21 @@ pub struct Link {
 
 impl Worker {
     /// The service of one more thread.
-    pub fn new(shared: &Arc<Shared>, desk: &Arc<Desk>, clock: Clock) -> Self {
+    pub fn new(shared: &Arc<Shared>, desk: &Arc<Desk>, clock: Clock, net: trunkline_net::Clock) -> Self {
         let (service, answer) = (Service::new(shared), Vec::new());
-        Worker { service, shared: Arc::clone(shared), desk: Arc::clone(desk), clock, answer }
+        Worker { service, shared: Arc::clone(shared), desk: Arc::clone(desk), clock, answer, net }
     }
 
     fn moment(&self, now: trunkline_net::Now) -> Now {
         self.clock.moment(now.monotonic, now.unix)
+    }
+
+    /// Has the service look whether the call took long: the one look at the clock that this costs.
+    fn time(&mut self, link: &mut Link, input: &[u8], taken: crate::service::Taken, began: Now) {
+        if self.service.times_commands() {
+            let after = self.moment(self.net.now()).monotonic_us;
+            self.service.took(&mut link.connection, input, taken, began, after, || link.entry.address());
+        }
     }
 
     fn next(&self, link: &mut Link, next: Next) -> trunkline_net::Next {
@@ -83,7 +92,11 @@ impl trunkline_net::Service for Worker {
         let now = self.moment(now);
         let entry = self.desk.connections.enter(arrival.peer, arrival.listener, now.second);
         self.shared.connection_event(&format!("conn_new {entry} cfd={}", entry.name), now);
-        Link { connection: self.service.accepted(entry.name), entry, id: arrival.id, watches: false }
+        let mut connection = self.service.accepted(entry.name);
+        if let Some(address) = arrival.peer.ip() {
+            connection.belong_to(&self.desk.connections.client(address));
+        }
+        Link { connection, entry, id: arrival.id, watches: false }
     }
 
     fn octets(&mut self, link: &mut Link, input: &[u8], output: &mut Output<'_>, now: trunkline_net::Now) -> Taken {
@@ -93,6 +106,7 @@ impl trunkline_net::Service for Worker {
         let now = self.moment(now);
         link.entry.hear(now.second);
         let taken = output.append(|out| self.service.octets(&mut link.connection, input, out, now));
+        self.time(link, input, taken, now);
         Taken { octets: taken.octets, next: self.next(link, taken.next) }
     }
 
@@ -102,6 +116,7 @@ impl trunkline_net::Service for Worker {
         }
         let now = self.moment(now);
         let next = output.append(|out| self.service.resume(&mut link.connection, out, now));
+        self.time(link, &[], crate::service::Taken { octets: 0, next }, now);
         self.next(link, next)
     }
 
@@ -129,7 +144,13 @@ impl trunkline_net::Service for Worker {
     fn datagram(&mut self, peer: &UdpPeer, payload: &[u8], replies: &mut Replies, now: trunkline_net::Now) {
         self.answer.clear();
         let now = self.moment(now);
-        let Some(id) = self.service.datagram(payload, &mut self.answer, now) else { return };
+        let id = self.service.datagram(payload, &mut self.answer, now);
+        if self.service.times_commands() {
+            let after = self.moment(self.net.now()).monotonic_us;
+            let name = || format!("udp:{}", peer.address);
+            self.service.took_datagram(payload, self.answer.len(), now, after, name);
+        }
+        let Some(id) = id else { return };
         let mut reply = replies.numbered(peer, FRAME_OCTETS, DATAGRAM_OCTETS_MAX);
         if reply.put(&self.answer) {
             reply.finish(|header, number, of| header.copy_from_slice(&crate::protocol::udp::header(id, number, of)));

@@ -10,13 +10,15 @@ pub struct Now {
     pub second: u32,
     /// Microseconds since 1970, for lines of `watch`.
     pub unix_us: u64,
+    /// Microseconds of a clock that only goes on, for durations.
+    pub monotonic_us: u64,
 }
 
 impl Now {
     /// The moment `unix_us` of a server that started at `started`, in seconds since 1970.
     pub fn new(started: u64, unix_us: u64) -> Self {
         let second = (unix_us / 1_000_000).saturating_sub(started).saturating_add(1);
-        Now { second: u32::try_from(second).unwrap_or(u32::MAX), unix_us }
+        Now { second: u32::try_from(second).unwrap_or(u32::MAX), unix_us, monotonic_us: unix_us }
     }
 
     /// The second since 1970 in which the store's second 0 lies.

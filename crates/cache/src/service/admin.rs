@@ -102,6 +102,7 @@ impl Service {
                 let wanted = if words.count() == 1 { Kind::Fetchers as u32 } else { wanted };
                 match self.shared.watchers.enter(wanted) {
                     Some(number) => {
+                        self.shared.tell_store();
                         say(call.out, b"OK");
                         return (Go::On(0), State::Watching(number));
                     }

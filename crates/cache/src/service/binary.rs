@@ -87,6 +87,7 @@ impl Service {
     fn binary_get(&mut self, request: &Request<'_>, call: &mut Call<'_>) -> State {
         let header = &request.header;
         let (start, second, key) = (call.out.len(), call.now.second, request.key);
+        self.hot.see(key, call.now);
         let out = &mut *call.out;
         let mut octets = 0;
         let mut look = |seen: &Seen<'_>| {
@@ -135,7 +136,8 @@ impl Service {
             _ => Mode::Set,
         };
         let expiry = call.now.expires_unsigned(request.word(4));
-        let storing = Storing { mode, flags: request.word(0), expiry, cas: header.cas, stale: false };
+        let storing =
+            Storing { mode, flags: request.word(0), expiry, cas: header.cas, binary_key: false, stale: false };
         let octets = header.value_octets().unwrap_or(0);
         self.value(request.key, storing, octets, &mut Answer::Binary(header), input, call)
     }

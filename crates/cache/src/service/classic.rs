@@ -85,6 +85,7 @@ impl Service {
     /// Removes an item, if its number is `cas` or `cas` is 0.
     pub(super) fn delete(&mut self, key: &[u8], cas: u64, call: &Call<'_>) -> Status {
         self.shared.deleted(key);
+        self.hot.see(key, call.now);
         let changed = self.writer.change(key, Value::None, call.now.second, |old, _| match old {
             None => (Decision::Keep, Status::NotFound),
             Some(old) if cas != 0 && cas != old.cas() => (Decision::Keep, Status::Exists),
@@ -100,6 +101,7 @@ impl Service {
     }
 
     fn touch(&mut self, key: &[u8], expiry: u32, call: &Call<'_>) -> bool {
+        self.hot.see(key, call.now);
         let marks = Marks { expiry: Some(expiry), touch: true, ..Marks::default() };
         let changed = self.writer.change(key, Value::None, call.now.second, |old, _| {
             (if old.is_some() { Decision::Mark(marks) } else { Decision::Keep }, old.is_some())
@@ -109,12 +111,13 @@ impl Service {
         found
     }
 
-    /// Forgets all items at second `at`, at once where it is 0; counted in any case, carried out if it is allowed.
+    /// Forgets all items a second before `at`, as memcached does, at once where it is 0; counted in any case, carried
+    /// out if it is allowed.
     pub(super) fn flush(&mut self, at: u32, call: &Call<'_>) {
         self.counters.add(Count::Flush, 1);
         if self.shared.settings.flush_enabled {
             let second = call.now.second;
-            self.shared.store.flush(if at == 0 { second } else { at }, second);
+            self.shared.store.flush(if at == 0 { second } else { at - 1 }, second);
         }
     }
 }

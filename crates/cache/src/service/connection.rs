@@ -1,9 +1,12 @@
 //! What a connection remembers between two calls. What is rare lies in boxes: one at rest takes a few dozen octets.
 
+use super::client::Client;
 use super::get::Keys;
 use super::outgoing::Outgoing;
 use super::set::Incoming;
+use super::slow::Course;
 use super::walk::Walking;
+use std::sync::Arc;
 
 /// What the service keeps of a connection; made by [`super::Service::accepted`].
 #[derive(Debug)]
@@ -12,6 +15,10 @@ pub struct Connection {
     pub(super) name: u32,
     pub(super) protocol: Protocol,
     pub(super) state: State,
+    /// How long it has been at that.
+    pub(super) course: Course,
+    /// The clients of its address.
+    pub(super) client: Option<Arc<Client>>,
 }
 
 /// Which protocol it speaks; its first octet decides, as memcached's `auto-negotiate`.
@@ -47,6 +54,11 @@ pub(super) enum State {
 }
 
 impl Connection {
+    /// What it holds counts for the clients of an address from now on.
+    pub fn belong_to(&mut self, client: &Arc<Client>) {
+        self.client = Some(Arc::clone(client));
+    }
+
     /// Whether it is between two requests.
     pub fn is_at_rest(&self) -> bool {
         matches!(self.state, State::Ready)
@@ -58,4 +70,4 @@ impl Connection {
     }
 }
 
-const _: () = assert!(size_of::<Connection>() <= 48);
+const _: () = assert!(size_of::<Connection>() <= 56);

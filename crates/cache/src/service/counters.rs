@@ -45,6 +45,8 @@ pub enum Count {
     TooLarge,
     /// `store_no_memory`
     NoMemory,
+    /// Of these, values that were refused because the clients of an address had too many on their way.
+    AddressFull,
     /// `auth_cmds`
     Auth,
     /// `auth_errors`
@@ -55,6 +57,8 @@ pub enum Count {
     OctetsWritten,
     /// Datagrams that were no request.
     DatagramsIgnored,
+    /// Datagrams that ended within a command.
+    DatagramsCut,
     /// Answers to datagrams that were too large, and told so.
     AnswersTooLarge,
 }

@@ -48,6 +48,7 @@ impl Service {
     /// Counts the number under `key`. As in memcached a number that needs no more octets than before is written over
     /// the old one, with blanks behind it.
     pub(super) fn step(&mut self, key: &[u8], step: &Step, call: &Call<'_>) -> Stepped {
+        self.hot.see(key, call.now);
         let scratch = &mut self.scratch;
         let changed = self.writer.change(key, Value::None, call.now.second, |old, built| {
             let Some(old) = old else {
@@ -81,6 +82,7 @@ impl Service {
                 expiry: step.expiry.unwrap_or(old.expiry()),
                 stale: in_place && old.is_stale(),
                 won: in_place && old.is_won(),
+                binary_key: in_place && old.is_binary_key(),
                 ..Put::default()
             };
             (Decision::Built(put), Stepped::Done(Number { value, cas: 0, expiry: Some(old.expiry()) }))

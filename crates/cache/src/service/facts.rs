@@ -21,6 +21,8 @@ pub struct Settings {
     pub turn_requests_max: u32,
     /// Octets of an answer to a datagram, against amplification; what is larger is answered by an error.
     pub udp_answer_octets_max: usize,
+    /// Octets of values on their way, of all clients of an address.
+    pub incoming_octets_max: u64,
     /// What parts a prefix from the rest of a key, for `stats detail` (`-D`).
     pub prefix_delimiter: u8,
     /// Whether `stats detail` is on from the start (`-D`).
@@ -45,8 +47,10 @@ pub struct Settings {
     pub backlog: u32,
     /// `-o idle_timeout`, 0 for never.
     pub idle_timeout_s: u32,
-    /// Whether TLS is spoken (`-Z`).
-    pub tls: bool,
+    /// How TLS is spoken (`-Z`); none if it is not.
+    pub tls: Option<TlsSettings>,
+    /// Milliseconds from which on a command is kept as slow; 0 keeps none.
+    pub slow_ms: u32,
 }
 
 impl Default for Settings {
@@ -61,6 +65,7 @@ impl Default for Settings {
             watch_enabled: true,
             turn_requests_max: 20,
             udp_answer_octets_max: 256 << 10,
+            incoming_octets_max: u64::MAX,
             prefix_delimiter: b':',
             detail: false,
             threads: 4,
@@ -73,9 +78,25 @@ impl Default for Settings {
             refuses_connections: true,
             backlog: 1024,
             idle_timeout_s: 0,
-            tls: false,
+            tls: None,
+            slow_ms: 10,
         }
     }
+}
+
+/// What `stats settings` tells of TLS.
+#[derive(Clone, Debug, Default)]
+pub struct TlsSettings {
+    /// `ssl_chain_cert`
+    pub certificate: Option<String>,
+    /// `ssl_key`
+    pub key: Option<String>,
+    /// `ssl_ca_cert`
+    pub issuers: Option<String>,
+    /// `ssl_verify_mode`: 0 none, 1 if there is one, 2 required.
+    pub verify_mode: u8,
+    /// Whether nothing older than TLS 1.3 is spoken.
+    pub only_13: bool,
 }
 
 /// Which protocols are spoken.
@@ -117,8 +138,12 @@ pub struct Facts {
     pub yields: u64,
     /// Octets of buffers.
     pub buffer_octets: u64,
+    /// Connections that were closed because their buffers had no room.
+    pub connections_without_room: u64,
     /// Handshakes of TLS that failed.
     pub tls_errors: u64,
+    /// Seconds since the certificates were read.
+    pub certificates_age_s: u64,
 }
 
 /// A line of `stats conns`.

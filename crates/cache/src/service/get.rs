@@ -167,6 +167,7 @@ impl Service {
             last = seen.map(|seen| value(keys.cas, batch.keys[of], seen, out));
         });
         hits += u64::from(last.is_some());
+        self.hot.see_all(&batch.keys[..index + 1], call.now);
         self.counters.add(Count::Hit, hits);
         self.counters.add(Count::Miss, index as u64 + 1 - hits);
         (index + 1, last)
@@ -174,6 +175,7 @@ impl Service {
 
     #[inline]
     fn one(&mut self, keys: Keys, key: &[u8], call: &mut Call<'_>) -> Answer {
+        self.hot.see(key, call.now);
         let start = call.out.len();
         let out = &mut *call.out;
         let mut octets = 0;

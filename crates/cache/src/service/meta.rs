@@ -21,6 +21,7 @@ struct Look {
     fetched: bool,
     stale: bool,
     won: bool,
+    binary_key: bool,
     /// Whether `mg` made it just now.
     created: bool,
 }
@@ -57,6 +58,7 @@ impl Service {
     }
 
     fn meta_get(&mut self, request: &Request<'_>, call: &mut Call<'_>) -> State {
+        self.hot.see(request.key.octets(), call.now);
         let flags = &request.flags;
         let start = call.out.len();
         let changes = flags.vivify.is_some() || flags.expiry.is_some() || flags.recache.is_some();
@@ -172,6 +174,7 @@ impl Service {
             return say(call.out, OPAQUE_TOO_LONG);
         }
         let (flags, now) = (&request.flags, call.now);
+        self.hot.see(request.key.octets(), now);
         let changed = self.writer.change(request.key.octets(), Value::None, now.second, |old, _| match old {
             None => (Decision::Keep, &b"NF"[..]),
             Some(old) if flags.cas.is_some_and(|cas| cas != old.cas()) => (Decision::Keep, b"EX"),
@@ -256,7 +259,7 @@ impl Service {
         let found = self.writer.read(key.octets(), second, Touch::No, |seen| {
             out.truncate(start);
             out.extend_from_slice(b"ME ");
-            match key.is_binary() {
+            match seen.is_binary_key() {
                 true => base64::encode(key.octets(), out),
                 false => out.extend_from_slice(key.octets()),
             }
@@ -285,13 +288,25 @@ impl Look {
             fetched: seen.is_fetched(),
             stale: seen.is_stale(),
             won: seen.is_won(),
+            binary_key: seen.is_binary_key(),
             created: false,
         }
     }
 
     fn created(cas: u64, now: u32) -> Self {
         let (octets, flags, expiry, last_use) = (0, 0, 0, now);
-        Look { octets, flags, cas, expiry, last_use, fetched: false, stale: false, won: false, created: true }
+        Look {
+            octets,
+            flags,
+            cas,
+            expiry,
+            last_use,
+            fetched: false,
+            stale: false,
+            won: false,
+            binary_key: false,
+            created: true,
+        }
     }
 }
 
@@ -326,7 +341,7 @@ fn answer(request: &Request<'_>, look: &Look, now: u32, seconds: &dyn Fn(u8) -> 
                 return effect;
             }
             b'O' => tell_word(word, out),
-            b'k' => tell_key(request.key.octets(), request.key.is_binary(), out),
+            b'k' => tell_key(request.key.octets(), look.binary_key, out),
             _ => {}
         }
     }

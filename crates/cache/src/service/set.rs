@@ -1,5 +1,6 @@
 //! Values that come: all at once, or piece by piece straight into the store.
 
+use super::client::Share;
 use super::connection::State;
 use super::counters::Count;
 use super::{Call, Go, Service, say};
@@ -11,7 +12,7 @@ use crate::store::{Decision, Draft, ITEM_HEAD_OCTETS, KEY_OCTETS_MAX, Put, Refus
 const TOO_LARGE: &[u8] = b"SERVER_ERROR object too large for cache";
 const NO_MEMORY: &[u8] = b"SERVER_ERROR out of memory storing object";
 const READ_NO_MEMORY: &[u8] = b"SERVER_ERROR Out of memory during read";
-const BAD_CHUNK: &[u8] = b"CLIENT_ERROR bad data chunk";
+pub(super) const BAD_CHUNK: &[u8] = b"CLIENT_ERROR bad data chunk";
 
 /// How a value is stored.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub(super) struct Storing {
     pub expiry: u32,
     /// 0 compares with nothing.
     pub cas: u64,
+    /// Whether the key came as base64.
+    pub binary_key: bool,
     /// Whether an older number than the one there is stored, too, and stays stale.
     pub stale: bool,
 }
@@ -59,6 +62,7 @@ pub(super) struct Incoming {
     storing: Storing,
     /// Gone when the value is whole.
     draft: Option<Draft>,
+    share: Share,
     answer: Answer,
     /// The line's end behind a value of text.
     end: [u8; 2],
@@ -69,7 +73,8 @@ impl Service {
     /// A storage command whose value begins `input`.
     pub(super) fn set(&mut self, set: &Set<'_>, input: &[u8], call: &mut Call<'_>) -> (Go, State) {
         let &Set { mode, key, flags, octets, cas, quiet, .. } = set;
-        let storing = Storing { mode, flags, expiry: call.now.expires(set.expiry), cas, stale: false };
+        let storing =
+            Storing { mode, flags, expiry: call.now.expires(set.expiry), cas, binary_key: false, stale: false };
         self.value(key, storing, octets, &mut Answer::Text { quiet }, input, call)
     }
 
@@ -81,6 +86,7 @@ impl Service {
             flags: flags.client_flags,
             expiry: flags.expiry.map_or(0, |e| call.now.expires(e)),
             cas: flags.cas.unwrap_or(0),
+            binary_key: set.request.key.is_binary(),
             stale: flags.invalidate && set.mode == Mode::Cas,
         };
         let mut told = Vec::new();
@@ -104,6 +110,7 @@ impl Service {
         call: &mut Call<'_>,
     ) -> (Go, State) {
         self.shared.set_seen(key);
+        self.hot.see(key, call.now);
         let end = if matches!(answer, Answer::Binary(_)) { 0 } else { 2 };
         let whole = octets as usize + end;
         if key.len() as u64 + u64::from(octets) + ITEM_HEAD_OCTETS > self.item_octets_max {
@@ -114,13 +121,18 @@ impl Service {
             self.complete(key, storing, Value::Octets(&input[..octets as usize]), good, answer, call);
             return (Go::On(whole), State::Ready);
         }
+        let mut share = Share::of(call.client);
+        if !share.grow(0, u64::from(octets), self.shared.settings.incoming_octets_max) {
+            self.counters.add(Count::AddressFull, 1);
+            return self.refuse(key, &storing, answer, Refused::NoMemory, whole as u64, call);
+        }
         let draft = match self.writer.draft(key.len(), u64::from(octets)) {
             Ok(draft) => draft,
             Err(refused) => return self.refuse(key, &storing, answer, refused, whole as u64, call),
         };
         let answer = std::mem::replace(answer, Answer::Text { quiet: true });
         let draft = Some(draft);
-        let incoming = Incoming { key: key.to_vec(), storing, draft, answer, end: [0; 2], end_octets: 0 };
+        let incoming = Incoming { key: key.to_vec(), storing, draft, share, answer, end: [0; 2], end_octets: 0 };
         (Go::On(0), State::Incoming(Box::new(incoming)))
     }
 
@@ -166,6 +178,12 @@ impl Service {
         let missing = usize::try_from(incoming.missing()).unwrap_or(usize::MAX);
         let mut used = missing.min(input.len());
         if let Some(draft) = incoming.draft.as_mut().filter(|_| used > 0) {
+            let most = self.shared.settings.incoming_octets_max;
+            let came = draft.octets() + used as u64;
+            if !incoming.share.grow(came, draft.missing() - used as u64, most) {
+                self.counters.add(Count::AddressFull, 1);
+                return self.give_up(incoming, call);
+            }
             if draft.append(&mut self.writer, &input[..used]).is_err() {
                 return self.give_up(incoming, call);
             }
@@ -248,8 +266,8 @@ impl Service {
     /// Stores a value as its mode wants, and counts how it went.
     #[inline]
     pub(super) fn store(&mut self, key: &[u8], storing: &Storing, value: Value<'_>, call: &Call<'_>) -> (Stored, u64) {
-        let &Storing { mode, flags, expiry, cas, stale } = storing;
-        let put = Put { flags, expiry, ..Put::default() };
+        let &Storing { mode, flags, expiry, cas, binary_key, stale } = storing;
+        let put = Put { flags, expiry, binary_key, ..Put::default() };
         let changed = self.writer.change(key, value, call.now.second, |old, _| match (mode, old) {
             (Mode::Set, _) | (Mode::Add, None) | (Mode::Replace, Some(_)) => (Decision::Put(put), Stored::Done),
             (Mode::Add, Some(_)) | (Mode::Replace | Mode::Append | Mode::Prepend, None) => {
@@ -303,6 +321,11 @@ impl Service {
 }
 
 impl Incoming {
+    /// Whether nobody waits for a line of text that says how it went.
+    pub(super) fn is_quiet(&self) -> bool {
+        matches!(self.answer, Answer::Text { quiet: true } | Answer::Binary(_))
+    }
+
     /// Octets of the value that are still to come.
     fn missing(&self) -> u64 {
         self.draft.as_ref().map_or(0, Draft::missing)

@@ -3,12 +3,15 @@
 use super::Call;
 use super::counters::{Ledger, Sums};
 use super::facts::{Host, Settings};
+use super::hot::{HotKey, Sketches};
 use super::prefixes::{Prefixes, Use};
 use super::set::Storing;
+use super::shape::Shape;
+use super::slow::{SlowCommand, SlowLog};
 use super::watch::{Kind, Watchers, shown};
 use crate::protocol::Now;
 use crate::protocol::text::Mode;
-use crate::store::{Counts, Store};
+use crate::store::{Counts, Store, Writer};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,6 +26,9 @@ pub struct Shared {
     pub(super) ledger: Ledger,
     pub(super) watchers: Watchers,
     pub(super) prefixes: Prefixes,
+    pub(super) hot: Sketches,
+    pub(super) slow: SlowLog,
+    shape: Mutex<Option<Arc<Shape>>>,
     pub(super) verbosity: AtomicU32,
     /// The second since 1970 of the store's second 0.
     pub(super) origin: AtomicI64,
@@ -50,6 +56,9 @@ impl Shared {
             ledger: Ledger::default(),
             watchers: Watchers::default(),
             prefixes,
+            hot: Sketches::default(),
+            slow: SlowLog::default(),
+            shape: Mutex::default(),
             verbosity: AtomicU32::new(0),
             origin: AtomicI64::new(now.origin()),
             started: now.second,
@@ -72,6 +81,25 @@ impl Shared {
         self.verbosity.load(Ordering::Relaxed)
     }
 
+    /// The keys that are asked for and written most, the hottest first.
+    pub fn hot_keys(&self, now: Now) -> Vec<HotKey> {
+        self.hot.hot_keys(now.unix_us)
+    }
+
+    /// The last commands that took long, the latest first.
+    pub fn slow_commands(&self) -> Vec<SlowCommand> {
+        self.slow.commands()
+    }
+
+    /// How many items of which size and age there were; none before they were all met once.
+    pub fn shape(&self) -> Option<Arc<Shape>> {
+        self.shape.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn publish(&self, shape: Arc<Shape>) {
+        *self.shape.lock().unwrap_or_else(PoisonError::into_inner) = Some(shape);
+    }
+
     /// A connection has come or gone: a line for those who watch that. `rest` is what follows `type=`, as memcached has
     /// it: `conn_new rip=127.0.0.1 rport=40000 transport=tcp cfd=7`.
     pub fn connection_event(&self, rest: &str, now: Now) {
@@ -80,11 +108,22 @@ impl Shared {
         }
     }
 
-    /// Items were evicted: a line for those who watch that. The store does not say which; it is told how many.
-    pub fn evicted(&self, items: u64, now: Now) {
-        if items > 0 && self.watchers.want(Kind::Evictions as u32) {
-            self.watchers.line(Kind::Evictions, now.unix_us, &format!("type=evictions items={items}"));
+    /// What a thread's writer evicted: lines for those who watch that.
+    #[cold]
+    pub fn evicted(&self, writer: &mut Writer, now: Now) {
+        let (items, untold) = writer.take_evicted();
+        for item in items {
+            let (key, fetched) = (shown(&item.key), if item.fetched { "yes" } else { "no" });
+            let (left, idle, octets) = (item.left_s.map_or(-1, i64::from), item.idle_s, item.value_octets);
+            let line = format!("type=eviction key={key} fetch={fetched} ttl={left} la={idle} clsid=1 size={octets}");
+            self.watchers.line(Kind::Evictions, now.unix_us, &line);
         }
+        self.watchers.skipped.fetch_add(untold, Ordering::Relaxed);
+    }
+
+    /// Has the store note what it evicts, if somebody watches that.
+    pub(super) fn tell_store(&self) {
+        self.store.tell_evicted(self.watchers.want(Kind::Evictions as u32));
     }
 
     pub(super) fn counts_before(&self) -> MutexGuard<'_, Counts> {

@@ -15,7 +15,7 @@ use super::large::{LargeValue, Shelved};
 use super::rules::Refused;
 use super::seen::Seen;
 use super::segment::{About, Map, Queue};
-use super::shared::Store;
+use super::shared::{Gone, Store};
 use super::table::{Chain, Place, Room};
 use super::words;
 use super::writer::Own;
@@ -113,6 +113,7 @@ impl<'a> Work<'a, '_> {
         let Some(old) = &self.old else { return };
         let Some(gone) = self.store.gone(old.memory, &old.head, self.ask.now) else { return };
         count_gone(self.hand, gone, old.slot);
+        self.hand.count(if gone == Gone::Expired { Count::FoundExpired } else { Count::FoundFlushed });
         self.delete();
     }
 
@@ -244,6 +245,7 @@ impl<'a> Work<'a, '_> {
             cas: Cas::Given(cas),
             stale: marks.stale.unwrap_or(before.is(mark::STALE)),
             won: marks.won.unwrap_or(before.is(mark::WON)),
+            binary_key: before.is(mark::BINARY_KEY),
         };
         let head = headed(before, put, cas, given);
         self.use_old(marks.touch);
@@ -380,8 +382,10 @@ impl<'a> Work<'a, '_> {
         };
         let Some(found) = look(self.store, self.map, place) else { return Err(Step::Stale) };
         self.hand.count(Count::EvictedByCollision);
+        let seen = found.seen(self.store, self.ask.now);
+        self.hand.tell_evicted(self.store, &seen);
         self.chain.clear(place);
-        leave(self.hand, &found.seen(self.store, self.ask.now), true);
+        leave(self.hand, &seen, true);
         Ok(())
     }
 
@@ -420,5 +424,12 @@ const SHAPE: u8 = mark::EXPIRES | mark::FLAGGED | mark::WIDE | mark::LARGE;
 fn headed(head: Head, put: Put, cas: u64, given: u8) -> Head {
     let stale = if put.stale { mark::STALE } else { 0 };
     let won = if put.won { mark::WON } else { 0 };
-    Head { cas, marks: head.marks & SHAPE | stale | won | given, expiry: put.expiry, flags: put.flags, ..head }
+    let binary_key = if put.binary_key { mark::BINARY_KEY } else { 0 };
+    Head {
+        cas,
+        marks: head.marks & SHAPE | stale | won | binary_key | given,
+        expiry: put.expiry,
+        flags: put.flags,
+        ..head
+    }
 }

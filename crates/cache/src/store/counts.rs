@@ -25,6 +25,10 @@ pub enum Count {
     Expired,
     /// Of these, never fetched.
     ExpiredUnfetched,
+    /// Items that were asked for or written when they had expired, and taken away then.
+    FoundExpired,
+    /// The same of items that had been flushed.
+    FoundFlushed,
     /// Items flushed and taken back.
     Flushed,
     /// Items carried on.
@@ -113,6 +117,10 @@ pub struct Counts {
     pub expired: u64,
     /// Of these, items that were never fetched.
     pub expired_unfetched: u64,
+    /// Items that were asked for or written when they had expired.
+    pub found_expired: u64,
+    /// Items that were asked for or written when they had been flushed.
+    pub found_flushed: u64,
     /// Items that were flushed, and whose memory was taken back.
     pub flushed: u64,
     /// Items carried on from a segment that was reclaimed.
@@ -142,6 +150,8 @@ impl Counts {
         self.evicted_by_collision = get(Count::EvictedByCollision);
         self.expired = get(Count::Expired);
         self.expired_unfetched = get(Count::ExpiredUnfetched);
+        self.found_expired = get(Count::FoundExpired);
+        self.found_flushed = get(Count::FoundFlushed);
         self.flushed = get(Count::Flushed);
         self.carried = get(Count::Carried);
         self.segments_reclaimed = get(Count::Reclaimed);

@@ -47,6 +47,8 @@ pub struct Put {
     pub stale: bool,
     /// Whether somebody was told to make the value anew (meta's `W`).
     pub won: bool,
+    /// Whether the key came as base64, so that meta tells it so (meta's `b`).
+    pub binary_key: bool,
 }
 
 /// The marks of an item that are changed where they stand.

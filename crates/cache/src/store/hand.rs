@@ -1,6 +1,7 @@
 //! What a thread has for itself: segments that it fills, cas numbers, counters.
 
 use super::counts::{Count, Counters};
+use super::evicted::Told;
 use super::item::{Head, mark};
 use super::noted::Noted;
 use super::pool::Pool;
@@ -38,6 +39,8 @@ pub struct Hand {
     pub items_untold: i64,
     /// Large values taken from items, to be taken off the shelf when no bucket is locked.
     pub dropped: Vec<u64>,
+    /// What was evicted, while somebody watches that.
+    pub evicted: Told,
     /// What keys are copied into.
     pub key: Vec<u8>,
     /// What closures build values in.
@@ -67,6 +70,7 @@ impl Hand {
             counters,
             items_untold: 0,
             dropped: Vec::new(),
+            evicted: Told::default(),
             key: Vec::new(),
             built: Vec::new(),
             cas: (0, 0),
@@ -156,6 +160,13 @@ impl Hand {
         }
         self.cas.0 += 1;
         self.cas.0 - 1
+    }
+
+    /// Notes an item that is evicted, if somebody watches that.
+    pub fn tell_evicted(&mut self, store: &Store, seen: &Seen<'_>) {
+        if store.tells_evicted() {
+            self.evicted.note(seen);
+        }
     }
 
     /// Counts one.

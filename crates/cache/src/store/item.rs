@@ -28,6 +28,8 @@ pub mod mark {
     pub const LARGE: u8 = 32;
     /// Its cas number was given by a client.
     pub const GIVEN: u8 = 64;
+    /// Its key came as base64.
+    pub const BINARY_KEY: u8 = 128;
 }
 
 /// Octets of the head that all items have.

@@ -2,7 +2,7 @@
 
 use super::bucket::{Bucket, Glance, SLOTS, Slot, wait};
 use super::counts::Count;
-use super::decision::Touch;
+use super::decision::{Decision, Touch, Value};
 use super::item::{Head, has_key};
 use super::seen::Seen;
 use super::segment::ABOUT_WORDS;
@@ -28,6 +28,8 @@ struct Question<'a> {
 /// How a try to read ended.
 enum Attempt<T> {
     Done(Option<T>),
+    /// What is there has expired or was flushed.
+    Gone,
     /// A writer interfered.
     Again,
     /// The map is not the last one.
@@ -51,6 +53,11 @@ impl Own {
             let guard = (tries > TRIES_MAX).then(|| store.table.lock(hash));
             match self.attempt(store, question, touch, &mut look) {
                 Attempt::Done(told) => return told,
+                Attempt::Gone => {
+                    drop(guard);
+                    self.take_gone(store, key, now);
+                    return None;
+                }
                 Attempt::Again => {}
                 Attempt::Stale => self.refresh(store),
             }
@@ -58,6 +65,14 @@ impl Own {
             self.hand.count(Count::Retried);
             wait(&mut tries);
         }
+    }
+
+    /// Takes away what is gone, so that it is found so, and counted, once.
+    #[cold]
+    fn take_gone(&mut self, store: &Store, key: &[u8], now: u32) {
+        // Nothing is put, so nothing can be refused.
+        let _ = self.change(store, key, Value::None, now, |_, _| (Decision::Keep, ()));
+        self.hand.drop_large(store);
     }
 
     fn attempt<T>(
@@ -80,11 +95,12 @@ impl Own {
         match found {
             Search::Stale => Attempt::Stale,
             Search::None => Attempt::Done(None),
+            Search::Gone => Attempt::Gone,
             Search::Found(bucket, place, slot, told) => {
-                if touch == Touch::Yes && told.is_some() {
+                if touch == Touch::Yes {
                     mark(bucket, place, slot, question.now);
                 }
-                Attempt::Done(told)
+                Attempt::Done(Some(told))
             }
         }
     }
@@ -109,7 +125,7 @@ impl Own {
                     return Search::Stale;
                 }
                 if let Some(told) = self.look_at(store, question, slot, look) {
-                    return Search::Found(bucket, place, slot, told);
+                    return told.map_or(Search::Gone, |told| Search::Found(bucket, place, slot, told));
                 }
             }
             let Some(overflow) = store.table.overflow(next) else { break };
@@ -182,7 +198,8 @@ impl Own {
 enum Search<'s, T> {
     None,
     Stale,
-    Found(&'s Bucket, usize, Slot, Option<T>),
+    Gone,
+    Found(&'s Bucket, usize, Slot, T),
 }
 
 /// Marks a slot as used, if that makes a difference.

@@ -210,7 +210,7 @@ impl Own {
             }
             Some(found) => {
                 let seen = found.seen(store, self.now);
-                count_evicted(store, &self.hand, &seen);
+                count_evicted(store, &mut self.hand, &seen);
                 chain.clear(found.place);
                 leave(&mut self.hand, &seen, true);
                 drop(chain);
@@ -291,7 +291,7 @@ impl Own {
         }
         match gone {
             Some(gone) => count_gone(&self.hand, gone, found.slot),
-            None => count_evicted(store, &self.hand, &seen),
+            None => count_evicted(store, &mut self.hand, &seen),
         }
         if let (Fate::Evict(Queue::Small), Some(ghost), None) = (taken.fate, store.ghost.get(), gone) {
             ghost.put(taken.hash);
@@ -347,7 +347,8 @@ fn may_be_there(store: &Store, hash: u64, location: u64) -> bool {
     is_there || !first.is_still(before)
 }
 
-fn count_evicted(store: &Store, hand: &Hand, seen: &Seen<'_>) {
+fn count_evicted(store: &Store, hand: &mut Hand, seen: &Seen<'_>) {
+    hand.tell_evicted(store, seen);
     hand.count(Count::Evicted);
     hand.counters.add(Count::EvictedUnfetched, u64::from(!seen.is_fetched()));
     hand.counters.add(Count::EvictedExpiring, u64::from(seen.expiry() != 0));

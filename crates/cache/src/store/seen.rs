@@ -79,6 +79,11 @@ impl Seen<'_> {
         self.head.is(mark::WON)
     }
 
+    /// Whether its key came as base64.
+    pub fn is_binary_key(&self) -> bool {
+        self.head.is(mark::BINARY_KEY)
+    }
+
     /// Whether the value lies in blocks of its own: then [`Seen::hold`] copies nothing.
     pub fn is_large(&self) -> bool {
         self.head.is(mark::LARGE)
@@ -93,6 +98,7 @@ impl Seen<'_> {
             given: self.head.is(mark::GIVEN),
             stale: self.is_stale(),
             won: self.is_won(),
+            binary_key: self.head.is(mark::BINARY_KEY),
             birth: self.birth(),
             fetched: self.is_fetched().then(|| self.last_use()),
             uses: self.slot.uses() as u8,
@@ -137,6 +143,11 @@ impl Seen<'_> {
         let mut octets = Vec::new();
         self.copy(&mut octets);
         Ok(Hold::of_copy(octets))
+    }
+
+    /// Adds the key's octets to `output`.
+    pub(super) fn copy_key(&self, output: &mut Vec<u8>) {
+        words::copy(self.words, self.head.key_at(), usize::from(self.head.key_octets), output);
     }
 
     /// The large value.

@@ -13,7 +13,7 @@ use super::table::Table;
 use super::writer::Writer;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Cas numbers that a thread takes at once.
@@ -41,6 +41,8 @@ pub struct Store {
     cas: AtomicU64,
     epoch: AtomicU32,
     flush_at: AtomicU32,
+    /// Whether somebody watches what is evicted.
+    tells_evicted: AtomicBool,
     counters: Mutex<Vec<Arc<Counters>>>,
     noted: Mutex<Option<Arc<Noted>>>,
 }
@@ -66,6 +68,7 @@ impl Store {
             cas: 0.into(),
             epoch: 0.into(),
             flush_at: NO_FLUSH.into(),
+            tells_evicted: false.into(),
             counters: Mutex::default(),
             noted: Mutex::default(),
         })
@@ -107,6 +110,15 @@ impl Store {
         } else {
             self.flush_at.store(at, Relaxed);
         }
+    }
+
+    /// Has writers note what they evict, or no longer: see [`Writer::take_evicted`].
+    pub fn tell_evicted(&self, tells: bool) {
+        self.tells_evicted.store(tells, Relaxed);
+    }
+
+    pub(super) fn tells_evicted(&self) -> bool {
+        self.tells_evicted.load(Relaxed)
     }
 
     /// Gives back octets that [`Writer::charge`] took.

@@ -15,6 +15,8 @@ pub struct Standing {
     pub stale: bool,
     /// Whether somebody was told to make the value anew.
     pub won: bool,
+    /// Whether the key came as base64.
+    pub binary_key: bool,
     /// The second when it was stored ([`super::Seen::birth`]).
     pub birth: u32,
     /// The second when it was last fetched, if it was since it was stored.

@@ -4,6 +4,7 @@ use super::account::Kind;
 use super::counts::{Count, Counters};
 use super::decision::{Changed, Decision, Touch, Value};
 use super::draft::Draft;
+use super::evicted::Evicted;
 use super::hand::Hand;
 use super::noted::Noted;
 use super::rules::Refused;
@@ -152,6 +153,17 @@ impl Writer {
     /// There is no memory.
     pub fn charge(&mut self, octets: u64) -> Result<(), Refused> {
         self.own.charge(&self.store, Kind::Outside, octets)
+    }
+
+    /// Whether it noted what it evicted, as [`Store::tell_evicted`] asks for.
+    #[inline]
+    pub fn has_evicted(&self) -> bool {
+        !self.own.hand.evicted.is_empty()
+    }
+
+    /// What it noted of that: at most [`super::EVICTED_MAX`] items, and how many more there were.
+    pub fn take_evicted(&mut self) -> (Vec<Evicted>, u64) {
+        self.own.hand.evicted.take()
     }
 
     /// The store, and what the writer has beside it.

@@ -8,7 +8,7 @@ use trunkline_cache::protocol::{Now, udp};
 use trunkline_cache::service::Settings;
 
 /// Plays batches to both; false if there is no memcached.
-fn both(settings: Settings, options: &[&str], batches: &[&[u8]]) -> bool {
+pub fn both(settings: Settings, options: &[&str], batches: &[&[u8]]) -> bool {
     let Some(oracle) = Oracle::start(options) else {
         println!("skipped: memcached 1.6.18 is not installed");
         return false;
@@ -42,6 +42,25 @@ fn stale_while_revalidate() {
             b"mg n N30 v t c\r\nmg n v\r\nms n 1\r\nx\r\nmg n v t\r\n",
             b"ms r 1 T20\r\nx\r\nmg r R30 v\r\nmg r R30 v\r\nmg r R10 v\r\n",
             b"mg missing N30 Oopaque k q\r\nmg other q k O1\r\nmn\r\n",
+        ],
+    );
+}
+
+/// A key that came as base64 is told so by `mg` and `me`, whoever asks, until its item is written anew without.
+#[test]
+fn keys_that_came_as_base64() {
+    both(
+        Settings::default(),
+        &[],
+        &[
+            b"ms Zm9v 2 b k\r\nhi\r\nms bar 2\r\nhi\r\nmg foo k v\r\nmg bar k\r\n",
+            b"mg YmFy b k O1\r\nme foo\r\nme Zm9v b\r\n",
+            b"touch foo 0\r\ngat 0 foo\r\nmg Zm9v b k t\r\nmg foo k T30 t\r\n",
+            b"append foo 0 0 1\r\n1\r\nmg foo k v\r\nms Zm9v 1 b MA k\r\n2\r\nmg foo k v\r\nme foo\r\n",
+            b"ms Zm9v 2 b S2\r\n12\r\nmd Zm9v b k I\r\nmg foo k\r\nmg foo k\r\nset foo 0 0 1\r\ny\r\nmg Zm9v b k v\r\n",
+            b"ms bnVt 1 b\r\n9\r\nincr num 1\r\nmg num k v\r\nma bnVt b k\r\nma num k\r\nme num\r\n",
+            b"ms bnVt 2 b\r\n98\r\nincr num 1\r\nmg num k v\r\nma bnVt b k\r\nme num\r\n",
+            b"mg bmV3 N30 b k\r\nmg new k v\r\nmg bm9uZQ== b k O7\r\nmg none k\r\nmd Zm9v b k\r\nmd Zm9v b k\r\n",
         ],
     );
 }
@@ -162,6 +181,14 @@ fn a_datagram_is_answered_by_one_message() {
     let (_, refused) = ask(format!("get {}\r\n", "k0 ".repeat(300)).as_bytes());
     assert_eq!(refused, b"SERVER_ERROR answer too large for UDP\r\n");
     assert_eq!(ask(b"set k 0 0 1 noreply\r\nx\r\n"), (None, Vec::new()));
+    // What is not whole is told so, and leaves what was there.
+    assert_eq!(ask(b"set k 0 0 9\r\nx\r\n").1, b"CLIENT_ERROR bad data chunk\r\n");
+    assert_eq!(ask(b"version\r\nms k 3\r\nab").1, b"VERSION 1.6.18\r\nCLIENT_ERROR bad data chunk\r\n");
+    assert_eq!(ask(b"set k 0 0 9 noreply\r\nx\r\n"), (None, Vec::new()));
+    assert_eq!(ask(b"get k"), (None, Vec::new()));
+    assert_eq!(ask(b"get k\r\n").1, b"VALUE k 0 1\r\nx\r\nEND\r\n");
+    let cut = ours.service.shared().sums().of(trunkline_cache::service::Count::DatagramsCut);
+    assert_eq!(cut, 4);
 }
 
 /// A client that asks for a hundred megabytes gets them by pieces.

@@ -6,9 +6,11 @@
 
 mod compare;
 mod directed;
+mod leases;
 mod oracle;
 mod ours;
 mod script;
+mod statistics;
 
 use compare::Relations;
 use oracle::Oracle;

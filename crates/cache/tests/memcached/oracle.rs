@@ -19,6 +19,12 @@ pub struct Oracle {
 impl Oracle {
     /// Starts one; none where there is none of the version that is compared with.
     pub fn start(options: &[&str]) -> Option<Self> {
+        // Without the threads that move items about and hold them meanwhile: what is held is not written over.
+        Self::start_plain(&[&["-m", "256", "-t", "1", "-o", "no_lru_maintainer"], options].concat())
+    }
+
+    /// The same with these options alone.
+    pub fn start_plain(options: &[&str]) -> Option<Self> {
         let version = Command::new("memcached").arg("-V").output().ok()?;
         if !version.stdout.starts_with(b"memcached 1.6.18") {
             return None;
@@ -27,8 +33,7 @@ impl Oracle {
         let user = String::from_utf8(user.stdout).ok()?;
         let folder = tempfile::tempdir().unwrap();
         let child = Command::new("memcached")
-            // Without the threads that move items about and hold them meanwhile: what is held is not written over.
-            .args(["-u", user.trim(), "-m", "256", "-t", "1", "-o", "no_lru_maintainer", "-s"])
+            .args(["-u", user.trim(), "-s"])
             .arg(folder.path().join("socket"))
             .args(options)
             .stdin(Stdio::null())

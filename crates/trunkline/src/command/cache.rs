@@ -81,6 +81,10 @@ pub struct Cache {
     /// Connections at a time of one address [default: no limit]
     #[arg(long, value_name = "NUM")]
     conn_limit_per_address: Option<usize>,
+    /// Octets of values on their way in from one address; more are refused [default: a quarter of -m, or -I if that is
+    /// more]
+    #[arg(long, value_name = "SIZE", value_parser = sizes::octets)]
+    incoming_per_address: Option<u64>,
     /// Threads [default: one for each processor]
     #[arg(short = 't', long, value_name = "NUM")]
     threads: Option<usize>,
@@ -133,6 +137,9 @@ pub struct Cache {
     /// Octets of values a second that are taken from it, in MiB or with k, m, g
     #[arg(long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes, requires = "warm_from")]
     warm_rate: u64,
+    /// Milliseconds from which on a command is kept as slow, for `stats slow`; 0 keeps none
+    #[arg(long, value_name = "NUM", default_value_t = 10)]
+    slow_ms: u32,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = where_metrics)]
     metrics: Option<Listen>,

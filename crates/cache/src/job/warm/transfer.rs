@@ -189,7 +189,8 @@ impl<'a> Transfer<'a> {
     fn add(&mut self, value: &Value, draft: Draft, second: u32) -> Result<bool, Refused> {
         let now = self.clock.now().second;
         let expiry = value.seconds.map_or(0, |seconds| second.saturating_add(seconds).max(1));
-        let standing = Standing { flags: value.flags, expiry, birth: now, ..Standing::default() };
+        let (flags, binary_key) = (value.flags, value.binary_key);
+        let standing = Standing { flags, expiry, binary_key, birth: now, ..Standing::default() };
         self.writer.restore(&value.key, crate::store::Value::Draft(draft), now, &standing)
     }
 

@@ -66,9 +66,10 @@ fn step(
 
 impl Work<'_, '_> {
     fn put_back(&mut self, standing: &Standing, source: Source<'_>) -> Step {
-        let &Standing { flags, expiry, cas, stale, won, .. } = standing;
+        let &Standing { flags, expiry, cas, stale, won, binary_key, .. } = standing;
         let is_fresh = cas == 0 && !standing.given;
-        let put = Put { flags, expiry, cas: if is_fresh { Cas::Fresh } else { Cas::Given(cas) }, stale, won };
+        let put =
+            Put { flags, expiry, cas: if is_fresh { Cas::Fresh } else { Cas::Given(cas) }, stale, won, binary_key };
         let (head, octets) = self.shape(put, source, if standing.given { mark::GIVEN } else { 0 });
         if let Err(refused) = self.store.fits(self.ask.key.len(), octets) {
             return Step::Refused(refused);

@@ -7,9 +7,9 @@ use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trunkline_cache::job::{Certificates, PeerStream, Setup, WarmUp};
-use trunkline_cache::service::{Protocols, Settings};
+use trunkline_cache::service::{Protocols, Settings, TlsSettings};
 use trunkline_cache::store::Rules;
-use trunkline_net::{ClientCertificates, Full, Limits, Networks, Options, Tls, issuers};
+use trunkline_net::{ClientCertificates, Full, Limits, Networks, OldestTls, Options, Tls, issuers};
 
 /// The memcached whose protocols are spoken: what clients are told by `version`.
 pub const PROTOCOL_VERSION: &str = "1.6.18";
@@ -17,6 +17,8 @@ pub const PROTOCOL_VERSION: &str = "1.6.18";
 const FILE_OCTETS_MAX: u64 = 1 << 20;
 /// How long a peer that says nothing is waited for at once: then it is looked whether the cache ends.
 const PEER_LOOK: Duration = Duration::from_millis(500);
+/// The part of the memory that values on their way from one address may have, unless it is told.
+const INCOMING_PART: u64 = 4;
 /// What one connection too many is told, as memcached tells it.
 const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
 
@@ -91,6 +93,9 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
         watch_enabled: !cache.disable_watch,
         turn_requests_max: cache.max_reqs_per_event,
         udp_answer_octets_max: usize::try_from(cache.udp_answer_max).unwrap_or(usize::MAX),
+        incoming_octets_max: cache
+            .incoming_per_address
+            .unwrap_or_else(|| (cache.memory_limit / INCOMING_PART).max(cache.max_item_size)),
         prefix_delimiter: cache.delimiter.unwrap_or(b':'),
         detail: cache.delimiter.is_some(),
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
@@ -103,8 +108,24 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
         refuses_connections: !extended.waits,
         backlog: cache.listen_backlog,
         idle_timeout_s: extended.idle_s,
-        tls: cache.enable_ssl,
+        tls: cache.enable_ssl.then(|| tls_settings(extended)),
+        slow_ms: cache.slow_ms,
     })
+}
+
+fn tls_settings(extended: &Extended) -> TlsSettings {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
+    TlsSettings {
+        certificate: path(&extended.certificate),
+        key: path(&extended.key),
+        issuers: path(&extended.issuers),
+        verify_mode: match extended.clients {
+            Clients::None => 0,
+            Clients::Request => 1,
+            Clients::Require => 2,
+        },
+        only_13: extended.oldest == OldestTls::V13,
+    }
 }
 
 /// `user:password`, a line each; lines that are empty are passed over.
