@@ -292,7 +292,10 @@ impl Reader<'_> {
         let begun = draft.and_then(|mut draft| draft.append(&mut self.writer, record.value).map(|()| draft));
         let mut draft = match begun {
             Ok(draft) => draft,
-            Err(refused) => return Ok(self.refused(refused)),
+            Err(refused) => {
+                self.refused(refused);
+                return Ok(());
+            }
         };
         let (mut at, end) = (entry.at.saturating_add(first_octets), entry.at.saturating_add(entry.octets));
         while at < end && draft.missing() > 0 {
@@ -301,7 +304,8 @@ impl Reader<'_> {
                 return Err((at, Wrong::Senseless.into()));
             }
             if let Err(refused) = draft.append(&mut self.writer, &block[HEAD_OCTETS..]) {
-                return Ok(self.refused(refused));
+                self.refused(refused);
+                return Ok(());
             }
             at += head.whole_octets();
         }
