@@ -1,10 +1,12 @@
 //! What the fuzz targets drive.
 
+use crate::image::{BlockHead, End, Entry, HEAD_OCTETS, Pack, Preamble, Record, Records, Scan, plan};
+use crate::peer;
 use crate::protocol::{Now, binary, meta, text, udp};
 use crate::route;
 use crate::route::answer::{self, Asked};
 use crate::service::{Alone, Connection, Next, Service, Settings, Shared};
-use crate::store::{Hashing, Rules, Store};
+use crate::store::{Hashing, Rules, Store, Value};
 use std::sync::Arc;
 
 /// Octets up to which an input is told the same however it is cut: a longer line is refused where its end is not seen.
@@ -129,6 +131,45 @@ impl route::Host for Nobody {
 
     fn version(&self) -> &str {
         "1"
+    }
+}
+
+/// Images: no octets do harm, whatever stands for which part; items that read are stored, and written again as they
+/// were.
+pub fn image(octets: &[u8]) {
+    let _ = (Preamble::read(octets), End::read(octets, 0), Record::read(octets));
+    let entries: Vec<_> = Entry::read_all(octets).collect();
+    let count = entries.len();
+    assert!(plan(entries, u64::MAX / 2).entries.len() <= count);
+    let (mut scan, mut at) = (Scan::default(), 0);
+    while let Some(Ok(head)) = octets.get(at..).map(|rest| BlockHead::read(rest, at as u64)) {
+        if !scan.head(at as u64, &head) {
+            break;
+        }
+        at += head.whole_octets() as usize;
+    }
+    scan.entries();
+    let mut writer = Store::new(Rules { limit_octets: 1 << 20, ..Rules::default() }).writer();
+    let mut pack = Pack::new(0);
+    for record in Records::of(octets).map_while(Result::ok) {
+        let _ = writer.restore(record.key, Value::Octets(record.value), 1, &record.standing);
+        pack.clear();
+        pack.push(record.key, &record.standing, record.value.len() as u64, 0, |output| {
+            output.extend_from_slice(record.value);
+        });
+        let block = pack.seal(crate::image::Kind::Items, 0);
+        assert_eq!(Records::of(&block[HEAD_OCTETS..]).next(), Some(Ok(record)));
+    }
+}
+
+/// What a peer may say: each line is read as either of two answers.
+pub fn peer(octets: &[u8]) {
+    for line in octets.split(|&octet| octet == b'\n') {
+        let _ = peer::told(line);
+        if let Ok(peer::Listed::Key(key, _)) = peer::listed(line) {
+            let mut question = Vec::new();
+            assert!(!key.is_empty() && (!peer::ask(&key, &mut question) || question.ends_with(b"\r\n")));
+        }
     }
 }
 

@@ -27,6 +27,8 @@ fn corpora() {
     assert!(replay(&corpus.join("cache_udp"), exercise::udp) > 0);
     assert!(replay(&corpus.join("cache_route_answer"), exercise::route_answer) > 0);
     assert!(replay(&corpus.join("cache_route_client"), exercise::route_client) > 0);
+    assert!(replay(&corpus.join("cache_image"), exercise::image) > 0);
+    assert!(replay(&corpus.join("cache_peer"), exercise::peer) > 0);
 }
 
 #[test]

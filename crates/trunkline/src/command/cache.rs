@@ -3,6 +3,7 @@
 mod addresses;
 mod daemon;
 mod extended;
+mod image;
 mod load;
 mod route;
 mod serve;
@@ -27,6 +28,7 @@ use trunkline_kit::exit::Exit;
     trunkline cache -m 1024 -t 2                   1 GiB, two threads, TCP port 11211 of all interfaces\n  \
     trunkline cache -l 127.0.0.1 -U 11211          TCP and UDP on loopback alone\n  \
     trunkline cache -s /run/cache.sock -a 770      a unix socket alone\n  \
+    trunkline cache -m 1024 -e /var/lib/cache/image   begins with the items that it ended with\n  \
     trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n  \
     trunkline cache stats 127.0.0.1:11211          what a server tells of itself\n  \
     trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n  \
@@ -65,6 +67,10 @@ pub struct Cache {
     /// Memory for everything, table and buffers included, in MiB or with k, m, g
     #[arg(short = 'm', long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes)]
     memory_limit: u64,
+    /// File for the items between two runs: written at the end (SIGTERM, SIGINT, SIGUSR1, shutdown), read and taken away
+    /// at the start; none is there after a crash
+    #[arg(short = 'e', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    memory_file: Option<PathBuf>,
     /// Answer with an error when memory is full, in place of evicting
     #[arg(short = 'M', long)]
     disable_evictions: bool,
@@ -127,6 +133,12 @@ pub struct Cache {
     /// File for the number of the process
     #[arg(short = 'P', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pidfile: Option<PathBuf>,
+    /// A cache to take items from while serving: those that nobody changes here meanwhile
+    #[arg(long, value_name = "HOST:PORT|unix:PATH")]
+    warm_from: Option<target::Target>,
+    /// Octets of values a second that are taken from it, in MiB or with k, m, g
+    #[arg(long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes, requires = "warm_from")]
+    warm_rate: u64,
     /// Milliseconds from which on a command is kept as slow, for `stats slow`; 0 keeps none
     #[arg(long, value_name = "NUM", default_value_t = 10)]
     slow_ms: u32,

@@ -1,11 +1,12 @@
 //! From the command line to what the job is started with.
 
 use super::extended::{Clients, Extended};
+use super::target::Target;
 use super::{Cache, addresses};
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trunkline_cache::job::{Certificates, Setup};
+use trunkline_cache::job::{Certificates, PeerStream, Setup, WarmUp};
 use trunkline_cache::service::{Protocols, Settings, TlsSettings};
 use trunkline_cache::store::Rules;
 use trunkline_net::{ClientCertificates, Full, Limits, Networks, OldestTls, Options, Tls, issuers};
@@ -14,6 +15,8 @@ use trunkline_net::{ClientCertificates, Full, Limits, Networks, OldestTls, Optio
 pub const PROTOCOL_VERSION: &str = "1.6.18";
 /// Octets of a file of certificates, keys or accounts.
 const FILE_OCTETS_MAX: u64 = 1 << 20;
+/// How long a peer that says nothing is waited for at once: then it is looked whether the cache ends.
+const PEER_LOOK: Duration = Duration::from_millis(500);
 /// The part of the memory that values on their way from one address may have, unless it is told.
 const INCOMING_PART: u64 = 4;
 /// What one connection too many is told, as memcached tells it.
@@ -39,7 +42,13 @@ pub fn setup(cache: &Cache) -> Result<(Setup, Extended), Failure> {
         ..Rules::default()
     };
     let certificates = tls.map(|tls| again(tls, &extended));
-    Ok((Setup { rules, settings, listens, options, certificates }, extended))
+    let warm_up = cache.warm_from.clone().map(|peer| warm_up(peer, cache.warm_rate));
+    Ok((Setup { rules, settings, listens, options, certificates, warm_up }, extended))
+}
+
+fn warm_up(peer: Target, octets_per_s: u64) -> WarmUp {
+    let connect = move || peer.open(PEER_LOOK).map(|stream| Box::new(stream) as Box<dyn PeerStream>);
+    WarmUp { connect: Box::new(connect), octets_per_s }
 }
 
 fn options(cache: &Cache, extended: &Extended) -> Options {
