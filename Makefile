@@ -3,7 +3,7 @@
 #
 #   make demo       build, make a seeded capture, read it, show the calls and one ladder; then a simulated network in
 #                   the browser
-#   make test       every test of the workspace, the fuzz corpora replayed
+#   make test       every test of the workspace, the fuzz corpora replayed, what threads meet at tried in every order
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
 #   make bench      reading, capturing, recording, finding, the web, the cache beside other programs: bench/*.md; as
@@ -53,6 +53,7 @@ test: ui
 	scripts/setup test
 	cd ui && npm test --silent
 	cargo test --locked --workspace --no-fail-fast
+	cargo xtask loom
 	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
 
 lint:

@@ -267,14 +267,20 @@ impl<'a> Work<'a, '_> {
     /// Writes what changed of a head, in place.
     fn rewrite(&mut self, head: Head) {
         let Some(old) = &self.old else { return };
-        if head.is(mark::WIDE) && head.cas != old.head.cas {
+        let is_wide = head.is(mark::WIDE) && head.cas != old.head.cas;
+        let expires = head.is(mark::EXPIRES) && head.expiry != old.head.expiry;
+        let marks = (head.cas, head.marks) != (old.head.cas, old.head.marks);
+        if is_wide || (expires && marks) {
+            // More than one word changes: who reads between them would see half of it.
             self.chain.locked.begin_writing();
+        }
+        if is_wide {
             let mut value = Vec::new();
             words::copy(old.words, head.value_at(), usize::from(head.value_octets), &mut value);
             head.write(old.words, self.ask.key, [&value, &[]]);
         }
         head.rewrite_first(old.words);
-        if head.is(mark::EXPIRES) && head.expiry != old.head.expiry {
+        if expires {
             head.rewrite_expiry(old.words);
             About::of(old.memory).expires(head.expiry);
         }

@@ -8,8 +8,8 @@ use super::pool::Pool;
 use super::seen::Seen;
 use super::segment::{ABOUT_WORDS, About, Geometry, Memory, Queue};
 use super::shared::Store;
+use super::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release, fence};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release, fence};
 
 /// Seconds to live up to which items lie together, so that a segment's items expire together; longer ones, and those
 /// that never expire, lie in the last class and the first.

@@ -2,10 +2,11 @@
 
 use super::account::{Account, Kind};
 use super::segment::{About, Geometry, Map, Memory, Queue};
+use super::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use super::sync::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 /// Segments that are kept for carrying items on, while others are reclaimed.
 const RESERVE: usize = 1;

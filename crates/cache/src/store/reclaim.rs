@@ -14,10 +14,10 @@ use super::rules::Refused;
 use super::seen::{Seen, large_number};
 use super::segment::{ABOUT_WORDS, About, Memory, Queue};
 use super::shared::Store;
+use super::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, fence};
 use super::table::ITEMS_PER_BUCKET;
 use super::words;
 use super::writer::Own;
-use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, fence};
 
 /// Times that something is reclaimed for one need; of these, the first ones honour every use.
 const ROUNDS_MAX: u32 = 4096;
@@ -46,6 +46,10 @@ impl Own {
             }
             if !self.evict(store, round) {
                 break;
+            }
+            if self.hand.room(store, berth, self.now).is_some() {
+                // Opened for what was carried on, or was to be.
+                return Ok(());
             }
         }
         Err(Refused::NoMemory)

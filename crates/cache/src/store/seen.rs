@@ -7,8 +7,8 @@ use super::rules::Refused;
 use super::segment::{About, Memory, Queue};
 use super::shared::Store;
 use super::standing::Standing;
+use super::sync::atomic::AtomicU64;
 use super::words;
-use std::sync::atomic::AtomicU64;
 
 /// An item as a reader sees it. What it says is right once the read has ended: until then a writer may interfere, and
 /// then the closure that looks at it runs again.

@@ -9,12 +9,13 @@ use super::noted::Noted;
 use super::pool::Pool;
 use super::rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, LIMIT_OCTETS_MIN, Refused, Rules};
 use super::segment::{About, Geometry, Memory};
+use super::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
+use super::sync::{Mutex, OnceLock};
 use super::table::Table;
 use super::writer::Writer;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Cas numbers that a thread takes at once.
 const CAS_BLOCK: u64 = 1024;

@@ -4,12 +4,14 @@
 use super::account::{Account, Kind};
 use super::bucket::{Bucket, Locked, OVERFLOW_MAX, SLOTS, Slot};
 use super::chunks::{CHUNK_BUCKETS, CHUNK_OCTETS, Chunks};
-use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use super::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use super::sync::{Mutex, MutexGuard};
+use std::sync::PoisonError;
 
 /// Items to a bucket, on average, above which buckets are split: the memory of overflow buckets and of empty slots
 /// together is least around here, and one item in twelve lies in an overflow bucket.
-pub const ITEMS_PER_BUCKET: usize = 6;
+/// Models grow at once.
+pub const ITEMS_PER_BUCKET: usize = if cfg!(loom) { 1 } else { 6 };
 /// Overflow buckets of a chain: beyond, items of the chain make room for each other.
 pub const CHAIN_MAX: usize = 8;
 

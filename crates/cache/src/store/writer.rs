@@ -17,7 +17,7 @@ use super::walk::Cursor;
 use std::sync::Arc;
 
 /// Changes of the number of items that a thread tells at once.
-const ITEMS_UNTOLD_MAX: u64 = 32;
+const ITEMS_UNTOLD_MAX: u64 = if cfg!(loom) { 1 } else { 32 };
 
 /// What one thread reads and writes with.
 #[derive(Debug)]

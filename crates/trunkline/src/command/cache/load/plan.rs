@@ -20,6 +20,10 @@ pub struct Plan {
     pub keys: u32,
     /// Octets of a key's name.
     pub name_octets: usize,
+    /// The letter that their names begin with.
+    pub letter: u8,
+    /// Seconds until what is stored expires, least and most.
+    pub ttl: Lengths,
     /// How long values are.
     pub lengths: Lengths,
     /// Sets among requests, 0 to 1.
@@ -44,7 +48,7 @@ pub struct Plan {
     pub patience: Duration,
 }
 
-/// Octets of values, least and most.
+/// Octets of values, or seconds, least and most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// The shortest.
@@ -67,11 +71,11 @@ impl std::str::FromStr for Lengths {
     }
 }
 
-/// Appends the name of a key, of so many octets.
-pub fn push_name(out: &mut Vec<u8>, key: u32, octets: usize) {
+/// Appends the name of a key, of so many octets, the first one a letter.
+pub fn push_name(out: &mut Vec<u8>, letter: u8, key: u32, octets: usize) {
     let begin = out.len();
     out.resize(begin + octets, b'0');
-    out[begin] = b'k';
+    out[begin] = letter;
     let mut rest = key;
     for place in out[begin + 1..].iter_mut().rev().take(NAME_OCTETS_LEAST - 1) {
         *place += (rest % 10) as u8;
@@ -79,9 +83,13 @@ pub fn push_name(out: &mut Vec<u8>, key: u32, octets: usize) {
     }
 }
 
-/// The key that has this name.
+/// The key that has this name, with any letter: what another load has stored is told by its value.
 pub fn named(name: &[u8]) -> Option<u32> {
-    let (zeros, digits) = name.strip_prefix(b"k")?.split_last_chunk::<{ NAME_OCTETS_LEAST - 1 }>()?;
+    let (zeros, digits) = name
+        .split_first()
+        .filter(|(letter, _)| letter.is_ascii_lowercase())?
+        .1
+        .split_last_chunk::<{ NAME_OCTETS_LEAST - 1 }>()?;
     let number = digits.iter().fold(0u64, |number, digit| number * 10 + u64::from(digit.wrapping_sub(b'0')));
     let good = digits.iter().all(u8::is_ascii_digit) && zeros.iter().all(|digit| *digit == b'0');
     u32::try_from(number).ok().filter(|_| good)
@@ -102,13 +110,13 @@ mod tests {
     fn names_go_there_and_back() {
         for (key, octets) in [(0, 11), (7, 32), (123_456, 250), (u32::MAX, 11)] {
             let mut name = b"x".to_vec();
-            push_name(&mut name, key, octets);
+            push_name(&mut name, b'k', key, octets);
             assert_eq!((name.len(), named(&name[1..])), (octets + 1, Some(key)));
         }
         let mut name = Vec::new();
-        push_name(&mut name, 42, 12);
-        assert_eq!(name, b"k00000000042");
-        let none: [&[u8]; 5] = [b"k42", b"x0000000042", b"k9999999999", b"k10000000042", b"k00000000:42"];
+        push_name(&mut name, b'a', 42, 12);
+        assert_eq!(name, b"a00000000042");
+        let none: [&[u8]; 5] = [b"k42", b"00000000042", b"k9999999999", b"k10000000042", b"k00000000:42"];
         assert_eq!(none.map(named), [None; 5]);
     }
 
