@@ -18,6 +18,7 @@ mod desk;
 mod house;
 mod image;
 mod metrics;
+mod own;
 pub mod route;
 mod warm;
 mod worker;
@@ -25,6 +26,7 @@ mod worker;
 pub use desk::Told;
 pub use image::{ImageFailed, ImageFile, Progress, Recalled, Saved, Spoilt};
 pub use metrics::samples;
+pub use own::{Handle, OwnCache};
 pub use warm::{Connect, Ending, PeerStream, WarmUp, Warmed};
 
 use crate::protocol::Now;

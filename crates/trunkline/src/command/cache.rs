@@ -10,7 +10,7 @@ mod serve;
 mod setup;
 mod sizes;
 mod stats;
-mod target;
+mod top;
 
 use crate::failure::Failure;
 use crate::run::config::Listen;
@@ -31,6 +31,7 @@ use trunkline_kit::exit::Exit;
     trunkline cache -m 1024 -e /var/lib/cache/image   begins with the items that it ended with\n  \
     trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n  \
     trunkline cache stats 127.0.0.1:11211          what a server tells of itself\n  \
+    trunkline cache top 10.0.0.5 10.0.0.6          what several do, as they go\n  \
     trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n  \
     trunkline cache route 10.0.0.1 10.0.0.2        a proxy in front of two servers\n\n\
     A link to the program that is named `memcached` takes the same options. SIGTERM ends it after what came was\n\
@@ -161,6 +162,7 @@ enum Tool {
     Stats(stats::Stats),
     Load(Box<load::Load>),
     Route(Box<route::Route>),
+    Top(top::Top),
 }
 
 /// What memcached takes and has no meaning here. It is told at the start.
@@ -216,6 +218,7 @@ impl Cache {
             Some(Tool::Stats(stats)) => stats.run(terminal),
             Some(Tool::Load(load)) => load.run(terminal),
             Some(Tool::Route(route)) => route.run(),
+            Some(Tool::Top(top)) => top.run(terminal),
             None => self.begin(),
         }
     }

@@ -18,7 +18,7 @@ mod tally;
 mod value;
 mod versions;
 
-use super::target::Target;
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::table;

@@ -1,4 +1,4 @@
-//! The server that `stats` and `load` talk to: `host`, `host:port`, `[v6]:port` or `unix:PATH`.
+//! A cache that is talked to over its own protocol: `host`, `host:port`, `[v6]:port` or `unix:PATH`.
 
 use crate::failure::Failure;
 use std::fmt;
