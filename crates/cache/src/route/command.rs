@@ -216,7 +216,7 @@ impl Router {
         ask.request.octets.extend_from_slice(b"\r\n");
         ask.request.line = ask.request.octets.len();
         let all: Vec<u16> = (0..self.config.servers.len() as u16).collect();
-        self.to_all(number, &all);
+        self.send_to_all(number, &all);
     }
 
     fn rare(&mut self, client: u32, words: &Words<'_>) {

@@ -46,7 +46,8 @@ impl Cache {
 
     pub fn at(address: SocketAddr) -> Cache {
         let (rules, settings) = (Rules::default(), Settings::default());
-        let setup = job::Setup { rules, settings, listens: tcp(address), options: options(1), certificates: None };
+        let (listens, options) = (tcp(address), options(1));
+        let setup = job::Setup { rules, settings, listens, options, certificates: None, warm_up: None };
         let job = job::Job::open(setup).unwrap().start().unwrap();
         let address = job.addresses()[0].unwrap();
         Cache { _job: job, address }

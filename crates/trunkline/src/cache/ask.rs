@@ -4,7 +4,6 @@ use super::answer::{Answer, Stat, UNKNOWN_GROUP};
 use super::target::{Stream, Target};
 use super::told::{self, Told};
 use crate::run::now_ns;
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 use trunkline_web::sources::CacheSnapshot;
 
@@ -113,6 +112,7 @@ mod tests {
     use super::*;
     use crate::cache::configured;
     use crate::run::config::{Cache, Door};
+    use std::io::Write as _;
     use std::io::{BufRead, BufReader};
     use std::net::TcpListener;
 

@@ -12,6 +12,7 @@ mod sizes;
 mod stats;
 mod top;
 
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::run::config::Listen;
 use crate::terminal::Terminal;
@@ -136,7 +137,7 @@ pub struct Cache {
     pidfile: Option<PathBuf>,
     /// A cache to take items from while serving: those that nobody changes here meanwhile
     #[arg(long, value_name = "HOST:PORT|unix:PATH")]
-    warm_from: Option<target::Target>,
+    warm_from: Option<Target>,
     /// Octets of values a second that are taken from it, in MiB or with k, m, g
     #[arg(long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes, requires = "warm_from")]
     warm_rate: u64,

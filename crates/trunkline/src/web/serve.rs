@@ -94,6 +94,9 @@ pub fn serve_captures(
     start(bound, settings, packets, (None, None), Some(reader))
 }
 
+/// What is told of the run itself, and of its cache.
+type Own = (Option<Arc<dyn Live>>, Option<Arc<dyn Cache>>);
+
 /// Serves on what is bound, with the run and its cache.
 ///
 /// # Errors
@@ -105,7 +108,7 @@ pub fn serve(
     reader: Option<Arc<dyn Reader>>,
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::new(&settings.data.folder, settings);
-    let own: (Option<Arc<dyn Live>>, Option<Arc<dyn Cache>>) = (Some(Arc::clone(&run) as _), Some(run));
+    let own: Own = (Some(Arc::clone(&run) as _), Some(run));
     start(bound, settings, packets, own, reader)
 }
 
@@ -113,7 +116,7 @@ fn start(
     bound: Bound,
     settings: &Settings,
     packets: LogPackets,
-    (live, cache): (Option<Arc<dyn Live>>, Option<Arc<dyn Cache>>),
+    (live, cache): Own,
     reader: Option<Arc<dyn Reader>>,
 ) -> Result<Handle, Failure> {
     let caches = caches::all(cache, &settings.web.caches);

@@ -1,6 +1,6 @@
 //! `trunkline cache route`: a proxy of memcached's protocol in front of many servers.
 
-use super::target::Target;
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::run::config::Listen as Where;
 use crate::run::metrics::{self, Page};

@@ -1,7 +1,7 @@
 //! Serving: opens, gives up privileges, tells where it listens, waits for the end.
 
-use super::target::Target;
 use super::{Cache, daemon, image, setup};
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;

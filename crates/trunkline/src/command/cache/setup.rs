@@ -1,10 +1,10 @@
 //! From the command line to what the job is started with.
 
 use super::extended::{Clients, Extended};
-use super::target::Target;
 use super::{Cache, addresses};
 use crate::cache::configured::{TOO_MANY, buffers, incoming};
 use crate::cache::files::{self, Encryption, accounts};
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use std::time::Duration;
 use trunkline_cache::job::{PeerStream, Setup, WarmUp};
