@@ -118,8 +118,10 @@ impl Asks {
 /// What a client's connection is in the midst of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Input {
-    /// The next command.
+    /// The first octet, which says whether it is the binary protocol.
     #[default]
+    First,
+    /// The next command.
     Ready,
     /// So many octets are passed over.
     Swallow(u64),

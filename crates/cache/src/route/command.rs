@@ -31,10 +31,15 @@ impl Router {
                 self.set_input(client, if left == 0 { Input::Ready } else { Input::Swallow(left) });
                 (taken > 0).then_some(taken)
             }
-            Input::Ready if input.first() == Some(&REQUEST) => {
+            Input::First if input.first() == Some(&REQUEST) => {
                 let header = input.get(..BINARY_HEADER_OCTETS)?;
                 self.refuse_binary(client, header);
                 Some(input.len())
+            }
+            Input::First if input.is_empty() => None,
+            Input::First => {
+                self.set_input(client, Input::Ready);
+                Some(0)
             }
             Input::Ready => match memchr::memchr(b'\n', &input[..input.len().min(LINE_OCTETS_MAX)]) {
                 Some(end) => self.line(client, input, end),
@@ -207,16 +212,14 @@ impl Router {
         let number = self.enqueue(client);
         let ask = self.asks.get(number);
         ask.stage = Stage::Copies;
-        ask.request.verb = Verb::Write;
+        (ask.request.verb, ask.request.asked) = (Verb::Write, Asked::Line);
         ask.request.quiet = if quiet { Quiet::Always } else { Quiet::Never };
-        for word in Words::of(line).from(0).iter().filter(|word| **word != b"noreply") {
-            ask.request.octets.extend_from_slice(word);
-            ask.request.octets.push(b' ');
-        }
-        ask.request.octets.extend_from_slice(b"\r\n");
+        let words = Words::of(line);
+        let words: Vec<&[u8]> = words.from(0).iter().copied().filter(|word| *word != b"noreply").collect();
+        ask.request.octets = [&words.join(&b' '), &b"\r\n"[..]].concat();
         ask.request.line = ask.request.octets.len();
         let all: Vec<u16> = (0..self.config.servers.len() as u16).collect();
-        self.send_to_all(number, &all);
+        self.ask_all(number, &all);
     }
 
     fn rare(&mut self, client: u32, words: &Words<'_>) {

@@ -28,12 +28,12 @@ impl Router {
                 if pool.warm.is_some() {
                     self.forget_in_warm(number);
                 }
-                self.send_to_own(number, Stage::First);
+                self.ask_own(number, Stage::First);
             }
             (Policy::Replicated, Verb::Read | Verb::Lease) => self.next_replica(number, 0, Why::Out),
             (Policy::Replicated, Verb::Write | Verb::Delete) => {
                 let all: Vec<u16> = (first..first + count).collect();
-                self.send_to_all(number, &all);
+                self.ask_all(number, &all);
             }
             (Policy::Replicated, Verb::Compare) => self.compare(number),
         }
@@ -47,7 +47,7 @@ impl Router {
     }
 
     /// To the server of its own pool that the key belongs to.
-    fn send_to_own(&mut self, number: u32, stage: Stage) {
+    fn ask_own(&mut self, number: u32, stage: Stage) {
         let pool = self.asks.get(number).pool;
         let server = self.server_of(number, pool);
         let sent = self.ask_server(number, server, stage);
@@ -76,7 +76,7 @@ impl Router {
     }
 
     /// To several servers; those that are gone are left out, and counted.
-    pub(super) fn send_to_all(&mut self, number: u32, servers: &[u16]) {
+    pub(super) fn ask_all(&mut self, number: u32, servers: &[u16]) {
         let ask = self.asks.get(number);
         (ask.stage, ask.waiting, ask.best) = (Stage::Copies, 0, u16::MAX);
         let (mut sent, mut last) = (0, Why::Out);
@@ -184,7 +184,7 @@ impl Router {
             Stage::Warm => self.on_warm(number, said, told),
             Stage::Adding => {
                 self.counts.warmed += u64::from(told.starts_with(b"HD"));
-                self.send_to_own(number, Stage::Again);
+                self.ask_own(number, Stage::Again);
             }
             Stage::Gutter | Stage::Again => self.finish(number, said, told),
         }
@@ -261,7 +261,7 @@ impl Router {
         let ask = self.asks.get(number);
         ask.waiting = ask.waiting.saturating_sub(1);
         match ask.stage {
-            Stage::First => self.send_to_gutter(number, why),
+            Stage::First => self.ask_gutter(number, why),
             Stage::Replica(replica) if matches!(ask.request.verb, Verb::Read | Verb::Lease) => {
                 self.next_replica(number, replica + 1, why);
             }
@@ -278,7 +278,7 @@ impl Router {
     }
 
     /// To the pool that stands in for the one whose server is gone, if there is one.
-    fn send_to_gutter(&mut self, number: u32, why: Why) {
+    fn ask_gutter(&mut self, number: u32, why: Why) {
         let ask = self.asks.get(number);
         let Some((gutter, most)) = self.config.pools[usize::from(ask.pool)].gutter else {
             return self.give_up(number, why);

@@ -213,34 +213,25 @@ impl Request {
     /// The same command with no time to live longer than `most`, as a pool that stands in for another wants it.
     /// `unix` is the time of day, for times to live that are written so.
     pub fn capped(&self, most: Duration, unix: Duration) -> Vec<u8> {
-        let line = &self.octets[..self.line - 2];
-        let words = Words::of(line);
+        let words = Words::of(&self.octets[..self.line - 2]);
         let most = i64::try_from(most.as_secs()).unwrap_or(RELATIVE_SECONDS_MAX).clamp(1, RELATIVE_SECONDS_MAX);
-        let cap = |word: &[u8]| cap(word, most, unix);
-        let at = match words.at(0) {
-            b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas" => Some(3),
-            b"gat" | b"gats" => Some(1),
-            b"touch" => Some(2),
-            _ => None,
-        };
+        let (expiry_at, flags_from) = (expiry_at(words.at(0)), flags_from(words.at(0)));
         let mut out = Vec::with_capacity(self.octets.len() + 8);
-        let mut has_expiry = false;
-        let first_flag = if words.at(0) == b"ms" { 3 } else { 2 };
-        for (index, word) in words.from(0).iter().enumerate() {
-            let capped = match word {
-                word if at == Some(index) => cap(word),
-                [b'T' | b'N', expiry @ ..] if at.is_none() && is_meta(&words) && index >= first_flag => {
-                    has_expiry |= word[0] == b'T';
-                    [&word[..1], &cap(expiry)].concat()
-                }
-                word => word.to_vec(),
-            };
-            if index > 0 {
+        for (at, word) in words.from(0).iter().enumerate() {
+            if at > 0 {
                 out.push(b' ');
             }
-            out.extend_from_slice(&capped);
+            match word {
+                word if expiry_at == Some(at) => out.extend(cap(word, most, unix)),
+                [letter @ (b'T' | b'N'), expiry @ ..] if flags_from.is_some_and(|from| at >= from) => {
+                    out.push(*letter);
+                    out.extend(cap(expiry, most, unix));
+                }
+                word => out.extend_from_slice(word),
+            }
         }
-        if words.at(0) == b"ms" && !has_expiry {
+        // What is stored without a time to live would live for ever.
+        if words.at(0) == b"ms" && !words.from(3).iter().any(|word| word[0] == b'T') {
             out.extend_from_slice(format!(" T{most}").as_bytes());
         }
         out.extend_from_slice(b"\r\n");
@@ -279,8 +270,23 @@ impl Request {
     }
 }
 
-fn is_meta(words: &Words<'_>) -> bool {
-    matches!(words.at(0), [b'm', _])
+/// Which word of a classic command is its time to live.
+fn expiry_at(command: &[u8]) -> Option<usize> {
+    match command {
+        b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas" => Some(3),
+        b"gat" | b"gats" => Some(1),
+        b"touch" => Some(2),
+        _ => None,
+    }
+}
+
+/// Which word of a meta command is its first flag.
+fn flags_from(command: &[u8]) -> Option<usize> {
+    match command {
+        b"ms" => Some(3),
+        [b'm', _] => Some(2),
+        _ => None,
+    }
 }
 
 /// A time to live that is no longer than `most` seconds; what is over already stays so.
