@@ -18,6 +18,8 @@ use server::BOTH;
 
 /// Everything that was measured.
 pub struct Measured {
+    /// Rounds of a row, and seconds of a round.
+    pub rounds: (usize, u32),
     /// Each pass with its rows.
     pub passes: Vec<(&'static Pass, Vec<Row>)>,
     /// Ours, then memcached's.
@@ -42,7 +44,8 @@ pub fn run(bench: &Bench<'_>) -> Result<Outcome, String> {
     let (memory, sets, hits) = (memory?, reclaim::measure(bench)?, hits::measure(bench)?);
     let passes: Result<Vec<_>, String> = PASSES.iter().map(|pass| Ok((pass, pass::run(bench, pass)?))).collect();
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap_or_default();
-    let measured = Measured { passes: passes?, memory, sets, hits, congestion: congestion.trim().to_owned() };
+    let rounds = pass::rounds(bench);
+    let measured = Measured { rounds, passes: passes?, memory, sets, hits, congestion: congestion.trim().to_owned() };
     Ok(Outcome::Measured(report::markdown(&measured), measured.is_well()))
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 const MEBIBYTES: &str = "16";
 /// Requests of a trace.
 const REQUESTS: &str = "2000000";
-const REQUESTS_QUICK: &str = "200000";
+const REQUESTS_QUICK: &str = "600000";
 
 /// What the example of the cache found: `keys`, `requests`, `mebibytes`, and `rows` with hits in percent.
 ///

@@ -11,9 +11,9 @@ pub const BUSY: f64 = 0.95;
 /// Keys that are asked for.
 pub const KEYS: &str = "100000";
 /// Rounds of each row: ours, memcached, ours, and so on.
-pub const ROUNDS: usize = 3;
+const ROUNDS: usize = 3;
 /// Seconds of each run.
-pub const SECONDS: &str = "3";
+const SECONDS: u32 = 3;
 
 /// What is asked, and how.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +138,11 @@ impl Row {
     }
 }
 
+/// How many rounds of how many seconds.
+pub fn rounds(bench: &Bench<'_>) -> (usize, u32) {
+    if bench.quick { (1, 1) } else { (ROUNDS, SECONDS) }
+}
+
 /// All rows of a pass.
 ///
 /// # Errors
@@ -184,12 +189,12 @@ fn both(
     servers: &[Server; 2],
     words: impl Fn(Who) -> Vec<String>,
 ) -> Result<[Loaded; 2], String> {
-    let (rounds, seconds) = if bench.quick { (1, "1") } else { (ROUNDS, SECONDS) };
+    let (rounds, seconds) = rounds(bench);
     let mut runs = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
         for (at, who) in BOTH.into_iter().enumerate() {
             let mut words = words(who);
-            words.extend(load::words(&["--seconds", seconds]));
+            words.extend(load::words(&["--seconds", &seconds.to_string()]));
             runs[at].push(load::run(bench, &servers[at], pass.load, &words)?);
         }
     }

@@ -5,17 +5,18 @@ use super::super::table::grouped;
 use super::Measured;
 use super::load::{CONNECTIONS, Loaded};
 use super::memory::Memory;
-use super::pass::{BUDGET, BUSY, KEYS, Pass, ROUNDS, Row, SECONDS, Verdict};
+use super::pass::{BUDGET, BUSY, KEYS, Pass, Row, Verdict};
 use super::reclaim::{RATE, Sets};
 use super::server::Who;
 use std::fmt::Write as _;
 
 /// The document without its head.
 pub fn markdown(measured: &Measured) -> String {
+    let (rounds, seconds) = measured.rounds;
     let mut out = format!(
         "- TCP's congestion control is {}\n\n`trunkline cache` and memcached with the same options, `trunkline cache \
          load` in front of them: {CONNECTIONS} connections in closed loop, {} keys of 32 octets, ours and memcached in \
-         turn {ROUNDS} times, {SECONDS} s each, the medians. Where two figures stand in a cell, the first is ours. \
+         turn {rounds} times, {seconds} s each, the medians. Where two figures stand in a cell, the first is ours. \
          *CPU* is processor time of the server's process by request. *Busy* is how much of the time the server's \
          processor was: below {:.0} % the load was the limit, not the server, and the ratio of processor time says \
          what that of requests cannot. The budget is {BUDGET} times memcached's requests a second.\n",
@@ -172,7 +173,8 @@ mod tests {
         let rows = vec![row(160_000.0, 0.5, 0.0), row(120_000.0, 0.5, 0.0), row(120_000.0, 0.99, 7.0)];
         let memory = vec![memory(20.0), memory(68.0)];
         let passes = vec![(&PASSES[0], rows)];
-        let mut measured = Measured { passes, memory, sets: vec![sets], hits, congestion: "cubic".to_owned() };
+        let (sets, congestion) = (vec![sets], "cubic".to_owned());
+        let mut measured = Measured { rounds: (3, 3), passes, memory, sets, hits, congestion };
         let text = markdown(&measured);
         assert!(text.contains("| 160,000 | 100,000 | **1.60** |") && text.contains("| met |"), "{text}");
         assert!(text.contains("| 50 / 99 | 100.0 / 100.0 | load is the limit; met by CPU |"), "{text}");
