@@ -168,9 +168,9 @@ fn what_is_no_image_is_told_and_left_alone() {
         assert_eq!(cache.ended(), Ended::Code(1), "{:?}", cache.told);
         assert!(cache.said(says), "no '{says}' in {:?}", cache.told);
     };
-    fs::write(&path, "root:x:0:0:root:/root:/bin/bash\n").unwrap();
+    fs::write(&path, "daemon:x:1:1::/:/bin/false\n").unwrap();
     refused("not an image of a cache; it stays as it is");
-    assert_eq!(fs::read(&path).unwrap(), b"root:x:0:0:root:/root:/bin/bash\n");
+    assert_eq!(fs::read(&path).unwrap(), b"daemon:x:1:1::/:/bin/false\n");
     fs::write(&path, b"\x89TLCACHE\x09\0\0\0").unwrap();
     refused("made by a later version (format 9; this one reads up to 1)");
     fs::remove_file(&path).unwrap();
