@@ -1,8 +1,8 @@
 import { Show, type JSX } from "solid-js";
 import type { CacheSnapshot, CacheState } from "../../api/types";
 import { octets, percent, whole } from "../../format";
-import { Fill } from "../../parts/fill";
 import { span } from "../../time";
+import { Bar } from "./shapes";
 import { perSecond } from "./words";
 
 /** The figures of this moment. A dash is what the server does not tell. */
@@ -20,7 +20,8 @@ export function Figures(props: { cache: CacheState; now: CacheSnapshot }): JSX.E
           <dd>{octets(props.now.used_octets)}</dd>
           <dd class="muted cache-small">
             <Show when={props.now.used_octets !== null && props.now.limit_octets !== null} fallback="not told">
-              <Fill share={share()} label="Memory" /> of {octets(props.now.limit_octets)}
+              of {octets(props.now.limit_octets)}
+              <Bar share={share()} />
             </Show>
           </dd>
         </div>

@@ -33,7 +33,7 @@ function Shape(props: { title: string; about: string; bars: CacheBar[] | null; n
                 <span class="nowrap">{bar.name}</span>
                 <Bar share={bar.octets / most()} />
                 <span class="num nowrap right">
-                  {octets(bar.octets)} <span class="muted">{short(bar.items)} items</span>
+                  {octets(bar.octets)} <span class="muted">{short(bar.items)} {bar.items === 1 ? "item" : "items"}</span>
                 </span>
               </li>
             )}
@@ -44,7 +44,7 @@ function Shape(props: { title: string; about: string; bars: CacheBar[] | null; n
   );
 }
 
-/** A length beside its figure: decoration for those who see it. */
+/** A length beside its figure: decoration for those who see it. It never warns: a cache is there to be full. */
 export function Bar(props: { share: number }): JSX.Element {
   return (
     <span class="cache-bar" aria-hidden="true">
