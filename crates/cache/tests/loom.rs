@@ -1,4 +1,3 @@
-#![cfg(loom)]
 //! The store under loom: the code itself, with small segments and buckets (`store/sync.rs`), in every order in which
 //! two threads can meet, up to a number of preemptions, and with every older word that a load may still see.
 //!
@@ -8,6 +7,7 @@
 //! a plain store is the next (`store_over` is an exchange, too); loads that see words of the future (none that a reader
 //! believes: it sets an acquire fence, and looks at the version). Counters are words that one thread writes, or
 //! exchanges; the checks at the end read them. Time is handed in.
+#![cfg(loom)]
 
 use loom::thread;
 use std::sync::Arc;

@@ -128,6 +128,21 @@ impl Own {
         }
     }
 
+    /// Makes the table as wide as so many items need, while nothing is in it.
+    pub fn expect(&mut self, store: &Store, items: u64) {
+        let wanted = usize::try_from(items).unwrap_or(usize::MAX) / ITEMS_PER_BUCKET;
+        let Some(mut growth) = store.table.try_growth().filter(|_| store.items.load(Relaxed) == 0) else { return };
+        while store.table.count() < wanted {
+            if store.table.needs_chunk(&growth) {
+                if !store.account.charge(Kind::Table, CHUNK_OCTETS, 0) {
+                    return;
+                }
+                store.table.make_chunk(&mut growth);
+            }
+            store.table.widen(&growth, wanted);
+        }
+    }
+
     /// The hash of the item at a location that a locked chain names; none if the map is not the last one.
     fn hash_at(&self, store: &Store, location: u64) -> Option<u64> {
         if store.pool.generation() != self.generation {

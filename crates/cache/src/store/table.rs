@@ -164,6 +164,12 @@ impl Table {
         }
     }
 
+    /// Takes as many buckets into use as were made, up to `wanted`, without splitting any: for a table in which nothing
+    /// is, and that nobody else uses.
+    pub fn widen(&self, growth: &Growth, wanted: usize) {
+        self.count.store(wanted.min(growth.made).max(self.count()), Release);
+    }
+
     /// Splits the next bucket: `hash_of` tells the hash of what a slot points to. [`None`] means that it could not be
     /// told now, and nothing was changed; so does false: there was no overflow bucket.
     pub fn split(&self, _growth: &Growth, mut hash_of: impl FnMut(Slot) -> Option<u64>) -> Option<bool> {

@@ -18,7 +18,7 @@ mod tally;
 mod value;
 mod versions;
 
-use super::target::Target;
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::table;
@@ -62,6 +62,10 @@ pub struct Load {
     #[arg(long, value_name = "N", default_value = "100000")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     keys: u32,
+    /// Octets of a key
+    #[arg(long, value_name = "N", default_value = "11")]
+    #[arg(value_parser = within(plan::NAME_OCTETS_LEAST as u64, plan::NAME_OCTETS_MAX as u64))]
+    key_octets: usize,
     /// First letter of the keys: loads beside each other, each with a letter, leave each other's keys alone
     #[arg(long, value_name = "C", default_value = "k", value_parser = letter)]
     letter: u8,
@@ -173,6 +177,7 @@ impl Load {
             in_flight: self.in_flight,
             multi_get: self.multi_get,
             keys: self.keys,
+            name_octets: self.key_octets,
             letter: self.letter,
             ttl: self.ttl,
             lengths: self.value_octets,

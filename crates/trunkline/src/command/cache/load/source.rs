@@ -73,7 +73,7 @@ impl<'a> Source<'a> {
             out.extend_from_slice(b"get");
             for (key, _) in &keys {
                 out.push(b' ');
-                out.extend_from_slice(&plan::name(self.plan.letter, *key));
+                plan::push_name(out, self.plan.letter, *key, self.plan.name_octets);
             }
             out.extend_from_slice(b"\r\n");
             return Exchange::new(Asked::Values, keys, due_ns);
@@ -81,7 +81,7 @@ impl<'a> Source<'a> {
         let many = keys.len() > 1;
         for (key, _) in &keys {
             out.extend_from_slice(b"mg ");
-            out.extend_from_slice(&plan::name(self.plan.letter, *key));
+            plan::push_name(out, self.plan.letter, *key, self.plan.name_octets);
             out.extend_from_slice(if many { b" v k q\r\n" } else { b" v k\r\n" });
         }
         if many {
@@ -97,9 +97,8 @@ impl<'a> Source<'a> {
     fn set(&mut self, key: u32, due_ns: u64, out: &mut Vec<u8>) -> Exchange {
         let octets = self.between(self.plan.lengths) as usize;
         let ttl = self.between(self.plan.ttl);
-        let name = plan::name(self.plan.letter, key);
         out.extend_from_slice(if self.plan.meta { b"ms " } else { b"set " });
-        out.extend_from_slice(&name);
+        plan::push_name(out, self.plan.letter, key, self.plan.name_octets);
         let rest = match (self.plan.meta, ttl) {
             (true, 0) => format!(" {octets}\r\n"),
             (true, ttl) => format!(" {octets} T{ttl}\r\n"),
@@ -128,6 +127,7 @@ mod tests {
             in_flight: 1,
             multi_get: 2,
             keys: 100,
+            name_octets: 11,
             letter: b'k',
             ttl: Lengths { least: 0, most: 0 },
             lengths: Lengths { least: 3, most: 3 },
