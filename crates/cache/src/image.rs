@@ -5,15 +5,16 @@
 //!  octet 0     64                                                      the file's last 32 octets
 //!  | preamble | block | block | first piece | next piece | .. | index | end |
 //! ```
-//! All numbers are little-endian. Every part has a CRC-32 (as of Ethernet, zip and gzip) of its own, which of blocks and
-//! of the end also covers the octet at which it lies: one that was written elsewhere is not taken.
+//! All numbers are little-endian. Every part has a CRC-32 (as of Ethernet, zip and gzip) of its own, which of blocks
+//! and of the end also covers the octet at which it lies: one that was written elsewhere is not taken.
 //!
 //! In octets:
 //!
 //! - preamble ([`Preamble`]): 8 magic, 4 version, 4 CRC of what follows, 8 second since 1970, 8 second since the boot,
-//!   16 name of that boot, 8 highest cas number, 4 second of the store's clock, 4 second of a flush to come, or 2^32 - 1;
-//! - head of a block ([`BlockHead`]): 4 magic, 1 kind, 1 rank, 2 zero, 4 items, 4 octets that follow, 8 octets of memory
-//!   that its items took, 4 CRC of what follows, 4 CRC of this head and the octet at which it lies;
+//!   16 name of that boot, 8 highest cas number, 4 second of the store's clock, 4 second of a flush to come, or 2^32 -
+//!   1;
+//! - head of a block ([`BlockHead`]): 4 magic, 1 kind, 1 rank, 2 zero, 4 items, 4 octets that follow, 8 octets of
+//!   memory that its items took, 4 CRC of what follows, 4 CRC of this head and the octet at which it lies;
 //! - item ([`Record`]): 1 octets of the key, 1 marks, 4 octets of the value, 4 flags, 4 expiry, 4 birth, 4 last fetch,
 //!   8 cas number, the key, the value;
 //! - entry of the index ([`Entry`]): 8 octet at which it lies, 8 octets, 4 items, 1 rank, 3 zero, 8 octets of memory;

@@ -69,8 +69,8 @@ pub struct Cache {
     /// Memory for everything, table and buffers included, in MiB or with k, m, g
     #[arg(short = 'm', long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes)]
     memory_limit: u64,
-    /// File for the items between two runs: written at the end (SIGTERM, SIGINT, SIGUSR1, shutdown), read and taken away
-    /// at the start; none is there after a crash
+    /// File for the items between two runs: written at the end (SIGTERM, SIGINT, SIGUSR1, shutdown), read and taken
+    /// away at the start; none is there after a crash
     #[arg(short = 'e', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     memory_file: Option<PathBuf>,
     /// Answer with an error when memory is full, in place of evicting
