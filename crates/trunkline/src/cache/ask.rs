@@ -112,7 +112,8 @@ mod tests {
     use super::*;
     use crate::cache::configured;
     use crate::run::config::{Cache, Door};
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::Write as _;
+    use std::io::{BufRead, BufReader};
     use std::net::TcpListener;
 
     #[test]

@@ -61,7 +61,7 @@ fn setup(cache: &Cache) -> Result<Setup, Failure> {
     let settings = settings(cache, encryption.as_ref(), options.threads)?;
     let listens = cache.listen.iter().map(|door| listen(door, cache, tls.as_ref())).collect();
     let certificates = encryption.zip(tls).map(|(encryption, tls)| encryption.again(tls));
-    Ok(Setup { rules, settings, listens, options, certificates })
+    Ok(Setup { rules, settings, listens, options, certificates, warm_up: None })
 }
 
 /// The files of TLS, where an address speaks it: that they are named is checked with the configuration.

@@ -91,8 +91,11 @@ pub fn serve_captures(
     reader: Arc<dyn Reader>,
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::with_captures(&settings.data.folder, settings, captures);
-    start(bound, settings, packets, Run::default(), Some(reader))
+    start(bound, settings, packets, (None, None), Some(reader))
 }
+
+/// What is told of the run itself, and of its cache.
+type Own = (Option<Arc<dyn Live>>, Option<Arc<dyn Cache>>);
 
 /// Serves on what is bound, with the run and its cache.
 ///
@@ -105,27 +108,20 @@ pub fn serve(
     reader: Option<Arc<dyn Reader>>,
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::new(&settings.data.folder, settings);
-    let run = Run { live: Some(Arc::clone(&run) as _), cache: Some(run) };
-    start(bound, settings, packets, run, reader)
-}
-
-/// A run as the web looks at it, where there is one.
-#[derive(Default)]
-struct Run {
-    live: Option<Arc<dyn Live>>,
-    cache: Option<Arc<dyn Cache>>,
+    let own: Own = (Some(Arc::clone(&run) as _), Some(run));
+    start(bound, settings, packets, own, reader)
 }
 
 fn start(
     bound: Bound,
     settings: &Settings,
     packets: LogPackets,
-    run: Run,
+    (live, cache): Own,
     reader: Option<Arc<dyn Reader>>,
 ) -> Result<Handle, Failure> {
-    let caches = caches::all(run.cache, &settings.web.caches);
+    let caches = caches::all(cache, &settings.web.caches);
     let store_folder = settings.data.folder.join("store");
-    let sources = Sources { store_folder, packets: Some(Arc::new(packets)), live: run.live, reader, caches };
+    let sources = Sources { store_folder, packets: Some(Arc::new(packets)), live, reader, caches };
     bound.serve(sources).map_err(|e| Failure::Failed(e.to_string()))
 }
 

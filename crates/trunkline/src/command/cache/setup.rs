@@ -4,15 +4,18 @@ use super::extended::{Clients, Extended};
 use super::{Cache, addresses};
 use crate::cache::configured::{TOO_MANY, buffers, incoming};
 use crate::cache::files::{self, Encryption, accounts};
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use std::time::Duration;
-use trunkline_cache::job::Setup;
+use trunkline_cache::job::{PeerStream, Setup, WarmUp};
 use trunkline_cache::service::{Protocols, Settings};
 use trunkline_cache::store::Rules;
 use trunkline_net::{Full, Limits, Networks, Options};
 
 /// The memcached whose protocols are spoken: what clients are told by `version`.
 pub const PROTOCOL_VERSION: &str = "1.6.18";
+/// How long a peer that says nothing is waited for at once: then it is looked whether the cache ends.
+const PEER_LOOK: Duration = Duration::from_millis(500);
 
 /// What to start, and the words of `-o`.
 ///
@@ -35,7 +38,13 @@ pub fn setup(cache: &Cache) -> Result<(Setup, Extended), Failure> {
         ..Rules::default()
     };
     let certificates = encryption.zip(tls).map(|(encryption, tls)| encryption.again(tls));
-    Ok((Setup { rules, settings, listens, options, certificates }, extended))
+    let warm_up = cache.warm_from.clone().map(|peer| warm_up(peer, cache.warm_rate));
+    Ok((Setup { rules, settings, listens, options, certificates, warm_up }, extended))
+}
+
+fn warm_up(peer: Target, octets_per_s: u64) -> WarmUp {
+    let connect = move || peer.open(PEER_LOOK).map(|stream| Box::new(stream) as Box<dyn PeerStream>);
+    WarmUp { connect: Box::new(connect), octets_per_s }
 }
 
 fn options(cache: &Cache, extended: &Extended) -> Options {
