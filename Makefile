@@ -3,11 +3,11 @@
 #
 #   make demo       build, make a seeded capture, read it, show the calls and one ladder; then a simulated network in
 #                   the browser
-#   make test       every test of the workspace, the fuzz corpora replayed
+#   make test       every test of the workspace, the fuzz corpora replayed, what threads meet at tried in every order
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
-#   make bench      reading, capturing, recording, finding, the web beside other programs: bench/*.md; as root for all
-#                   of it, BENCH="read live log find search web" for some
+#   make bench      reading, capturing, recording, finding, the web, the cache beside other programs: bench/*.md; as
+#                   root for all of it, BENCH="read live log find search web cache" for some
 #   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
 #   make build      the release binary with its pages: target/release/trunkline
 #   make ui         the pages alone: ui/dist
@@ -53,6 +53,7 @@ test: ui
 	scripts/setup test
 	cd ui && npm test --silent
 	cargo test --locked --workspace --no-fail-fast
+	cargo xtask loom
 	cd ui && TRUNKLINE_BIN=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/trunkline npm run --silent e2e
 
 lint:

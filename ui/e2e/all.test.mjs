@@ -1,6 +1,7 @@
 // The pages in a browser, against the program: `npm run e2e`. Needs TRUNKLINE_BIN and Chromium; skips without, and says so.
 
 import { after, before, describe } from "node:test";
+import { cacheTests } from "./cache.mjs";
 import { callTests } from "./call.mjs";
 import { keyTests } from "./keys.mjs";
 import { ladderTests } from "./ladder.mjs";
@@ -23,6 +24,7 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   after(() => world.stop?.());
   const all = /** @type {import("./session.mjs").Signed} */ (world);
   signInTests(all);
+  cacheTests(all);
   callTests(all);
   ladderTests(all);
   registrationTests(all);

@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cacheOfDemo } from "./cache.mjs";
 import { shrink } from "./png.mjs";
 import { demo, page as fresh, UI } from "./program.mjs";
 import { openCalls, signedIn } from "./session.mjs";
@@ -15,7 +16,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const PICTURES = join(UI, "..", "docs", "images");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 /** Pages that show what runs. */
-const LIVE = ["/", "/packets", "/system"];
+const LIVE = ["/", "/packets", "/cache", "/system"];
 
 /** @type {{ name: string, path: string }[]} */
 const PAGES = [
@@ -24,6 +25,7 @@ const PAGES = [
   { name: "registrations", path: "/registrations" },
   { name: "transactions", path: "/registrations?show=events" },
   { name: "packets", path: "/packets" },
+  { name: "cache", path: "/cache" },
   { name: "system", path: "/system" },
   ...["appearance", "account", "aliases", "filters", "retention", "users", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),
   { name: "lost", path: "/there-is-no-such-page" },
@@ -145,6 +147,7 @@ export function liveTests() {
     await page.goto(world.link);
     await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
     await page.getByText("Calls begin").waitFor();
+    await cacheOfDemo(page);
     for (const path of LIVE) {
       await page.setViewportSize({ width: 1440, height: 900 });
       await settle(page, path);
@@ -162,7 +165,7 @@ export function liveTests() {
 
 /** @param {import("playwright-core").Page} page */
 async function livePictures(page) {
-  for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["now-light", "/", 60_000]])) {
+  for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["cache-light", "/cache", 60_000], ["now-light", "/", 60_000]])) {
     await settle(page, path);
     await page.waitForTimeout(wait);
     await keep(page, name);

@@ -28,6 +28,10 @@ const [feed, setFeed] = createSignal<Feed>("connecting");
 const [why, setWhy] = createSignal("");
 const [moments, setMoments] = createSignal<Moment[]>([]);
 
+const [beat, setBeat] = createSignal(0);
+
+/** Grows each second or few, as long as the program is heard of: what a page asks for again, it asks for then. */
+export { beat };
 export { callsUp, feed, moments, status, why };
 
 /** Longer silence begins the sparklines anew. */
@@ -71,6 +75,7 @@ function open(): void {
   source = new EventSource(url("/live"));
   source.addEventListener("status", (event) => take(JSON.parse(event.data) as LiveStatus));
   source.addEventListener("calls", (event) => setCallsUp(JSON.parse(event.data) as { total: number; up: CallUp[] }));
+  source.addEventListener("heartbeat", () => setBeat((before) => before + 1));
   source.addEventListener("idle", (event) => {
     setFeed("idle");
     setWhy((JSON.parse(event.data) as { why: string }).why);

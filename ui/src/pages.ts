@@ -21,6 +21,7 @@ export const PAGES: Page[] = [
   { path: "/calls/:id", name: "Call", body: lazy(() => import("./pages/call")) },
   { path: "/registrations", name: "Registrations", icon: "registrations", key: "r", body: lazy(() => import("./pages/registrations")) },
   { path: "/packets", name: "Packets", icon: "packets", key: "p", body: lazy(() => import("./pages/packets")) },
+  { path: "/cache", name: "Cache", icon: "cache", key: "k", body: lazy(() => import("./pages/cache")) },
   { path: "/system", name: "System", icon: "system", key: "s", body: lazy(() => import("./pages/system")) },
   { path: "/settings/:part?", name: "Settings", icon: "settings", key: ",", body: lazy(() => import("./pages/settings")) },
 ];

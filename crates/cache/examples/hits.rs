@@ -1,7 +1,8 @@
 //! How often what is asked for is there: the store, an exact LRU of the same octets, and memcached if it is installed,
-//! on traces with a Zipf distribution, with and without scans; what is missed is stored.
+//! on traces with a Zipf distribution, with and without scans; what is missed is stored. Prints a line for people for
+//! each trace, and at the end one line of JSON.
 //!
-//! `cargo run --release -p trunkline-cache --example hits [MEBIBYTES]`
+//! `cargo run --release -p trunkline-cache --example hits [MEBIBYTES [REQUESTS]]`
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,24 +14,35 @@ use trunkline_cache::store::{Decision, Put, Rules, Store, Touch, Value, Writer};
 
 const KEYS: usize = 1_000_000;
 const REQUESTS: usize = 3_000_000;
+/// Requests of a round with scans, and those at its end that are a scan.
+const ROUND: usize = 300_000;
+const SCAN: usize = 100_000;
 const VALUE: [u8; 100] = [7; 100];
 /// What an item takes in the LRU: as much as in the store.
 const ITEM_OCTETS: u64 = 20 + 100 + 28;
 
 fn main() {
-    let mebibytes: u64 = std::env::args().nth(1).map_or(16, |n| n.parse().expect("mebibytes"));
-    println!("{KEYS} keys, {REQUESTS} requests, {mebibytes} MiB; hits in percent, of the second half");
+    let number = |at, default| std::env::args().nth(at).map_or(default, |word| word.parse::<u64>().expect("a number"));
+    let (mebibytes, requests) = (number(1, 16), number(2, REQUESTS as u64) as usize);
+    eprintln!("{KEYS} keys, {requests} requests, {mebibytes} MiB; hits in percent, of the second half");
+    let mut rows = Vec::new();
     for exponent in [0.9, 1.0, 1.1] {
         for scans in [false, true] {
-            let trace = trace(exponent, scans);
+            let trace = trace(requests, exponent, scans);
             let store = hits(&trace, &mut OurStore::new(mebibytes << 20));
             let lru = hits(&trace, &mut Lru::new((mebibytes << 20) / ITEM_OCTETS));
             let memcached = Memcached::start(mebibytes).map(|mut memcached| hits(&trace, &mut memcached));
             let theirs = memcached.map_or("not there".to_owned(), |hits| format!("{hits:.2}"));
             let scanned = if scans { ", scans" } else { "" };
-            println!("Zipf {exponent}{scanned}: store {store:.2}, LRU {lru:.2}, memcached {theirs}");
+            eprintln!("Zipf {exponent}{scanned}: store {store:.2}, LRU {lru:.2}, memcached {theirs}");
+            let theirs = memcached.map_or("null".to_owned(), |hits| hits.to_string());
+            rows.push(format!(
+                r#"{{"zipf":{exponent:?},"scans":{scans},"store":{store},"lru":{lru},"memcached":{theirs}}}"#
+            ));
         }
     }
+    let rows = rows.join(",");
+    println!(r#"{{"keys":{KEYS},"requests":{requests},"mebibytes":{mebibytes},"rows":[{rows}]}}"#);
 }
 
 trait Cache {
@@ -55,7 +67,7 @@ fn chance(state: &mut u64) -> u64 {
 }
 
 /// Keys asked for: the more often, the lower; scans ask for others, each once.
-fn trace(exponent: f64, scans: bool) -> Vec<u32> {
+fn trace(requests: usize, exponent: f64, scans: bool) -> Vec<u32> {
     let mut sums = Vec::with_capacity(KEYS);
     let mut sum = 0.0;
     for rank in 1..=KEYS {
@@ -63,9 +75,9 @@ fn trace(exponent: f64, scans: bool) -> Vec<u32> {
         sums.push(sum);
     }
     let (mut state, mut scanned) = (0x9e37_79b9_7f4a_7c15, KEYS as u32);
-    (0..REQUESTS)
+    (0..requests)
         .map(|index| {
-            if scans && index % 300_000 >= 200_000 {
+            if scans && index % ROUND >= ROUND - SCAN {
                 scanned += 1;
                 return scanned;
             }

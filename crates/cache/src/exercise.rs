@@ -1,8 +1,12 @@
 //! What the fuzz targets drive.
 
+use crate::image::{BlockHead, End, Entry, HEAD_OCTETS, Pack, Preamble, Record, Records, Scan, plan};
+use crate::peer;
 use crate::protocol::{Now, binary, meta, text, udp};
+use crate::route;
+use crate::route::answer::{self, Asked};
 use crate::service::{Alone, Connection, Next, Service, Settings, Shared};
-use crate::store::{Hashing, Rules, Store};
+use crate::store::{Hashing, Rules, Store, Value};
 use std::sync::Arc;
 
 /// Octets up to which an input is told the same however it is cut: a longer line is refused where its end is not seen.
@@ -63,6 +67,110 @@ pub fn udp(octets: &[u8]) {
         whole.extend_from_slice(piece);
     }
     assert_eq!(whole, answer);
+}
+
+/// Answers of servers: each ends where it ends, however much of it is here and whatever follows.
+pub fn route_answer(octets: &[u8]) {
+    const VALUE_OCTETS_MAX: usize = 1 << 16;
+    for asked in [Asked::Get, Asked::Line] {
+        let mut rest = octets;
+        while let Ok(Some(answer)) = answer::read(rest, asked, VALUE_OCTETS_MAX) {
+            assert!(answer.told <= answer.octets && answer.octets > 0 && answer.octets <= rest.len());
+            assert_eq!(answer::read(&rest[..answer.octets], asked, VALUE_OCTETS_MAX), Ok(Some(answer)));
+            assert_eq!(answer::read(&rest[..answer.octets - 1], asked, VALUE_OCTETS_MAX), Ok(None));
+            rest = &rest[answer.octets..];
+        }
+    }
+}
+
+/// What clients say to a proxy: no input does harm, and none goes on otherwise because it came in other pieces.
+pub fn route_client(octets: &[u8]) {
+    let whole = routed(octets, octets.len().max(1));
+    if octets.len() <= SAME_OCTETS_MAX {
+        for piece in [1, 7] {
+            assert_eq!(routed(octets, piece), whole, "in pieces of {piece}");
+        }
+    }
+}
+
+/// What a proxy tells its client and sends to its server, and what the client waits for, after input in pieces.
+fn routed(octets: &[u8], piece: usize) -> (Vec<u8>, Vec<u8>, route::Next) {
+    let config = "[route]\nflush = true\nclient-queue = 100000\n[pool.a]\nservers = [\"a:1\"]\n";
+    let config = route::config::read("", config).expect("it is right");
+    let mut router = route::Router::new(Arc::new(config), Arc::new(Nobody));
+    let client = router.accepted();
+    let (mut carried, mut told, mut sent) = (Vec::new(), Vec::new(), Vec::new());
+    let mut next = route::Next::More;
+    for piece in octets.chunks(piece) {
+        carried.extend_from_slice(piece);
+        let taken = router.octets(client, &carried, route::Moment::default());
+        assert!(taken <= carried.len());
+        carried.drain(..taken);
+        next = router.say(client, usize::MAX, &mut |octets| told.extend_from_slice(octets));
+        if next == route::Next::Close {
+            break;
+        }
+    }
+    router.servers.say(0, usize::MAX, |octets| sent.extend_from_slice(octets));
+    (told, sent, next)
+}
+
+/// The process of a router that has none.
+struct Nobody;
+
+impl route::Host for Nobody {
+    fn deleted(&self, _: &[u8], _: core::time::Duration) {}
+
+    fn is_deleted(&self, _: &[u8], _: core::time::Duration) -> bool {
+        false
+    }
+
+    fn stats(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn version(&self) -> &str {
+        "1"
+    }
+}
+
+/// Images: no octets do harm, whatever stands for which part; items that read are stored, and written again as they
+/// were.
+pub fn image(octets: &[u8]) {
+    let _ = (Preamble::read(octets), End::read(octets, 0), Record::read(octets));
+    let entries: Vec<_> = Entry::read_all(octets).collect();
+    let count = entries.len();
+    assert!(plan(entries, u64::MAX / 2).entries.len() <= count);
+    let (mut scan, mut at) = (Scan::default(), 0);
+    while let Some(Ok(head)) = octets.get(at..).map(|rest| BlockHead::read(rest, at as u64)) {
+        if !scan.head(at as u64, &head) {
+            break;
+        }
+        at += head.whole_octets() as usize;
+    }
+    scan.entries();
+    let mut writer = Store::new(Rules { limit_octets: 1 << 20, ..Rules::default() }).writer();
+    let mut pack = Pack::new(0);
+    for record in Records::of(octets).map_while(Result::ok) {
+        let _ = writer.restore(record.key, Value::Octets(record.value), 1, &record.standing);
+        pack.clear();
+        pack.push(record.key, &record.standing, record.value.len() as u64, 0, |output| {
+            output.extend_from_slice(record.value);
+        });
+        let block = pack.seal(crate::image::Kind::Items, 0);
+        assert_eq!(Records::of(&block[HEAD_OCTETS..]).next(), Some(Ok(record)));
+    }
+}
+
+/// What a peer may say: each line is read as either of two answers.
+pub fn peer(octets: &[u8]) {
+    for line in octets.split(|&octet| octet == b'\n') {
+        let _ = peer::told(line);
+        if let Ok(peer::Listed::Key(key, _)) = peer::listed(line) {
+            let mut question = Vec::new();
+            assert!(!key.is_empty() && (!peer::ask(&key, &mut question) || question.ends_with(b"\r\n")));
+        }
+    }
 }
 
 fn now() -> Now {

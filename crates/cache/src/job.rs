@@ -6,6 +6,9 @@
 //!                     items are counted by size and age
 //! ```
 //!
+//! With `-e` the items of the last run are read in before anybody is served, and written when nobody is any more
+//! ([`ImageFile`]).
+//!
 //! Nothing is shared among the threads on the way of a request but the store, which is read without locks. What
 //! `stats` tells of connections is counted by the engine; `stats conns` has a list of its own, touched when one comes
 //! or goes ([`connections`]).
@@ -13,11 +16,18 @@
 mod connections;
 mod desk;
 mod house;
+mod image;
 mod metrics;
+mod own;
+pub mod route;
+mod warm;
 mod worker;
 
 pub use desk::Told;
+pub use image::{ImageFailed, ImageFile, Progress, Recalled, Saved, Spoilt};
 pub use metrics::samples;
+pub use own::{Handle, OwnCache};
+pub use warm::{Connect, Ending, PeerStream, WarmUp, Warmed};
 
 use crate::protocol::Now;
 use crate::service::{Host, HotKey, Settings, Shape, Shared, SlowCommand, Sums};
@@ -25,9 +35,10 @@ use crate::store::{Counts, Rules, Store};
 use desk::Desk;
 use house::House;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trunkline_net::{Doorway, Gauges, Listen, Options, StartError, ThreadsFailed};
+use warm::Warming;
 use worker::Worker;
 
 /// How a cache is set up.
@@ -43,6 +54,8 @@ pub struct Setup {
     pub options: Options,
     /// Reads the certificates again, for `refresh_certs`; none where there is no TLS.
     pub certificates: Option<Certificates>,
+    /// A peer to warm up from, once it serves.
+    pub warm_up: Option<WarmUp>,
 }
 
 /// Reads certificates again; the error is for a client to read.
@@ -61,7 +74,9 @@ pub struct Job {
     shared: Arc<Shared>,
     store: Arc<Store>,
     clock: Clock,
-    _house: House,
+    threads: usize,
+    house: Mutex<Option<House>>,
+    warming: Mutex<Option<Warming>>,
     addresses: Vec<Option<SocketAddr>>,
 }
 
@@ -78,62 +93,89 @@ pub struct Figures {
     pub held: Gauges,
     /// Octets that everything together may take.
     pub limit_octets: u64,
+    /// How it warms up from a peer, if it was told to.
+    pub warmed: Option<Warmed>,
 }
 
 /// A cache that listens, and that nobody serves yet.
 #[derive(Debug)]
 pub struct Opened {
     doorway: Doorway,
-    rules: Rules,
+    store: Arc<Store>,
+    /// The second at which the store's clock begins.
+    second: u32,
+    threads: usize,
     settings: Settings,
     listens: Vec<Listen>,
     certificates: Option<Certificates>,
+    warm_up: Option<WarmUp>,
 }
 
 /// The time since a moment: what the store's seconds are counted from.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     started: Instant,
+    /// The second of the store then: a cache that begins with the items of the last run goes on with its clock.
+    second: u32,
 }
 
 impl Clock {
     /// memcached's clock begins at 2, so that 0 and 1 are before everything.
-    const FIRST_SECOND: u64 = 2;
+    const FIRST_SECOND: u32 = 2;
 
     fn now(&self) -> Now {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Clock::moment(self.started.elapsed(), unix)
+        self.moment(self.started.elapsed(), unix)
     }
 
-    fn moment(monotonic: Duration, unix: Duration) -> Now {
-        let second = u32::try_from(monotonic.as_secs() + Clock::FIRST_SECOND).unwrap_or(u32::MAX);
+    fn moment(&self, monotonic: Duration, unix: Duration) -> Now {
+        let second = u32::try_from(monotonic.as_secs().saturating_add(u64::from(self.second))).unwrap_or(u32::MAX);
         let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         Now { second, unix_us: us(unix), monotonic_us: us(monotonic) }
     }
 }
 
 impl Opened {
+    /// Reads the image of the last run, if there is one, and takes it away. Clients that connect meanwhile wait.
+    ///
+    /// # Errors
+    /// It is none, or cannot be taken away: then nothing may be served.
+    pub fn recall(&mut self, image: &ImageFile, progress: Progress<'_>) -> Result<Option<Recalled>, ImageFailed> {
+        let recalled = image.load(&self.store, self.threads, progress)?;
+        image.take_away()?;
+        self.second = recalled.as_ref().map_or(self.second, |recalled| recalled.second.max(self.second));
+        Ok(recalled)
+    }
+
     /// Begins to serve.
     ///
     /// # Errors
     /// The system has no thread left: nothing stays open then.
     pub fn start(self) -> Result<Job, StartError> {
-        let clock = Clock { started: Instant::now() };
-        let store = Store::new(self.rules);
+        let (clock, store) = (Clock { started: Instant::now(), second: self.second }, self.store);
         let desk = Arc::new(Desk::new(self.certificates, &self.listens));
         let shared = Shared::new(Arc::clone(&store), self.settings, Arc::clone(&desk) as Arc<_>, clock.now());
+        if self.warm_up.is_some() {
+            // Before the first request: what a client changes must be known from the beginning. Without the memory for
+            // it the warm-up ends at once, and tells so.
+            store.note_changes();
+        }
         let (make, seat) = (Arc::clone(&shared), Arc::clone(&desk));
-        let server = self.doorway.start(move |of| Worker::new(&make, &seat, of.clock))?;
+        let server = self.doorway.start(move |of| Worker::new(&make, &seat, clock, of.clock))?;
         let addresses = server.addresses().to_vec();
         let waker = server.waker();
         desk.open(server, &addresses);
         let house = House::start(clock, &store, Arc::clone(&shared), Arc::clone(&desk), waker);
-        let house = house.map_err(|error| {
+        let warming = self.warm_up.map(|warm_up| Warming::start(warm_up, &store, clock)).transpose();
+        let both = house.and_then(|house| Ok((house, warming?))).map_err(|error| {
             // The reason to give up is told; threads that failed meanwhile tell nothing more.
             let _ = desk.close();
             StartError::System { what: "a thread", error }
-        })?;
-        Ok(Job { desk, shared, store, clock, _house: house, addresses })
+        });
+        let (house, warming) = both?;
+        desk.warms(warming.as_ref().map(Warming::progress));
+        let (house, warming, threads) = (Mutex::new(Some(house)), Mutex::new(warming), self.threads);
+        Ok(Job { desk, shared, store, clock, threads, house, warming, addresses })
     }
 }
 
@@ -143,9 +185,11 @@ impl Job {
     /// # Errors
     /// An option makes no sense, or an address cannot be had: nothing stays open then.
     pub fn open(setup: Setup) -> Result<Opened, StartError> {
-        let Setup { rules, settings, listens, options, certificates } = setup;
+        let Setup { rules, settings, listens, options, certificates, warm_up } = setup;
+        let threads = options.threads;
         let doorway = trunkline_net::open(&listens, worker::fitted(options))?;
-        Ok(Opened { doorway, rules, settings, listens, certificates })
+        let (store, second) = (Store::new(rules), Clock::FIRST_SECOND);
+        Ok(Opened { doorway, store, second, threads, settings, listens, certificates, warm_up })
     }
 
     /// Where it listens, in the order of [`Setup::listens`]; none for unix sockets.
@@ -157,7 +201,13 @@ impl Job {
     pub fn figures(&self) -> Figures {
         let (net, held) = self.desk.net();
         let commands = self.shared.sums_in_all();
-        Figures { commands, store: self.store.counts(), net, held, limit_octets: self.store.limit() }
+        let (limit_octets, warmed) = (self.store.limit(), self.desk.warmed());
+        Figures { commands, store: self.store.counts(), net, held, limit_octets, warmed }
+    }
+
+    /// How it warms up from a peer, if it was told to.
+    pub fn warmed(&self) -> Option<Warmed> {
+        self.desk.warmed()
     }
 
     /// The keys that are asked for and written most, the hottest first: at most [`crate::service::HOT_KEYS_MAX`].
@@ -195,6 +245,18 @@ impl Job {
     /// Threads of the server failed.
     pub fn stop(&self) -> Result<(), ThreadsFailed> {
         self.desk.close()
+    }
+
+    /// Stops, and writes all items to the image, for the next start.
+    ///
+    /// # Errors
+    /// It cannot be written: then there is none, and the next start is a cold one.
+    pub fn save(&self, image: ImageFile, progress: Progress<'_>) -> Result<Saved, ImageFailed> {
+        // Who wants to know whether threads failed has called `stop`.
+        let _ = self.desk.close();
+        drop(self.warming.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.house.lock().unwrap_or_else(PoisonError::into_inner).take());
+        image.save(&self.store, self.clock.now().second, self.threads, progress)
     }
 }
 

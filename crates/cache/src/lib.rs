@@ -5,7 +5,10 @@
 
 #[doc(hidden)]
 pub mod exercise;
+pub mod image;
 pub mod job;
+pub mod peer;
 pub mod protocol;
+pub mod route;
 pub mod service;
 pub mod store;

@@ -51,6 +51,8 @@
 //!
 //! # Who meets whom, and why it is harmless
 //!
+//! `tests/loom.rs` tries most of it.
+//!
 //! All shared memory is atomic words, so that there is no undefined behaviour to begin with; what is left are the
 //! races that the order of these words allows.
 //!
@@ -71,7 +73,7 @@
 //!   reader. It may hit another item, if the one that was read went, and another with the same tag came to lie at the
 //!   same location within the last moments: that one counts as used once more.
 //! * **Marks, cas numbers and expiries** change with one store of one word, under the bucket's lock: a reader sees the
-//!   old word or the new one; between two words of a change it sees that the version was raised.
+//!   old word or the new one. Where a change takes more than one word: WRITING, as above.
 //! * **Two writers of one key** have one lock. Work that needs other locks, or memory, is done between two tries
 //!   (`change.rs`); the closure that decides runs again then, as the old item may be another one.
 //! * **A writer and who reclaims** the segment with its old item: whoever has the bucket's lock first. The other one
@@ -104,6 +106,7 @@ mod ghost;
 mod hand;
 mod item;
 mod large;
+mod noted;
 mod pool;
 mod read;
 mod reclaim;
@@ -111,7 +114,9 @@ mod rules;
 mod seen;
 mod segment;
 mod shared;
+mod standing;
 mod sweep;
+mod sync;
 mod table;
 mod walk;
 mod words;
@@ -126,6 +131,7 @@ pub use large::Hold;
 pub use rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, LIMIT_OCTETS_MIN, Refused, Rules};
 pub use seen::Seen;
 pub use shared::Store;
+pub use standing::{RANKS, Standing};
 pub use sweep::Swept;
 pub use walk::Cursor;
 pub use writer::Writer;

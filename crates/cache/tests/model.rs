@@ -88,7 +88,10 @@ impl Run {
             seen.copy(&mut value);
             assert_eq!(seen.value_octets(), value.len() as u64);
             let (stale, won) = (seen.is_stale(), seen.is_won());
-            (Put { flags: seen.flags(), expiry: seen.expiry(), cas: Cas::Fresh, stale, won }, seen.cas())
+            (
+                Put { flags: seen.flags(), expiry: seen.expiry(), cas: Cas::Fresh, stale, won, ..Put::default() },
+                seen.cas(),
+            )
         });
         match (read, expected) {
             (Some((put, cas)), Some(item)) => assert_eq!(Item { value, put, cas }, item),
@@ -158,7 +161,14 @@ impl Run {
                 self.check(key);
                 let value = self.octets(octets);
                 let cas = cas.map_or(Cas::Fresh, Cas::Given);
-                let put = Put { flags, expiry: self.expiry(ttl), cas, stale: octets % 3 == 1, won: octets % 5 == 1 };
+                let put = Put {
+                    flags,
+                    expiry: self.expiry(ttl),
+                    cas,
+                    stale: octets % 3 == 1,
+                    won: octets % 5 == 1,
+                    ..Put::default()
+                };
                 self.put(key, Decision::Put(put), put, &value, value.clone(), drafted);
                 self.check(key);
             }

@@ -25,13 +25,24 @@ fn corpora() {
     assert!(replay(&corpus.join("cache_meta"), exercise::meta) > 0);
     assert!(replay(&corpus.join("cache_binary"), exercise::binary) > 0);
     assert!(replay(&corpus.join("cache_udp"), exercise::udp) > 0);
+    assert!(replay(&corpus.join("cache_route_answer"), exercise::route_answer) > 0);
+    assert!(replay(&corpus.join("cache_route_client"), exercise::route_client) > 0);
+    assert!(replay(&corpus.join("cache_image"), exercise::image) > 0);
+    assert!(replay(&corpus.join("cache_peer"), exercise::peer) > 0);
 }
 
 #[test]
 fn octets_of_others() {
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let seeds = shared.join("fuzz-seeds/memcached");
-    let runs = [exercise::text, exercise::meta, exercise::binary, exercise::udp];
+    let runs = [
+        exercise::text,
+        exercise::meta,
+        exercise::binary,
+        exercise::udp,
+        exercise::route_answer,
+        exercise::route_client,
+    ];
     if runs.iter().map(|run| replay(&seeds, *run)).sum::<usize>() == 0 {
         println!("skipped: no shared seeds");
     }

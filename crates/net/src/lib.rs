@@ -76,6 +76,8 @@ mod gate;
 mod handshake;
 mod input;
 mod mailbox;
+#[cfg(loom)]
+mod models;
 mod options;
 mod output;
 mod replies;
@@ -84,6 +86,7 @@ mod service;
 mod shared;
 mod sockets;
 mod stream;
+mod sync;
 mod sys;
 mod thread;
 mod tls;

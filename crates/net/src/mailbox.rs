@@ -1,12 +1,13 @@
 //! What other threads have for a thread: mail of the service, and connections.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crate::bell::Bell;
 use crate::connection::Newcomer;
 use crate::service::ConnectionId;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Sends mail to the threads of a server, from any thread; cheap to clone.
 ///
@@ -50,6 +51,11 @@ impl<M> Waker<M> {
     /// How many threads there are.
     pub fn threads(&self) -> usize {
         self.0.len()
+    }
+
+    #[cfg(all(test, loom))]
+    pub(crate) fn mailbox(&self, thread: usize) -> &Mailbox<M> {
+        &self.0[thread]
     }
 
     fn send(&self, thread: u16, to: Option<ConnectionId>, mail: M) -> Result<(), MailboxFull<M>> {

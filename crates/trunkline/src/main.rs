@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bar;
+mod cache;
 mod cli;
 mod command;
 mod cut;

@@ -218,3 +218,31 @@ fn stats_as_a_table_and_as_json() {
     assert_eq!((&stats["limit_maxbytes"], &stats["version"]), (&(256 << 20).into(), &"1.6.18".into()), "{stats}");
     assert_eq!(stats["pid"].as_u64(), Some(server.child.id().into()));
 }
+
+#[test]
+fn top_tells_of_each_server_and_round() {
+    let server = Server::start();
+    let all = ["top", &server.tcp, "127.0.0.1:1", "--json", "--rounds", "2", "--every", "0.1"];
+    let output = ran(&all);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((output.status.code(), lines.len()), (Some(0), 4), "{text}");
+    assert_eq!((lines[2]["server"].as_str(), lines[2]["now"]["items"].as_u64()), (Some(server.tcp.as_str()), Some(0)));
+    assert_eq!(lines[2]["rates"]["gets_per_s"].as_f64(), Some(0.0));
+    assert!(lines[3]["trouble"].as_str().is_some_and(|why| why.contains("nobody listens there")), "{text}");
+    let table = ran(&["top", &server.tcp, "--every", "0.1"]);
+    let text = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.status.success() && text.contains("1 server") && text.contains("GETS/S"), "{text}");
+    let nobody = ran(&["top", "127.0.0.1:1", "--every", "0.1"]);
+    let error = String::from_utf8_lossy(&nobody.stderr);
+    assert_eq!((nobody.status.code(), error.contains("nobody listens there")), (Some(1), true), "{error}");
+}
+
+#[test]
+fn top_looks_at_memcached_too() {
+    let Some(server) = Server::memcached() else { return println!("skipped: memcached is not installed") };
+    let output = ran(&["top", &server.tcp, "--json", "--every", "0.1"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["now"]["gets_total"].as_u64(), Some(0), "{told}");
+    assert!(told["now"]["limit_octets"].as_u64() == Some(256 << 20) && told["now"]["hot_keys"].is_null(), "{told}");
+}

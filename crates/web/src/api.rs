@@ -4,6 +4,7 @@
 mod aliases;
 mod ask;
 mod audit;
+mod cache;
 mod call;
 mod calls;
 mod captures;
@@ -98,6 +99,8 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(captures::list))
         .routes(routes!(captures::show, captures::remove))
         .routes(routes!(system::show))
+        .routes(routes!(cache::list))
+        .routes(routes!(cache::history))
         .routes(routes!(users::list, users::add))
         .routes(routes!(users::show, users::change, users::remove))
         .routes(routes!(users::link))

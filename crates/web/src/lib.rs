@@ -20,6 +20,7 @@
 
 pub mod api;
 pub mod auth;
+mod caches;
 mod guard;
 mod live;
 mod moment;

@@ -6,10 +6,11 @@ pub(crate) mod pipe;
 mod streams;
 
 use crate::auth::{AuthOptions, DESK_FILE, LinkKind, NewUser, OPEN_DESK_FILE, OidcOptions, Refusal, Role};
+use crate::caches;
 use crate::live;
 use crate::moment;
 use crate::room::{Disks, KEEP_FREE_PERCENT};
-use crate::sources::{Live, Packets, Reader};
+use crate::sources::{Cache, Live, Packets, Reader};
 use crate::state::Web;
 use crate::tls::{Tls, TlsError, TlsOptions};
 pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME, IDLE_TIME};
@@ -143,12 +144,14 @@ pub struct Sources {
     pub live: Option<Arc<dyn Live>>,
     /// What reads captures that users bring.
     pub reader: Option<Arc<dyn Reader>>,
+    /// Caches to look at, the run's own first; their names differ.
+    pub caches: Vec<Arc<dyn Cache>>,
 }
 
 impl Sources {
     /// A store and nothing else.
     pub fn of_store(folder: impl Into<PathBuf>) -> Self {
-        Sources { store_folder: folder.into(), packets: None, live: None, reader: None }
+        Sources { store_folder: folder.into(), packets: None, live: None, reader: None, caches: Vec::new() }
     }
 }
 
@@ -233,6 +236,9 @@ impl Bound {
         let router = crate::api::router(Arc::clone(&web));
         runtime.spawn(housekeeping(Arc::clone(&web), self.tls.clone(), stopping.clone()));
         runtime.spawn(live::run(Arc::clone(&web), stopping.clone()));
+        for board in &web.caches {
+            runtime.spawn(caches::watch(Arc::clone(board), stopping.clone()));
+        }
         let serving = runtime.spawn(connection::accept(Arc::clone(&web), listener, self.tls.clone(), router, stopping));
         Ok(Handle { web, address: self.address, tls: self.tls, stop, runtime: Some(runtime), serving: Some(serving) })
     }

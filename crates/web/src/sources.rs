@@ -1,6 +1,11 @@
 //! What the program gives to the web: the packet log, the running capture, a reader of captures. Each is behind a
 //! trait, so that the web knows no job's inside, and runs as well where one of them is missing.
 
+mod caches;
+
+pub use caches::{
+    Cache, CacheBar, CacheHotKey, CacheMemory, CacheRates, CacheRefused, CacheSetting, CacheSlowCommand, CacheSnapshot,
+};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;

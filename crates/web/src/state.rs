@@ -2,6 +2,7 @@
 
 use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX};
 use crate::auth::{AllowedNetworks, Desk, Provider, Refusal, TrustedProxies};
+use crate::caches::Board;
 use crate::live::Feed;
 use crate::pages::Pages;
 use crate::paths::Paths;
@@ -85,6 +86,8 @@ pub struct Web {
     pub room: Room,
     /// What is live.
     pub feed: Feed,
+    /// Caches that are looked at.
+    pub caches: Vec<Arc<Board>>,
     /// The files of the UI.
     pub pages: Pages,
     /// Connections that are open.
@@ -135,6 +138,7 @@ impl Web {
         Ok(Arc::new(Web {
             stores: Stores::new(sources.store_folder.clone()),
             feed: Feed::default(),
+            caches: sources.caches.iter().map(|cache| Arc::new(Board::new(Arc::clone(cache)))).collect(),
             pages: Pages::embedded(),
             places: Places::default(),
             exports: Arc::new(Semaphore::new(crate::api::CSV_EXPORTS_MAX)),

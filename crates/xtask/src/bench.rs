@@ -1,5 +1,6 @@
 //! Measurements beside other programs, in one run on one machine: `cargo xtask bench [--quick] [read] [live] ...`.
 
+mod cache;
 mod calls;
 mod example;
 mod find;
@@ -95,6 +96,13 @@ const KINDS: &[Kind] = &[
         document: "bench/web.md",
         beside: &[["nginx", "-v"], ["chromium", "--version"]],
         run: web::run,
+    },
+    Kind {
+        name: "cache",
+        title: "The cache beside memcached",
+        document: "bench/cache.md",
+        beside: &[["memcached", "-V"]],
+        run: cache::run,
     },
 ];
 

@@ -1,10 +1,12 @@
-//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `picture`.
+//! Checks and chores of the project: `cargo xtask tidy`, `accuracy`, `bench`, `loom`, `picture`, `soak`.
 #![forbid(unsafe_code)]
 
 mod accuracy;
 mod bench;
+mod models;
 mod picture;
 mod repository;
+mod soak;
 mod tidy;
 
 use repository::Repository;
@@ -15,6 +17,9 @@ cargo xtask tidy [--fix]        the project's own rules: who may depend on whom,
 cargo xtask accuracy [--write]  our figures against the oracle's; --write renews docs/accuracy.md
 cargo xtask bench [--quick] [read|live|log|find|search|web ...]
                                our figures beside other programs': bench/*.md; all of them, or those that are named
+cargo xtask loom [NAME ...]     what threads meet at, in every order that loom finds
+cargo xtask soak cache [--minutes 20] [--program FILE]
+                               servers with little memory under load for long: nothing wrong, memory flat
 cargo xtask picture            what `trunkline call` prints, for the README: docs/call.svg";
 
 fn main() -> ExitCode {
@@ -28,6 +33,8 @@ fn main() -> ExitCode {
         "tidy" => tidy::command(&repository, options),
         "accuracy" => accuracy::command(&repository, options),
         "picture" => picture::command(&repository, options),
+        "soak" => soak::command(&repository, options),
+        "loom" => models::command(&repository, options),
         "bench" => bench::command(&repository, options),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

@@ -56,6 +56,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cache": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How caches stand: hit ratio, rates, memory, items by age and size, connections, refusals, hot keys, slow commands. */
+        get: operations["get_cache"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cache/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The last hour of a cache, a moment each ten seconds. */
+        get: operations["get_cache_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/calls": {
         parameters: {
             query?: never;
@@ -872,6 +906,314 @@ export interface components {
              * @description Signalling.
              */
             sip: number;
+        };
+        /** @description Items of one range of age or size: from where the bar before ends. */
+        CacheBar: {
+            /**
+             * Format: int64
+             * @description Items.
+             */
+            items: number;
+            /**
+             * Format: int64
+             * @description Octets that they take.
+             */
+            octets: number;
+            /**
+             * Format: int64
+             * @description Where the range ends: seconds of an age, octets of a size; null without an end.
+             */
+            up_to: number | null;
+        };
+        /** @description The last hour of a cache. */
+        CacheHistory: {
+            /**
+             * Format: int64
+             * @description Seconds from one to the next.
+             */
+            every_s: number;
+            /** @description Moments, oldest first; what could not be looked at is null. */
+            moments: components["schemas"]["CacheMoment"][];
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description A key that is asked for often. */
+        CacheHotKey: {
+            /** @description The key; of one that is no text, octets are written as `\xf4`. Masked for who may not see whole numbers. */
+            key: string;
+            /**
+             * Format: double
+             * @description Requests a second, about.
+             */
+            requests_per_s: number;
+            /**
+             * Format: double
+             * @description The share of all requests, 0 to 1.
+             */
+            share: number;
+        };
+        /** @description Memory by what it is for. */
+        CacheMemory: {
+            /** @description `items`, `large-values`, `table`, `buffers`. */
+            kind: string;
+            /**
+             * Format: int64
+             * @description Octets.
+             */
+            octets: number;
+        };
+        /** @description A cache at one time; what is null is not known. */
+        CacheMoment: components["schemas"]["CacheRates"] & {
+            /** @description When, RFC 3339. */
+            at: string;
+            /**
+             * Format: int64
+             * @description Connections that were open.
+             */
+            connections: number | null;
+            /**
+             * Format: int64
+             * @description Items that were there.
+             */
+            items: number | null;
+            /**
+             * Format: int64
+             * @description Octets that were taken.
+             */
+            used_octets: number | null;
+        };
+        /** @description What happens a second, between two looks; null where it is not told, or a count began anew in between. */
+        CacheRates: {
+            /**
+             * Format: double
+             * @description Keys to be deleted a second.
+             */
+            deletes_per_s: number | null;
+            /**
+             * Format: double
+             * @description Items evicted a second.
+             */
+            evicted_per_s: number | null;
+            /**
+             * Format: double
+             * @description Items that expired a second.
+             */
+            expired_per_s: number | null;
+            /**
+             * Format: double
+             * @description Keys looked for a second.
+             */
+            gets_per_s: number | null;
+            /**
+             * Format: double
+             * @description The share of keys looked for that were found, 0 to 1; null where none was looked for.
+             */
+            hit_ratio: number | null;
+            /**
+             * Format: double
+             * @description Octets taken a second.
+             */
+            received_octets_per_s: number | null;
+            /**
+             * Format: double
+             * @description Octets said a second.
+             */
+            sent_octets_per_s: number | null;
+            /**
+             * Format: double
+             * @description Values that came a second.
+             */
+            sets_per_s: number | null;
+        };
+        /** @description What was refused. */
+        CacheRefused: {
+            /** @description Why, in words. */
+            cause: string;
+            /**
+             * Format: int64
+             * @description How often since it began.
+             */
+            total: number;
+            /** @description `connections`, `values`, `datagrams`, `answers`, `sign-ins`. */
+            what: string;
+        };
+        /** @description One of its settings. */
+        CacheSetting: {
+            /** @description Its name, memcached's word. */
+            name: string;
+            /** @description Its value. */
+            value: string;
+        };
+        /** @description A command that took long. */
+        CacheSlowCommand: {
+            /** @description Its word. */
+            command: string;
+            /** @description Its first key; masked for who may not see whole numbers. */
+            key: string;
+            /**
+             * Format: int64
+             * @description How many keys it had.
+             */
+            keys: number;
+            /**
+             * Format: int64
+             * @description Octets of the command and of its answer.
+             */
+            octets: number;
+            /** @description Who asked. */
+            peer: string;
+            /**
+             * Format: int64
+             * @description How long of it was not waiting for the client, microseconds.
+             */
+            served_us: number;
+            /**
+             * Format: int64
+             * @description How long it took, microseconds.
+             */
+            took_us: number;
+            /**
+             * Format: int64
+             * @description When it ended, microseconds since 1970.
+             */
+            unix_us: number;
+            /** @description Whether most of it was waiting for the client. */
+            waited: boolean;
+        };
+        /**
+         * @description A cache as it stands. Counts are since it began: who wants rates takes the difference of two. What is null it does
+         *     not tell: a plain memcached tells less than ours.
+         */
+        CacheSnapshot: {
+            /** @description Items by age; null where that is not told. */
+            ages: components["schemas"]["CacheBar"][] | null;
+            /**
+             * Format: int64
+             * @description When it was taken, nanoseconds since 1970.
+             */
+            at_ns: number;
+            /**
+             * Format: int64
+             * @description Connections that are open.
+             */
+            connections: number | null;
+            /**
+             * Format: int64
+             * @description Connections that may be open.
+             */
+            connections_max: number | null;
+            /**
+             * Format: int64
+             * @description Connections that came.
+             */
+            connections_total: number | null;
+            /**
+             * Format: int64
+             * @description Keys that were to be deleted.
+             */
+            deletes_total: number | null;
+            /**
+             * Format: int64
+             * @description Seconds since the last use of what was evicted last: how long an item stays that nobody uses.
+             */
+            evicted_age_s: number | null;
+            /**
+             * Format: int64
+             * @description Items evicted for memory.
+             */
+            evicted_total: number | null;
+            /**
+             * Format: int64
+             * @description Of these, items that nobody had ever fetched.
+             */
+            evicted_unfetched_total: number | null;
+            /**
+             * Format: int64
+             * @description Items that expired, and whose memory was taken back.
+             */
+            expired_total: number | null;
+            /**
+             * Format: int64
+             * @description Keys that were looked for.
+             */
+            gets_total: number | null;
+            /**
+             * Format: int64
+             * @description Of these, keys that were found.
+             */
+            hits_total: number | null;
+            /** @description The keys that are asked for most; null where that is not told. */
+            hot_keys: components["schemas"]["CacheHotKey"][] | null;
+            /**
+             * Format: int64
+             * @description Items that are there.
+             */
+            items: number | null;
+            /**
+             * Format: int64
+             * @description Octets that everything may take.
+             */
+            limit_octets: number | null;
+            /** @description What they are taken by. */
+            memory: components["schemas"]["CacheMemory"][];
+            /**
+             * Format: int64
+             * @description Octets taken from clients.
+             */
+            received_octets_total: number | null;
+            /** @description What was refused, by what and why; only what happened. */
+            refused: components["schemas"]["CacheRefused"][];
+            /**
+             * Format: int64
+             * @description Octets said to clients.
+             */
+            sent_octets_total: number | null;
+            /**
+             * Format: int64
+             * @description Values that came, stored or not.
+             */
+            sets_total: number | null;
+            /** @description How it is set up. */
+            settings: components["schemas"]["CacheSetting"][];
+            /** @description Items by size; null where that is not told. */
+            sizes: components["schemas"]["CacheBar"][] | null;
+            /** @description The commands that took longest, the newest first; null where that is not told. */
+            slow_commands: components["schemas"]["CacheSlowCommand"][] | null;
+            /**
+             * Format: int64
+             * @description Seconds since it began.
+             */
+            uptime_s: number | null;
+            /**
+             * Format: int64
+             * @description Octets that are taken.
+             */
+            used_octets: number | null;
+            /** @description What it says that it is. */
+            version: string;
+        };
+        /** @description All caches. */
+        CachesPage: {
+            /** @description Those that there are, the run's own first; none where the run has no cache and the configuration names none. */
+            caches: components["schemas"]["CacheState"][];
+        };
+        /** @description A cache as it was seen last. */
+        CacheState: {
+            /** @description When it was looked at last, RFC 3339; null before that. */
+            at: string | null;
+            /**
+             * Format: double
+             * @description The share of keys looked for in the last hour that were found; null where that is not known.
+             */
+            hour_hit_ratio: number | null;
+            /** @description Since when that is counted, RFC 3339: the last hour, or less. */
+            hour_since: string | null;
+            /** @description What it is called. */
+            name: string;
+            now: null | components["schemas"]["CacheSnapshot"];
+            rates: null | components["schemas"]["CacheRates"];
+            /** @description Why it cannot be looked at; null if it can. */
+            trouble: string | null;
         };
         /** @description One call. */
         Call: {
@@ -2959,6 +3301,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+        };
+    };
+    get_cache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachesPage"];
+                };
+            };
+        };
+    };
+    get_cache_history: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its name, as the list has it; the first where none is given. */
+                cache: string | null;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CacheHistory"];
                 };
             };
         };

@@ -52,6 +52,14 @@ export type CallUp = Whole<Shapes["CallUp"]>;
 export type SystemMoment = Whole<Shapes["Moment"]>;
 export type SystemAnswer = Whole<Shapes["System"]>;
 
+// Caches.
+export type CachesPage = Whole<Shapes["CachesPage"]>;
+export type CacheState = Whole<Shapes["CacheState"]>;
+export type CacheSnapshot = Whole<Shapes["CacheSnapshot"]>;
+export type CacheBar = Whole<Shapes["CacheBar"]>;
+export type CacheHistory = Whole<Shapes["CacheHistory"]>;
+export type CacheMoment = Whole<Shapes["CacheMoment"]>;
+
 // The packet log.
 export type Segment = Whole<Shapes["SegmentInfo"]>;
 export type Retention = Whole<Shapes["RetentionInfo"]>;

@@ -2,10 +2,11 @@
 
 use super::Certificates;
 use super::connections::Connections;
+use super::warm::{Ending, Progress, Warmed};
 use crate::service::{ConnectionFacts, Facts, Host};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_net::{Counts, Gauges, Listen, Peer, Server, ThreadsFailed};
 
@@ -28,6 +29,8 @@ pub struct Desk {
     ended: Mutex<bool>,
     asked: Condvar,
     second: AtomicU32,
+    /// Of a warm-up, if there is one.
+    warming: OnceLock<Arc<Progress>>,
 }
 
 /// The server, hidden from `Debug`.
@@ -52,6 +55,7 @@ impl Desk {
             ended: Mutex::default(),
             asked: Condvar::new(),
             second: AtomicU32::new(0),
+            warming: OnceLock::new(),
         }
     }
 
@@ -73,6 +77,17 @@ impl Desk {
         let Some(mut server) = lock(&self.server).take() else { return Ok(()) };
         server.0.stop();
         server.0.join()
+    }
+
+    /// The cache warms up, and this is how it goes.
+    pub fn warms(&self, progress: Option<Arc<Progress>>) {
+        // It is told once.
+        progress.into_iter().for_each(|progress| _ = self.warming.set(progress));
+    }
+
+    /// How a warm-up goes, if there is one.
+    pub fn warmed(&self) -> Option<Warmed> {
+        self.warming.get().map(|progress| progress.warmed())
     }
 
     /// What the engine has counted, and what it holds.
@@ -143,6 +158,18 @@ impl Host for Desk {
             let idle_s = u64::from(second.saturating_sub(entry.heard()));
             tell(&ConnectionFacts { name: entry.name, peer, local, state: "conn_read", idle_s });
         });
+    }
+
+    fn more_facts(&self, tell: &mut dyn FnMut(&str, &str)) {
+        let Some(warmed) = self.warmed() else { return };
+        tell("warm_state", warmed.ending.as_ref().map_or("running", Ending::word));
+        let numbers = [
+            ("warm_items", warmed.items),
+            ("warm_bytes", warmed.octets),
+            ("warm_skipped_items", warmed.skipped),
+            ("warm_milliseconds", warmed.ms),
+        ];
+        numbers.iter().for_each(|(name, number)| tell(name, &number.to_string()));
     }
 
     fn refresh_certificates(&self) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! What a cache has counted, for Prometheus.
 
-use super::Figures;
+use super::{Figures, Warmed};
 use crate::service::Count;
 use trunkline_kit::metrics::Sample;
 
@@ -45,6 +45,7 @@ pub fn samples(figures: &Figures) -> Vec<Sample> {
         .collect();
     samples.extend(plain(figures));
     samples.extend(store(figures));
+    samples.extend(figures.warmed.iter().flat_map(warmed));
     samples.extend(figures.net.list().into_iter().map(Sample::from));
     samples.extend(figures.held.list());
     samples
@@ -67,6 +68,20 @@ fn plain(figures: &Figures) -> [Sample; 7] {
             Count::AnswersTooLarge,
             "trunkline_cache_udp_too_large_answers_total",
             "answers to datagrams that were larger than allowed, and told so",
+        ),
+    ]
+}
+
+fn warmed(warmed: &Warmed) -> [Sample; 4] {
+    let running = f64::from(u8::from(warmed.ending.is_none()));
+    [
+        Sample::gauge("trunkline_cache_warm_running", "1 while it warms up from a peer, 0 after that", running),
+        Sample::counter("trunkline_cache_warm_items_total", "items added from a peer", warmed.items),
+        Sample::counter("trunkline_cache_warm_bytes_total", "octets of values added from a peer", warmed.octets),
+        Sample::counter(
+            "trunkline_cache_warm_skipped_items_total",
+            "items of a peer not added: here already, changed here, or gone there",
+            warmed.skipped,
         ),
     ]
 }

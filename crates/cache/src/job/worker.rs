@@ -28,8 +28,9 @@ pub struct Worker {
     service: Service,
     shared: Arc<Shared>,
     desk: Arc<Desk>,
+    clock: Clock,
     answer: Vec<u8>,
-    clock: trunkline_net::Clock,
+    net: trunkline_net::Clock,
 }
 
 /// What is kept of a connection.
@@ -43,15 +44,19 @@ pub struct Link {
 
 impl Worker {
     /// The service of one more thread.
-    pub fn new(shared: &Arc<Shared>, desk: &Arc<Desk>, clock: trunkline_net::Clock) -> Self {
+    pub fn new(shared: &Arc<Shared>, desk: &Arc<Desk>, clock: Clock, net: trunkline_net::Clock) -> Self {
         let (service, answer) = (Service::new(shared), Vec::new());
-        Worker { service, shared: Arc::clone(shared), desk: Arc::clone(desk), answer, clock }
+        Worker { service, shared: Arc::clone(shared), desk: Arc::clone(desk), clock, answer, net }
+    }
+
+    fn moment(&self, now: trunkline_net::Now) -> Now {
+        self.clock.moment(now.monotonic, now.unix)
     }
 
     /// Has the service look whether the call took long: the one look at the clock that this costs.
     fn time(&mut self, link: &mut Link, input: &[u8], taken: crate::service::Taken, began: Now) {
         if self.service.times_commands() {
-            let after = moment(self.clock.now()).monotonic_us;
+            let after = self.moment(self.net.now()).monotonic_us;
             self.service.took(&mut link.connection, input, taken, began, after, || link.entry.address());
         }
     }
@@ -79,16 +84,12 @@ fn reason(cause: Cause) -> &'static str {
     }
 }
 
-fn moment(now: trunkline_net::Now) -> Now {
-    Clock::moment(now.monotonic, now.unix)
-}
-
 impl trunkline_net::Service for Worker {
     type Connection = Link;
     type Mail = Told;
 
     fn accepted(&mut self, arrival: &Arrival<'_>, now: trunkline_net::Now) -> Link {
-        let now = moment(now);
+        let now = self.moment(now);
         let entry = self.desk.connections.enter(arrival.peer, arrival.listener, now.second);
         self.shared.connection_event(&format!("conn_new {entry} cfd={}", entry.name), now);
         let mut connection = self.service.accepted(entry.name);
@@ -102,7 +103,7 @@ impl trunkline_net::Service for Worker {
         if output.room() < ROOM_OCTETS {
             return Taken { octets: 0, next: trunkline_net::Next::Resume };
         }
-        let now = moment(now);
+        let now = self.moment(now);
         link.entry.hear(now.second);
         let taken = output.append(|out| self.service.octets(&mut link.connection, input, out, now));
         self.time(link, input, taken, now);
@@ -113,7 +114,7 @@ impl trunkline_net::Service for Worker {
         if output.room() < ROOM_OCTETS {
             return trunkline_net::Next::Resume;
         }
-        let now = moment(now);
+        let now = self.moment(now);
         let next = output.append(|out| self.service.resume(&mut link.connection, out, now));
         self.time(link, &[], crate::service::Taken { octets: 0, next }, now);
         self.next(link, next)
@@ -137,15 +138,15 @@ impl trunkline_net::Service for Worker {
         self.service.closed(connection);
         self.desk.connections.leave(&entry);
         let line = format_args!("conn_close {entry} reason={} cfd={}", reason(cause), entry.name).to_string();
-        self.shared.connection_event(&line, moment(now));
+        self.shared.connection_event(&line, self.moment(now));
     }
 
     fn datagram(&mut self, peer: &UdpPeer, payload: &[u8], replies: &mut Replies, now: trunkline_net::Now) {
         self.answer.clear();
-        let now = moment(now);
+        let now = self.moment(now);
         let id = self.service.datagram(payload, &mut self.answer, now);
         if self.service.times_commands() {
-            let after = moment(self.clock.now()).monotonic_us;
+            let after = self.moment(self.net.now()).monotonic_us;
             let name = || format!("udp:{}", peer.address);
             self.service.took_datagram(payload, self.answer.len(), now, after, name);
         }
@@ -158,7 +159,8 @@ impl trunkline_net::Service for Worker {
 
     fn tick(&mut self, _: &mut Replies, now: trunkline_net::Now) {
         // The segments that this thread fills itself; the others are the house's.
-        self.service.writer().sweep(moment(now).second, 0);
+        let second = self.moment(now).second;
+        self.service.writer().sweep(second, 0);
     }
 
     fn rest(&mut self) {

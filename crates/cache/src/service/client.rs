@@ -36,12 +36,12 @@ impl Share {
         Share { client: client.cloned(), octets: 0 }
     }
 
-    /// Counts a value of which `came` octets are here and `missing` are to come; false if all values of the client
-    /// would have more than `most` octets then.
+    /// Counts a value of which `came` octets are here and `missing` are to come; false if it is not the only one of the
+    /// client, and all of them would have more than `most` octets then.
     pub fn grow(&mut self, came: u64, missing: u64, most: u64) -> bool {
         let Some(client) = &self.client else { return true };
         let more = came.max((came + missing).min(AHEAD_OCTETS)).saturating_sub(self.octets);
-        let sum = |octets: u64| octets.checked_add(more).filter(|sum| *sum <= most);
+        let sum = |octets: u64| octets.checked_add(more).filter(|sum| *sum <= most || octets == self.octets);
         let fits = more == 0 || client.incoming.fetch_update(Relaxed, Relaxed, sum).is_ok();
         if fits {
             self.octets += more;
@@ -72,6 +72,8 @@ mod tests {
         assert!(!one.grow(150_001, 849_999, 200_000));
         drop(one);
         assert_eq!(client.incoming_octets(), 50_000);
+        assert!(other.grow(900_000, 0, 200_000), "alone it may be as large as any item");
+        assert!(!Share::of(Some(&client)).grow(0, 1, 200_000));
         drop(other);
         assert_eq!(client.incoming_octets(), 0);
         assert!(Share::of(None).grow(u64::MAX / 2, 5, 0));

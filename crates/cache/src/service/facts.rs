@@ -168,6 +168,11 @@ pub trait Host: Send + Sync {
         Facts { accepting: true, ..Facts::default() }
     }
 
+    /// Tells what `stats` has of the job beyond [`Facts`]: name and value.
+    fn more_facts(&self, tell: &mut dyn FnMut(&str, &str)) {
+        let _ = tell;
+    }
+
     /// Tells each connection and each socket that listens.
     fn connections(&self, tell: &mut dyn FnMut(&ConnectionFacts)) {
         let _ = tell;

@@ -250,8 +250,8 @@ mod tests {
             threads[request as usize % 2].see(&keys[zipf.next()], at(request * 20));
         }
         let told = sketches.hot_keys(at(60 * US_PER_S).unix_us);
-        for rank in 0..10 {
-            let place = told.iter().position(|hot| hot.key == keys[rank]);
+        for (rank, key) in keys.iter().enumerate().take(10) {
+            let place = told.iter().position(|hot| hot.key == *key);
             let place = place.unwrap_or_else(|| panic!("rank {rank} is not told"));
             assert!(place < 14, "rank {rank} is told at {place}");
             let (hot, share) = (&told[place], zipf.share(rank));

@@ -32,6 +32,8 @@ pub struct Shared {
     pub(super) verbosity: AtomicU32,
     /// The second since 1970 of the store's second 0.
     pub(super) origin: AtomicI64,
+    /// The store's second when the server started.
+    pub(super) started: u32,
     /// The store's counts at the last `stats reset`.
     before: Mutex<Counts>,
 }
@@ -59,6 +61,7 @@ impl Shared {
             shape: Mutex::default(),
             verbosity: AtomicU32::new(0),
             origin: AtomicI64::new(now.origin()),
+            started: now.second,
             before: Mutex::new(Counts::default()),
         })
     }

@@ -1,8 +1,8 @@
 //! `stats` by memcached's names, for people and for what reads them.
 //!
-//! All names of memcached 1.6.18 are told, in its order; docs/manual/cache.md lists those that are always 0 here because
-//! the thing does not exist, and those that mean something else. There are no slab classes: all items are told as
-//! class 1, its page a segment of the store.
+//! All names of memcached 1.6.18 are told, in its order; docs/manual/cache.md lists those that are always 0 here
+//! because the thing does not exist, and those that mean something else. There are no slab classes: all items are told
+//! as class 1, its page a segment of the store.
 
 mod classes;
 mod general;

@@ -1,6 +1,6 @@
 //! The account of the memory: everything that the store takes, and what is charged from outside, against one limit.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use super::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What memory is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,11 @@
 //! head again: if nothing but LOCK differs, no slot of the chain was taken away meanwhile, so no memory that it read
 //! was used anew.
 
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use super::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
+use super::sync::{spin_loop, store_over, yield_now};
 
-/// Slots of a bucket.
-pub const SLOTS: usize = 7;
+/// Slots of a bucket; fewer in models, so that they end.
+pub const SLOTS: usize = if cfg!(loom) { 2 } else { 7 };
 /// Set while a writer is at work on the chain.
 const LOCK: u64 = 1;
 /// Set while what readers see is not whole.
@@ -79,7 +80,7 @@ impl Bucket {
     /// Sets the slot `index`: for who holds the lock.
     #[inline]
     pub fn set_slot(&self, index: usize, slot: Slot) {
-        self.slots[index].store(slot.0, Release);
+        store_over(&self.slots[index], slot.0, Release);
     }
 
     /// Marks the slot as used, if it still is what it was. Without the lock: if another item with the same tag came to
@@ -114,9 +115,10 @@ impl Bucket {
         self.head.store(kept | u64::from(overflow) << OVERFLOW_SHIFT, Release);
     }
 
-    /// Empties a bucket that belongs to no chain yet.
+    /// Empties a bucket that belongs to no chain yet. A reader may still be here on the way through the chain that it
+    /// belonged to: who sees that it is empty sees, too, that the version of that chain has risen.
     pub fn clear(&self) {
-        self.slots.iter().for_each(|slot| slot.store(0, Relaxed));
+        self.slots.iter().for_each(|slot| slot.store(0, Release));
         self.set_next(0);
     }
 }
@@ -124,7 +126,7 @@ impl Bucket {
 /// Waits a moment: spinning at first, then letting others run.
 pub fn wait(spins: &mut u32) {
     *spins += 1;
-    if *spins % SPINS_MAX == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+    if *spins % SPINS_MAX == 0 { yield_now() } else { spin_loop() }
 }
 
 /// A chain that is locked; unlocked when dropped.
@@ -146,7 +148,7 @@ impl Locked<'_> {
     pub fn begin_writing(&mut self) {
         self.changed = true;
         self.bucket.head.store(self.head | LOCK | WRITING, Relaxed);
-        std::sync::atomic::fence(Release);
+        fence(Release);
     }
 
     /// The overflow bucket behind the first; 0 is none.

@@ -21,6 +21,8 @@ use super::words;
 use super::writer::Own;
 use std::sync::Arc;
 
+mod restore;
+
 /// Octets of a value that is written over where it lies, at most: readers of its bucket wait meanwhile.
 const OVERWRITE_OCTETS_MAX: usize = 64;
 
@@ -81,6 +83,7 @@ fn step<T>(
 ) -> (Step, Option<T>) {
     let chain = store.table.lock(ask.hash);
     let Ok(found) = find(store, map, generation, &chain, ask) else { return (Step::Stale, None) };
+    hand.note(ask.hash);
     let mut work = Work { store, map, hand, chain, ask, old: found };
     work.take_gone();
     let mut built = std::mem::take(&mut work.hand.built);
@@ -264,14 +267,20 @@ impl<'a> Work<'a, '_> {
     /// Writes what changed of a head, in place.
     fn rewrite(&mut self, head: Head) {
         let Some(old) = &self.old else { return };
-        if head.is(mark::WIDE) && head.cas != old.head.cas {
+        let is_wide = head.is(mark::WIDE) && head.cas != old.head.cas;
+        let expires = head.is(mark::EXPIRES) && head.expiry != old.head.expiry;
+        let marks = (head.cas, head.marks) != (old.head.cas, old.head.marks);
+        if is_wide || (expires && marks) {
+            // More than one word changes: who reads between them would see half of it.
             self.chain.locked.begin_writing();
+        }
+        if is_wide {
             let mut value = Vec::new();
             words::copy(old.words, head.value_at(), usize::from(head.value_octets), &mut value);
             head.write(old.words, self.ask.key, [&value, &[]]);
         }
         head.rewrite_first(old.words);
-        if head.is(mark::EXPIRES) && head.expiry != old.head.expiry {
+        if expires {
             head.rewrite_expiry(old.words);
             About::of(old.memory).expires(head.expiry);
         }
@@ -301,23 +310,10 @@ impl<'a> Work<'a, '_> {
         if let Err(refused) = self.store.fits(self.ask.key.len(), octets) {
             return Step::Refused(refused);
         }
-        let queue = self.queue();
-        let berth = self.hand.berth(self.store, queue, head.expiry, self.ask.now, head.words());
-        let Some(memory) = self.hand.room(self.store, berth, self.ask.now) else { return Step::Segment(berth) };
-        let about = About::of(memory);
-        about.expires(head.expiry);
-        let opened = about.opened();
-        let place = match self.place() {
-            Ok(place) => place,
+        let (place, location) = match self.lay(head, self.queue(), self.ask.now, source) {
+            Ok(laid) => laid,
             Err(step) => return step,
         };
-        let reference = self.reference(source);
-        let Some((location, words)) = self.hand.take(self.store.geometry, berth) else { return Step::Segment(berth) };
-        let parts = match (&reference, source) {
-            (None, Source::Parts(parts)) => parts,
-            (reference, _) => [reference.as_ref().map_or(&[][..], |octets| &octets[..]), &[]],
-        };
-        write(words, opened, head, self.ask.key, parts, self.ask.now);
         let slot = match &self.old {
             Some(old) if same => old.slot.moved(location),
             old => Slot::new(location, self.ask.hash).with_uses(old.as_ref().map_or(0, |old| old.slot.uses())),
@@ -325,6 +321,25 @@ impl<'a> Work<'a, '_> {
         self.replace(place, slot, matches!(source, Source::Same(_)));
         self.hand.count_stored(self.ask.key.len() as u64 + octets);
         Step::Done(head.cas)
+    }
+
+    /// Writes an item that was born at second `born` where there is room for it: a place for its slot, and its
+    /// location.
+    fn lay(&mut self, head: Head, queue: Queue, born: u32, source: Source<'_>) -> Result<(Place<'a>, u64), Step> {
+        let berth = self.hand.berth(self.store, queue, head.expiry, self.ask.now, head.words());
+        let memory = self.hand.room(self.store, berth, self.ask.now).ok_or(Step::Segment(berth))?;
+        let about = About::of(memory);
+        about.expires(head.expiry);
+        let opened = about.opened();
+        let place = self.place()?;
+        let reference = self.reference(source);
+        let (location, words) = self.hand.take(self.store.geometry, berth).ok_or(Step::Segment(berth))?;
+        let parts = match (&reference, source) {
+            (None, Source::Parts(parts)) => parts,
+            (reference, _) => [reference.as_ref().map_or(&[][..], |octets| &octets[..]), &[]],
+        };
+        write(words, opened, head, self.ask.key, parts, born);
+        Ok((place, location))
     }
 
     /// The head of a new item, but for its birth, and the octets of its value.

@@ -1,10 +1,10 @@
 //! An array of buckets that grows without moving: chunks, in levels that double.
 
 use super::bucket::Bucket;
-use std::sync::OnceLock;
+use super::sync::OnceLock;
 
-/// Buckets of a chunk.
-pub const CHUNK_BUCKETS: usize = 512;
+/// Buckets of a chunk; one in models.
+pub const CHUNK_BUCKETS: usize = if cfg!(loom) { 1 } else { 512 };
 /// Octets of a chunk with its place in a level.
 pub const CHUNK_OCTETS: u64 = (CHUNK_BUCKETS * size_of::<Bucket>() + size_of::<Chunk>()) as u64;
 /// Levels: the last one would hold half of all buckets that numbers of 36 bits can name.
@@ -21,7 +21,7 @@ pub struct Chunks {
 impl Chunks {
     /// No bucket.
     pub fn new() -> Self {
-        Chunks { levels: [const { OnceLock::new() }; LEVELS] }
+        Chunks { levels: std::array::from_fn(|_| OnceLock::new()) }
     }
 
     /// The bucket `index`; [`None`] if its chunk is not there.

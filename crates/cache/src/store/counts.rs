@@ -1,6 +1,6 @@
 //! Numbers of a store: counted by each thread for itself, added up when somebody asks.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use super::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What threads count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,8 +141,8 @@ impl Counts {
     /// Adds what threads counted.
     pub fn set_counted(&mut self, counters: &Counters) {
         let get = |count| counters.get(count);
-        self.items = get(Count::Stored).wrapping_sub(get(Count::Gone));
-        self.item_octets = get(Count::OctetsStored).wrapping_sub(get(Count::OctetsGone));
+        self.items = rest(get(Count::Stored), get(Count::Gone));
+        self.item_octets = rest(get(Count::OctetsStored), get(Count::OctetsGone));
         self.items_stored = get(Count::Stored);
         self.evicted = get(Count::Evicted);
         self.evicted_unfetched = get(Count::EvictedUnfetched);
@@ -160,6 +160,12 @@ impl Counts {
     }
 }
 
+/// What came less what went; nothing where more went than came: threads are added up one after the other, and what one
+/// stored after its turn another may have taken away before its own.
+fn rest(came: u64, went: u64) -> u64 {
+    u64::try_from(came.wrapping_sub(went) as i64).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,5 +179,14 @@ mod tests {
         let mut counts = Counts::default();
         counts.set_counted(&all);
         assert_eq!((counts.items, counts.items_stored), (2, 3));
+    }
+    #[test]
+    fn more_that_went_than_came_is_nothing() {
+        let counters = Counters::default();
+        counters.add(Count::Gone, 1);
+        counters.add(Count::OctetsGone, 10);
+        let mut counts = Counts::default();
+        counts.set_counted(&counters);
+        assert_eq!((counts.items, counts.item_octets), (0, 0));
     }
 }

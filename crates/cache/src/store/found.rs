@@ -7,8 +7,8 @@ use super::item::{Head, has_key, mark};
 use super::seen::{Seen, large_number};
 use super::segment::{About, Map, Memory};
 use super::shared::{Gone, Store};
+use super::sync::atomic::AtomicU64;
 use super::table::{Chain, Place};
-use std::sync::atomic::AtomicU64;
 
 /// What is asked of a step.
 #[derive(Clone, Copy)]

@@ -1,9 +1,11 @@
 //! What was evicted not long ago: a key that comes back was evicted too early, and goes to the main queue at once.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use super::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Octets of an entry.
 const ENTRY_OCTETS: u64 = 4;
+/// Entries at least; models have fewer.
+const ENTRIES_MIN: usize = if cfg!(loom) { AGES as usize } else { 1 << 10 };
 /// Parts of the memory's reach, for the age of an entry.
 const AGES: u64 = 64;
 const AGE_BITS: u32 = 10;
@@ -52,7 +54,7 @@ impl Ghost {
 }
 
 fn entries(items: usize) -> usize {
-    items.next_power_of_two().clamp(1 << 10, 1 << 28)
+    items.next_power_of_two().clamp(ENTRIES_MIN, 1 << 28)
 }
 
 /// The bits of a hash that stand in an entry, never all 0.

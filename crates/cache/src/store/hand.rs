@@ -3,12 +3,13 @@
 use super::counts::{Count, Counters};
 use super::evicted::Told;
 use super::item::{Head, mark};
+use super::noted::Noted;
 use super::pool::Pool;
 use super::seen::Seen;
 use super::segment::{ABOUT_WORDS, About, Geometry, Memory, Queue};
 use super::shared::Store;
+use super::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release, fence};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release, fence};
 
 /// Seconds to live up to which items lie together, so that a segment's items expire together; longer ones, and those
 /// that never expire, lie in the last class and the first.
@@ -44,6 +45,8 @@ pub struct Hand {
     pub key: Vec<u8>,
     /// What closures build values in.
     pub built: Vec<u8>,
+    /// Where changed keys are noted, while they are.
+    pub noted: Option<Arc<Noted>>,
     cas: (u64, u64),
 }
 
@@ -60,8 +63,9 @@ pub struct Berth {
 
 impl Hand {
     /// An empty hand.
-    pub fn new(counters: Arc<Counters>) -> Self {
+    pub fn new(counters: Arc<Counters>, noted: Option<Arc<Noted>>) -> Self {
         Hand {
+            noted,
             open: Default::default(),
             counters,
             items_untold: 0,
@@ -139,6 +143,16 @@ impl Hand {
         Some(location)
     }
 
+    /// Notes that a key is changed, if that is wanted.
+    #[inline]
+    pub fn note(&mut self, hash: u64) {
+        let Some(noted) = &self.noted else { return };
+        noted.note(hash);
+        if noted.is_ended() {
+            self.noted = None;
+        }
+    }
+
     /// The next cas number, larger than `before`.
     pub fn next_cas(&mut self, store: &Store, before: u64) -> u64 {
         if self.cas.0 == self.cas.1 || self.cas.0 <= before {
@@ -190,9 +204,9 @@ impl Open {
     }
 }
 
-/// Writes an item at its berth.
-pub fn write(words: &[AtomicU64], memory_opened: u32, head: Head, key: &[u8], value: [&[u8]; 2], now: u32) {
-    Head { birth: birth(memory_opened, now), ..head }.write(words, key, value);
+/// Writes an item at its berth, born at second `born`.
+pub fn write(words: &[AtomicU64], memory_opened: u32, head: Head, key: &[u8], value: [&[u8]; 2], born: u32) {
+    Head { birth: birth(memory_opened, born), ..head }.write(words, key, value);
 }
 
 /// A birth as it stands in an item.

@@ -9,8 +9,8 @@
 //! The value of an item with mark L is the number of a large value and its length, 8 octets each.
 //! The first word (cas, marks) and the second (expiry) each change in one store, under the lock of the bucket.
 
+use super::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::words::{WordSink, equal, load_at, words_for};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Marks of an item, one bit each.
 pub mod mark {

@@ -2,9 +2,10 @@
 
 use super::account::{Account, Kind};
 use super::rules::Refused;
+use super::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use super::sync::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Octets of a block of a large value.
 pub const BLOCK_OCTETS: usize = 64 << 10;

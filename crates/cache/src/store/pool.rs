@@ -2,10 +2,11 @@
 
 use super::account::{Account, Kind};
 use super::segment::{About, Geometry, Map, Memory, Queue};
+use super::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use super::sync::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 /// Segments that are kept for carrying items on, while others are reclaimed.
 const RESERVE: usize = 1;
@@ -271,6 +272,24 @@ impl Pool {
     /// Octets given up that some thread still has at hand.
     pub fn retired_octets(&self) -> u64 {
         self.lock().retired.len() as u64 * self.geometry.octets()
+    }
+
+    /// All segments that may hold items, those first that would be given up first: of each queue the oldest ones, then
+    /// those that are being filled.
+    pub fn in_order(&self) -> Vec<u32> {
+        let inside = self.lock();
+        let place = |segment: u32| match inside.states[segment as usize] {
+            State::Vacant | State::Free => None,
+            State::Owned => Some(u64::MAX),
+            State::Sealed(sequence) => Some(sequence),
+        };
+        let with_place = |segment: u32| {
+            let queue = About::of(inside.map.get(segment)?).queue() as usize;
+            Some(((queue, place(segment)?), segment))
+        };
+        let mut all: Vec<_> = (0..inside.states.len() as u32).filter_map(with_place).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, segment)| segment).collect()
     }
 
     /// How many segments there are.

@@ -14,10 +14,10 @@ use super::rules::Refused;
 use super::seen::{Seen, large_number};
 use super::segment::{ABOUT_WORDS, About, Memory, Queue};
 use super::shared::Store;
+use super::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, fence};
 use super::table::ITEMS_PER_BUCKET;
 use super::words;
 use super::writer::Own;
-use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, fence};
 
 /// Times that something is reclaimed for one need; of these, the first ones honour every use.
 const ROUNDS_MAX: u32 = 4096;
@@ -46,6 +46,10 @@ impl Own {
             }
             if !self.evict(store, round) {
                 break;
+            }
+            if self.hand.room(store, berth, self.now).is_some() {
+                // Opened for what was carried on, or was to be.
+                return Ok(());
             }
         }
         Err(Refused::NoMemory)
@@ -121,6 +125,21 @@ impl Own {
                 Some(false) => {}
                 None => self.refresh(store),
             }
+        }
+    }
+
+    /// Makes the table as wide as so many items need, while nothing is in it.
+    pub fn expect(&mut self, store: &Store, items: u64) {
+        let wanted = usize::try_from(items).unwrap_or(usize::MAX) / ITEMS_PER_BUCKET;
+        let Some(mut growth) = store.table.try_growth().filter(|_| store.items.load(Relaxed) == 0) else { return };
+        while store.table.count() < wanted {
+            if store.table.needs_chunk(&growth) {
+                if !store.account.charge(Kind::Table, CHUNK_OCTETS, 0) {
+                    return;
+                }
+                store.table.make_chunk(&mut growth);
+            }
+            store.table.widen(&growth, wanted);
         }
     }
 

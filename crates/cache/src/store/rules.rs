@@ -2,8 +2,8 @@
 
 /// Octets of a key, as memcached has it.
 pub const KEY_OCTETS_MAX: usize = 250;
-/// Octets of the smallest limit.
-pub const LIMIT_OCTETS_MIN: u64 = 1 << 20;
+/// Octets of the smallest limit; models have less.
+pub const LIMIT_OCTETS_MIN: u64 = if cfg!(loom) { 1 << 10 } else { 1 << 20 };
 /// Octets of the largest value that `item_octets_max` can allow.
 pub const ITEM_OCTETS_TOP: u64 = 1 << 30;
 /// What memcached counts for each item beside key and value: header, cas, the key's end and the line's.

@@ -4,10 +4,11 @@ use super::bucket::Slot;
 use super::item::{Head, mark};
 use super::large::{Hold, Shelved};
 use super::rules::Refused;
-use super::segment::{About, Memory};
+use super::segment::{About, Memory, Queue};
 use super::shared::Store;
+use super::standing::Standing;
+use super::sync::atomic::AtomicU64;
 use super::words;
-use std::sync::atomic::AtomicU64;
 
 /// An item as a reader sees it. What it says is right once the read has ended: until then a writer may interfere, and
 /// then the closure that looks at it runs again.
@@ -86,6 +87,37 @@ impl Seen<'_> {
     /// Whether the value lies in blocks of its own: then [`Seen::hold`] copies nothing.
     pub fn is_large(&self) -> bool {
         self.head.is(mark::LARGE)
+    }
+
+    /// Everything that the item has beside key and value.
+    pub fn standing(&self) -> Standing {
+        Standing {
+            flags: self.flags(),
+            expiry: self.expiry(),
+            cas: self.cas(),
+            given: self.head.is(mark::GIVEN),
+            stale: self.is_stale(),
+            won: self.is_won(),
+            binary_key: self.head.is(mark::BINARY_KEY),
+            birth: self.birth(),
+            fetched: self.is_fetched().then(|| self.last_use()),
+            uses: self.slot.uses() as u8,
+            proven: About::of(self.memory).queue() == Queue::Main,
+        }
+    }
+
+    /// Tells the value piece by piece, as its pieces lie in memory; one that does not lie in blocks is copied.
+    pub fn pieces(&self, mut tell: impl FnMut(&[u8])) {
+        let Some(shelved) = self.is_large().then(|| self.shelved()).flatten() else {
+            let mut octets = Vec::new();
+            self.copy(&mut octets);
+            return tell(&octets);
+        };
+        let mut at = 0;
+        while !shelved.value.piece(at).is_empty() {
+            tell(shelved.value.piece(at));
+            at += shelved.value.piece(at).len() as u64;
+        }
     }
 
     /// Adds the value's octets to `output`.

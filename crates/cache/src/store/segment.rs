@@ -5,8 +5,8 @@
 //! thread has let go of the maps that held it, without a count of references on the way of a read.
 
 use super::bucket::LOCATION_BITS;
+use super::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release, fence};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The memory of a segment.
 pub type Memory = Arc<[AtomicU64]>;
@@ -15,6 +15,8 @@ pub type Memory = Arc<[AtomicU64]>;
 pub const ABOUT_WORDS: usize = 8;
 /// Octets that a segment takes beside its words.
 pub const SEGMENT_EXTRA_OCTETS: u64 = 64;
+/// Octets of the smallest segment; models have room for two items.
+const OCTETS_MIN: u64 = if cfg!(loom) { 128 } else { 32 << 10 };
 /// Segments of a group of the map.
 const GROUP: usize = 64;
 
@@ -49,6 +51,9 @@ impl<'a> About<'a> {
 
     /// Opens the segment anew at second `now`.
     pub fn open(&self, now: u32, epoch: u32, queue: Queue) {
+        // A reader of an item that lay here must not take it for one of the new epoch: when it sees that, it sees that
+        // the version of its bucket has risen since.
+        fence(Release);
         self.set(ORIGIN, u64::from(now) | u64::from(epoch) << 32);
         self.set(LIVE, 0);
         self.set(EXPIRY_LAST, 0);
@@ -148,7 +153,7 @@ pub struct Geometry {
 impl Geometry {
     /// Segments of about a 256th of the limit, between 32 KiB and 1 MiB.
     pub fn for_limit(limit_octets: u64) -> Self {
-        Geometry { bits: (limit_octets / 256).clamp(32 << 10, 1 << 20).ilog2() - 3 }
+        Geometry { bits: (limit_octets / 256).clamp(OCTETS_MIN, 1 << 20).ilog2() - 3 }
     }
 
     /// Words of a segment.

@@ -5,15 +5,17 @@ use super::counts::{Counters, Counts};
 use super::ghost::Ghost;
 use super::item::Head;
 use super::large::Shelf;
+use super::noted::Noted;
 use super::pool::Pool;
 use super::rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, LIMIT_OCTETS_MIN, Refused, Rules};
 use super::segment::{About, Geometry, Memory};
+use super::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
+use super::sync::{Mutex, OnceLock};
 use super::table::Table;
 use super::writer::Writer;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Cas numbers that a thread takes at once.
 const CAS_BLOCK: u64 = 1024;
@@ -43,6 +45,7 @@ pub struct Store {
     /// Whether somebody watches what is evicted.
     tells_evicted: AtomicBool,
     counters: Mutex<Vec<Arc<Counters>>>,
+    noted: Mutex<Option<Arc<Noted>>>,
 }
 
 impl Store {
@@ -68,6 +71,7 @@ impl Store {
             flush_at: NO_FLUSH.into(),
             tells_evicted: false.into(),
             counters: Mutex::default(),
+            noted: Mutex::default(),
         })
     }
 
@@ -77,7 +81,8 @@ impl Store {
         let mut all = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         fold_ended(&mut all);
         all.push(Arc::clone(&counters));
-        Writer::new(Arc::clone(self), counters)
+        let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Writer::new(Arc::clone(self), counters, noted)
     }
 
     /// The rules that it was made with.
@@ -174,6 +179,48 @@ impl Store {
     pub(super) fn cas_block(&self) -> (u64, u64) {
         let begin = self.cas.fetch_add(CAS_BLOCK, Relaxed) + 1;
         (begin, begin + CAS_BLOCK)
+    }
+
+    /// The highest cas number that any thread may have given.
+    pub fn cas_top(&self) -> u64 {
+        self.cas.load(Relaxed)
+    }
+
+    /// Cas numbers given from now on are higher than `top`: for a store that nobody has written to yet.
+    pub fn cas_above(&self, top: u64) {
+        self.cas.fetch_max(top, Relaxed);
+    }
+
+    /// The second of a flush that is still to come.
+    pub fn flush_second(&self) -> Option<u32> {
+        Some(self.flush_at.load(Relaxed)).filter(|&at| at != NO_FLUSH)
+    }
+
+    /// From now on writers that are made note which keys they change, so that [`Writer::restore`] leaves those alone.
+    /// False if there is no memory for that.
+    pub fn note_changes(&self) -> bool {
+        let noted = Noted::new(&self.account, self.epoch());
+        let is_there = noted.is_some();
+        *self.noted.lock().unwrap_or_else(PoisonError::into_inner) = noted;
+        is_there
+    }
+
+    /// Whether noted changes still tell keys apart: not after a flush, nor after so many that they cannot.
+    pub fn notes_changes(&self) -> bool {
+        let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.as_ref().is_some_and(|noted| !noted.is_over(self.epoch()))
+    }
+
+    /// Changes need not be noted any more; the memory goes with each writer's next change.
+    pub fn end_notes(&self) {
+        if let Some(noted) = self.noted.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            noted.end();
+        }
+    }
+
+    /// All segments that may hold items, for [`Writer::meet_segment`]: those first that would be given up first.
+    pub fn segments(&self) -> Vec<u32> {
+        self.pool.in_order()
     }
 
     /// Flushes when the second has come.

@@ -4,12 +4,14 @@
 use super::account::{Account, Kind};
 use super::bucket::{Bucket, Locked, OVERFLOW_MAX, SLOTS, Slot};
 use super::chunks::{CHUNK_BUCKETS, CHUNK_OCTETS, Chunks};
-use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use super::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use super::sync::{Mutex, MutexGuard};
+use std::sync::PoisonError;
 
 /// Items to a bucket, on average, above which buckets are split: the memory of overflow buckets and of empty slots
 /// together is least around here, and one item in twelve lies in an overflow bucket.
-pub const ITEMS_PER_BUCKET: usize = 6;
+/// Models grow at once.
+pub const ITEMS_PER_BUCKET: usize = if cfg!(loom) { 1 } else { 6 };
 /// Overflow buckets of a chain: beyond, items of the chain make room for each other.
 pub const CHAIN_MAX: usize = 8;
 
@@ -160,6 +162,12 @@ impl Table {
         if self.primary.make(growth.made) {
             growth.made += CHUNK_BUCKETS;
         }
+    }
+
+    /// Takes as many buckets into use as were made, up to `wanted`, without splitting any: for a table in which nothing
+    /// is, and that nobody else uses.
+    pub fn widen(&self, growth: &Growth, wanted: usize) {
+        self.count.store(wanted.min(growth.made).max(self.count()), Release);
     }
 
     /// Splits the next bucket: `hash_of` tells the hash of what a slot points to. [`None`] means that it could not be

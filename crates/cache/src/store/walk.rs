@@ -1,8 +1,12 @@
 //! Walks over all items, in bounded steps, while the table grows: the classes of hashes that the buckets were when the
-//! walk began are met one after the other, each with all buckets that it was split into since.
+//! walk began are met one after the other, each with all buckets that it was split into since. And walks over one
+//! segment, for who wants all items in the order in which they would be given up.
 
+use super::bucket::Slot;
 use super::found::look;
+use super::item::Head;
 use super::seen::Seen;
+use super::segment::{ABOUT_WORDS, About};
 use super::shared::Store;
 use super::words;
 use super::writer::Own;
@@ -41,6 +45,35 @@ impl Own {
             met += 1;
         }
         cursor.next < cursor.count
+    }
+
+    /// Meets the items of one segment, in the order in which they lie.
+    pub fn meet_segment(&mut self, store: &Store, segment: u32, mut meet: impl FnMut(&[u8], &Seen<'_>)) {
+        self.refresh(store);
+        let Some(memory) = self.map.get(segment).cloned() else { return };
+        let end = About::of(&memory).filled().min(memory.len());
+        let mut at = ABOUT_WORDS;
+        while at < end {
+            let head = Head::read(&memory[at..]);
+            self.meet_item(store, store.geometry.join(segment, at), &head, &mut meet);
+            at += head.words();
+        }
+    }
+
+    fn meet_item(&mut self, store: &Store, location: u64, head: &Head, meet: &mut impl FnMut(&[u8], &Seen<'_>)) {
+        let Some(words) = self.map.item(store.geometry, location) else { return };
+        let mut key = std::mem::take(&mut self.hand.key);
+        key.clear();
+        words::copy(words, head.key_at(), usize::from(head.key_octets), &mut key);
+        let chain = store.table.lock(store.hash(&key));
+        let is_here = |slot: Slot| !slot.is_empty() && slot.location() == location;
+        let place = chain.places().find(|place| is_here(place.slot()));
+        let found = place.filter(|_| store.pool.generation() == self.generation);
+        let found = found.and_then(|place| look(store, &self.map, place));
+        if let Some(found) = found.filter(|found| store.gone(found.memory, &found.head, self.now).is_none()) {
+            meet(&key, &found.seen(store, self.now));
+        }
+        self.hand.key = key;
     }
 
     fn walk_bucket(

@@ -4,7 +4,7 @@
 //! old and new words, and whoever reads checks afterwards whether it was (`bucket.rs`). Octets lie in a word from the
 //! lowest to the highest.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use super::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words that `octets` take.
 pub const fn words_for(octets: usize) -> usize {

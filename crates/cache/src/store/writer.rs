@@ -6,16 +6,18 @@ use super::decision::{Changed, Decision, Touch, Value};
 use super::draft::Draft;
 use super::evicted::Evicted;
 use super::hand::Hand;
+use super::noted::Noted;
 use super::rules::Refused;
 use super::seen::Seen;
 use super::segment::Map;
 use super::shared::Store;
+use super::standing::Standing;
 use super::sweep::Swept;
 use super::walk::Cursor;
 use std::sync::Arc;
 
 /// Changes of the number of items that a thread tells at once.
-const ITEMS_UNTOLD_MAX: u64 = 32;
+const ITEMS_UNTOLD_MAX: u64 = if cfg!(loom) { 1 } else { 32 };
 
 /// What one thread reads and writes with.
 #[derive(Debug)]
@@ -44,11 +46,11 @@ impl Own {
 }
 
 impl Writer {
-    pub(super) fn new(store: Arc<Store>, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(store: Arc<Store>, counters: Arc<Counters>, noted: Option<Arc<Noted>>) -> Self {
         Writer {
             store,
             no_map: Arc::default(),
-            own: Own { map: Arc::default(), generation: 0, hand: Hand::new(counters), now: 1 },
+            own: Own { map: Arc::default(), generation: 0, hand: Hand::new(counters, noted), now: 1 },
         }
     }
 
@@ -114,6 +116,35 @@ impl Writer {
             self.own.hand.count(Count::Refused);
         }
         changed
+    }
+
+    /// Puts an item that stood in another store, or in this one before the program ended, as it stood. False if the key
+    /// is here already, or was changed while changes are noted ([`super::Store::note_changes`]): what a client did last
+    /// wins. An item whose second of expiry has come is not put either.
+    ///
+    /// # Errors
+    /// It is too large here, or there is no memory.
+    pub fn restore(&mut self, key: &[u8], value: Value<'_>, now: u32, standing: &Standing) -> Result<bool, Refused> {
+        self.tick(now);
+        let restored = self.own.restore(&self.store, key, value, now, standing);
+        self.own.hand.drop_large(&self.store);
+        if self.own.hand.items_untold.unsigned_abs() >= ITEMS_UNTOLD_MAX {
+            self.own.tell_items(&self.store);
+        }
+        restored
+    }
+
+    /// Makes the table as wide as so many items need, so that it need not grow one bucket at a time: for a store in
+    /// which nothing is yet, and that nobody else uses meanwhile.
+    pub fn expect(&mut self, items: u64) {
+        self.own.expect(&self.store, items);
+    }
+
+    /// Meets all items of one of [`super::Store::segments`] that are there at second `now`. The closure must not touch
+    /// the store. Items that are changed meanwhile may be missed.
+    pub fn meet_segment(&mut self, segment: u32, now: u32, meet: impl FnMut(&[u8], &Seen<'_>)) {
+        self.tick(now);
+        self.own.meet_segment(&self.store, segment, meet);
     }
 
     /// Counts octets that live outside (buffers of connections) against the limit; what is in the way is evicted.

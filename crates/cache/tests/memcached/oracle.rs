@@ -43,10 +43,15 @@ impl Oracle {
         Some(Oracle { child, folder })
     }
 
+    /// Where it listens.
+    pub fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("socket")
+    }
+
     /// A connection to it.
     #[expect(clippy::disallowed_methods, reason = "another process tells nobody when it listens")]
     pub fn connect(&self) -> Client {
-        let path = self.folder.path().join("socket");
+        let path = self.path();
         for _ in 0..500 {
             if let Ok(stream) = UnixStream::connect(&path) {
                 stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();

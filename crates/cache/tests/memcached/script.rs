@@ -296,7 +296,6 @@ impl Script {
             "\0",
             "verbosity noreply",
             "misbehave",
-            "stats sizes",
             "decr n0 1 noreply x",
             "flush_all noreply x",
             "lru_crawler crawl",

@@ -26,7 +26,7 @@ fn names(options: &[&str], settings: &Settings, group: &str) -> Option<(Vec<Stri
 #[test]
 fn all_names_of_memcached_in_its_order() {
     let settings = Settings::default();
-    for (group, least) in [("", 95), ("settings", 80), ("items", 25), ("slabs", 17)] {
+    for (group, least) in [("", 90), ("settings", 70), ("items", 25), ("slabs", 17)] {
         let Some((theirs, ours)) = names(&[], &settings, group) else { return };
         assert!(theirs.len() >= least, "{group}: {theirs:?}");
         assert_eq!(theirs, ours, "stats {group}");
@@ -74,7 +74,7 @@ fn what_came_too_late_is_counted() {
     let (theirs, ours) = both(b"stats reset\r\nset a 0 1 1\r\nx\r\nset b 0 1 1\r\nx\r\nset c 0 0 1\r\nx\r\n");
     assert_eq!(theirs, ours);
     std::thread::sleep(Duration::from_millis(2300));
-    let (theirs, ours) = both(b"get a\r\nget a\r\nadd b 0 0 1\r\ny\r\nflush_all\r\nmg c\r\nmg c\r\nget none\r\nmn\r\n");
+    let (theirs, ours) = both(b"get a\r\nget a\r\ndelete b\r\nflush_all\r\nmg c\r\nmg c\r\nget none\r\nmn\r\n");
     assert_eq!(theirs, ours);
     let (theirs, ours) = both(b"stats\r\nmn\r\n");
     let counts = |text: &str| -> Vec<String> {

@@ -3,13 +3,16 @@
 mod addresses;
 mod daemon;
 mod extended;
+mod image;
 mod load;
+mod route;
 mod serve;
 mod setup;
 mod sizes;
 mod stats;
-mod target;
+mod top;
 
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::run::config::Listen;
 use crate::terminal::Terminal;
@@ -26,9 +29,12 @@ use trunkline_kit::exit::Exit;
     trunkline cache -m 1024 -t 2                   1 GiB, two threads, TCP port 11211 of all interfaces\n  \
     trunkline cache -l 127.0.0.1 -U 11211          TCP and UDP on loopback alone\n  \
     trunkline cache -s /run/cache.sock -a 770      a unix socket alone\n  \
+    trunkline cache -m 1024 -e /var/lib/cache/image   begins with the items that it ended with\n  \
     trunkline cache -Z -o ssl_chain_cert=chain.pem,ssl_key=key.pem\n  \
     trunkline cache stats 127.0.0.1:11211          what a server tells of itself\n  \
-    trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n\n\
+    trunkline cache top 10.0.0.5 10.0.0.6          what several do, as they go\n  \
+    trunkline cache load 127.0.0.1:11211 --fill    how fast it answers\n  \
+    trunkline cache route 10.0.0.1 10.0.0.2        a proxy in front of two servers\n\n\
     A link to the program that is named `memcached` takes the same options. SIGTERM ends it after what came was\n\
     answered; SIGHUP reads the certificate again. docs/manual/cache.md has what differs from memcached.")]
 pub struct Cache {
@@ -63,6 +69,10 @@ pub struct Cache {
     /// Memory for everything, table and buffers included, in MiB or with k, m, g
     #[arg(short = 'm', long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes)]
     memory_limit: u64,
+    /// File for the items between two runs: written at the end (SIGTERM, SIGINT, SIGUSR1, shutdown), read and taken
+    /// away at the start; none is there after a crash
+    #[arg(short = 'e', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    memory_file: Option<PathBuf>,
     /// Answer with an error when memory is full, in place of evicting
     #[arg(short = 'M', long)]
     disable_evictions: bool,
@@ -75,8 +85,8 @@ pub struct Cache {
     /// Connections at a time of one address [default: no limit]
     #[arg(long, value_name = "NUM")]
     conn_limit_per_address: Option<usize>,
-    /// Octets of values on their way in from one address; more are refused [default: a quarter of -m, or -I if that is
-    /// more]
+    /// Octets of values on their way in from one address; more are refused, unless it is one alone [default: a quarter
+    /// of -m]
     #[arg(long, value_name = "SIZE", value_parser = sizes::octets)]
     incoming_per_address: Option<u64>,
     /// Threads [default: one for each processor]
@@ -125,6 +135,12 @@ pub struct Cache {
     /// File for the number of the process
     #[arg(short = 'P', long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pidfile: Option<PathBuf>,
+    /// A cache to take items from while serving: those that nobody changes here meanwhile
+    #[arg(long, value_name = "HOST:PORT|unix:PATH")]
+    warm_from: Option<Target>,
+    /// Octets of values a second that are taken from it, in MiB or with k, m, g
+    #[arg(long, value_name = "NUM", default_value = "64", value_parser = sizes::mebibytes, requires = "warm_from")]
+    warm_rate: u64,
     /// Milliseconds from which on a command is kept as slow, for `stats slow`; 0 keeps none
     #[arg(long, value_name = "NUM", default_value_t = 10)]
     slow_ms: u32,
@@ -141,11 +157,13 @@ pub struct Cache {
     meaningless: Meaningless,
 }
 
-/// What looks at a server, of trunkline or any other that speaks memcached's protocols.
+/// What stands beside a server, of trunkline or any other that speaks memcached's protocols.
 #[derive(Debug, clap::Subcommand)]
 enum Tool {
     Stats(stats::Stats),
     Load(Box<load::Load>),
+    Route(Box<route::Route>),
+    Top(top::Top),
 }
 
 /// What memcached takes and has no meaning here. It is told at the start.
@@ -200,6 +218,8 @@ impl Cache {
         match &self.tool {
             Some(Tool::Stats(stats)) => stats.run(terminal),
             Some(Tool::Load(load)) => load.run(terminal),
+            Some(Tool::Route(route)) => route.run(),
+            Some(Tool::Top(top)) => top.run(terminal),
             None => self.begin(),
         }
     }

@@ -1,7 +1,8 @@
 //! `trunkline demo`: a simulated world through the whole program, with the web in front.
 
 use crate::bar::{Bar, TICK};
-use crate::demo::{self, Stage, Tapped};
+use crate::cache::{configured, here::Running};
+use crate::demo::{self, Load, Stage, Tapped};
 use crate::failure::Failure;
 use crate::run::log;
 use crate::run::now_ns;
@@ -64,15 +65,17 @@ impl Demo {
         let start_ns = now_ns() - i64::from(self.history) * 60 * 1_000_000_000;
         let stage = Stage::new(start_ns, LANES);
         let rings = Tapped::rings(&demo::world(self.seed, start_ns), &stage).map_err(Failure::Failed)?;
-        let mut service = Service::on(&settings, rings)?;
+        let mut service = Service::on(&settings, rings, configured::open(&settings.cache)?)?;
         service.show(&settings, "demo");
+        let load = service.view().cache().and_then(Running::address).map(|at| Load::start(at, self.seed)).transpose();
+        let load = load.map_err(|e| Failure::Failed(format!("a thread cannot be started: {e}")))?;
         catch_up(&stage, &service, &stop);
         let web = if stop.is_asked() {
             None
         } else {
             let live = Arc::new(Here::new(Arc::clone(service.view()), "demo"));
             let reader = Arc::new(Captured::new(folder.path(), Captures::default()));
-            let handle = serve::serve(bound, &settings, Some(live), Some(reader))?;
+            let handle = serve::serve(bound, &settings, live, Some(reader))?;
             self.tell(&handle, &folder, service.view())?;
             Some(handle)
         };
@@ -81,7 +84,7 @@ impl Demo {
             service.look_after();
             brake(&stage, service.view());
         }
-        drop(web);
+        drop((web, load));
         stage.over.store(true, Ordering::Relaxed);
         let ended = service.stop();
         // Losses were planted; defects were not.
@@ -99,6 +102,7 @@ impl Demo {
         for (what, how) in [
             ("Now", "calls come and go; what needs attention stands beside them"),
             ("Calls", "verdict:one-way-audio, mos<3.5, code:5xx - then open one and click on its ladder"),
+            ("Cache", "what a charging system would ask of it, simulated too: hit ratio, memory, hot keys"),
             ("Packets", "drag over a minute to extract it; every packet of every call is there"),
             ("your own", "drop a capture onto the page"),
         ] {

@@ -56,7 +56,7 @@ impl Web {
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let reader = || Arc::new(Captured::new(data, Captures::default())) as Arc<dyn Reader>;
         let reader = settings.web.uploads.then(reader);
-        let handle = serve::serve(bound, &settings, Some(Arc::new(There::new(data))), reader)?;
+        let handle = serve::serve(bound, &settings, Arc::new(There::new(data)), reader)?;
         serve::announce_in_log(&handle);
         while !stop.is_asked() {
             std::thread::park_timeout(Duration::from_millis(200));

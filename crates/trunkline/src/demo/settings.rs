@@ -9,6 +9,8 @@ use trunkline_sim::{Preset, Settings as World};
 
 /// Memory between lanes and disk: enough for so little traffic.
 const MEMORY: Octets = Octets::mib(48);
+/// Memory of the cache.
+const CACHE: Octets = Octets::mib(16);
 /// The most of media that is kept; where the disk has little room, less.
 const MEDIA: u64 = 1 << 30;
 /// The least; with less room no media is recorded.
@@ -54,5 +56,10 @@ pub fn settings(data: &Path, listen: std::net::SocketAddr) -> Settings {
     // The losses that are planted are in the pages; the terminal is for the link.
     settings.log.level = LogLevel::Error;
     settings.capture.pin = false;
+    // Whatever port is free, on this machine alone; so small that it evicts.
+    settings.cache.listen = vec![config::Door::Tcp(std::net::SocketAddr::from(([127, 0, 0, 1], 0)))];
+    settings.cache.memory = CACHE;
+    settings.cache.threads = 1;
+    settings.cache.slow_from = Some(Duration::from_millis(1));
     settings
 }

@@ -2,17 +2,19 @@
 //!
 //! `config/trunkline.toml` and `docs/manual/configuration.md` are made from here, and a test compares them.
 
+mod cache;
 mod check;
 mod load;
 mod types;
 mod web;
 
+pub use cache::{Cache, ClientCertificates, Door};
 pub use load::{Given, load, mistakes};
 pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
 };
 
-pub use web::{Address, Oidc, Role, RoleOf, Tls, Web};
+pub use web::{Address, Network, Oidc, Role, RoleOf, Tls, Web};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -192,6 +194,8 @@ trunkline_kit::configuration! {
         calls: Calls = "calls",
         /// The rows that calls become.
         store: Store = "store",
+        /// The cache.
+        cache: Cache = "cache",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

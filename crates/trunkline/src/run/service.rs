@@ -12,6 +12,7 @@ use super::packet_log;
 use super::rows::{self, RowsOut, journal::Journal};
 use super::socket;
 use super::view::View;
+use crate::cache::{configured, here::Running};
 use crate::failure::Failure;
 use crate::web::live::Here;
 use crate::web::serve;
@@ -19,6 +20,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use trunkline_cache::job::Opened;
 use trunkline_calls::job::Sink;
 use trunkline_calls::join::{Names, lost_row};
 use trunkline_calls::ledger::{is_interface, lanes_of};
@@ -71,8 +73,9 @@ impl Service {
         let metrics = settings.metrics.listen.as_ref().map(metrics::bind).transpose();
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
+        let cache = configured::open(&settings.cache)?;
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let mut service = Service::on(settings, rings)?;
+        let mut service = Service::on(settings, rings, cache)?;
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
         if let Some(bound) = metrics {
@@ -82,7 +85,7 @@ impl Service {
             service.metrics = Some(bound.serve(page).map_err(no_thread)?);
         }
         if let Some(bound) = web {
-            let handle = serve::serve(bound, settings, Some(Arc::new(Here::new(view, "live"))), None)?;
+            let handle = serve::serve(bound, settings, Arc::new(Here::new(view, "live")), None)?;
             serve::announce_in_log(&handle);
             service.web = Some(handle);
         }
@@ -99,11 +102,11 @@ impl Service {
         }
     }
 
-    /// Starts everything behind these rings.
+    /// Starts everything behind these rings, and what listens as the cache.
     ///
     /// # Errors
     /// What could not be opened, with what to do about it.
-    pub fn on(settings: &Settings, rings: Vec<Box<dyn Live>>) -> Result<Service, Failure> {
+    pub fn on(settings: &Settings, rings: Vec<Box<dyn Live>>, cache: Option<Opened>) -> Result<Service, Failure> {
         let folder = &settings.data.folder;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
@@ -130,9 +133,11 @@ impl Service {
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));
         let bursts = Arc::new(Mutex::new(bursts));
         let cards = Arc::new(Mutex::new(cards));
+        let cache = cache.map(|opened| configured::start(opened, &settings.cache)).transpose();
+        let cache = cache.map_err(|e| Failure::Failed(e.to_string()))?.map(|job| Running::new(job, &settings.cache));
         let interfaces = names.lanes.iter().map(|(interface, _)| interface.clone()).collect();
         let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
-        let view = Arc::new(view);
+        let view = Arc::new(view.with_cache(cache));
         let (metrics, socket, web) = (None, None, None);
         Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics, socket, web })
     }
@@ -162,6 +167,7 @@ impl Service {
     /// Goes on as these settings say, as far as it can while running.
     pub fn apply(&self, settings: &Settings) {
         self.web.iter().for_each(serve::reload);
+        self.view.cache().iter().for_each(|cache| cache.reload(&settings.cache));
         let Some(recorder) = &self.recorder else { return };
         let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         recorder.iter_mut().for_each(|recorder| packet_log::apply(recorder, settings));
@@ -181,6 +187,9 @@ impl Service {
         look_at_cards(&self.cards, &self.engine.shared, true);
         self.engine.stop();
         let mut troubles = Vec::new();
+        if let Some(Err(failed)) = self.view.cache().map(Running::stop) {
+            troubles.push(format!("cache: {failed}"));
+        }
         let shared = Arc::clone(&self.engine.shared);
         if self.engine.join() {
             troubles.push("a thread failed; this is a defect of Trunkline".to_owned());

@@ -5,12 +5,14 @@
 //! |---|---|
 //! | `/live/snapshot` | [`trunkline_web::sources::LiveSnapshot`] as JSON |
 //! | `/live/calls/N` | [`trunkline_web::sources::CallsUp`] as JSON: the newest N |
+//! | `/live/cache` | [`trunkline_web::sources::CacheSnapshot`] as JSON: how the run's cache stands; null without one |
 //! | `/metrics`, `/healthz` | as elsewhere |
 
 use super::config::Listen;
 use super::engine::CALLS_UP_MAX;
 use super::metrics::{self, Page, Server};
 use super::view::View;
+use crate::cache::here::Running;
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +20,8 @@ use std::sync::Arc;
 
 /// The path of the snapshot.
 pub const SNAPSHOT: &str = "/live/snapshot";
+/// The path of the cache.
+pub const CACHE: &str = "/live/cache";
 /// What the path of the calls begins with.
 pub const CALLS: &str = "/live/calls/";
 
@@ -42,6 +46,9 @@ pub fn serve(data: &Path, view: Arc<View>, source: &'static str) -> io::Result<S
 fn answer(path: &str, view: &View, source: &str) -> Option<String> {
     if path == SNAPSHOT {
         return json(&view.live_snapshot(source));
+    }
+    if path == CACHE {
+        return json(&view.cache().map(Running::snapshot));
     }
     let limit: usize = path.strip_prefix(CALLS)?.parse().ok()?;
     json(&view.calls_up(limit.min(CALLS_UP_MAX)))

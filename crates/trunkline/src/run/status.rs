@@ -2,6 +2,7 @@
 
 pub mod process;
 
+use crate::cache::here::Totals;
 use crate::show::figure;
 use core::fmt::Write as _;
 use std::time::Duration;
@@ -46,6 +47,8 @@ pub struct Snapshot {
     pub unwritten: Duration,
     /// Finished segments that wait for room to be compressed.
     pub compress_waiting: u64,
+    /// The cache, where there is one.
+    pub cache: Option<Totals>,
     /// Processor time of each thread.
     pub threads: Vec<Thread>,
     /// Memory of the process, octets.
@@ -90,6 +93,9 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     if now.compress_waiting > 0 {
         let _ = write!(out, " | no room to compress {}", figure::count(now.compress_waiting));
     }
+    if let Some(cache) = &now.cache {
+        let _ = write!(out, " | {}", cached(&before.cache.unwrap_or_default(), cache, seconds));
+    }
     let _ = write!(out, " | cpu {} | rss {}", cpu(before, now, seconds), figure::octets(now.resident));
     out
 }
@@ -97,6 +103,22 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
 /// `3 %`.
 fn share(part: f64) -> String {
     format!("{:.0} %", part.clamp(0.0, 1.0) * 100.0)
+}
+
+/// `cache gets/s 12,000 hits 93.2 % sets/s 800 evicted/s 0 items 81,204 memory 33 %`
+fn cached(before: &Totals, now: &Totals, seconds: f64) -> String {
+    let more = |of: fn(&Totals) -> u64| of(now).saturating_sub(of(before));
+    let rate = |n: u64| figure::count(if seconds > 0.0 { (n as f64 / seconds).round() as u64 } else { 0 });
+    let (gets, hits) = (more(|t| t.gets), more(|t| t.hits));
+    let ratio = if gets > 0 { figure::percent(hits, gets) } else { "none".to_owned() };
+    format!(
+        "cache gets/s {} hits {ratio} sets/s {} evicted/s {} items {} memory {}",
+        rate(gets),
+        rate(more(|t| t.sets)),
+        rate(more(|t| t.evicted)),
+        figure::count(now.items),
+        share(now.used_octets as f64 / now.limit_octets.max(1) as f64),
+    )
 }
 
 /// What compression left of what went in, where it was at work.
@@ -216,6 +238,7 @@ mod tests {
             held: Vec::new(),
             unwritten: Duration::ZERO,
             compress_waiting: 1200,
+            cache: None,
             threads: vec![thread(1, "trunkline", 11), thread(3, "lane-1", 4100), thread(2, "lane-0", 5300)],
             resident: 512_300_000,
         };
@@ -238,6 +261,19 @@ mod tests {
         let same = line(&now, &now);
         assert!(same.contains("sip 0 rtp 0"), "no time passed: {same}");
         assert!(line(&now, &Snapshot::default()).contains("lost none |"), "counters that went back");
+    }
+
+    #[test]
+    fn a_cache_is_told_of_where_there_is_one() {
+        let (limit_octets, items) = (1000, 81_204);
+        let cache = |gets, hits, sets| Some(Totals { gets, hits, sets, items, limit_octets, ..Totals::default() });
+        let before = Snapshot { cache: cache(1_000, 900, 10), ..earlier() };
+        let mut now = Snapshot { at: Duration::from_secs(20), cache: cache(121_000, 112_740, 8_010), ..earlier() };
+        now.cache.iter_mut().for_each(|cache| cache.used_octets = 333);
+        let told = "| cache gets/s 12,000 hits 93.2 % sets/s 800 evicted/s 0 items 81,204 memory 33 % | cpu";
+        assert!(line(&before, &now).contains(told), "{}", line(&before, &now));
+        assert!(line(&now, &now).contains("gets/s 0 hits none sets/s 0"), "{}", line(&now, &now));
+        assert!(!line(&earlier(), &earlier()).contains("cache"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::engine::{Engine, Shared};
 use super::lane::LaneReport;
 use super::rows::{self, Writing};
 use super::status::{Snapshot, process};
+use crate::cache::here::Running;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_capture::LossPlace;
@@ -24,6 +25,8 @@ pub struct View {
     recorder: Option<Arc<Mutex<Option<Recorder>>>>,
     bursts: Arc<Mutex<BurstLog>>,
     cards: Arc<Mutex<Cards>>,
+    /// The cache beside the rest, where there is one.
+    cache: Option<Running>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -47,11 +50,22 @@ impl View {
             recorder,
             bursts,
             cards,
+            cache: None,
             closed: Mutex::default(),
             begun: Instant::now(),
             since_ns: super::now_ns(),
             interfaces,
         }
+    }
+
+    /// The same with a cache beside the rest.
+    pub fn with_cache(self, cache: Option<Running>) -> Self {
+        View { cache, ..self }
+    }
+
+    /// The cache beside the rest, where there is one.
+    pub fn cache(&self) -> Option<&Running> {
+        self.cache.as_ref()
     }
 
     /// The packet log is closed, and this was the last of it.
@@ -112,6 +126,7 @@ impl View {
             held: stats.iter().flat_map(|s| &s.volumes).map(|v| v.held).collect(),
             unwritten: stats.iter().flat_map(|s| &s.volumes).filter_map(|v| v.unwritten).max().unwrap_or_default(),
             compress_waiting: self.house().map_or(0, |report| report.roomless as u64),
+            cache: self.cache.as_ref().map(Running::totals),
             threads: process::threads(),
             resident: process::resident(),
         }
@@ -172,6 +187,7 @@ impl View {
         if let Some(report) = self.house() {
             samples.extend(of_house(&report));
         }
+        samples.extend(self.cache.iter().flat_map(Running::samples));
         samples.extend(process::samples());
         samples.push(build());
         samples

@@ -18,6 +18,13 @@ impl Here {
     }
 }
 
+impl Here {
+    /// What there is to see of the run.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+}
+
 impl Live for Here {
     fn snapshot(&self) -> Option<LiveSnapshot> {
         Some(self.view.live_snapshot(self.source))

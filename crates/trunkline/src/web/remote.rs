@@ -50,14 +50,16 @@ impl There {
         }
     }
 
-    fn value<T: DeserializeOwned>(&self, path: &str) -> io::Result<Option<T>> {
+    /// An answer; none where nobody runs.
+    pub fn value<T: DeserializeOwned>(&self, path: &str) -> io::Result<Option<T>> {
         let Some(body) = self.get(path)? else { return Ok(None) };
         serde_json::from_str(&body).map(Some).map_err(|e| {
             io::Error::new(ErrorKind::InvalidData, format!("it answers as another version of Trunkline would: {e}"))
         })
     }
 
-    fn trouble(&self, error: &io::Error) -> String {
+    /// What went wrong, for people.
+    pub fn trouble(&self, error: &io::Error) -> String {
         let why = if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
             "it does not answer".to_owned()
         } else {

@@ -1,5 +1,6 @@
 //! How the web is served: the options that the configuration gives, the address, the one-time link.
 
+use super::caches;
 use super::packets::{Captures, LogPackets};
 use crate::failure::Failure;
 use crate::run::config::{Settings, Tls};
@@ -8,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
-use trunkline_web::sources::{Live, Reader};
+use trunkline_web::sources::{Cache, Live, Reader};
 use trunkline_web::tls::{TlsOptions, own_names};
 use trunkline_web::{Bound, Handle, Mode, Options, ServeError, Server, Sources};
 
@@ -90,31 +91,37 @@ pub fn serve_captures(
     reader: Arc<dyn Reader>,
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::with_captures(&settings.data.folder, settings, captures);
-    start(bound, settings, packets, None, Some(reader))
+    start(bound, settings, packets, (None, None), Some(reader))
 }
 
-/// Serves on what is bound.
+/// What is told of the run itself, and of its cache.
+type Own = (Option<Arc<dyn Live>>, Option<Arc<dyn Cache>>);
+
+/// Serves on what is bound, with the run and its cache.
 ///
 /// # Errors
 /// A thread cannot be started, or the data folder cannot be used.
 pub fn serve(
     bound: Bound,
     settings: &Settings,
-    live: Option<Arc<dyn Live>>,
+    run: Arc<impl Live + Cache + 'static>,
     reader: Option<Arc<dyn Reader>>,
 ) -> Result<Handle, Failure> {
-    start(bound, settings, LogPackets::new(&settings.data.folder, settings), live, reader)
+    let packets = LogPackets::new(&settings.data.folder, settings);
+    let own: Own = (Some(Arc::clone(&run) as _), Some(run));
+    start(bound, settings, packets, own, reader)
 }
 
 fn start(
     bound: Bound,
     settings: &Settings,
     packets: LogPackets,
-    live: Option<Arc<dyn Live>>,
+    (live, cache): Own,
     reader: Option<Arc<dyn Reader>>,
 ) -> Result<Handle, Failure> {
+    let caches = caches::all(cache, &settings.web.caches);
     let store_folder = settings.data.folder.join("store");
-    let sources = Sources { store_folder, packets: Some(Arc::new(packets)), live, reader };
+    let sources = Sources { store_folder, packets: Some(Arc::new(packets)), live, reader, caches };
     bound.serve(sources).map_err(|e| Failure::Failed(e.to_string()))
 }
 

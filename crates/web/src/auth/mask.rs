@@ -9,7 +9,7 @@
 mod ask;
 mod scrub;
 
-use crate::sources::CallUp;
+use crate::sources::{CacheSnapshot, CallUp};
 pub use ask::{check_filter, check_search, names_numbers};
 use scrub::{Kind, Scrub};
 use trunkline_store::row::{Call, Ladder, Registration, SipEvent, Stream};
@@ -92,6 +92,14 @@ pub fn call_up(c: &mut CallUp) {
     let scrub = Scrub::of_uris(&[&c.from, &c.to], &[]);
     c.sip_call_id = scrub.text(Kind::Wire, &c.sip_call_id);
     (c.from, c.to) = (user(&c.from), user(&c.to));
+}
+
+/// Masks the keys of a cache, which may hold numbers: runs of digits, and what stands before an `@`.
+pub fn cache(cache: &mut CacheSnapshot) {
+    let scrub = Scrub::of_uris(&[], &[]);
+    let hot = cache.hot_keys.iter_mut().flatten().map(|hot| &mut hot.key);
+    let slow = cache.slow_commands.iter_mut().flatten().map(|slow| &mut slow.key);
+    hot.chain(slow).for_each(|key| *key = scrub.text(Kind::Wire, key));
 }
 
 /// A user part of a URI, masked: a number by its shape, a name to its first letter. Parameters and a password go.

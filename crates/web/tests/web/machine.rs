@@ -134,6 +134,7 @@ fn nobody_is_told_where_files_are() {
             format!("/calls/{rejected}/pcap"),
             "/calls.csv".to_owned(),
             "/system".to_owned(),
+            "/cache".to_owned(),
             "/losses".to_owned(),
             "/packets/segments".to_owned(),
             "/packets/timeline".to_owned(),

@@ -1,6 +1,7 @@
 //! The web over real TCP: every endpoint, what it refuses, and what strangers try. Each JSON answer is compared with
 //! the OpenAPI document.
 
+mod caches;
 mod client;
 mod document;
 mod hostile;

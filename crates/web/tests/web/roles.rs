@@ -24,7 +24,7 @@ use Permission as P;
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 58] = [
+const ENDPOINTS: [(&str, &str, &str, May); 60] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -53,6 +53,8 @@ const ENDPOINTS: [(&str, &str, &str, May); 58] = [
     ("GET", "/losses", "", Having(P::CallsRead)),
     ("GET", "/live", "", Having(P::CallsRead)),
     ("GET", "/system", "", Having(P::CallsRead)),
+    ("GET", "/cache", "", Having(P::CallsRead)),
+    ("GET", "/cache/history", "", Having(P::CallsRead)),
     ("GET", "/packets/segments", "", Having(P::CallsRead)),
     ("GET", "/packets/timeline", "", Having(P::CallsRead)),
     ("GET", "/aliases", "", Having(P::CallsRead)),

@@ -69,6 +69,7 @@ impl World {
             packets: made.packets.then(|| Arc::clone(&packets) as Arc<dyn Packets>),
             live: made.live.then(|| Arc::clone(&live) as Arc<dyn Live>),
             reader: Some(Arc::new(Reading)),
+            caches: vec![Arc::new(Pot::default()), Arc::new(Gone)],
         };
         let handle = Server::bind(options).unwrap().serve(sources).unwrap();
         World { handle, packets, live, folder }
@@ -115,6 +116,45 @@ impl World {
             trunkline_kit::metrics::Number::Real(n) => n,
         };
         self.handle.metrics().into_iter().filter(|s| s.name == name).map(|s| number(s.value)).sum()
+    }
+}
+
+/// A cache that is asked for more each time that it is looked at.
+#[derive(Default)]
+pub struct Pot(AtomicU64);
+
+impl Cache for Pot {
+    fn name(&self) -> String {
+        "this run".to_owned()
+    }
+
+    fn look(&self) -> Result<Option<CacheSnapshot>, String> {
+        let looks = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+        let hot = CacheHotKey { key: "profile:+442071000042".to_owned(), requests_per_s: 5.5, share: 0.25 };
+        let slow =
+            CacheSlowCommand { command: "get".to_owned(), key: "bob@example.com".to_owned(), ..Default::default() };
+        Ok(Some(CacheSnapshot {
+            at_ns: jiff::Timestamp::now().as_nanosecond() as i64,
+            gets_total: Some(looks * 100),
+            hits_total: Some(looks * 75),
+            memory: vec![CacheMemory { kind: "items".to_owned(), octets: 1 << 20 }],
+            hot_keys: Some(vec![hot]),
+            slow_commands: Some(vec![slow]),
+            ..CacheSnapshot::default()
+        }))
+    }
+}
+
+/// A cache that does not answer.
+pub struct Gone;
+
+impl Cache for Gone {
+    fn name(&self) -> String {
+        format!("unix:{HOME}/cache.sock")
+    }
+
+    fn look(&self) -> Result<Option<CacheSnapshot>, String> {
+        Err(format!("unix:{HOME}/cache.sock: nobody listens there"))
     }
 }
 

@@ -38,10 +38,9 @@ impl Shared {
 
     pub(super) fn slabs(&self, rows: &mut Rows<'_>) {
         let (sums, counts) = (self.ledger.sums(), self.store.counts());
-        if counts.items > 0 {
-            // An item of mean size stands for a chunk.
-            let chunk_octets = (requested_octets(&counts) / counts.items).max(1);
-            let chunks_per_page = counts.octets_per_segment / chunk_octets;
+        // An item of mean size stands for a chunk.
+        if let Some(chunk_octets) = requested_octets(&counts).checked_div(counts.items) {
+            let chunks_per_page = counts.octets_per_segment / chunk_octets.max(1);
             let chunks = (chunks_per_page * counts.segments).max(counts.items);
             rows.numbers(&[
                 ("1:chunk_size", chunk_octets),

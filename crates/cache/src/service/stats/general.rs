@@ -25,11 +25,14 @@ impl Shared {
         }
         rows.zeros(&["unexpected_napi_ids", "round_robin_fallback"]);
         self.totals(rows, &counts, &before);
+        self.host.more_facts(&mut |name, value| rows.row(name, value));
     }
 
     fn process(&self, rows: &mut Rows<'_>, facts: &Facts, second: u32) {
         let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
-        rows.numbers(&[("pid", facts.pid.into()), ("uptime", second.into())]);
+        // As memcached counts it, from 2 on.
+        let uptime = second.saturating_sub(self.started).saturating_add(2);
+        rows.numbers(&[("pid", facts.pid.into()), ("uptime", uptime.into())]);
         rows.row("time", self.origin.load(Ordering::Relaxed) + i64::from(second));
         rows.row("version", &self.settings.version);
         rows.row("libevent", "none");

@@ -18,7 +18,7 @@ mod tally;
 mod value;
 mod versions;
 
-use super::target::Target;
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::table;
@@ -62,9 +62,19 @@ pub struct Load {
     #[arg(long, value_name = "N", default_value = "100000")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     keys: u32,
+    /// Octets of a key
+    #[arg(long, value_name = "N", default_value = "11")]
+    #[arg(value_parser = within(plan::NAME_OCTETS_LEAST as u64, plan::NAME_OCTETS_MAX as u64))]
+    key_octets: usize,
+    /// First letter of the keys: loads beside each other, each with a letter, leave each other's keys alone
+    #[arg(long, value_name = "C", default_value = "k", value_parser = letter)]
+    letter: u8,
     /// Octets of a value: N, or A-B for any between
     #[arg(long, value_name = "N", default_value = "100")]
     value_octets: Lengths,
+    /// Seconds until what is stored expires: N, or A-B for any between; 0 is never
+    #[arg(long, value_name = "N", default_value = "0")]
+    ttl: Lengths,
     /// Sets among the requests, 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
     sets: f64,
@@ -115,6 +125,11 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "a share from 0 to 1".to_owned())
 }
 
+fn letter(text: &str) -> Result<u8, String> {
+    let letter = text.parse::<char>().ok().filter(char::is_ascii_lowercase);
+    letter.map(|letter| letter as u8).ok_or_else(|| "one letter, a to z".to_owned())
+}
+
 fn skew(text: &str) -> Result<f64, String> {
     let skew = text.parse().ok().filter(|skew| *skew > 0.0 && *skew <= 10.0);
     skew.ok_or_else(|| "above 0, at most 10".to_owned())
@@ -162,6 +177,9 @@ impl Load {
             in_flight: self.in_flight,
             multi_get: self.multi_get,
             keys: self.keys,
+            name_octets: self.key_octets,
+            letter: self.letter,
+            ttl: self.ttl,
             lengths: self.value_octets,
             sets: self.sets,
             rate: self.rate,

@@ -1,11 +1,12 @@
 //! Serving: opens, gives up privileges, tells where it listens, waits for the end.
 
-use super::{Cache, daemon, setup};
+use super::{Cache, daemon, image, setup};
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
-use signal_hook::consts::SIGHUP;
+use signal_hook::consts::{SIGHUP, SIGUSR1};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,10 +38,16 @@ pub fn serve(cache: &Cache) -> Result<Exit, Failure> {
     let (stop, again) = (Stop::on_signals(), Arc::new(AtomicBool::new(false)));
     // Without the signal a certificate is read again by `refresh_certs` alone.
     let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&again));
+    // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
+    let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
+    // memcached's signal for an end that keeps the items. Where it cannot be had, SIGTERM does the same.
+    let _ = signal_hook::flag::register(SIGUSR1, stop.flag());
     let page = cache.metrics.as_ref().map(metrics::bind).transpose();
     let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
-    let opened = Job::open(setup).map_err(|e| Failure::Failed(e.to_string()))?;
+    let mut opened = Job::open(setup).map_err(|e| Failure::Failed(e.to_string()))?;
     privileges::give_up(cache.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+    let file = cache.memory_file.as_deref().map(image::claim).transpose()?;
+    let recalled = file.as_ref().map_or(Ok(Exit::Done), |file| image::recall(&mut opened, file))?;
     let job = Arc::new(opened.start().map_err(|e| Failure::Failed(e.to_string()))?);
     announce(&listens, &job, cache);
     let _pidfile = cache.pidfile.as_deref().map(Pidfile::write).transpose()?;
@@ -53,19 +60,24 @@ pub fn serve(cache: &Cache) -> Result<Exit, Failure> {
     });
     let page = page.transpose().map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
     daemon::ready();
-    wait(&job, &stop, &again, cache.verbose > 0);
+    wait(&job, &stop, &again, cache);
     drop(page);
     job.stop().map_err(|e| Failure::Failed(e.to_string()))?;
-    Ok(Exit::Done)
+    let saved = file.map_or(Exit::Done, |file| image::save(&job, file));
+    Ok(if saved == Exit::Done { recalled } else { saved })
 }
 
-fn wait(job: &Job, stop: &Stop, again: &AtomicBool, tells: bool) {
+fn wait(job: &Job, stop: &Stop, again: &AtomicBool, cache: &Cache) {
     let (mut before, mut since) = (job.figures(), Instant::now());
+    let (tells, mut warms) = (cache.verbose > 0, cache.warm_from.as_ref());
     while !stop.is_asked() && !job.wait(LOOK) {
         if again.swap(false, Ordering::Relaxed) {
             if let Err(why) = job.refresh_certificates() {
                 eprintln!("trunkline cache: certificates: {why}; those before are still shown");
             }
+        }
+        if let Some(peer) = warms {
+            warms = Some(peer).filter(|peer| !tells_warmed(peer, job));
         }
         if tells && since.elapsed() >= STATUS {
             let now = job.figures();
@@ -73,6 +85,18 @@ fn wait(job: &Job, stop: &Stop, again: &AtomicBool, tells: bool) {
             (before, since) = (now, Instant::now());
         }
     }
+}
+
+/// Tells how a warm-up went, if it has ended.
+fn tells_warmed(peer: &Target, job: &Job) -> bool {
+    let Some((warmed, ending)) = job.warmed().and_then(|warmed| Some((warmed.clone(), warmed.ending?))) else {
+        return false;
+    };
+    let (mib, seconds) = (warmed.octets as f64 / f64::from(1 << 20), warmed.ms as f64 / 1000.0);
+    let (items, skipped) = (warmed.items, warmed.skipped);
+    let how = format!("{items} items, {mib:.1} MiB, in {seconds:.1} s, {skipped} left out");
+    eprintln!("trunkline cache: warm-up from {peer}: {ending}; {how}");
+    true
 }
 
 /// How it went since the last line.

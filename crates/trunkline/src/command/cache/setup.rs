@@ -2,22 +2,20 @@
 
 use super::extended::{Clients, Extended};
 use super::{Cache, addresses};
+use crate::cache::configured::{TOO_MANY, buffers, incoming};
+use crate::cache::files::{self, Encryption, accounts};
+use crate::cache::target::Target;
 use crate::failure::Failure;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trunkline_cache::job::{Certificates, Setup};
-use trunkline_cache::service::{Protocols, Settings, TlsSettings};
+use trunkline_cache::job::{PeerStream, Setup, WarmUp};
+use trunkline_cache::service::{Protocols, Settings};
 use trunkline_cache::store::Rules;
-use trunkline_net::{ClientCertificates, Full, Limits, Networks, OldestTls, Options, Tls, issuers};
+use trunkline_net::{Full, Limits, Networks, Options};
 
 /// The memcached whose protocols are spoken: what clients are told by `version`.
 pub const PROTOCOL_VERSION: &str = "1.6.18";
-/// Octets of a file of certificates, keys or accounts.
-const FILE_OCTETS_MAX: u64 = 1 << 20;
-/// The part of the memory that values on their way from one address may have, unless it is told.
-const INCOMING_PART: u64 = 4;
-/// What one connection too many is told, as memcached tells it.
-const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
+/// How long a peer that says nothing is waited for at once: then it is looked whether the cache ends.
+const PEER_LOOK: Duration = Duration::from_millis(500);
 
 /// What to start, and the words of `-o`.
 ///
@@ -28,18 +26,25 @@ pub fn setup(cache: &Cache) -> Result<(Setup, Extended), Failure> {
     if cache.max_item_size > cache.memory_limit {
         return Err(Failure::Usage("-I: an item cannot be larger than all of the memory (-m)".to_owned()));
     }
-    let tls = if cache.enable_ssl { Some(encryption(&extended)?) } else { None };
+    let encryption = if cache.enable_ssl { Some(encryption(&extended)?) } else { None };
+    let tls = encryption.as_ref().map(Encryption::load).transpose().map_err(Failure::Failed)?;
     let listens = addresses::listens(cache, tls.as_ref())?;
     let options = options(cache, &extended);
-    let settings = settings(cache, &extended, options.threads)?;
+    let settings = settings(cache, &extended, encryption.as_ref(), options.threads)?;
     let rules = Rules {
         limit_octets: cache.memory_limit,
         item_octets_max: cache.max_item_size,
         evicts: !cache.disable_evictions,
         ..Rules::default()
     };
-    let certificates = tls.map(|tls| again(tls, &extended));
-    Ok((Setup { rules, settings, listens, options, certificates }, extended))
+    let certificates = encryption.zip(tls).map(|(encryption, tls)| encryption.again(tls));
+    let warm_up = cache.warm_from.clone().map(|peer| warm_up(peer, cache.warm_rate));
+    Ok((Setup { rules, settings, listens, options, certificates, warm_up }, extended))
+}
+
+fn warm_up(peer: Target, octets_per_s: u64) -> WarmUp {
+    let connect = move || peer.open(PEER_LOOK).map(|stream| Box::new(stream) as Box<dyn PeerStream>);
+    WarmUp { connect: Box::new(connect), octets_per_s }
 }
 
 fn options(cache: &Cache, extended: &Extended) -> Options {
@@ -54,8 +59,7 @@ fn options(cache: &Cache, extended: &Extended) -> Options {
         full: if extended.waits { Full::Wait } else { Full::Refuse(TOO_MANY.to_vec()) },
         connections_per_address: cache.conn_limit_per_address,
         idle: (extended.idle_s > 0).then(|| Duration::from_secs(u64::from(extended.idle_s))),
-        // Buffers are part of the memory; a quarter of it for those at most.
-        held_octets: usize::try_from(cache.memory_limit / 4).unwrap_or(usize::MAX),
+        held_octets: buffers(cache.memory_limit),
         backlog: cache.listen_backlog,
         ..options.limits
     };
@@ -68,7 +72,12 @@ fn options(cache: &Cache, extended: &Extended) -> Options {
     }
 }
 
-fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settings, Failure> {
+fn settings(
+    cache: &Cache,
+    extended: &Extended,
+    encryption: Option<&Encryption>,
+    threads: usize,
+) -> Result<Settings, Failure> {
     let interface = if cache.listen.is_empty() { None } else { Some(cache.listen.join(",")) };
     Ok(Settings {
         version: PROTOCOL_VERSION.to_owned(),
@@ -77,16 +86,14 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
             "binary" => Protocols::Binary,
             _ => Protocols::Both,
         },
-        accounts: cache.auth_file.as_deref().map(accounts).transpose()?,
+        accounts: cache.auth_file.as_deref().map(accounts).transpose().map_err(Failure::Failed)?,
         shutdown_enabled: cache.enable_shutdown,
         flush_enabled: !cache.disable_flush_all,
         dump_enabled: !cache.disable_dumping,
         watch_enabled: !cache.disable_watch,
         turn_requests_max: cache.max_reqs_per_event,
         udp_answer_octets_max: usize::try_from(cache.udp_answer_max).unwrap_or(usize::MAX),
-        incoming_octets_max: cache
-            .incoming_per_address
-            .unwrap_or_else(|| (cache.memory_limit / INCOMING_PART).max(cache.max_item_size)),
+        incoming_octets_max: incoming(cache.incoming_per_address, cache.memory_limit, cache.max_item_size),
         prefix_delimiter: cache.delimiter.unwrap_or(b':'),
         detail: cache.delimiter.is_some(),
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
@@ -99,107 +106,24 @@ fn settings(cache: &Cache, extended: &Extended, threads: usize) -> Result<Settin
         refuses_connections: !extended.waits,
         backlog: cache.listen_backlog,
         idle_timeout_s: extended.idle_s,
-        tls: cache.enable_ssl.then(|| tls_settings(extended)),
+        tls: encryption.map(Encryption::told),
         slow_ms: cache.slow_ms,
     })
 }
 
-fn tls_settings(extended: &Extended) -> TlsSettings {
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
-    TlsSettings {
-        certificate: path(&extended.certificate),
-        key: path(&extended.key),
-        issuers: path(&extended.issuers),
-        verify_mode: match extended.clients {
-            Clients::None => 0,
-            Clients::Request => 1,
-            Clients::Require => 2,
-        },
-        only_13: extended.oldest == OldestTls::V13,
-    }
-}
-
-/// `user:password`, a line each; lines that are empty are passed over.
-fn accounts(path: &Path) -> Result<Vec<(String, String)>, Failure> {
-    let text = String::from_utf8(read(path)?);
-    let text = text.map_err(|_| Failure::Failed(format!("{}: not text", path.display())))?;
-    let mut accounts = Vec::new();
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let account = line.split_once(':').filter(|(user, password)| !user.is_empty() && !password.is_empty());
-        let Some((user, password)) = account else {
-            let place = format!("{}:{}", path.display(), number + 1);
-            return Err(Failure::Failed(format!("{place}: a line is user:password")));
-        };
-        accounts.push((user.to_owned(), password.to_owned()));
-    }
-    if accounts.is_empty() {
-        return Err(Failure::Failed(format!("{}: nobody is in it", path.display())));
-    }
-    Ok(accounts)
-}
-
-fn encryption(extended: &Extended) -> Result<Tls, Failure> {
-    let (certificate, key) = pair(extended)?;
-    let asked = match (extended.clients, &extended.issuers) {
-        (Clients::None, _) => ClientCertificates::None,
-        (_, None) => {
-            return Err(Failure::Usage("-o ssl_verify_mode: ssl_ca_cert=FILE says whose certificates are good".into()));
-        }
-        (clients, Some(path)) => {
-            let issuers = issuers(&read(path)?).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
-            if clients == Clients::Require {
-                ClientCertificates::Require(issuers)
-            } else {
-                ClientCertificates::Request(issuers)
-            }
-        }
+/// The files of TLS, as `-o` names them.
+fn encryption(extended: &Extended) -> Result<Encryption, Failure> {
+    let (Some(certificate), Some(key)) = (&extended.certificate, &extended.key) else {
+        return Err(Failure::Usage("-Z needs -o ssl_chain_cert=FILE,ssl_key=FILE".to_owned()));
     };
-    let (certificate, key) = (read(certificate)?, read(key)?);
-    Tls::new(&certificate, &key, &asked, extended.oldest).map_err(|e| Failure::Failed(format!("TLS: {e}")))
-}
-
-fn pair(extended: &Extended) -> Result<(&Path, &Path), Failure> {
-    match (&extended.certificate, &extended.key) {
-        (Some(certificate), Some(key)) => Ok((certificate, key)),
-        _ => Err(Failure::Usage("-Z needs -o ssl_chain_cert=FILE,ssl_key=FILE".to_owned())),
-    }
-}
-
-/// Reads the pair again, for `refresh_certs` and SIGHUP.
-fn again(tls: Tls, extended: &Extended) -> Certificates {
-    let path = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
-    let (certificate, key) = (path(&extended.certificate), path(&extended.key));
-    Certificates(Box::new(move || {
-        let pair = read(&certificate).and_then(|certificate| Ok((certificate, read(&key)?)));
-        let (certificate, key) = pair.map_err(|_| "Error loading the certificate or its key".to_owned())?;
-        tls.replace(&certificate, &key).map_err(|e| e.to_string())
-    }))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let wrong = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
-    let octets = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?.len();
-    if octets > FILE_OCTETS_MAX {
-        return Err(wrong("larger than 1 MiB".to_owned()));
-    }
-    std::fs::read(path).map_err(|e| wrong(e.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    #[test]
-    fn accounts_are_lines() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        write!(file, "anna:secret:with colon\n\nben:x\n").unwrap();
-        let known = accounts(file.path()).unwrap();
-        assert_eq!(known[0], ("anna".to_owned(), "secret:with colon".to_owned()));
-        assert_eq!(known.len(), 2);
-        writeln!(file, "nobody").unwrap();
-        let Err(Failure::Failed(text)) = accounts(file.path()) else { panic!("taken") };
-        assert!(text.ends_with(":4: a line is user:password"), "{text}");
-        assert!(accounts(Path::new("/nowhere/at/all")).is_err());
-    }
+    let issuers = || {
+        let missing = || Failure::Usage("-o ssl_verify_mode: ssl_ca_cert=FILE says whose certificates are good".into());
+        extended.issuers.clone().ok_or_else(missing)
+    };
+    let clients = match extended.clients {
+        Clients::None => files::Clients::None,
+        Clients::Request => files::Clients::Request(issuers()?),
+        Clients::Require => files::Clients::Require(issuers()?),
+    };
+    Ok(Encryption { certificate: certificate.clone(), key: key.clone(), clients, oldest: extended.oldest })
 }

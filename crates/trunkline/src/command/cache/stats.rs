@@ -1,21 +1,17 @@
 //! `trunkline cache stats`: what a server tells of itself.
 
-mod answer;
 mod unit;
 
-use super::target::Target;
+use crate::cache::answer::{self, Stat};
+use crate::cache::ask::{self, PATIENCE};
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::table::{self, Row, Table, text};
 use crate::show::text::{Keep, Line, Style};
 use crate::terminal::Terminal;
-use answer::{Answer, Stat};
 use std::io::Write;
-use std::time::{Duration, Instant};
 use trunkline_kit::exit::Exit;
-
-/// How long to wait for the connection and for the whole answer.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Print what a server tells by memcached's `stats`
 #[derive(Debug, clap::Args)]
@@ -56,25 +52,8 @@ impl Stats {
     }
 
     fn ask(&self) -> Result<Vec<Stat>, Failure> {
-        let wrong = |why: String| Failure::Failed(format!("{}: {why}", self.target));
         let mut stream = self.target.connect(PATIENCE)?;
-        let request = format!("stats {}", self.group);
-        let request = format!("{}\r\n", request.trim_end());
-        stream.write_all(request.as_bytes()).map_err(|e| self.target.failure(&e))?;
-        let (mut answer, mut room, until) = (Answer::default(), [0; 16_384], Instant::now() + PATIENCE);
-        loop {
-            match stream.read(&mut room).map_err(|e| self.target.failure(&e))? {
-                0 => return Err(wrong("closed the connection before the answer was whole".to_owned())),
-                octets => {
-                    if let Some(stats) = answer.push(&room[..octets]).map_err(wrong)? {
-                        return Ok(stats);
-                    }
-                }
-            }
-            if Instant::now() > until {
-                return Err(wrong("its answer takes too long".to_owned()));
-            }
-        }
+        ask::ask(stream.as_mut(), &self.target, &self.group).map_err(Failure::Failed)
     }
 }
 

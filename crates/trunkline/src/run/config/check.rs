@@ -1,6 +1,6 @@
 //! What values get wrong beside each other, and texts that have a form of their own.
 
-use super::{Settings, Tls};
+use super::{ClientCertificates, Door, Settings, Tls};
 use std::path::Path;
 use trunkline_kit::config::Objection;
 
@@ -8,6 +8,8 @@ use trunkline_kit::config::Objection;
 const INTERFACE_NAME_MAX: usize = 15;
 /// Interfaces that one program listens on.
 pub const INTERFACES_MAX: usize = 64;
+/// Caches that the web looks at besides that of the run.
+pub const CACHES_MAX: usize = 16;
 
 /// All that is wrong; what needs the machine to be asked (does the interface exist?) is not looked at.
 pub fn check(settings: &Settings) -> Vec<Objection> {
@@ -21,8 +23,38 @@ pub fn check(settings: &Settings) -> Vec<Objection> {
     wrong.unless(settings.calls.enabled || settings.record.enabled, "calls", "enabled", || {
         "neither calls nor record is enabled: there would be nothing to do".to_owned()
     });
+    cache(settings, &mut wrong);
     web(settings, &mut wrong);
     wrong.0
+}
+
+fn cache(settings: &Settings, wrong: &mut Objections) {
+    let cache = &settings.cache;
+    let again = |(i, door): (usize, &Door)| cache.listen.iter().take(i).any(|before| before == door);
+    for (_, door) in cache.listen.iter().enumerate().filter(|numbered| again(*numbered)) {
+        wrong.unless(false, "cache", "listen", || format!("'{door}' is named twice"));
+    }
+    let shows = cache.listen.iter().any(|door| matches!(door, Door::Tls(_)));
+    let named = (cache.certificate.is_some(), cache.key.is_some());
+    wrong.unless(!shows || named == (true, true), "cache", "listen", || {
+        "a tls: address needs both certificate and key".to_owned()
+    });
+    wrong.unless(shows || named == (false, false), "cache", "certificate", || {
+        "certificate and key are not used: no address of listen begins with tls:".to_owned()
+    });
+    let asks = cache.client_certificates != ClientCertificates::None;
+    wrong.unless(asks == cache.client_issuers.is_some(), "cache", "client-certificates", || {
+        "goes with client-issuers: whose certificates are good".to_owned()
+    });
+    wrong.unless(shows || !asks, "cache", "client-certificates", || "is asked for by TLS alone".to_owned());
+    wrong.unless(cache.item_size <= cache.memory, "cache", "item-size", || {
+        "is larger than all of the memory".to_owned()
+    });
+    let datagrams = cache.listen.iter().any(|door| matches!(door, Door::Udp(_)));
+    wrong.unless(!datagrams || cache.accounts.is_none(), "cache", "accounts", || {
+        "nobody can sign in by UDP: its datagrams would not be answered".to_owned()
+    });
+    wrong.unless(settings.web.caches.len() <= CACHES_MAX, "web", "caches", || format!("more than {CACHES_MAX} caches"));
 }
 
 fn web(settings: &Settings, wrong: &mut Objections) {

@@ -158,3 +158,33 @@ fn an_identity_provider_is_whole_or_none() {
     let told = load("[web.oidc]\nissuer = \"http://login.example\"\n").unwrap_err().join("\n");
     assert!(told.contains("needs client-id") && told.contains("does not begin with https://"), "{told}");
 }
+
+#[test]
+fn a_cache_listens_where_it_is_said() {
+    let text = "[cache]\nlisten = [\"127.0.0.1:11211\", \"udp:[::1]:11211\", \"unix:/run/c.sock\"]\nunix-mode = \"770\"\n\
+        memory = \"1 GiB\"\n[web]\ncaches = [\"10.0.0.5\", \"unix:/run/cache.sock\"]\n";
+    let settings = load(text).unwrap().settings;
+    let doors: Vec<String> = settings.cache.listen.iter().map(ToString::to_string).collect();
+    assert_eq!(doors, ["127.0.0.1:11211", "udp:[::1]:11211", "unix:/run/c.sock"]);
+    assert_eq!((settings.cache.unix_mode.0, settings.cache.memory.0), (0o770, 1 << 30));
+    let caches: Vec<String> = settings.web.caches.iter().map(ToString::to_string).collect();
+    assert_eq!(caches, ["10.0.0.5:11211", "unix:/run/cache.sock"]);
+    let text = "[cache]\nlisten = [\"tls:0.0.0.0:11212\", \"udp:1.2.3.4:1\", \"udp:1.2.3.4:1\"]\nkey = \"/k\"\n\
+        accounts = \"/a\"\nclient-certificates = \"require\"\nmemory = \"1 MiB\"\nitem-size = \"2 MiB\"\n";
+    let told = load(text).unwrap_err().join("\n");
+    for part in [
+        "t.toml:2:10: 'udp:1.2.3.4:1' is named twice",
+        "t.toml:2:10: a tls: address needs both certificate and key",
+        "t.toml:4:12: nobody can sign in by UDP",
+        "t.toml:5:23: goes with client-issuers",
+        "t.toml:7:13: is larger than all of the memory",
+    ] {
+        assert!(told.contains(part), "no '{part}' in\n{told}");
+    }
+    let told = load("[cache]\ncertificate = \"/c\"\nkey = \"/k\"\n").unwrap_err().join("\n");
+    assert!(told.contains("t.toml:2:15: certificate and key are not used"), "{told}");
+    for wrong in ["listen = \"11211\"", "listen = \"unix:\"", "listen = \"tcp:1.2.3.4:5\"", "unix-mode = \"1777\""] {
+        assert!(load(&format!("[cache]\n{wrong}\n")).unwrap_err()[0].contains("expected"), "{wrong}");
+    }
+    assert!(load("web.caches = \"a:b\"").unwrap_err()[0].contains("a cache such as"));
+}

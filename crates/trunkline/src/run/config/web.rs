@@ -1,5 +1,6 @@
 //! The sections of the web, and their types.
 
+use crate::cache::target::Target;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,6 +35,9 @@ trunkline_kit::section! {
         public_url: Option<PublicUrl> = None => Restart;
         /// Whether engineers may bring captures, by drag and drop: by `trunkline web`, not beside a capture.
         uploads: bool = false => Restart;
+        /// Other caches that the page of the cache shows, besides that of this configuration: servers of memcached's
+        /// text protocol, `HOST`, `HOST:PORT` or `unix:PATH`. They are asked by `stats`, without TLS and sign-in.
+        caches: Vec<Target> = Vec::new() => Restart;
         /// What extractions and captures that are brought leave free of the disk: they end before it, so that the
         /// capture does not lose its room.
         keep_free: Share = Share::Percent(5.0) => Restart;
@@ -200,4 +204,20 @@ impl Value for RoleOf {
 
 fn expected<T: Value>(raw: &Raw) -> String {
     format!("expected {}, not {}", T::kind(), raw.describe())
+}
+
+/// A server of memcached's protocol.
+impl Value for Target {
+    fn kind() -> String {
+        "a cache such as \"10.0.0.5:11211\" or \"unix:/run/cache.sock\"".to_owned()
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let text = raw.as_text().ok_or_else(|| expected::<Self>(raw))?;
+        text.trim().parse().map_err(|_| expected::<Self>(raw))
+    }
+
+    fn text(&self) -> String {
+        quoted(&self.to_string())
+    }
 }

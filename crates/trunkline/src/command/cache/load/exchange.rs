@@ -105,11 +105,11 @@ mod tests {
         value::write(&mut good, stamp, 30);
         let mut tally = Tally::default();
         let mut exchange = Exchange::new(Asked::Values, vec![(2, 0), (3, 0), (4, 0)], 100);
-        let (third, fourth) = (plan::name(3), plan::name(4));
+        let (third, fourth) = (b"k0000000003", b"k0000000004");
         let mut take = |part| exchange.take(part, Some(&versions), &mut tally);
-        assert_eq!(take(Part::Value(&third, &good)), Ok(false));
-        assert_eq!(take(Part::Value(&fourth, &good)), Ok(false));
-        assert_eq!(take(Part::Value(&fourth, &good)), Ok(false));
+        assert_eq!(take(Part::Value(third, &good)), Ok(false));
+        assert_eq!(take(Part::Value(fourth, &good)), Ok(false));
+        assert_eq!(take(Part::Value(fourth, &good)), Ok(false));
         assert_eq!((take(Part::Stored), take(Part::End)), (Err(()), Ok(true)));
         exchange.count(350, &mut tally);
         assert_eq!((tally.requests, tally.gets, tally.hits, tally.misses, tally.keys), (1, 1, 2, 1, 3));

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::source::Source;
 use super::stream::{Socket, Stream};
 use super::tally::Tally;
-use crate::command::cache::target::Target;
+use crate::cache::target::Target;
 use crate::failure::Failure;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};

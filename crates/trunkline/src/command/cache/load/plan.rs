@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-/// Octets of a key's name.
-pub const NAME_OCTETS: usize = 11;
+/// Octets of the shortest name of a key: `k` and all digits of the highest number.
+pub const NAME_OCTETS_LEAST: usize = 11;
+/// Octets of the longest, which is memcached's limit of a key.
+pub const NAME_OCTETS_MAX: usize = 250;
 
 /// What a run does.
 #[derive(Clone, Debug)]
@@ -16,6 +18,12 @@ pub struct Plan {
     pub multi_get: usize,
     /// Keys in all.
     pub keys: u32,
+    /// Octets of a key's name.
+    pub name_octets: usize,
+    /// The letter that their names begin with.
+    pub letter: u8,
+    /// Seconds until what is stored expires, least and most.
+    pub ttl: Lengths,
     /// How long values are.
     pub lengths: Lengths,
     /// Sets among requests, 0 to 1.
@@ -40,7 +48,7 @@ pub struct Plan {
     pub patience: Duration,
 }
 
-/// Octets of values, least and most.
+/// Octets of values, or seconds, least and most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// The shortest.
@@ -63,20 +71,28 @@ impl std::str::FromStr for Lengths {
     }
 }
 
-/// The name of a key.
-pub fn name(key: u32) -> [u8; NAME_OCTETS] {
-    let (mut name, mut rest) = (*b"k0000000000", key);
-    for place in name[1..].iter_mut().rev() {
-        *place = b'0' + (rest % 10) as u8;
+/// Appends the name of a key, of so many octets, the first one a letter.
+pub fn push_name(out: &mut Vec<u8>, letter: u8, key: u32, octets: usize) {
+    let begin = out.len();
+    out.resize(begin + octets, b'0');
+    out[begin] = letter;
+    let mut rest = key;
+    for place in out[begin + 1..].iter_mut().rev().take(NAME_OCTETS_LEAST - 1) {
+        *place += (rest % 10) as u8;
         rest /= 10;
     }
-    name
 }
 
-/// The key that has this name.
+/// The key that has this name, with any letter: what another load has stored is told by its value.
 pub fn named(name: &[u8]) -> Option<u32> {
-    let digits = name.strip_prefix(b"k").filter(|digits| digits.len() + 1 == NAME_OCTETS)?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    let (zeros, digits) = name
+        .split_first()
+        .filter(|(letter, _)| letter.is_ascii_lowercase())?
+        .1
+        .split_last_chunk::<{ NAME_OCTETS_LEAST - 1 }>()?;
+    let number = digits.iter().fold(0u64, |number, digit| number * 10 + u64::from(digit.wrapping_sub(b'0')));
+    let good = digits.iter().all(u8::is_ascii_digit) && zeros.iter().all(|digit| *digit == b'0');
+    u32::try_from(number).ok().filter(|_| good)
 }
 
 /// The key nearest to one that this connection alone writes, so that its versions come in order. There are at least as
@@ -92,11 +108,16 @@ mod tests {
 
     #[test]
     fn names_go_there_and_back() {
-        for key in [0, 7, 123_456, u32::MAX] {
-            assert_eq!(named(&name(key)), Some(key));
+        for (key, octets) in [(0, 11), (7, 32), (123_456, 250), (u32::MAX, 11)] {
+            let mut name = b"x".to_vec();
+            push_name(&mut name, b'k', key, octets);
+            assert_eq!((name.len(), named(&name[1..])), (octets + 1, Some(key)));
         }
-        assert_eq!(&name(42), b"k0000000042");
-        assert_eq!([named(b"k42"), named(b"x0000000042"), named(b"k99999999999")], [None; 3]);
+        let mut name = Vec::new();
+        push_name(&mut name, b'a', 42, 12);
+        assert_eq!(name, b"a00000000042");
+        let none: [&[u8]; 5] = [b"k42", b"00000000042", b"k9999999999", b"k10000000042", b"k00000000:42"];
+        assert_eq!(none.map(named), [None; 5]);
     }
 
     #[test]

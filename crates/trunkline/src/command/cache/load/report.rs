@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Quantiles that are told.
-const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999)];
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999), ("p99_99", 0.9999)];
 
 /// What came of a run.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Report {
         }
         rows.push(("sent", octets(tally.sent_octets), none()));
         rows.push(("received", octets(tally.received_octets), none()));
-        for (name, value) in ["p50", "p99", "p99.9"].into_iter().zip(QUANTILES.map(|(_, part)| part)) {
+        for (name, value) in ["p50", "p99", "p99.9", "p99.99"].into_iter().zip(QUANTILES.map(|(_, part)| part)) {
             rows.push((name, microseconds(tally.latency.quantile(value)), none()));
         }
         rows.push(("max", microseconds(tally.latency.most()), none()));

@@ -73,7 +73,7 @@ impl<'a> Source<'a> {
             out.extend_from_slice(b"get");
             for (key, _) in &keys {
                 out.push(b' ');
-                out.extend_from_slice(&plan::name(*key));
+                plan::push_name(out, self.plan.letter, *key, self.plan.name_octets);
             }
             out.extend_from_slice(b"\r\n");
             return Exchange::new(Asked::Values, keys, due_ns);
@@ -81,7 +81,7 @@ impl<'a> Source<'a> {
         let many = keys.len() > 1;
         for (key, _) in &keys {
             out.extend_from_slice(b"mg ");
-            out.extend_from_slice(&plan::name(*key));
+            plan::push_name(out, self.plan.letter, *key, self.plan.name_octets);
             out.extend_from_slice(if many { b" v k q\r\n" } else { b" v k\r\n" });
         }
         if many {
@@ -90,13 +90,21 @@ impl<'a> Source<'a> {
         Exchange::new(if many { Asked::Values } else { Asked::OneValue }, keys, due_ns)
     }
 
+    fn between(&mut self, Lengths { least, most }: Lengths) -> u32 {
+        if least == most { least } else { least + self.random.below(most - least + 1) }
+    }
+
     fn set(&mut self, key: u32, due_ns: u64, out: &mut Vec<u8>) -> Exchange {
-        let Lengths { least, most } = self.plan.lengths;
-        let octets = (least + self.random.below(most - least + 1)) as usize;
-        let (before, between) = if self.plan.meta { ("ms ", " ") } else { ("set ", " 0 0 ") };
-        out.extend_from_slice(before.as_bytes());
-        out.extend_from_slice(&plan::name(key));
-        out.extend_from_slice(format!("{between}{octets}\r\n").as_bytes());
+        let octets = self.between(self.plan.lengths) as usize;
+        let ttl = self.between(self.plan.ttl);
+        out.extend_from_slice(if self.plan.meta { b"ms " } else { b"set " });
+        plan::push_name(out, self.plan.letter, key, self.plan.name_octets);
+        let rest = match (self.plan.meta, ttl) {
+            (true, 0) => format!(" {octets}\r\n"),
+            (true, ttl) => format!(" {octets} T{ttl}\r\n"),
+            (false, ttl) => format!(" 0 {ttl} {octets}\r\n"),
+        };
+        out.extend_from_slice(rest.as_bytes());
         let stamp = self.versions.map(|versions| versions.send(key));
         match stamp {
             Some(stamp) => value::write(out, stamp, octets),
@@ -119,6 +127,9 @@ mod tests {
             in_flight: 1,
             multi_get: 2,
             keys: 100,
+            name_octets: 11,
+            letter: b'k',
+            ttl: Lengths { least: 0, most: 0 },
             lengths: Lengths { least: 3, most: 3 },
             sets: 0.25,
             rate: None,
@@ -153,6 +164,26 @@ mod tests {
         source.lost(&first);
         let keys: Vec<u32> = std::iter::from_fn(|| source.next(0, 0, &mut out)).map(|made| made.keys[0].0).collect();
         assert_eq!(keys, [7, 8]);
+    }
+
+    #[test]
+    fn what_is_stored_expires_within_the_bounds() {
+        let ttl = Lengths { least: 3, most: 5 };
+        for meta in [false, true] {
+            let (plan, mut out) = (Plan { ttl, meta, letter: b'z', ..plan() }, Vec::new());
+            let mut source = Source::of_fill(&plan, None, 0, 0..100);
+            while source.next(0, 0, &mut out).is_some() {}
+            let text = String::from_utf8(out).unwrap();
+            let lines: Vec<_> = text.lines().filter(|line| *line != "xxx").collect();
+            let of = |line: &str| -> u32 {
+                let mut words = line.split(' ').skip(3);
+                words.next().unwrap().trim_start_matches('T').parse().unwrap()
+            };
+            assert!(
+                lines.len() == 100 && lines.iter().all(|line| line.contains(" z0000") && (3..=5).contains(&of(line)))
+            );
+            assert!((3..=5).all(|ttl| lines.iter().any(|line| of(line) == ttl)), "{text}");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@ use serde_json::{Map, Value};
 
 /// Octets of the longest answer that is read.
 const OCTETS_MAX: usize = 16 << 20;
+/// What is said of a group that the server does not know; memcached says it by `ERROR`.
+pub const UNKNOWN_GROUP: &str = "does not know this group (ERROR)";
 /// Octets of a strange answer that are shown.
 const SHOWN_MAX: usize = 60;
 
@@ -58,7 +60,7 @@ impl Answer {
                 return Ok(true);
             }
             "STAT" | "PREFIX" | "ITEM" => self.stats.push(stat(rest)),
-            "ERROR" => return Err("does not know this group (ERROR)".to_owned()),
+            "ERROR" => return Err(UNKNOWN_GROUP.to_owned()),
             "CLIENT_ERROR" | "SERVER_ERROR" => return Err(format!("refuses: {line}")),
             _ => {
                 let shown: String = line.chars().take(SHOWN_MAX).collect();

@@ -1,4 +1,4 @@
-//! The server that `stats` and `load` talk to: `host`, `host:port`, `[v6]:port` or `unix:PATH`.
+//! A cache that is talked to over its own protocol: `host`, `host:port`, `[v6]:port` or `unix:PATH`.
 
 use crate::failure::Failure;
 use std::fmt;
@@ -22,7 +22,7 @@ pub enum Target {
 }
 
 /// A connected stream of either kind.
-pub trait Stream: Read + Write {}
+pub trait Stream: Read + Write + Send {}
 impl Stream for TcpStream {}
 impl Stream for UnixStream {}
 
@@ -76,24 +76,37 @@ impl Target {
     /// As [`Target::failure`] tells them.
     pub fn connect(&self, patience: Duration) -> Result<Box<dyn Stream>, Failure> {
         let address = self.address()?;
-        let connect = || -> io::Result<Box<dyn Stream>> {
-            match (self, address) {
-                (Target::Unix(path), _) => {
-                    let stream = UnixStream::connect(path)?;
-                    stream.set_read_timeout(Some(patience))?;
-                    stream.set_write_timeout(Some(patience))?;
-                    Ok(Box::new(stream))
-                }
-                (Target::Network(..), address) => {
-                    let address = address.ok_or(io::ErrorKind::AddrNotAvailable)?;
-                    let stream = TcpStream::connect_timeout(&address, patience)?;
-                    stream.set_read_timeout(Some(patience))?;
-                    stream.set_write_timeout(Some(patience))?;
-                    Ok(Box::new(stream))
-                }
-            }
+        self.stream(address, patience).map_err(|e| self.failure(&e))
+    }
+
+    /// The same, with what the system says; the name is looked up anew each time.
+    ///
+    /// # Errors
+    /// Nobody knows the name, or it cannot be connected to.
+    pub fn open(&self, patience: Duration) -> io::Result<Box<dyn Stream>> {
+        let address = match self {
+            Target::Network(host, port) => (host.as_str(), *port).to_socket_addrs()?.next(),
+            Target::Unix(_) => None,
         };
-        connect().map_err(|e| self.failure(&e))
+        self.stream(address, patience)
+    }
+
+    fn stream(&self, address: Option<SocketAddr>, patience: Duration) -> io::Result<Box<dyn Stream>> {
+        match self {
+            Target::Unix(path) => {
+                let stream = UnixStream::connect(path)?;
+                stream.set_read_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(patience))?;
+                Ok(Box::new(stream))
+            }
+            Target::Network(..) => {
+                let address = address.ok_or(io::ErrorKind::AddrNotAvailable)?;
+                let stream = TcpStream::connect_timeout(&address, patience)?;
+                stream.set_read_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(patience))?;
+                Ok(Box::new(stream))
+            }
+        }
     }
 
     /// What went wrong with it, for a person.

@@ -1,0 +1,108 @@
+import { createMemo, createSignal, For, Show, type JSX } from "solid-js";
+import type { CacheHistory, CacheMoment } from "../../api/types";
+import { octets, percent, short } from "../../format";
+import Plot, { Swatch, type PlotSeries } from "../../parts/plot";
+import { ms } from "../../time";
+import { perSecond } from "./words";
+
+const HOUR_MS = 3_600_000;
+/** Where little is known yet, so much of the hour is drawn at least. */
+const LEAST_MS = 300_000;
+
+interface Line {
+  name: string;
+  color: string;
+  dash?: number[];
+  of: (moment: CacheMoment) => number | null;
+}
+
+interface Picture {
+  title: string;
+  lines: Line[];
+  format: (value: number) => string;
+  range?: [number, number];
+  top?: number;
+}
+
+const PICTURES: Picture[] = [
+  { title: "Hit ratio", lines: [{ name: "hit ratio", color: "--c-1", of: (m) => m.hit_ratio }], format: (v) => percent(v, 0), range: [0, 1.05] },
+  {
+    title: "Requests",
+    lines: [
+      { name: "gets", color: "--c-1", of: (m) => m.gets_per_s },
+      { name: "sets", color: "--c-2", dash: [6, 3], of: (m) => m.sets_per_s },
+      { name: "deletes", color: "--c-3", dash: [2, 3], of: (m) => m.deletes_per_s },
+    ],
+    format: perSecond,
+    top: 1,
+  },
+  {
+    title: "Items that go",
+    lines: [
+      { name: "evicted", color: "--c-2", of: (m) => m.evicted_per_s },
+      { name: "expired", color: "--c-6", dash: [6, 3], of: (m) => m.expired_per_s },
+    ],
+    format: perSecond,
+    top: 1,
+  },
+  { title: "Memory", lines: [{ name: "memory", color: "--c-4", of: (m) => m.used_octets }], format: octets, top: 1 << 20 },
+  { title: "Items", lines: [{ name: "items", color: "--c-5", of: (m) => m.items }], format: short, top: 10 },
+  { title: "Connections", lines: [{ name: "connections", color: "--c-6", of: (m) => m.connections }], format: (v) => short(Math.round(v)), top: 4 },
+];
+
+/** The last hour; all pictures share the moment under the pointer. */
+export function OverTime(props: { hour: CacheHistory | undefined }): JSX.Element {
+  const [cursor, setCursor] = createSignal<number | undefined>();
+  const moments = (): CacheMoment[] => props.hour?.moments ?? [];
+  const times = createMemo(() => moments().map((moment) => ms(moment.at)));
+  const span = createMemo((): [number, number] => {
+    const last = times().at(-1) ?? Date.now();
+    return [Math.max(last - HOUR_MS, Math.min(times()[0] ?? last, last - LEAST_MS)), last];
+  });
+  return (
+    <section class="panel" aria-label="The last hour">
+      <header>
+        <h2>The last hour</h2>
+        <span class="muted">means of {props.hour?.every_s ?? 10} s</span>
+      </header>
+      <Show
+        when={times().length > 1}
+        fallback={<p class="body muted">It is drawn here from the second look on: in some {props.hour?.every_s ?? 10} seconds. It is kept in memory, and begins anew when these pages are started.</p>}
+      >
+        <div class="cache-plots body">
+          <For each={PICTURES}>
+            {(picture) => {
+              const series = createMemo(() => picture.lines.map((line): PlotSeries => ({ ...line, values: moments().map(line.of) })));
+              return (
+                <div>
+                  <Plot
+                    title={picture.title}
+                    times={times()}
+                    series={series()}
+                    span={span()}
+                    format={picture.format}
+                    {...(picture.range ? { range: picture.range } : {})}
+                    {...(picture.top !== undefined ? { top: picture.top } : {})}
+                    cursor={cursor()}
+                    onCursor={setCursor}
+                  />
+                  <Show when={picture.lines.length > 1}>
+                    <p class="cache-legend muted">
+                      <For each={picture.lines}>
+                        {(line) => (
+                          <span class="nowrap">
+                            <Swatch color={line.color} dash={line.dash} /> {line.name}
+                          </span>
+                        )}
+                      </For>
+                    </p>
+                  </Show>
+                </div>
+              );
+            }}
+          </For>
+        </div>
+      </Show>
+    </section>
+  );
+}
