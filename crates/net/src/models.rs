@@ -1,8 +1,6 @@
 //! Mailbox and gate under loom: the code itself, in every order in which threads can meet. `cargo xtask loom` runs it.
 //!
-//! A wake-up that is lost shows as a deadlock, which loom finds. It did when the code was broken on purpose: a mailbox
-//! that looks whether it is empty after the mail was put in; a gate whose waiting thread looks for room before it says
-//! that it waits, or says so without the one order that all threads agree on (`Relaxed`).
+//! A wake-up that is lost shows as a deadlock, which loom finds.
 
 use crate::sync::Mutex;
 use loom::sync::Condvar;
