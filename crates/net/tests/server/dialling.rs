@@ -1,7 +1,7 @@
 //! A service that dials others and brings their answers to those who asked.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ impl Relay {
         }
     }
 
-    fn lines<'a>(input: &'a [u8]) -> (usize, Vec<&'a [u8]>) {
+    fn lines(input: &[u8]) -> (usize, Vec<&[u8]>) {
         let end = input.iter().rposition(|o| *o == b'\n').map_or(0, |at| at + 1);
         (end, input[..end].split_inclusive(|o| *o == b'\n').collect())
     }
