@@ -35,7 +35,10 @@ fn play(kind: Kind) {
     for number in 0..SCRIPTS {
         let mut script = Script::new(kind, number);
         let (mut direct, mut through) = (alone.connect(), proxy.client());
-        while let Some(batch) = script.next() {
+        while let Some(mut batch) = script.next() {
+            if !batch.ends_with(b"mn\r\n") {
+                batch.extend_from_slice(b"mn\r\n");
+            }
             if OWN.iter().any(|word| has(&batch, word)) || makes_quietly(&batch) {
                 continue;
             }
