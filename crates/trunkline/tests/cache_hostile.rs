@@ -1,7 +1,8 @@
 //! `trunkline cache` among clients that mean no good: its memory stays within `-m`, and the others are served.
 
+use rustix::net::{AddressFamily, SocketType};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +36,17 @@ impl Cache {
 
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.tcp).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream
+    }
+
+    /// A connection of an address that is not that of the others.
+    fn connect_from(&self, address: IpAddr) -> TcpStream {
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        rustix::net::bind(&socket, &SocketAddr::new(address, 0)).unwrap();
+        rustix::net::connect(&socket, &self.tcp).unwrap();
+        let stream = TcpStream::from(socket);
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();
         stream
@@ -78,7 +90,7 @@ fn push(stream: &mut TcpStream, octets: &[u8]) {
 
 /// A client that behaves asks again and again until it is told to stop: how long each answer took.
 fn good_client(cache: &Cache, ended: &Arc<AtomicBool>) -> std::thread::JoinHandle<Vec<Duration>> {
-    let (mut stream, ended) = (cache.connect(), Arc::clone(ended));
+    let (mut stream, ended) = (cache.connect_from(IpAddr::from([127, 0, 0, 2])), Arc::clone(ended));
     std::thread::spawn(move || {
         let mut took = vec![];
         while !ended.load(Ordering::Relaxed) {

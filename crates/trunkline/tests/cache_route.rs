@@ -151,14 +151,25 @@ fn metrics_are_served() {
     let mut told = [0; 5];
     client.read_exact(&mut told).unwrap();
     assert_eq!(&told, b"END\r\n");
-    let mut page = TcpStream::connect(&metrics).unwrap();
-    page.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-    let mut text = String::new();
-    page.read_to_string(&mut text).unwrap();
+    // Threads lay down what they counted some times a second.
+    let begin = Instant::now();
+    let mut text = page(&metrics);
+    while !text.contains("trunkline_cache_route_requests_total 1") && begin.elapsed() < PATIENCE {
+        text = page(&metrics);
+    }
     for line in ["trunkline_cache_route_requests_total 1", "trunkline_net_open_dialled_connections 1"] {
         assert!(text.contains(line), "{line} in {text}");
     }
     let name = "trunkline_cache_route_server_requests_total{pool=\"main\",server=\"0\"} 1";
     let other = "trunkline_cache_route_server_requests_total{server=\"0\",pool=\"main\"} 1";
     assert!(text.contains(name) || text.contains(other), "{text}");
+}
+
+/// What is told to Prometheus.
+fn page(address: &str) -> String {
+    let mut page = TcpStream::connect(address).unwrap();
+    page.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    page.read_to_string(&mut text).unwrap();
+    text
 }

@@ -34,7 +34,7 @@ fn a_cache_beside_a_capture_is_served_seen_and_ended() {
         "[capture]\nlanes = 1\nring = \"4 MiB\"\n[record]\nmemory = \"32 MiB\"\n[log]\nstatus-every = \"1 s\"\n\
         [metrics]\nlisten = \"unix:{folder}/metrics\"\n[cache]\nlisten = [\"unix:{folder}/cache.sock\"]\nthreads = 1\n"
     );
-    let run = wire.run("data", &config);
+    let mut run = wire.run("data", &config);
     asked(&socket, "set a 0 0 1\r\nx\r\nget a b c\r\n", "END");
     wire.until("metrics tell of it", |wire| wire.metric("trunkline_cache_get_keys_total{result=\"miss\"}") == 2.0);
 
@@ -54,18 +54,20 @@ fn a_cache_beside_a_capture_is_served_seen_and_ended() {
     let trouble = cache(&page, "unix:nobody.sock")["trouble"].as_str().unwrap_or_default();
     assert!(trouble.starts_with("unix:nobody.sock: nobody listens there"), "{trouble}");
     assert!(!page.to_string().contains(&folder), "where sockets are is told to nobody: {page}");
-    let (code, said) = run.end();
-    assert!(code == 0 && said.iter().any(|line| line.contains("| cache gets/s ")), "{code} {said:#?}");
+    run.hear("| cache gets/s ");
+    assert_eq!(run.end().0, 0);
     assert!(!socket.exists(), "it ends with the run");
     browser.until("/cache", "its end is seen", |page| cache(page, "this run").is_null());
     assert_eq!(web.end().0.code(), Some(0));
 }
 
 #[test]
-fn a_port_that_cannot_be_had_is_told_as_other_mistakes_are() {
+fn an_address_that_cannot_be_had_is_told_as_other_mistakes_are() {
     let Some(wire) = Wire::lay("cachetaken") else { return };
     let file = wire.path("run.toml");
-    std::fs::write(&file, "[cache]\nlisten = [\"192.0.2.1:11211\"]\n[record]\nmemory = \"32 MiB\"\n").unwrap();
+    let nowhere = wire.path("nowhere/cache.sock");
+    let config = format!("[cache]\nlisten = [\"unix:{}\"]\n[record]\nmemory = \"32 MiB\"\n", text(&nowhere));
+    std::fs::write(&file, config).unwrap();
     let mut run = wire.within(&[
         PROGRAM,
         "run",
@@ -81,5 +83,5 @@ fn a_port_that_cannot_be_had_is_told_as_other_mistakes_are() {
     let output = run.stdin(Stdio::null()).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("cache.listen: cannot listen to") && error.contains("192.0.2.1:11211"), "{error}");
+    assert!(error.contains("cache.listen: cannot listen to") && error.contains(text(&nowhere)), "{error}");
 }

@@ -79,7 +79,7 @@ mod tests {
     fn the_line_says_what_was_left_out_and_why() {
         let recalled = Recalled { items: 5, octets: 3 << 19, no_room: 2, too_large: 1, ..Recalled::default() };
         let line = "read 5 items, 1.5 MiB, in 0.3 s; left out 2 without room (-m); left out 1 too large (-I)";
-        assert_eq!(recalled_line(&recalled, Duration::from_millis(250)), line);
+        assert_eq!(recalled_line(&recalled, Duration::from_millis(300)), line);
         let undated = Recalled { expired: 3, undated: true, ..Recalled::default() };
         assert!(
             recalled_line(&undated, Duration::ZERO).ends_with("; left out 3 with an end, and the clock went backwards")
