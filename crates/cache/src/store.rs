@@ -82,7 +82,9 @@
 //!   a sealed segment, so "none" stays true; a split or shrinking meanwhile shows in the version.
 //! * **A thread with an old map** (`segment.rs`): the map's number is raised before any slot can point to new memory;
 //!   a reader compares the number after it has loaded the slot. Memory is given back when no thread has a map with it:
-//!   a thread that sleeps without [`Writer::rest`] delays that, and what waits for it is refused or waits, not wrong.
+//!   a thread that sleeps without [`Writer::rest`] delays that. Who waits for it takes up the map as it is now, so that
+//!   no two wait for each other; then evicts large values, whose memory comes back at once; then, if there are none,
+//!   waits for about a tenth of a second, and is refused.
 //! * **A flush** raises the epoch; items in segments of an older epoch are gone. A writer whose segment is of an older
 //!   epoch opens another one before it stores: what is stored in a call that began after the flush stays. A call at the
 //!   same moment may be ordered before the flush, and its item is gone.

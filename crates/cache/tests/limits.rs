@@ -78,6 +78,26 @@ fn the_limit_holds_for_values_of_all_sizes_as_it_goes_up_and_down() {
 }
 
 #[test]
+fn a_thread_that_keeps_memory_at_hand_has_large_values_evicted_and_none_refused() {
+    let store = Store::new(Rules { limit_octets: 8 << 20, ..Rules::default() });
+    let (mut writer, mut sleeper) = (store.writer(), store.writer());
+    (0..500).for_each(|number| put(&mut writer, &key(number), &[1; 6000], 0, 1).expect("memory enough"));
+    (1000..50_000).for_each(|number| put(&mut writer, &key(number), &[1; 100], 0, 1).expect("room is made"));
+    // From here on all segments that there are stay in memory, whoever gives them up.
+    assert!(has(&mut sleeper, &key(49_999), 1));
+    let before = store.counts();
+    for number in 0..3000 {
+        put(&mut writer, &key(100_000 + number), &[2; 6000], 0, 1).expect("there is something to evict");
+    }
+    let counts = store.counts();
+    assert!(counts.evicted > before.evicted + 2000 && counts.used_octets <= 8 << 20, "{counts:?}");
+    // It goes on, and what was given up comes back.
+    assert!(sleeper.read(&key(102_999), 1, Touch::No, |seen| seen.value_octets()) == Some(6000));
+    sleeper.rest();
+    put(&mut writer, &key(200_000), &[2; 6000], 0, 1).expect("room is made");
+}
+
+#[test]
 fn what_is_charged_from_outside_takes_the_place_of_items() {
     let store = Store::new(Rules { limit_octets: 8 << 20, ..Rules::default() });
     let mut writer = store.writer();

@@ -119,6 +119,34 @@ fn with_little_memory_and_many_writers_nothing_is_torn() {
     assert!(hits.into_inner() > 1000);
 }
 
+#[test]
+fn nothing_is_refused_while_there_is_something_to_evict() {
+    let store = Store::new(Rules { limit_octets: 8 << 20, ..Rules::default() });
+    thread::scope(|scope| {
+        for seed in 0..3u64 {
+            let mut writer = store.writer();
+            scope.spawn(move || {
+                let mut chance = Chance(seed + 7);
+                for turn in 0..60_000 * EFFORT {
+                    // The smaller part lies in segments, and these are few.
+                    let (key, octets) = (chance.below(50_000), 24 + chance.below(6000) as usize);
+                    let now = 1 + (turn / 10_000) as u32;
+                    let put = Put { expiry: now + 1 + chance.below(20) as u32, ..Put::default() };
+                    let value = vec![turn as u8; octets];
+                    let stored = writer.change(&name(key), Value::Octets(&value), now, |_, _| (Decision::Put(put), ()));
+                    assert!(stored.is_ok(), "turn {turn}, {octets} octets: {:?}", writer.store().counts());
+                    if turn % 1000 == 999 {
+                        writer.sweep(now, 1000);
+                        writer.rest();
+                    }
+                }
+            });
+        }
+    });
+    let counts = store.counts();
+    assert!(counts.refused == 0 && counts.evicted > 10_000 && counts.large_values > 100, "{counts:?}");
+}
+
 /// One thing that a thread did: between which moments, and the cas numbers before and after.
 struct Event {
     begin: u64,

@@ -43,11 +43,6 @@ impl Account {
         taken
     }
 
-    /// Whether octets could be taken now.
-    pub fn has(&self, octets: u64) -> bool {
-        self.used().saturating_add(octets) <= self.limit()
-    }
-
     /// Gives octets back.
     pub fn uncharge(&self, kind: Kind, octets: u64) {
         self.kinds[kind as usize].fetch_sub(octets, Relaxed);

@@ -84,7 +84,7 @@ fn step<T>(
     let chain = store.table.lock(ask.hash);
     let Ok(found) = find(store, map, generation, &chain, ask) else { return (Step::Stale, None) };
     hand.note(ask.hash);
-    let mut work = Work { store, map, hand, chain, ask, old: found };
+    let mut work = Work { store, map, generation, hand, chain, ask, old: found };
     work.take_gone();
     let mut built = std::mem::take(&mut work.hand.built);
     built.clear();
@@ -101,6 +101,7 @@ fn step<T>(
 struct Work<'a, 'h> {
     store: &'a Store,
     map: &'a Map,
+    generation: u64,
     hand: &'h mut Hand,
     chain: Chain<'a>,
     ask: Ask<'h>,
@@ -383,6 +384,9 @@ impl<'a> Work<'a, '_> {
 
     /// Evicts the item of the chain that was used least.
     fn evict_from_chain(&mut self) -> Result<(), Step> {
+        if self.store.pool.generation() != self.generation {
+            return Err(Step::Stale);
+        }
         let Some(place) = self.chain.places().min_by_key(|place| place.slot().uses()) else {
             return Err(Step::Overflow);
         };

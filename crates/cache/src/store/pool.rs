@@ -51,6 +51,10 @@ struct Inside {
     sequence: u64,
     window: usize,
     retired: Vec<Memory>,
+    /// Segments that somebody reclaims just now.
+    claimed: usize,
+    /// Segments that were emptied, or given up and came back, so far.
+    regained: u64,
 }
 
 /// A segment to be reclaimed.
@@ -60,6 +64,17 @@ pub struct Victim {
     pub segment: u32,
     /// What becomes of its items.
     pub fate: Fate,
+}
+
+/// A segment in which items may have expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Its number.
+    pub segment: u32,
+    /// Whether all its items are gone.
+    pub is_dead: bool,
+    /// The first second at which one of them may have expired.
+    pub expiry_first: u64,
 }
 
 /// What becomes of the items of a segment that is reclaimed.
@@ -156,6 +171,12 @@ impl Pool {
         inside.sealed[queue as usize] += 1;
     }
 
+    /// Takes a segment back into its queue, behind the others: it was claimed, and could not be emptied.
+    pub fn unclaim(&self, segment: u32, queue: Queue) {
+        self.lock().claimed -= 1;
+        self.seal(segment, queue);
+    }
+
     /// The next number of the order in which things are evicted.
     pub fn next_sequence(&self) -> u64 {
         let mut inside = self.lock();
@@ -163,9 +184,11 @@ impl Pool {
         inside.sequence
     }
 
-    /// Takes back a segment that has been reclaimed.
+    /// Takes back a segment that was claimed and has been emptied.
     pub fn free(&self, segment: u32) {
         let mut inside = self.lock();
+        inside.claimed -= 1;
+        inside.regained += 1;
         inside.states[segment as usize] = State::Free;
         inside.free.push(segment);
     }
@@ -212,9 +235,9 @@ impl Pool {
         is_there
     }
 
-    /// Takes a sealed segment that comes after `cursor` and may hold items that have expired, for a look at its items;
-    /// [`Pool::unclaim`] puts it back. `None` if there is none up to the end; `cursor` goes along.
-    pub fn due_after(&self, cursor: &mut u32, now: u32, epoch: u32) -> Option<(u32, bool)> {
+    /// A sealed segment that comes after `cursor` and may hold items that have expired. It is not claimed. `None` if
+    /// there is none up to the end; `cursor` goes along.
+    pub fn due_after(&self, cursor: &mut u32, now: u32, epoch: u32) -> Option<Due> {
         let inside = self.lock();
         while (*cursor as usize) < inside.states.len() {
             let segment = *cursor;
@@ -224,8 +247,9 @@ impl Pool {
             }
             let Some(about) = inside.map.get(segment).map(|memory| About::of(memory)) else { continue };
             let is_dead = about.epoch() != epoch || about.is_expired(now);
-            if is_dead || about.expiry_first() <= u64::from(now) {
-                return Some((segment, is_dead));
+            let expiry_first = about.expiry_first();
+            if is_dead || expiry_first <= u64::from(now) {
+                return Some(Due { segment, is_dead, expiry_first });
             }
         }
         None
@@ -266,7 +290,20 @@ impl Pool {
         let before = inside.retired.len();
         inside.retired.retain(|memory| Arc::strong_count(memory) > 1);
         let given = (before - inside.retired.len()) as u64;
+        inside.regained += given;
         account.uncharge(Kind::Segments, given * self.geometry.octets());
+    }
+
+    /// How many segments were emptied, or given up and came back, so far: who waits for one sees that there was one,
+    /// whoever took it.
+    pub fn regained(&self) -> u64 {
+        self.lock().regained
+    }
+
+    /// Whether some are on their way: given up, and still at hand somewhere, or being reclaimed.
+    pub fn expects(&self) -> bool {
+        let inside = self.lock();
+        inside.claimed > 0 || !inside.retired.is_empty()
     }
 
     /// Octets given up that some thread still has at hand.
@@ -321,6 +358,7 @@ impl Inside {
         let queue = self.map.get(segment).map_or(Queue::Main, |memory| About::of(memory).queue());
         self.states[segment as usize] = State::Owned;
         self.sealed[queue as usize] -= 1;
+        self.claimed += 1;
         let line = &mut self.queues[queue as usize];
         if line.front().is_some_and(|&(front, _)| front == segment) {
             line.pop_front();
@@ -390,11 +428,17 @@ mod tests {
         let (account, pool) = pool(4);
         let taken: Vec<u32> = (0..4).map(|_| pool.take(&account, true).expect("memory").0).collect();
         let (map, generation) = pool.map();
-        taken.into_iter().for_each(|segment| pool.free(segment));
-        assert!(pool.shed(&account, 1) && pool.generation() != generation);
+        for segment in taken {
+            pool.seal(segment, Queue::Small);
+            assert!(pool.claim_sealed(segment) && pool.expects());
+            pool.free(segment);
+        }
+        let before = pool.regained();
+        assert!(!pool.expects() && pool.shed(&account, 1) && pool.expects() && pool.generation() != generation);
         assert_eq!(account.used(), account.limit(), "an older map has it");
         drop(map);
-        assert!(!pool.shed(&account, 0));
+        assert!(!pool.shed(&account, 0) && !pool.expects());
+        assert_eq!(pool.regained(), before + 1);
         assert_eq!(account.excess() + account.used(), account.limit() * 3 / 4);
     }
 }

@@ -5,7 +5,7 @@ use super::account::Kind;
 use super::bucket::{Slot, wait};
 use super::chunks::CHUNK_OCTETS;
 use super::counts::Count;
-use super::found::{count_gone, leave, look};
+use super::found::{Found, count_gone, leave, look};
 use super::ghost::Ghost;
 use super::hand::{Berth, Hand};
 use super::item::{Head, mark};
@@ -15,7 +15,8 @@ use super::seen::{Seen, large_number};
 use super::segment::{ABOUT_WORDS, About, Memory, Queue};
 use super::shared::Store;
 use super::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, fence};
-use super::table::ITEMS_PER_BUCKET;
+use super::sync::nap;
+use super::table::{Chain, ITEMS_PER_BUCKET};
 use super::words;
 use super::writer::Own;
 
@@ -24,8 +25,10 @@ const ROUNDS_MAX: u32 = 4096;
 /// Rounds after which an item must have been used once more to be carried on, so that an end is in sight even if
 /// everything was used.
 const PATIENCE: u32 = 8;
-/// Turns of waiting for other threads to let go of memory that was given up.
-const TURNS_MAX: u32 = 20_000;
+/// Turns of waiting for other threads to let go of memory that was given up, while there is something else to give up.
+const TURNS_MAX: u32 = 2_000;
+/// Naps for the same when there is nothing else: a thread that the system put aside runs again within that time.
+const NAPS_MAX: u32 = if cfg!(loom) { 2 } else { 1_000 };
 /// Segments reclaimed, at most, before one more takes memory.
 const FORSAKEN_MAX: u32 = 4;
 /// Uses after which an item is taken over from the small queue into the main one.
@@ -38,13 +41,14 @@ impl Own {
     pub fn open(&mut self, store: &Store, berth: Berth) -> Result<(), Refused> {
         self.tidy(store);
         for round in 0..ROUNDS_MAX {
+            let before = store.pool.regained();
             if store.account.excess() > 0 {
                 store.pool.shed(&store.account, store.account.excess());
             } else if let Some(taken) = store.pool.take(&store.account, false) {
                 self.hand.set_open(store, berth, self.now, taken);
                 return Ok(());
             }
-            if !self.evict(store, round) {
+            if !self.evict(store, round) && !self.await_more(store, before, NAPS_MAX, nap) {
                 break;
             }
             if self.hand.room(store, berth, self.now).is_some() {
@@ -81,18 +85,43 @@ impl Own {
         Err(Refused::NoMemory)
     }
 
-    /// Gives up memory until `octets` more would fit, or other threads have to let go of what was given up.
+    /// Gives up something, so that `octets` more may fit. False if there is nothing, or nothing may go.
     fn make_octets(&mut self, store: &Store, octets: u64, round: u32) -> bool {
         let missing = (store.account.used() + octets).saturating_sub(store.account.limit());
+        if missing == 0 {
+            return true;
+        }
+        let before = store.pool.regained();
         store.pool.shed(&store.account, missing);
         self.refresh(store);
-        let mut turns = 0;
-        while store.pool.retired_octets() >= missing && turns < TURNS_MAX {
+        let gave = if store.pool.retired_octets() < missing {
+            self.evict(store, round)
+        } else {
+            // Enough was given up. If who has it at hand was put aside by the system, more segments would not come back
+            // sooner; a large value does.
+            let mut turns = 0;
+            self.await_more(store, before, TURNS_MAX, || wait(&mut turns))
+                || (store.rules.evicts && self.evict_large(store, round))
+        };
+        gave || self.await_more(store, before, NAPS_MAX, nap)
+    }
+
+    /// Waits until more segments than `before` were emptied, or given up and came back; false if none is on its way, or
+    /// none comes in so many turns.
+    fn await_more(&mut self, store: &Store, before: u64, turns_max: u32, mut pause: impl FnMut()) -> bool {
+        for _ in 0..turns_max {
+            // Others wait for what this thread has at hand, as it does for what they have.
+            if store.pool.generation() != self.generation {
+                self.refresh(store);
+            }
+            let is_expected = store.pool.expects();
             store.pool.shed(&store.account, 0);
-            wait(&mut turns);
+            if store.pool.regained() != before || !is_expected {
+                return store.pool.regained() != before;
+            }
+            pause();
         }
-        let is_waiting = store.pool.retired_octets() >= missing;
-        missing == 0 || store.account.has(octets) || (!is_waiting && self.evict(store, round))
+        false
     }
 
     /// Makes overflow buckets.
@@ -198,14 +227,12 @@ impl Own {
     /// Evicts the oldest large value, or puts it behind the others if it was used.
     fn evict_large(&mut self, store: &Store, round: u32) -> bool {
         let Some((number, hash)) = store.shelf.next() else { return false };
-        self.refresh(store);
-        let mut chain = store.table.lock(hash);
-        let is_it = |found: &super::found::Found<'_>| {
-            found.head.is(mark::LARGE) && large_number(found.words, &found.head) == number
-        };
+        let mut chain = self.lock_with_map(store, hash);
+        let is_it = |found: &Found<'_>| found.head.is(mark::LARGE) && large_number(found.words, &found.head) == number;
         let mut places = chain.places().filter(|place| place.slot().may_be(hash));
         let found = places.find_map(|place| look(store, &self.map, place).filter(is_it));
         match found {
+            // Its item went just now, and whoever took it away takes it off the shelf.
             None => drop(chain),
             Some(found) if found.slot.uses() > u64::from(round / PATIENCE) => {
                 found.place.set(found.slot.with_uses(found.slot.uses() - 1));
@@ -224,6 +251,18 @@ impl Own {
         true
     }
 
+    /// Locks the chain for `hash`, with a map that knows all that its slots point to.
+    fn lock_with_map<'s>(&mut self, store: &'s Store, hash: u64) -> Chain<'s> {
+        loop {
+            let chain = store.table.lock(hash);
+            if store.pool.generation() == self.generation {
+                return chain;
+            }
+            drop(chain);
+            self.refresh(store);
+        }
+    }
+
     /// Empties a segment that was claimed. False if nothing was gained: then it is in its queue again.
     pub fn reclaim(&mut self, store: &Store, victim: Victim, round: u32) -> bool {
         self.refresh(store);
@@ -233,7 +272,7 @@ impl Own {
         while at < about.filled() {
             let head = Head::read(&memory[at..]);
             if !self.reclaim_item(store, victim, &memory, at, round) {
-                store.pool.seal(victim.segment, about.queue());
+                store.pool.unclaim(victim.segment, about.queue());
                 return false;
             }
             at += head.words();

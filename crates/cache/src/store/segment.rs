@@ -117,12 +117,14 @@ impl<'a> About<'a> {
         self.get(EXPIRY_FIRST)
     }
 
-    /// Sets it anew, before all items are looked at.
-    pub fn set_expiry_first(&self, second: u64) {
-        self.set(EXPIRY_FIRST, second);
+    /// Forgets it, before all items are looked at; false if it is not `second` any more: then another item was noted,
+    /// or the segment was opened anew.
+    pub fn forget_expiry_first(&self, second: u64) -> bool {
+        self.words[EXPIRY_FIRST].compare_exchange(second, u64::from(u32::MAX), Relaxed, Relaxed).is_ok()
     }
 
-    /// Notes the first second again, beside who may have noted others meanwhile.
+    /// Notes the first second again, beside who may have noted others meanwhile. If it is too early, the items are looked
+    /// at once more than needed.
     pub fn expires_first(&self, second: u64) {
         self.words[EXPIRY_FIRST].fetch_min(second, Relaxed);
     }

@@ -3,7 +3,7 @@
 
 use super::found::{count_gone, leave, look};
 use super::item::Head;
-use super::pool::{Fate, Victim};
+use super::pool::{Due, Fate, Victim};
 use super::segment::{ABOUT_WORDS, About};
 use super::shared::Store;
 use super::words;
@@ -34,22 +34,22 @@ impl Own {
         };
         self.shrink(store, items_max, &mut swept);
         while swept.items_seen < items_max {
-            let Some((segment, is_dead)) = store.pool.due_after(&mut cursor, self.now, store.epoch()) else {
+            let Some(due) = store.pool.due_after(&mut cursor, self.now, store.epoch()) else {
                 *cursor = 0;
                 return swept;
             };
-            self.sweep_segment(store, segment, is_dead, &mut swept);
+            self.sweep_segment(store, due, &mut swept);
         }
         swept.done = false;
         swept
     }
 
-    fn sweep_segment(&mut self, store: &Store, segment: u32, is_dead: bool, swept: &mut Swept) {
-        if !is_dead {
-            swept.items_seen += self.crawl(store, segment);
-        } else if store.pool.claim_sealed(segment) {
+    fn sweep_segment(&mut self, store: &Store, due: Due, swept: &mut Swept) {
+        if !due.is_dead {
+            swept.items_seen += self.crawl(store, due);
+        } else if store.pool.claim_sealed(due.segment) {
             swept.items_seen += 1000;
-            let victim = Victim { segment, fate: Fate::Dead };
+            let victim = Victim { segment: due.segment, fate: Fate::Dead };
             swept.segments_freed += usize::from(self.reclaim(store, victim, 0));
         }
     }
@@ -69,12 +69,15 @@ impl Own {
 
     /// Takes away the expired items of a segment. It is not claimed: if somebody else reclaims it meanwhile, what is
     /// read here means nothing, and no slot points to it.
-    fn crawl(&mut self, store: &Store, segment: u32) -> usize {
+    fn crawl(&mut self, store: &Store, due: Due) -> usize {
         self.refresh(store);
+        let segment = due.segment;
         let Some(memory) = self.map.get(segment).cloned() else { return 0 };
         let about = About::of(&memory);
         let (mut at, mut seen, mut first) = (ABOUT_WORDS, 0, u64::from(u32::MAX));
-        about.set_expiry_first(first);
+        if !about.forget_expiry_first(due.expiry_first) {
+            return 0;
+        }
         while at < about.filled().min(memory.len()) {
             let head = Head::read(&memory[at..]);
             if head.expiry != 0 && head.expiry <= self.now {

@@ -17,6 +17,18 @@ pub use loom::{
 #[cfg(loom)]
 pub use once::OnceLock;
 
+/// Lets others run for a moment, also those that the system holds to be less urgent.
+#[cfg(not(loom))]
+pub fn nap() {
+    std::thread::sleep(std::time::Duration::from_micros(100));
+}
+
+/// Lets others run for a moment.
+#[cfg(loom)]
+pub fn nap() {
+    yield_now();
+}
+
 /// Stores a word that others may change with a compare-and-exchange meanwhile.
 #[cfg(not(loom))]
 #[inline]

@@ -59,7 +59,7 @@ fn step(
         return None;
     }
     let Ok(old) = find(store, map, generation, &chain, ask) else { return Some(Step::Stale) };
-    let mut work = Work { store, map, hand, chain, ask, old };
+    let mut work = Work { store, map, generation, hand, chain, ask, old };
     work.take_gone();
     work.old.is_none().then(|| work.put_back(standing, handed.source()))
 }
