@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use crate::bell::Bell;
 use crate::options::Limits;
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard};
 
 #[derive(Debug)]
@@ -58,8 +58,10 @@ impl Gate {
     /// No wake-up is lost: who waits says so before it looks again, and who leaves makes room before it looks whether
     /// someone waits, each in the one order that all threads agree on.
     pub(crate) fn wait(&self) -> bool {
-        self.wanted.store(true, Ordering::SeqCst);
-        self.open.load(Ordering::SeqCst) < self.most
+        self.wanted.store(true, Ordering::Relaxed);
+        // Of who waits and who leaves, at least one sees what the other one wrote.
+        fence(Ordering::SeqCst);
+        self.open.load(Ordering::Acquire) < self.most
     }
 
     pub(crate) fn open(&self) -> usize {
@@ -147,8 +149,9 @@ impl Drop for Permit {
             self.gate.leave_address(address);
         }
         self.gate.loads[usize::from(self.thread)].0.fetch_sub(1, Ordering::Relaxed);
-        self.gate.open.fetch_sub(1, Ordering::SeqCst);
-        if self.gate.wanted.load(Ordering::SeqCst) && self.gate.wanted.swap(false, Ordering::SeqCst) {
+        self.gate.open.fetch_sub(1, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+        if self.gate.wanted.load(Ordering::Relaxed) && self.gate.wanted.swap(false, Ordering::SeqCst) {
             self.gate.bells.iter().for_each(|bell| bell.ring());
         }
     }

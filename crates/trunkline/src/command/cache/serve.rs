@@ -27,6 +27,9 @@ const STATUS: Duration = Duration::from_secs(10);
 /// # Errors
 /// What could not be opened, with what to do about it.
 pub fn serve(cache: &Cache) -> Result<Exit, Failure> {
+    // Of a huge page all is resident, whatever part is used: memory would be a third to a half more than `-m` says.
+    // Where it cannot be had, it is so.
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
     let (setup, extended) = setup::setup(cache)?;
     let listens = setup.listens.clone();
     for why in cache.meaningless.told() {
