@@ -123,8 +123,8 @@ impl<'a> About<'a> {
         self.words[EXPIRY_FIRST].compare_exchange(second, u64::from(u32::MAX), Relaxed, Relaxed).is_ok()
     }
 
-    /// Notes the first second again, beside who may have noted others meanwhile. If it is too early, the items are looked
-    /// at once more than needed.
+    /// Notes the first second again, beside who may have noted others meanwhile. If it is too early, the items are
+    /// looked at once more than needed.
     pub fn expires_first(&self, second: u64) {
         self.words[EXPIRY_FIRST].fetch_min(second, Relaxed);
     }
@@ -262,6 +262,22 @@ mod tests {
         assert!(Arc::ptr_eq(older.get(70).expect("kept"), &memory));
         drop(older);
         assert_eq!(Arc::strong_count(&memory), 1);
+    }
+
+    #[test]
+    fn the_first_expiry_is_forgotten_only_while_it_is_what_was_seen() {
+        let memory = Geometry::for_limit(1 << 20).memory();
+        let about = About::of(&memory);
+        about.open(5, 2, Queue::Main);
+        about.expires(10);
+        about.open(11, 2, Queue::Main);
+        about.expires(30);
+        assert!(!about.forget_expiry_first(10), "opened anew since");
+        assert_eq!(about.expiry_first(), 30);
+        assert!(about.forget_expiry_first(30));
+        about.expires(40);
+        about.expires_first(50);
+        assert_eq!(about.expiry_first(), 40);
     }
 
     #[test]

@@ -19,6 +19,10 @@ pub use once::OnceLock;
 
 /// Lets others run for a moment, also those that the system holds to be less urgent.
 #[cfg(not(loom))]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread that lets go of a map tells nobody, or each read would cost more"
+)]
 pub fn nap() {
     std::thread::sleep(std::time::Duration::from_micros(100));
 }
