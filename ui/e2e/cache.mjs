@@ -22,10 +22,7 @@ export function cacheTests(world) {
  * @param {import("playwright-core").Page} page
  */
 export async function cacheOfDemo(page) {
-  await page.goto("/");
-  await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
-  await page.keyboard.press("g");
-  await page.keyboard.press("k");
+  await page.getByRole("link", { name: "Cache" }).click();
   await page.getByRole("heading", { level: 1, name: "Cache" }).waitFor();
   await page.getByText("with simulated traffic").waitFor();
   const now = page.getByRole("region", { name: "Now" });
