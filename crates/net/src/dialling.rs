@@ -1,5 +1,6 @@
 //! A thread runs the errands of its service: it dials, wakes, closes, and looks after what is on its way.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::os::fd::OwnedFd;
 
@@ -113,6 +114,7 @@ impl<S: Service> Worker<S> {
     pub(crate) fn on_dialled(&mut self, id: ConnectionId) {
         let Some(connection) = self.table.get_mut(id) else { return };
         let outcome = match sockopt::socket_error(&connection.stream) {
+            Ok(Ok(())) if reached_itself(&connection.stream) => Err(Undialled::Refused),
             Ok(Ok(())) if !connection.broken => Ok(()),
             Ok(Err(errno)) | Err(errno) => Err(undialled(errno)),
             Ok(Ok(())) => Err(Undialled::Unreachable),
@@ -175,10 +177,20 @@ fn begin(remote: &Remote) -> Result<(OwnedFd, bool), Undialled> {
         Remote::Unix(path) => SocketAddrUnix::new(path).and_then(|to| rustix::net::connect(&stream, &to)),
     };
     match begun {
+        Ok(()) if reached_itself(&stream) => Err(Undialled::Refused),
         Ok(()) => Ok((stream, true)),
         Err(Errno::INPROGRESS | Errno::INTR) => Ok((stream, false)),
         Err(errno) => Err(undialled(errno)),
     }
+}
+
+/// Whether a socket of TCP is its own peer: that is what comes of dialling a port of this machine at which nobody
+/// listens and which the kernel just then chose for the dialling side (RFC 9293, section 3.5, simultaneous open). Held
+/// on to, it would keep the server from coming back.
+fn reached_itself(stream: &OwnedFd) -> bool {
+    let own = rustix::net::getsockname(stream).ok().and_then(|own| SocketAddr::try_from(own).ok());
+    let peer = rustix::net::getpeername(stream).ok().flatten().and_then(|peer| SocketAddr::try_from(peer).ok());
+    own.is_some() && own == peer
 }
 
 /// What an error of connect(2) means to who dialled.
@@ -189,5 +201,28 @@ fn undialled(errno: Errno) -> Undialled {
         Errno::TIMEDOUT => Undialled::Late,
         Errno::ADDRNOTAVAIL | Errno::NOBUFS | Errno::NOMEM | Errno::MFILE | Errno::NFILE => Undialled::System,
         _ => Undialled::Unreachable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{reached_itself, socket_with};
+    use rustix::net::{AddressFamily, SocketFlags, SocketType};
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+    use std::os::fd::OwnedFd;
+
+    fn connected(to: impl FnOnce(SocketAddr) -> SocketAddr) -> OwnedFd {
+        let stream = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        rustix::net::bind(&stream, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let own = rustix::net::getsockname(&stream).unwrap().try_into().unwrap();
+        rustix::net::connect(&stream, &to(own)).unwrap();
+        stream
+    }
+
+    #[test]
+    fn a_socket_that_reached_itself_is_told_from_one_that_reached_a_server() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert!(reached_itself(&connected(|own| own)));
+        assert!(!reached_itself(&connected(|_| server.local_addr().unwrap())));
     }
 }

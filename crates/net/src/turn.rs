@@ -71,22 +71,10 @@ impl<S: Service> Desk<S> {
         connection: &mut Connection<S::Connection>,
         says: impl FnOnce(&mut S, &mut S::Connection, &mut Output<'_>, Now) -> Next,
     ) -> Outcome {
-        self.held = self.held.saturating_sub(connection.held());
-        let next = self.ask(connection, says);
-        let now_ms = self.now_ms();
-        let outcome = match next {
-            Err(cause) => Outcome::Closed(cause),
-            Ok(next) => {
-                connection.wants = after_mail(connection, next);
-                match stream::add(connection, &self.output, &mut self.cipher, now_ms) {
-                    Err(cause) => Outcome::Closed(cause),
-                    Ok(()) if connection.pending.is_some() || connection.has_work() => Outcome::Again,
-                    Ok(()) => Outcome::Waits,
-                }
-            }
-        };
-        self.output.clear();
-        self.keep(connection, outcome)
+        self.outside(connection, says, |desk, connection, now_ms| {
+            stream::add(connection, &desk.output, &mut desk.cipher, now_ms)?;
+            Ok(connection.pending.is_some() || connection.has_work())
+        })
     }
 
     /// Has the service say something outside of a turn, and sends it at once where nothing is stuck.
@@ -95,19 +83,29 @@ impl<S: Service> Desk<S> {
         connection: &mut Connection<S::Connection>,
         says: impl FnOnce(&mut S, &mut S::Connection, &mut Output<'_>, Now) -> Next,
     ) -> Outcome {
+        self.outside(connection, says, |desk, connection, now_ms| {
+            stream::say(connection, &desk.output, &mut desk.cipher, &mut desk.counts, now_ms)?;
+            Ok(connection.pending.is_none() && connection.has_work())
+        })
+    }
+
+    /// Has the service say something, and `passes` it on, which tells whether the connection is to have a turn.
+    fn outside(
+        &mut self,
+        connection: &mut Connection<S::Connection>,
+        says: impl FnOnce(&mut S, &mut S::Connection, &mut Output<'_>, Now) -> Next,
+        passes: impl FnOnce(&mut Self, &mut Connection<S::Connection>, u64) -> Result<bool, Cause>,
+    ) -> Outcome {
         self.held = self.held.saturating_sub(connection.held());
-        let next = self.ask(connection, says);
-        let now_ms = self.now_ms();
-        let outcome = match next {
+        let passed = self.ask(connection, says).and_then(|next| {
+            connection.wants = after_mail(connection, next);
+            let now_ms = self.now_ms();
+            passes(self, connection, now_ms)
+        });
+        let outcome = match passed {
             Err(cause) => Outcome::Closed(cause),
-            Ok(next) => {
-                connection.wants = after_mail(connection, next);
-                match stream::say(connection, &self.output, &mut self.cipher, &mut self.counts, now_ms) {
-                    Err(cause) => Outcome::Closed(cause),
-                    Ok(_) if connection.pending.is_none() && connection.has_work() => Outcome::Again,
-                    Ok(_) => Outcome::Waits,
-                }
-            }
+            Ok(true) => Outcome::Again,
+            Ok(false) => Outcome::Waits,
         };
         self.output.clear();
         self.keep(connection, outcome)

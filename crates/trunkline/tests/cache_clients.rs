@@ -2,13 +2,11 @@
 //! with the same results (`tests/clients`). Of Debian 12 are Python's, PHP's, Perl's, Ruby's and Go's; Java's are left
 //! out.
 
+mod memcached;
+
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server that ends with the test.
 struct Server {
@@ -38,19 +36,8 @@ impl Server {
         Server { child, address: said.expect("the server says where it listens") }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "memcached does not say when it listens")]
     fn memcached() -> Server {
-        // Bound and let go: free a moment ago.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-        let mut command = Command::new("memcached");
-        command.args(["-u", "root", "-l", "127.0.0.1", "-p", &port, "-U", "0", "-m", "64"]);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("looked for before");
-        let address = format!("127.0.0.1:{port}");
-        let until = Instant::now() + PATIENCE;
-        while TcpStream::connect(&address).is_err() {
-            assert!(Instant::now() < until, "memcached does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let (child, address) = memcached::start("64", false).expect("looked for before");
         Server { child, address }
     }
 }

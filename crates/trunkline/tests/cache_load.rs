@@ -1,10 +1,12 @@
 //! `trunkline cache load` and `trunkline cache stats` against our own server, memcached where it is, and nobody.
 
+mod memcached;
+
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -35,21 +37,9 @@ impl Server {
         server
     }
 
-    #[expect(clippy::disallowed_methods, reason = "memcached does not say when it listens")]
     /// memcached itself, TCP and UDP on one port; none where it is not installed.
     fn memcached() -> Option<Server> {
-        // Bound and let go: free a moment ago.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-        let mut command = Command::new("memcached");
-        command.args(["-u", "root", "-l", "127.0.0.1", "-p", &port, "-U", &port, "-m", "256"]);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-        let address = format!("127.0.0.1:{port}");
-        let until = Instant::now() + PATIENCE;
-        while TcpStream::connect(&address).is_err() {
-            assert!(Instant::now() < until, "memcached does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Some(Server { child, tcp: address.clone(), udp: address })
+        memcached::start("256", true).map(|(child, address)| Server { child, tcp: address.clone(), udp: address })
     }
 
     fn pid(&self) -> String {

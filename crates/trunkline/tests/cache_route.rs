@@ -1,12 +1,16 @@
 //! `trunkline cache route`: the program in front of servers that are killed under load.
 
+mod memcached;
+
+use memcached::free_port;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
+const MEMORY_MIB: &str = "128";
 
 /// A process that says where it listens, and ends with the test.
 struct Process {
@@ -28,41 +32,12 @@ impl Process {
     }
 
     fn cache(port: &str) -> Process {
-        Process::start(&["cache", "-l", "127.0.0.1", "-p", port, "-t", "1", "-m", "128"])
+        Process::start(&["cache", "-l", "127.0.0.1", "-p", port, "-t", "1", "-m", MEMORY_MIB])
     }
 
-    #[expect(clippy::disallowed_methods, reason = "memcached does not say when it listens")]
-    fn memcached(port: &str) -> Option<Process> {
-        let mut command = Command::new("memcached");
-        command.args(["-u", "root", "-l", "127.0.0.1", "-p", port, "-m", "128"]);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-        let address = format!("127.0.0.1:{port}");
-        let until = Instant::now() + PATIENCE;
-        while TcpStream::connect(&address).is_err() {
-            assert!(Instant::now() < until, "memcached does not listen");
-            if child.try_wait().is_ok_and(|ended| ended.is_some()) {
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let process = Process { child, address };
-        // Somebody else may have got the port before it.
-        process.is_itself().then_some(process)
-    }
-
-    /// One at any port.
-    fn any_memcached() -> Option<Process> {
-        (0..9).find_map(|_| Process::memcached(&free_port()))
-    }
-
-    /// Whether it is this process that answers at the address.
-    fn is_itself(&self) -> bool {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all(b"stats\r\n").unwrap();
-        let own = format!("STAT pid {}", self.child.id());
-        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-        lines.by_ref().take_while(|line| line != "END").any(|line| line == own)
+    /// memcached; none where it is not installed.
+    fn memcached() -> Option<Process> {
+        memcached::start(MEMORY_MIB, false).map(|(child, address)| Process { child, address })
     }
 
     fn port(&self) -> &str {
@@ -81,11 +56,6 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Bound and let go: free a moment ago.
-fn free_port() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }
 
 fn load(address: &str, seconds: &str) -> Child {
@@ -131,11 +101,14 @@ fn servers_of_ours_are_killed_under_load() {
 
 #[test]
 fn memcacheds_are_killed_under_load() {
-    let (Some(first), Some(second)) = (Process::any_memcached(), Process::any_memcached()) else {
+    let (Some(first), Some(second)) = (Process::memcached(), Process::memcached()) else {
         println!("skipped: memcached is not installed");
         return;
     };
-    killed_under_load(first, second, |port| Process::memcached(port).expect("its port is free again"));
+    killed_under_load(first, second, |port| {
+        let (child, address) = memcached::start_at(port, MEMORY_MIB, false).expect("its port is free again");
+        Process { child, address }
+    });
 }
 
 fn run(options: &[&str]) -> (Option<i32>, String, String) {

@@ -1,10 +1,11 @@
 //! `trunkline cache --warm-from`: a cold cache takes what a peer has, and never puts it over what a client did here.
 
 mod caches;
+mod memcached;
 
 use caches::{Cache, Client, Ended, PATIENCE, pass};
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 const ITEMS: usize = 2000;
@@ -69,16 +70,7 @@ struct Memcached(Child, String);
 
 impl Memcached {
     fn start() -> Option<Self> {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let options = ["-l", "127.0.0.1", "-U", "0", "-m", "128", "-u", "nobody", "-p"];
-        let mut command = Command::new("memcached");
-        let child = command.args(options).arg(free.port().to_string()).stderr(Stdio::null()).spawn().ok()?;
-        let (memcached, end) = (Memcached(child, free.to_string()), Instant::now() + PATIENCE);
-        while std::net::TcpStream::connect(free).is_err() {
-            assert!(Instant::now() < end, "memcached does not listen");
-            pass(Duration::from_millis(20));
-        }
-        Some(memcached)
+        memcached::start("128", false).map(|(child, address)| Memcached(child, address))
     }
 }
 

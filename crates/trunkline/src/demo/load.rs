@@ -2,6 +2,7 @@
 //! Profiles are asked for, brought where they are missing, changed now and then; a report looks at many at once.
 //! It is simulated, on loopback, and bounded: a few hundred requests a second on one connection.
 
+use crate::cache::random::Random;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -59,7 +60,7 @@ fn run(at: SocketAddr, seed: u64, over: &AtomicBool) -> io::Result<()> {
     let stream = TcpStream::connect_timeout(&at, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
-    let mut client = Client { answers: BufReader::new(stream.try_clone()?), stream, chance: Chance(seed | 1) };
+    let mut client = Client { answers: BufReader::new(stream.try_clone()?), stream, chance: Random::new(seed, 0) };
     for step in 0u64.. {
         if over.load(Ordering::Relaxed) {
             break;
@@ -78,7 +79,7 @@ fn run(at: SocketAddr, seed: u64, over: &AtomicBool) -> io::Result<()> {
 struct Client {
     stream: TcpStream,
     answers: BufReader<TcpStream>,
-    chance: Chance,
+    chance: Random,
 }
 
 impl Client {
@@ -111,7 +112,7 @@ impl Client {
 
     /// Some subscribers call much more than others.
     fn key(&mut self) -> String {
-        let part = self.chance.part();
+        let part = self.chance.unit();
         let subscriber = (part.powi(6) * SUBSCRIBERS as f64) as u64;
         format!("profile:+4420794{subscriber:05}")
     }
@@ -138,27 +139,6 @@ impl Client {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             _ => Ok(line),
         }
-    }
-}
-
-/// xorshift64 (Marsaglia 2003): the same seed, the same traffic.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, most: u64) -> u64 {
-        self.next() % most
-    }
-
-    /// From 0 to 1.
-    fn part(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

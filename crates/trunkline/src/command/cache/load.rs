@@ -9,7 +9,6 @@ mod histogram;
 mod link;
 mod plan;
 mod processor;
-mod random;
 mod report;
 mod run;
 mod source;

@@ -105,7 +105,7 @@ fn together<'p>(drivers: &mut [Driver<'_>], start: Instant, of: impl Fn(usize) -
 /// Tells the values of this run from those that an earlier one has left.
 fn run_number() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    super::random::mixed(since.as_nanos() as u64 ^ u64::from(std::process::id()) << 48) as u32
+    crate::cache::random::mixed(since.as_nanos() as u64 ^ u64::from(std::process::id()) << 48) as u32
 }
 
 /// Raises the limit of open files as far as it may be; where that is too little, connecting says so.

@@ -2,9 +2,9 @@
 
 use super::exchange::{Asked, Exchange};
 use super::plan::{self, Lengths, Plan};
-use super::random::{Keys, Random};
 use super::value::{self, Stamp};
 use super::versions::Versions;
+use crate::cache::random::{Keys, Random};
 use std::ops::Range;
 
 /// Which requests are made.
