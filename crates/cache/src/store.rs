@@ -47,7 +47,9 @@
 //! Reclaiming is done by whichever writer needs a segment, for one segment at a time.
 //!
 //! **The limit** (`account.rs`) counts segments, buckets, what is remembered, large values while anybody holds them,
-//! drafts, and what is charged from outside. Not counted: a few KiB for the store and for each writer.
+//! drafts, and what is charged from outside. Segments and blocks of large values are whole pages of the system and go
+//! back to it at once (`memory.rs`), so that what is not counted is not there for the process either. Not counted: a
+//! few KiB for the store and for each writer, and a MiB of blocks that is kept for the next large value.
 //!
 //! # Who meets whom, and why it is harmless
 //!
@@ -108,6 +110,7 @@ mod ghost;
 mod hand;
 mod item;
 mod large;
+mod memory;
 mod noted;
 mod pool;
 mod read;

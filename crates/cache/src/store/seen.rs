@@ -3,8 +3,9 @@
 use super::bucket::Slot;
 use super::item::{Head, mark};
 use super::large::{Hold, Shelved};
+use super::memory::Memory;
 use super::rules::Refused;
-use super::segment::{About, Memory, Queue};
+use super::segment::{About, Queue};
 use super::shared::Store;
 use super::standing::Standing;
 use super::sync::atomic::AtomicU64;
