@@ -13,8 +13,10 @@ use trunkline_net::{Pages, Room};
 const BLOCK_EXTRA_OCTETS: u64 = 48;
 /// Octets that a large value takes beside its blocks: its places on the shelf above all.
 pub const LARGE_EXTRA_OCTETS: u64 = 256;
-/// The part of the limit that may be held by readers.
-const HELD_PART: u64 = 2;
+/// The part of the limit that values held by readers may have together; one alone may be of any length. What the
+/// values on their way of one address and the buffers of connections may have is as much each: together they leave room
+/// for items.
+const HELD_PART: u64 = 4;
 
 /// Octets taken of an account; given back when dropped.
 #[derive(Debug)]
@@ -145,7 +147,8 @@ impl Hold {
         }
         let account = Arc::clone(&value.charged.account);
         let hold = Hold { kind: HoldKind::Large(value) };
-        if account.held() > account.limit() / HELD_PART { Err(Refused::NoMemory) } else { Ok(hold) }
+        let held = account.held();
+        if held > account.limit() / HELD_PART && held > hold.octets() { Err(Refused::NoMemory) } else { Ok(hold) }
     }
 
     /// Octets of the value.
@@ -305,7 +308,7 @@ mod tests {
     fn holds_keep_a_bounded_part_of_the_memory() {
         let account = Arc::new(Account::new(400_000));
         let values = [150_000, 150_000].map(|octets| Arc::new(value(&account, &vec![7; octets])));
-        let hold = Hold::of_large(Arc::clone(&values[0])).expect("less than half");
+        let hold = Hold::of_large(Arc::clone(&values[0])).expect("alone it may be as large as any value");
         let again = Hold::of_large(Arc::clone(&values[0])).expect("counts once");
         assert!(Hold::of_large(Arc::clone(&values[1])).is_err());
         drop((values, again));

@@ -138,7 +138,7 @@ impl Pool {
             if inside.free.len() > reserve { inside.free.pop()? } else { self.make(&mut inside, account, reserve)? };
         inside.states[segment as usize] = State::Owned;
         let memory = inside.map.get(segment)?;
-        Some((segment, Arc::clone(memory)))
+        Some((segment, memory.clone()))
     }
 
     /// Makes a segment, if the account has the memory for it and for the reserve.

@@ -135,7 +135,7 @@ impl Seen<'_> {
     /// in memory, counted against the limit, until the hold is dropped.
     ///
     /// # Errors
-    /// Holds keep half of the limit already.
+    /// Holds of other values and this one would keep more than a quarter of the limit.
     pub fn hold(&self) -> Result<Hold, Refused> {
         if self.is_large() {
             // None: it was removed meanwhile, and the read begins again.
