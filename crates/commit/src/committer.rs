@@ -222,41 +222,29 @@ impl<D: Disk, T: FnMut(Progress<'_>)> Writer<D, T> {
     fn run(mut self) {
         self.ask();
         while let Some(mut group) = self.shared.take() {
-            let (count, octets) = (u64::from(group.count()), group.record_octets());
-            if !self.write(&mut group) {
-                return;
-            }
-            let mut state = self.shared.lock();
-            state.waiting.records -= count;
-            state.waiting.octets -= octets;
-            state.counts = self.log.counts();
-            if state.empty.len() < KEPT {
-                state.empty.push(group);
-            }
+            let waited = Waiting { records: u64::from(group.count()), octets: group.record_octets() };
+            let Some(last) = self.write(&mut group) else { return };
+            self.shared.durable.store(last, Ordering::Release);
+            self.shared.sealed.store(self.log.sealed(), Ordering::Release);
+            self.shared.written(waited, group, self.log.counts());
+            (self.tell)(Progress::Durable(last));
+            self.ask();
         }
     }
 
-    /// Writes a group, which may take until there is room; false if it is over.
-    fn write(&mut self, group: &mut Group) -> bool {
+    /// Writes a group, which may take until there is room; the number of its last record, none if it is over.
+    fn write(&mut self, group: &mut Group) -> Option<u64> {
         while !self.log.fits(group) && !self.fetch() {
             if !self.shared.pause(AGAIN) {
-                return false;
+                return None;
             }
         }
-        match self.log.commit(group) {
-            Ok(last) => {
-                self.shared.durable.store(last, Ordering::Release);
-                self.shared.sealed.store(self.log.sealed(), Ordering::Release);
-                (self.tell)(Progress::Durable(last));
-                self.ask();
-                true
-            }
-            Err(fault) => {
-                self.shared.refuse(Some(Refused::Closed));
-                (self.tell)(Progress::Closed(&fault));
-                false
-            }
+        let committed = self.log.commit(group);
+        if let Err(fault) = &committed {
+            self.shared.refuse(Some(Refused::Closed));
+            (self.tell)(Progress::Closed(fault));
         }
+        committed.ok()
     }
 
     /// Has the next segment made while the one before it is written.
@@ -302,6 +290,17 @@ impl Shared {
                 return None;
             }
             state = self.appended.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A group was written, and its memory can be used again.
+    fn written(&self, waited: Waiting, group: Group, counts: Counts) {
+        let mut state = self.lock();
+        state.waiting.records -= waited.records;
+        state.waiting.octets -= waited.octets;
+        state.counts = counts;
+        if state.empty.len() < KEPT {
+            state.empty.push(group);
         }
     }
 

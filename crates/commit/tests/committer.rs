@@ -170,6 +170,7 @@ fn a_disk_that_lags_is_full_or_fails_is_told_and_nothing_is_taken_that_may_be_lo
 
     // It is full: what is begun waits, then nothing is taken, then it goes on by itself.
     disk.makes.store(0, Ordering::SeqCst);
+    committer.append(one()).unwrap();
     let full = told.iter().find(|text| {
         let _taken_or_refused = committer.append(one());
         text.starts_with("room")
