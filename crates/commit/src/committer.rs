@@ -87,9 +87,8 @@ impl Committer {
         let (wanted, wants) = sync_channel(1);
         let (sender, made) = sync_channel(1);
         let disk = Arc::clone(log.disk());
-        let maker = named("commit-make").spawn(move || {
-            while let (Ok(()), Ok(())) = (wants.recv(), sender.send(make(&*disk, options))) {}
-        })?;
+        let maker = named("commit-make")
+            .spawn(move || while let (Ok(()), Ok(())) = (wants.recv(), sender.send(make(&*disk, options))) {})?;
         let writer = Writer { shared: Arc::clone(&shared), log, wanted, made, asked: false, tell };
         let mut committer = Committer { shared, writer: None, maker: Some(maker) };
         committer.writer = Some(named("commit").spawn(move || writer.run())?);

@@ -136,12 +136,11 @@ pub struct Found {
 }
 
 impl<D: Disk> Log<D> {
-    /// Opens the log in a folder, or begins one. `begin` is given the records of the newest whole snapshot, `fold` those
-    /// since, with their numbers. Who gets an error may have seen some of them, and starts anew.
+    /// Opens the log in a folder, or begins one. `begin` is given the records of the newest whole snapshot, `fold`
+    /// those since, with their numbers. Who gets an error may have seen some of them, and starts anew.
     ///
-    /// # Errors
-    /// [`Fault::Damaged`] if records are gone that were told to be durable, [`Fault::Refused`] if a closure refuses one,
-    /// [`Fault::Io`] and [`Fault::Option`].
+    /// # Errors [`Fault::Damaged`] if records are gone that were told to be durable, [`Fault::Refused`] if a closure
+    /// refuses one, [`Fault::Io`] and [`Fault::Option`].
     pub fn open(
         disk: Arc<D>,
         options: Options,
@@ -263,9 +262,9 @@ impl<D: Disk> Log<D> {
 
     /// Makes the records of a group durable and leaves it empty; the number of the last record that is.
     ///
-    /// # Errors
-    /// [`Fault::Io`]: none of the group is durable. If the log is closed then ([`Log::is_closed`]), some of it may be
-    /// found by the next start. Else the next segment could not be made, the group is as it was, and it may be tried again.
+    /// # Errors [`Fault::Io`]: none of the group is durable. If the log is closed then ([`Log::is_closed`]), some of it
+    /// may be found by the next start. Else the next segment could not be made, the group is as it was, and it may be
+    /// tried again.
     pub fn commit(&mut self, group: &mut Group) -> Result<u64, Fault> {
         if self.closed {
             let error = std::io::Error::other("an earlier write failed");

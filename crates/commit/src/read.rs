@@ -94,7 +94,12 @@ impl Segment {
         while let Some(rest) = self.octets.get(at..).filter(|rest| rest.len() > HEAD_OCTETS) {
             let whole = Head::of(rest).filter(|head| head.first >= end.next && head.records(rest, self.salt).is_some());
             if let Some(head) = whole {
-                let what = format!("records {} to {} are gone, those from {} on are there", end.next, head.first - 1, head.first);
+                let what = format!(
+                    "records {} to {} are gone, those from {} on are there",
+                    end.next,
+                    head.first - 1,
+                    head.first
+                );
                 return Err(Fault::damaged(&self.name, end.at, what));
             }
             at += ALIGNED;
@@ -152,10 +157,11 @@ pub fn read_sealed<D: Disk>(
             continue;
         }
         missing(name, next, *first)?;
-        let end = Segment::load(disk, name)?.each(|number, record| match number >= sealed.from && number <= sealed.to {
-            true => see(number, record).map_err(|why| Fault::Refused { number, why }),
-            false => Ok(()),
-        })?;
+        let end =
+            Segment::load(disk, name)?.each(|number, record| match number >= sealed.from && number <= sealed.to {
+                true => see(number, record).map_err(|why| Fault::Refused { number, why }),
+                false => Ok(()),
+            })?;
         next = end.next;
     }
     match next > sealed.to {

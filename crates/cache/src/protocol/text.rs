@@ -168,8 +168,8 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, Refused> {
     }
 }
 
-/// The key of the request that begins `input`, if it is a get of one key (`get`, `gets`, `mg`) as far as a glance tells,
-/// and the octets of its line: for what can be done ahead of requests.
+/// The key of the request that begins `input`, if it is a get of one key (`get`, `gets`, `mg`) as far as a glance
+/// tells, and the octets of its line: for what can be done ahead of requests.
 #[inline]
 pub fn sole_key(input: &[u8]) -> Option<(&[u8], usize)> {
     let (word, more) = match input {

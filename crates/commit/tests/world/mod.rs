@@ -1,5 +1,5 @@
-//! A disk that loses power, or whose process is killed, at any operation: what was not synced is lost in part, sector by
-//! sector; names that were not synced may come back.
+//! A disk that loses power, or whose process is killed, at any operation: what was not synced is lost in part, sector
+//! by sector; names that were not synced may come back.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::collections::BTreeMap;

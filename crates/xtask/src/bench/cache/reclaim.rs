@@ -60,7 +60,8 @@ fn seconds(bench: &Bench<'_>) -> f64 {
     if bench.quick { 1.0 } else { 5.0 }
 }
 
-/// Each round has a seed of its own: with that of the one before it, or of the fill, it would write the same keys again.
+/// Each round has a seed of its own: with that of the one before it, or of the fill, it would write the same keys
+/// again.
 fn words(bench: &Bench<'_>, keys: &str, round: u32) -> Vec<String> {
     let mut words = load::words(&["--keys", keys, "--sets", "1", "--rate", RATE, "--connections", CONNECTIONS]);
     words.extend(load::words(&["--value-octets", "100", "--seconds", &seconds(bench).to_string()]));
