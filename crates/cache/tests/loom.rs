@@ -340,6 +340,24 @@ fn a_reader_beside_a_large_value_that_goes() {
 }
 
 #[test]
+fn a_writer_beside_a_split_of_its_bucket() {
+    check(2, || {
+        let store = store(apart);
+        let (mut one, mut other) = (store.writer(), store.writer());
+        // Both have a segment, and the map, without which nothing is split.
+        put(&mut one, b"a", 1);
+        put(&mut other, b"a", 1);
+        assert_eq!((get(&mut one, b"a"), get(&mut other, b"a")), (Some(1), Some(1)));
+        let buckets = store.counts().buckets;
+        beside(move || put(&mut one, b"b", 2), || put(&mut other, b"a", 2));
+        let mut reader = store.writer();
+        assert_eq!((get(&mut reader, b"a"), get(&mut reader, b"b")), (Some(2), Some(2)));
+        assert!(store.counts().buckets > buckets);
+        settle(&store, 2);
+    });
+}
+
+#[test]
 fn two_writers_of_a_key() {
     check(2, || {
         let store = store(apart);
