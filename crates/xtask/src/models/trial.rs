@@ -23,7 +23,8 @@ enum End {
     NotWithin,
 }
 
-/// Tries the breaks, all or those with one of `words` in what they say; prints a table. False if one is not found.
+/// Tries the breaks, all or those with one of `words` in what they say or in their file's name; prints a table. False
+/// if one is not found.
 ///
 /// # Errors
 /// The sources cannot be copied, do not build, or a model fails with nothing broken.
@@ -35,7 +36,8 @@ pub fn command(repository: &Repository, words: &[String]) -> Result<bool, String
         let path = copy.join(models.breaks);
         let list = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut list = parse(&list).map_err(|e| format!("{}: {e}", models.breaks))?;
-        list.retain(|one| words.is_empty() || words.iter().any(|word| one.what.contains(word)));
+        let is_asked = |one: &Break| words.iter().any(|word| one.what.contains(word) || one.file.contains(word));
+        list.retain(|one| words.is_empty() || is_asked(one));
         if list.is_empty() {
             continue;
         }

@@ -10,8 +10,8 @@ pub fn markdown(measured: &Measured) -> String {
     let (rounds, seconds) = measured.rounds;
     let mut out = format!(
         "\n`trunkline cache route -t 1` and twemproxy in front of the same {BEHIND} memcacheds (`-t 1`), and one \
-         memcached that is asked straight. Who is asked has processor 0; the load and the memcacheds behind the proxies \
-         share processor 1. {CONNECTIONS} connections in closed loop, {} keys of 32 octets with values of \
+         memcached that is asked straight. Who is asked has processor 0; the load and the memcacheds behind the \
+         proxies share processor 1. {CONNECTIONS} connections in closed loop, {} keys of 32 octets with values of \
          {VALUE_OCTETS}, nine gets to a set, each in turn {rounds} times, {seconds} s each, the medians. *CPU* is \
          processor time by request of the one that is asked: what stands behind a proxy is not in it. *Busy* is how \
          much of the time processor 0 was: where it was not, what is on processor 1 was the limit.\n\n\
