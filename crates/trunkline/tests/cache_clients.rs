@@ -1,6 +1,5 @@
 //! Clients that people use, as Debian packages them, do what their users do: against our cache and against memcached,
-//! with the same results (`tests/clients`). Of Debian 12 are Python's, PHP's, Perl's, Ruby's and Go's; Java's are left
-//! out.
+//! with the same results (`tests/clients`). Of Debian 12 are Python's, PHP's, Perl's, Ruby's, Go's and Java's.
 
 mod memcached;
 
@@ -119,4 +118,11 @@ fn gomemcache() {
         return eprintln!("left out: gomemcache.go: there is no Go");
     }
     same(&["go", "list", "github.com/bradfitz/gomemcache/memcache"], &["go", "run"], "gomemcache.go");
+}
+
+#[test]
+fn spymemcached() {
+    let classes = ["-cp", "/usr/share/java/spymemcached.jar"];
+    let there = [&["javap"][..], &classes, &["net.spy.memcached.MemcachedClient"]].concat();
+    same(&there, &[&["java"][..], &classes].concat(), "spymemcached.java");
 }

@@ -10,6 +10,7 @@ mod machine;
 mod measure;
 mod need;
 mod read;
+mod route;
 mod search;
 mod table;
 mod web;
@@ -103,6 +104,13 @@ const KINDS: &[Kind] = &[
         document: "bench/cache.md",
         beside: &[["memcached", "-V"]],
         run: cache::run,
+    },
+    Kind {
+        name: "route",
+        title: "The proxy of the cache beside twemproxy",
+        document: "bench/route.md",
+        beside: &[["memcached", "-V"], ["nutcracker", "-V"]],
+        run: route::run,
     },
 ];
 

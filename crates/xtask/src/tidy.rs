@@ -1,5 +1,6 @@
 //! The rules of the house that a machine can check. Each finding says the place, the rule and what to do.
 
+mod breaks;
 mod fuzz;
 mod layers;
 mod length;
@@ -74,6 +75,7 @@ fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     }
     layers::check(&texts, &mut findings);
     length::check(&texts, &mut findings);
+    breaks::check(&texts, &mut findings);
     fuzz::check(repository, &paths, &texts, &mut findings);
     findings.sort();
     Ok(findings)

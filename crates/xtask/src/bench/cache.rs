@@ -2,12 +2,12 @@
 //! items and connections, what stays when memory is short, and how long a set waits for room.
 
 mod hits;
-mod load;
+pub mod load;
 mod memory;
 mod pass;
 mod reclaim;
 mod report;
-mod server;
+pub mod server;
 
 use super::{Bench, Outcome};
 use memory::Memory;

@@ -52,35 +52,41 @@ impl Server {
     /// It does not.
     pub fn start(bench: &Bench<'_>, who: Who, how: How) -> Result<Self, String> {
         let address = free()?;
-        let mut command = Command::new("sh");
-        command.args(["-c", WITH_FILES, "sh", "taskset", "-c", how.processors]);
-        match who {
-            Who::Ours => command.arg(&bench.program).arg("cache"),
-            Who::Theirs => command.args(["memcached", "-u", "nobody"]),
+        let port = address.port().to_string();
+        let mut words: Vec<String> = match who {
+            Who::Ours => vec![bench.program.display().to_string(), "cache".to_owned()],
+            Who::Theirs => ["memcached", "-u", "nobody"].map(str::to_owned).to_vec(),
         };
-        command.args(["-l", "127.0.0.1", "-c", CONNECTIONS_MAX]);
-        for (option, number) in [("-p", address.port().into()), ("-U", address.port().into())] {
-            command.args([option, &u32::to_string(&number)]);
-        }
-        command.args(["-t", &how.threads.to_string(), "-m", &how.mebibytes.to_string()]);
+        words.extend(["-l", "127.0.0.1", "-c", CONNECTIONS_MAX, "-p", &port, "-U", &port].map(str::to_owned));
+        words.extend(["-t", &how.threads.to_string(), "-m", &how.mebibytes.to_string()].map(str::to_owned));
+        Server::launch(bench, how.processors, &words, address)
+    }
+
+    /// Starts a program that listens at `address`, and waits until it does.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn launch(bench: &Bench<'_>, processors: &str, words: &[String], address: SocketAddr) -> Result<Self, String> {
+        let mut command = Command::new("sh");
+        command.args(["-c", WITH_FILES, "sh", "taskset", "-c", processors]).args(words);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let child = child.map_err(|e| format!("sh: {e}"))?;
         let mut server = Server { child, address, program: bench.program.clone() };
-        server.wait(who)?;
+        server.wait(&words.join(" "))?;
         Ok(server)
     }
 
-    fn wait(&mut self, who: Who) -> Result<(), String> {
+    fn wait(&mut self, who: &str) -> Result<(), String> {
         for _ in 0..STEPS_MAX {
             if TcpStream::connect(self.address).is_ok() {
                 return Ok(());
             }
             if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(format!("{who:?} did not start: {status}"));
+                return Err(format!("'{who}' did not start: {status}"));
             }
             need::pause(20);
         }
-        Err(format!("{who:?} does not listen on {}", self.address))
+        Err(format!("'{who}' does not listen on {}", self.address))
     }
 
     /// Where it listens.
@@ -128,7 +134,7 @@ pub fn missing() -> Option<String> {
 }
 
 /// A port that is free for both protocols.
-fn free() -> Result<SocketAddr, String> {
+pub fn free() -> Result<SocketAddr, String> {
     let free = || {
         let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?.local_addr().ok()?;
         UdpSocket::bind(address).ok().map(|_| address)
