@@ -44,7 +44,7 @@ last = "redirect"
         "plan.toml:3:1: unknown key 'nmae' in [plan]; did you mean 'name'?",
         "plan.toml:5:13: no time zone 'Europe/Pari'; did you mean 'Europe/Paris'?",
         "'2026-02-30' is no date",
-        "plan.toml:31:2: unknown section [tarif]",
+        "plan.toml:33:2: unknown section [tarif]",
     ] {
         assert!(told.iter().any(|line| line.contains(part)), "{part}\n{}", told.join("\n"));
     }
