@@ -9,7 +9,7 @@ mod read;
 mod settings;
 
 pub use context::{Context, Plmn};
-pub use prefixes::{PREFIXES_MAX, PREFIX_DIGITS_MAX, Prefixes};
+pub use prefixes::{PREFIX_DIGITS_MAX, PREFIXES_MAX, Prefixes};
 pub use read::read;
 pub use settings::{AllowanceSection, CapSection, FinalAction, Outcome, PlanSection, Rounding, RuleSection, Then};
 
@@ -34,9 +34,7 @@ pub const HOLIDAYS_MAX: usize = 256;
 
 /// The name of an allowance, a cap or a counter in the ledger: made of its name in the file, so that it stays when
 /// the file is written anew.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Code(pub u32);
 
@@ -244,6 +242,9 @@ impl Plan {
         let second = edges.filter(|second| *second > local.second).min().unwrap_or(crate::calendar::DAY as u32);
         // Between two changes of the clock, as many seconds pass as the clock shows.
         let shown = at.saturating_add(i64::from(second.saturating_sub(local.second)));
-        [next_version, zone.next_change(at)].into_iter().flatten().fold(Some(shown), |first, other| first.min(Some(other)))
+        [next_version, zone.next_change(at)]
+            .into_iter()
+            .flatten()
+            .fold(Some(shown), |first, other| first.min(Some(other)))
     }
 }

@@ -91,7 +91,7 @@ fn a_year_of_rules_is_that_of_the_calendar_on_the_wall() {
             for between in (at..change).step_by(899).chain([change - 1]) {
                 assert_eq!(rule_at(&plan, &zone, &context, between), holds, "{name} {between}");
             }
-            assert_ne!(rule_at(&plan, &zone, &context, change), holds, "{name} {change}");
+            assert!(change == end || rule_at(&plan, &zone, &context, change) != holds, "{name} {change}");
             (at, changes) = (change, changes + 1);
         }
         assert!(changes > 1000, "{name}: {changes}");
@@ -246,10 +246,8 @@ fn usage_without_a_split_is_shared_by_time() {
     // Monday 2028-01-03, from 07:59:00: a minute before the peak. Half of the time was used.
     let begin = LEAP_YEAR + 2 * 86_400 + 8 * 3600 - 60;
     let used = Amounts { seconds: 61, octets: 5, ..Amounts::default() };
-    let amounts: Vec<u64> = pieces(&plan, &Context::default(), begin, begin + 121, &used)
-        .iter()
-        .map(|piece| piece.used.amount)
-        .collect();
+    let amounts: Vec<u64> =
+        pieces(&plan, &Context::default(), begin, begin + 121, &used).iter().map(|piece| piece.used.amount).collect();
     assert_eq!(amounts, [30, 31]);
 }
 

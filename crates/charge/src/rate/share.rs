@@ -26,13 +26,7 @@ pub struct Piece<'a> {
 /// not count seconds. Where the interval is shorter than the seconds in it,
 /// the same holds; one that ends before it begins is rated at its begin. Changes beyond [`PIECES_MAX`] are not looked
 /// at.
-pub fn pieces<'a>(
-    plan: &'a Plan,
-    context: &Context<'_>,
-    begin: Moment,
-    end: Moment,
-    used: &Amounts,
-) -> Vec<Piece<'a>> {
+pub fn pieces<'a>(plan: &'a Plan, context: &Context<'_>, begin: Moment, end: Moment, used: &Amounts) -> Vec<Piece<'a>> {
     let rule = plan.rule(context, begin);
     let unit = rule.map_or(Unit::Octets, |rule| rule.unit);
     let all = used.get(unit);

@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_decides() {
-        let table = |name: &str, prefixes: &[&str]| (name.to_owned(), prefixes.iter().map(|p| (*p).to_owned()).collect());
+        let table =
+            |name: &str, prefixes: &[&str]| (name.to_owned(), prefixes.iter().map(|p| (*p).to_owned()).collect());
         let tables = vec![table("france", &["33"]), table("mobile", &["336", "337"]), table("zero", &["0"])];
         let prefixes = Prefixes::new(tables).expect("tables");
         for (number, found) in [("33123", Some(0)), ("33612", Some(1)), ("44", None), ("", None), ("0", Some(2))] {

@@ -8,7 +8,7 @@ use super::{Allowance, Cap, Code, HOLIDAYS_MAX, NAMES_MAX, Plan, Plmn, Prefixes,
 use crate::calendar::{Calendar, Days, Moment, Zone};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
-use trunkline_kit::config::{Mistake, MISTAKES_MAX, Place, Raw, Section};
+use trunkline_kit::config::{MISTAKES_MAX, Mistake, Place, Raw, Section};
 use trunkline_kit::nearest::suggestion;
 
 /// The longest file of a plan, octets: prefixes of all the world fit in.
@@ -275,7 +275,9 @@ impl Reader<'_> {
 
     /// The tables of an array of tables.
     fn tables<'t>(&mut self, table: &'t DeTable<'_>, name: &str) -> Vec<(usize, &'t DeTable<'t>)> {
-        let Some((key, value)) = table.iter().find(|(key, _)| key.get_ref().as_ref() == name) else { return Vec::new() };
+        let Some((key, value)) = table.iter().find(|(key, _)| key.get_ref().as_ref() == name) else {
+            return Vec::new();
+        };
         let tables = match value.get_ref() {
             DeValue::Array(list) => inner_tables(list),
             _ => None,

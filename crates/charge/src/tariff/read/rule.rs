@@ -19,7 +19,8 @@ pub fn rule(section: RuleSection, keys: &Keys, plan: &Plan) -> (Rule, Wrong) {
     let mut wrong = Wrong::new();
     together(&section, keys, &mut wrong);
     let matches = matches(&section, plan, &mut wrong);
-    let counter = (!section.counter.is_empty()).then(|| (Code::of("counter", &section.counter), section.counter_period));
+    let counter =
+        (!section.counter.is_empty()).then(|| (Code::of("counter", &section.counter), section.counter_period));
     let rule = Rule {
         matches,
         outcome: section.outcome,
@@ -63,7 +64,11 @@ fn together(section: &RuleSection, keys: &Keys, wrong: &mut Wrong) {
     check(section.tranche_least.0 > tranche, "tranche-least", "tranche-least is at most tranche");
     let plain = first == section.step.0 && section.tiers.len() <= 1 && section.allowances.is_empty();
     let plain = plain && section.set_up.0 == 0 && section.minimum.0 == 0 && section.free.0 == 0;
-    check(section.pool > 0 && !plain, "pool", "a pool takes one price: no tiers, set-up, minimum, free units, allowances");
+    check(
+        section.pool > 0 && !plain,
+        "pool",
+        "a pool takes one price: no tiers, set-up, minimum, free units, allowances",
+    );
 }
 
 fn matches(section: &RuleSection, plan: &Plan, wrong: &mut Wrong) -> Match {
