@@ -6,8 +6,10 @@
 //! millionths of them, and are rounded once ([`rate`]).
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod calendar;
 pub mod money;
 pub mod rate;
+pub mod session;
 pub mod tariff;
 pub mod units;

@@ -242,9 +242,6 @@ impl Plan {
         let second = edges.filter(|second| *second > local.second).min().unwrap_or(crate::calendar::DAY as u32);
         // Between two changes of the clock, as many seconds pass as the clock shows.
         let shown = at.saturating_add(i64::from(second.saturating_sub(local.second)));
-        [next_version, zone.next_change(at)]
-            .into_iter()
-            .flatten()
-            .fold(Some(shown), |first, other| first.min(Some(other)))
+        [next_version, zone.next_change(at), Some(shown)].into_iter().flatten().min()
     }
 }

@@ -251,8 +251,6 @@ pub struct Charge {
     pub meter: Meter,
     /// Until when usage is charged.
     pub until: Moment,
-    /// Whether the service's reservation is given back with it.
-    pub releases: bool,
 }
 
 /// What a client may use, and what is reserved for it.
@@ -300,7 +298,7 @@ fields! {
     Identity { kind, text }
     Place { apn, network, rat, destination }
     ServiceKey { rating_group, service }
-    Charge { service, rule, unit, units, money, short, taken, counters, meter, until, releases }
+    Charge { service, rule, unit, units, money, short, taken, counters, meter, until }
     Grant { unit, units, money, taken, caps, since, change, until, last, pool }
     Kept { number, end_to_end, fingerprint, sequence, answer }
     Meter { position, rest, owed, floor, settled, paying }

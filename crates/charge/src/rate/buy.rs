@@ -2,7 +2,7 @@
 
 use super::{Meter, View};
 use crate::money::{MICROS, MONEY_MAX, Money, Price};
-use crate::tariff::{RULE_ALLOWANCES_MAX, Rule, Tier};
+use crate::tariff::{RULE_ALLOWANCES_MAX, Rounding, Rule, Tier};
 use crate::units::UNITS_MAX;
 
 /// What a session owes at most, millionths: more than any account can hold, so that sums stay within 63 bits.
@@ -134,14 +134,15 @@ pub fn affordable(rule: &Rule, meter: Meter, view: &View, money: Money, most: u6
 }
 
 /// A rule that no split of usage between these two is dearer than; none where their steps or who pays for them differ,
-/// so that no such rule can be told.
+/// so that no such rule can be told, and where a split would be rounded twice, or pools are shared.
 ///
 /// Its one tier is the dearest of all: other services of the account may move the counter.
 pub fn dearer(now: &Rule, later: &Rule) -> Option<Rule> {
     let same = now.outcome == later.outcome
         && (now.unit, now.first, now.next, now.free) == (later.unit, later.first, later.next, later.free)
         && (&now.allowances, &now.caps) == (&later.allowances, &later.caps)
-        && now.rounding == later.rounding;
+        && (now.rounding, later.rounding) == (Rounding::Session, Rounding::Session)
+        && (now.grant.pool, later.grant.pool) == (0, 0);
     if !same {
         return None;
     }
