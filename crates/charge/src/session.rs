@@ -21,9 +21,10 @@
 //! - **A change of the price** within a grant is told (Tariff-Time-Change) where both prices have the same steps and
 //!   bundles; the dearer of both is reserved. Where they differ, or a bundle or a cap's period ends, the validity ends
 //!   then. Usage that is not split is rated as [`crate::rate::pieces`] says.
-//! - **A tranche** is at most the rule's `tranche`, and reserves at most the plan's `share` of what the account may
-//!   spend over its open grants; where that pays for less than `tranche-least`, so many are granted as far as what is
-//!   free pays for them. The last units are told as final only where no other grant of the account is open.
+//! - **A tranche** is at most the rule's `tranche`, and reserves at most the plan's `share` of what is free in the
+//!   account, and its equal part among the account's grants; where that pays for less than `tranche-least`, so many are
+//!   granted as far as what is free pays for them. The last units are told as final only where no other grant of the
+//!   account is open.
 //! - **Bundles expire** for what is not reserved; what was granted stays until it is reported.
 //! - **Supervision** (Tcc): twice the longest validity of the session's grants; then it is closed and what it reserved
 //!   is free.
@@ -180,7 +181,11 @@ impl Core {
         let effects: Vec<Effect> =
             used.map(|(service, used)| Effect::Unrated { session: request.session.clone(), service, used }).collect();
         let entry = (!effects.is_empty()).then(|| self.write(effects, now));
-        Outcome { after: entry.as_ref().map_or(0, |entry| entry.sequence), entry, ..self.nothing(code::UNKNOWN_SESSION) }
+        Outcome {
+            after: entry.as_ref().map_or(0, |entry| entry.sequence),
+            entry,
+            ..self.nothing(code::UNKNOWN_SESSION)
+        }
     }
 
     /// Applies effects as an entry.
@@ -222,14 +227,7 @@ impl Core {
         self.plans.get(&self.state.account(account)?.plan)
     }
 
-    fn work(
-        &mut self,
-        request: &Request,
-        slot: u32,
-        account: u64,
-        now: Moment,
-        opened: Option<Effect>,
-    ) -> Outcome {
+    fn work(&mut self, request: &Request, slot: u32, account: u64, now: Moment, opened: Option<Effect>) -> Outcome {
         let sequence = self.state.sequence + 1;
         let Some(plan) = self.state.account(account).and_then(|account| self.plans.get(&account.plan)) else {
             return self.nothing(code::UNABLE_TO_COMPLY);

@@ -55,7 +55,7 @@ pub struct Plan {
     pub currency: String,
     /// Time zone, weekend, holidays.
     pub calendar: Calendar,
-    /// The part of what an account may spend that one grant reserves at most, percent.
+    /// The part of what is free in an account that one grant reserves at most, percent.
     pub share: u32,
     /// Sets of networks by name.
     pub networks: Vec<(String, Vec<Plmn>)>,

@@ -109,3 +109,20 @@ rule = [
     assert_eq!(plan.rule(&network("310410"), at).map(|rule| rule.outcome), Some(Outcome::Blocked));
     assert!(plan.rule(&network("20801"), at - 1).is_none());
 }
+
+/// The plan of the manual, as it stands there.
+#[test]
+fn the_plan_of_the_manual_is_whole() {
+    let manual = include_str!("../../../docs/manual/tariffs.md");
+    let text = manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let plan = read("tariffs.md", text).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+    assert_eq!((plan.name.as_str(), plan.versions.len(), plan.versions[0].rules.len()), ("standard", 2, 8));
+    let winter = plan.versions[0].from;
+    let call = Context { destination: "33612345678", ..Context::default() };
+    let name = |context: &Context<'_>, at| plan.rule(context, at).map(|rule| rule.name.clone());
+    // 2026-01-05 is a Monday; Paris is an hour ahead.
+    let monday = winter + 4 * 86_400;
+    assert_eq!(name(&call, monday + 12 * 3600).as_deref(), Some("calls by day"));
+    assert_eq!(name(&call, monday + 21 * 3600).as_deref(), Some("calls"));
+    assert_eq!(plan.next_change(&call, monday + 12 * 3600, monday + 86_400), Some(monday + 20 * 3600));
+}

@@ -24,7 +24,9 @@ pub fn audit<'a>(entries: impl IntoIterator<Item = &'a Entry>, state: &State) ->
     for effect in entries.into_iter().flat_map(|entry| &entry.effects) {
         match effect {
             Effect::Money { account, amount, .. } => *money.entry(*account).or_insert(0) += amount.0,
-            Effect::Units { account, allowance, amount, .. } => *units.entry((*account, *allowance)).or_insert(0) += amount,
+            Effect::Units { account, allowance, amount, .. } => {
+                *units.entry((*account, *allowance)).or_insert(0) += amount
+            }
             Effect::Charged { account, charge, .. } => {
                 *money.entry(*account).or_insert(0) -= charge.money.0;
                 for (allowance, taken) in &charge.taken {

@@ -82,7 +82,8 @@ impl Account {
         for bucket in self.buckets.iter_mut().filter(|bucket| bucket.allowance == allowance) {
             (bucket.left, bucket.ends) = (bucket.left.saturating_add_signed(amount), ends);
         }
-        self.buckets.retain(|bucket| !expires || bucket.allowance != allowance || bucket.left > 0 || bucket.reserved > 0);
+        self.buckets
+            .retain(|bucket| !expires || bucket.allowance != allowance || bucket.left > 0 || bucket.reserved > 0);
     }
 
     pub(crate) fn charge(&mut self, charge: &Charge) {

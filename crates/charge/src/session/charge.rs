@@ -15,7 +15,8 @@ pub(super) fn view(plan: &Plan, account: &Account, own: Option<&Grant>, rule: &R
     let mut view = View::default();
     for (left, allowance) in view.left.iter_mut().zip(&rule.allowances) {
         let code = plan.allowances[usize::from(*allowance)].code;
-        let mine = own.and_then(|own| own.taken.iter().find(|(taken, _)| *taken == code)).map_or(0, |(_, units)| *units);
+        let mine =
+            own.and_then(|own| own.taken.iter().find(|(taken, _)| *taken == code)).map_or(0, |(_, units)| *units);
         *left = account.bucket(code).map_or(0, |b| b.left.saturating_sub(b.reserved.saturating_sub(mine)));
     }
     view.counted = rule.counter.map_or(0, |(code, _)| account.counter(code, at).0.max(0) as u64);
@@ -67,7 +68,8 @@ impl Work<'_> {
 
     /// Bundles that have ended expire or come again.
     pub(super) fn renew(&mut self) {
-        let ended: Vec<_> = self.own_account().buckets.iter().filter(|bucket| bucket.ends <= self.now).copied().collect();
+        let ended: Vec<_> =
+            self.own_account().buckets.iter().filter(|bucket| bucket.ends <= self.now).copied().collect();
         for bucket in ended {
             let kept = bucket.reserved.min(bucket.left);
             let known = self.plan.allowances.iter().find(|allowance| allowance.code == bucket.allowance);
@@ -122,11 +124,14 @@ impl Work<'_> {
         drawn: &mut Money,
     ) {
         let plan = self.plan;
-        for piece in pieces(plan, &Self::context(place, key), begin, end, used) {
+        let pieces = pieces(plan, &Self::context(place, key), begin, end, used);
+        let whole = pieces.len() == 1;
+        for piece in pieces {
             match piece.rule.map(|rule| (rule, rule.outcome)) {
                 Some((rule, Outcome::Priced)) => self.piece(key, &piece, rule, own, drawn),
                 Some((_, Outcome::Free)) => {}
-                _ => self.no_price(key, *used),
+                _ if whole => self.no_price(key, *used),
+                _ => self.no_price(key, Amounts::of(piece.used.unit, piece.used.amount)),
             }
         }
     }

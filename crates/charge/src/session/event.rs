@@ -1,8 +1,8 @@
 //! Events: debited at once or not at all, refunded, priced, checked.
 
+use super::Work;
 use super::charge::{charge, refused, unpriced, view};
 use super::request::{Answer, Asked, Given, Kind, Request, code};
-use super::Work;
 use crate::account::{Effect, MoneyReason};
 use crate::money::Money;
 use crate::rate::{Meter, Piece, Quantity, View, buy};

@@ -1,8 +1,8 @@
 //! How much may be used next: what can be paid, in fair tranches, for as long as the price is known.
 
+use super::Work;
 use super::charge::{meter, nothing, refused, unpriced, view};
 use super::request::{Action, Final, Given, code};
-use super::Work;
 use crate::account::{Effect, Grant, ServiceKey};
 use crate::calendar::Moment;
 use crate::money::Money;
@@ -21,7 +21,7 @@ struct Term<'a> {
 /// How much is granted.
 struct Tranche {
     units: u64,
-    /// Units of the rest, less than these that are granted only where a pool rounds each service up.
+    /// Units that are paid: a step more where a pool rounds each service up.
     paid: u64,
     last: bool,
 }
@@ -70,7 +70,11 @@ impl Work<'_> {
         let valid = self.now.saturating_add(i64::from(rule.grant.validity));
         let until = buckets.chain(caps).fold(valid, Moment::min);
         // Other services may move the counter meanwhile: tiers are reserved at the dearest.
-        let own = if rule.tiers.len() > 1 { dearer(rule, rule).map_or(Cow::Borrowed(rule), Cow::Owned) } else { Cow::Borrowed(rule) };
+        let own = if rule.tiers.len() > 1 {
+            dearer(rule, rule).map_or(Cow::Borrowed(rule), Cow::Owned)
+        } else {
+            Cow::Borrowed(rule)
+        };
         let Some(change) = plan.next_change(context, self.now, until - 1) else {
             return Term { reserve: own, until, change: None };
         };
@@ -111,9 +115,8 @@ impl Work<'_> {
         let account = self.own_account();
         let full = self.open_view(rule);
         let free = self.room(rule, Then::Block).map_or(account.free(), |room| account.free().min(room));
-        let grants = i64::from(account.grants) + 1;
-        let share = account.spendable().0 / grants;
-        let share = Money((i128::from(share) * i128::from(self.plan.share) / 100) as i64).or_nothing().min(free);
+        let equal = Money(account.spendable().0 / (i64::from(account.grants) + 1)).or_nothing();
+        let share = Money((i128::from(free.0) * i128::from(self.plan.share) / 100) as i64).min(equal);
         let most = if wanted == 0 { rule.grant.most } else { wanted.min(rule.grant.most) };
         let extra = if rule.grant.pool > 0 { rule.next } else { 0 };
         let most_paid = most.saturating_add(extra);
@@ -122,6 +125,8 @@ impl Work<'_> {
         let mut paid = affordable(rule, meter, &fair, share, most_paid);
         if paid < least {
             paid = affordable(rule, meter, &full, free, least);
+            // A step that has to be bought is granted whole.
+            paid = affordable(rule, meter, &full, buy(rule, meter, &full, paid).money, most_paid).max(paid);
         }
         let alone = account.grants == 0 && paid < most_paid;
         let last = alone && affordable(rule, meter, &full, free, most_paid) == paid;

@@ -219,9 +219,9 @@ impl Request {
         self.kind.put(&mut octets);
         self.place.put(&mut octets);
         self.services.put(&mut octets);
-        octets.iter().fold(0xcbf2_9ce4_8422_2325, |hash, octet| {
-            (hash ^ u64::from(*octet)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
+        octets
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325, |hash, octet| (hash ^ u64::from(*octet)).wrapping_mul(0x0000_0100_0000_01b3))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The fold of the ledger: accounts, subscribers, sessions. Nothing changes it but [`State::apply`].
 
-use crate::account::{Account, Cause, Charge, Effect, Entry, Grant, Identity, Kept, Place, ServiceKey};
+use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, ServiceKey};
 use crate::calendar::Moment;
 use crate::rate::Meter;
 use hashbrown::HashMap;
@@ -344,16 +344,6 @@ impl State {
                 session.push = true;
                 self.pushes.0.push_back(slot);
             }
-        }
-    }
-}
-
-impl From<Cause> for &'static str {
-    fn from(cause: Cause) -> Self {
-        match cause {
-            Cause::Terminated => "terminated",
-            Cause::Event => "event",
-            Cause::Supervision => "supervision",
         }
     }
 }

@@ -62,7 +62,7 @@ trunkline_kit::section! {
         weekend: Vec<String> = vec!["saturday".to_owned(), "sunday".to_owned()] => Restart;
         /// Holidays, as dates: `2026-12-25`.
         holidays: Vec<String> = Vec::new() => Restart;
-        /// The part of what an account may spend that one grant reserves at most, percent.
+        /// The part of what is free in an account that one grant reserves at most, percent.
         share: u32 = 50 => Restart, 1 => 100;
     }
 }
