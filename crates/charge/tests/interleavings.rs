@@ -44,7 +44,8 @@ fn steps() -> impl Strategy<Value = Step> {
         12 => (0usize..4, services, prop::bool::weighted(0.15))
             .prop_map(|(session, services, ends)| Step::Ask { session, services, ends }),
         5 => any::<prop::sample::Index>().prop_map(Step::Copy),
-        2 => (0usize..4, 0..GROUPS.len(), percent).prop_map(|(session, group, percent)| Step::Swap { session, group, percent }),
+        2 => (0usize..4, 0..GROUPS.len(), percent)
+            .prop_map(|(session, group, percent)| Step::Swap { session, group, percent }),
         1 => Just(Step::Restart),
         2 => (0i64..300).prop_map(Step::TopUp),
         1 => any::<bool>().prop_map(Step::Bundle),
@@ -133,9 +134,13 @@ impl World {
             self.used +=
                 request.services.iter().flat_map(|asked| &asked.used).map(|used| used.amounts.octets).sum::<u64>();
         }
-        for given in answer.services.iter().filter(|_| request.number + 1 == self.clients[session].number) {
+        // What is late is granted nothing.
+        let client = &mut self.clients[session];
+        for given in &answer.services {
             let group = given.key.rating_group.expect("a group");
-            given.granted.map(|(_, units)| self.clients[session].granted.insert(group, units));
+            if let Some((_, units)) = given.granted {
+                client.granted.insert(group, units);
+            }
         }
         // Who is told that the session is unknown begins another.
         self.clients[session].open &= answer.code != 5002;
@@ -200,7 +205,8 @@ proptest! {
     fn what_was_granted_is_never_short(
         balance in 0i64..3000, bundle in any::<bool>(),
         steps in prop::collection::vec(
-            (0usize..4, prop::collection::vec((0..GROUPS.len(), 0u64..=100), 0..4), prop::bool::weighted(0.15), 0i64..6),
+            (0usize..4, prop::collection::vec((0..GROUPS.len(), 0u64..=100), 0..4), prop::bool::weighted(0.15),
+                0i64..6),
             1..60,
         ),
     ) {

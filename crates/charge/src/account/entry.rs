@@ -1,6 +1,6 @@
 //! The entries of the ledger.
 
-use super::codec::{Octets, fields, variants, words};
+use super::codec::{fields, variants, words};
 use crate::calendar::Moment;
 use crate::money::Money;
 use crate::rate::Meter;

@@ -56,7 +56,7 @@ pub struct Network {
     limits: Limits,
 }
 
-/// What is asked of a rating group: octets or seconds that were used, and what is wanted, 0 as much as the server likes.
+/// What is asked of a rating group: octets or seconds that were used, and what is wanted; 0 is as the server likes.
 pub fn asked(group: u32, used: Option<u64>, wanted: Option<u64>) -> Asked {
     let amounts = |amount| Amounts { octets: amount, seconds: amount, ..Amounts::default() };
     Asked {
