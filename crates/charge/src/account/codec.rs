@@ -40,7 +40,7 @@ impl Entry {
     /// They are not one.
     pub fn decode(octets: &[u8]) -> Result<Entry, Broken> {
         let (version, mut rest) = octets.split_first().ok_or(Broken)?;
-        let entry = Some(&mut rest).filter(|_| *version == FORMAT_VERSION).and_then(|rest| Entry::take(rest));
+        let entry = Some(&mut rest).filter(|_| *version == FORMAT_VERSION).and_then(Entry::take);
         entry.filter(|_| rest.is_empty()).ok_or(Broken)
     }
 }

@@ -29,18 +29,22 @@ then = "throttle"
 [[version]]
 from = "2026-01-01"
 rule = [
-  { name = "data", rating-groups = [1], step = "1 kB", price = "1.5", tranche = "100 kB", validity = "10 min", holding = "1 min", threshold = 20 },
-  { name = "peak", rating-groups = [2], times = ["08:00-18:00"], unit = "seconds", price = 2, tranche = 600, validity = "1 h" },
-  { name = "off-peak", rating-groups = [2], unit = "seconds", price = 1, tranche = 600, validity = "1 h" },
+  { name = "data", rating-groups = [1], step = "1 kB", price = "1.5", tranche = "100 kB", validity = "10 min",
+    holding = "1 min", threshold = 20 },
+  { name = "peak", rating-groups = [2], times = ["08:00-18:00"], unit = "seconds", price = 2, tranche = 600 },
+  { name = "off-peak", rating-groups = [2], unit = "seconds", price = 1, tranche = 600 },
   { name = "free", rating-groups = [3], outcome = "free" },
   { name = "blocked", rating-groups = [4], outcome = "blocked" },
-  { name = "portal", rating-groups = [5], step = "1 kB", price = 1, validity = "10 min", last = "redirect", redirect = "http://portal.example/" },
+  { name = "portal", rating-groups = [5], step = "1 kB", price = 1, validity = "10 min", last = "redirect",
+    redirect = "http://portal.example/" },
   { name = "capped", rating-groups = [6], step = "1 kB", price = 1, tranche = "100 kB", caps = ["day"] },
   { name = "pool a", rating-groups = [7], step = "1 kB", price = 1, tranche = "50 kB", pool = 1 },
   { name = "pool b", rating-groups = [8], step = "1 kB", price = 2, tranche = "50 kB", pool = 1 },
-  { name = "bundle", rating-groups = [9], step = "1 kB", price = 1, tranche = "100 kB", allowances = ["monthly", "gift"] },
+  { name = "bundle", rating-groups = [9], step = "1 kB", price = 1, tranche = "100 kB",
+    allowances = ["monthly", "gift"] },
   { name = "message", rating-groups = [10], unit = "events", price = 10 },
-  { name = "minutes", rating-groups = [11], unit = "seconds", first-step = 60, price = "0.7", set-up = "3", tranche = 300, validity = "2 h" },
+  { name = "minutes", rating-groups = [11], unit = "seconds", first-step = 60, price = "0.7", set-up = "3",
+    tranche = 300, validity = "2 h" },
 ]
 "#;
 
