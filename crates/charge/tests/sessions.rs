@@ -249,7 +249,7 @@ fn services_of_a_pool_use_what_others_reserved() {
 #[test]
 fn events_are_debited_refunded_priced_and_checked() {
     let mut network = Network::new(Money(25), Money::ZERO);
-    let mut event = |network: &mut Network, name: &str, kind, units| {
+    let event = |network: &mut Network, name: &str, kind, units| {
         let asked = Asked { requested: Some(Amounts::of(Unit::Events, units)), ..asked(10, None, None) };
         let request = network.request(name, kind, 0, vec![asked]);
         let answer = network.send(&request);
