@@ -350,3 +350,30 @@ fn the_audit_finds_what_is_missing() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].what, "the balance is 985, its entries are 1000");
 }
+
+/// What is told of an entry, for other programs.
+#[test]
+fn entries_are_told_as_json_without_loss() {
+    let mut network = Network::new(Money(1000), Money::ZERO);
+    network.initial("s", vec![asked(DATA, None, Some(0))]);
+    network.end("s", 1, vec![asked(DATA, Some(10_000), None)]);
+    for entry in &network.entries {
+        let text = serde_json::to_string(entry).expect("text");
+        assert_eq!(serde_json::from_str::<trunkline_charge::account::Entry>(&text).expect("an entry"), *entry);
+    }
+}
+
+/// Octets that were broken on the disk are refused or another entry, and never more than that.
+#[test]
+fn broken_octets_are_no_entry() {
+    let mut network = Network::new(Money(1000), Money::ZERO);
+    network.initial("s", vec![asked(DATA, None, Some(0))]);
+    let octets = network.entries.last().expect("an entry").encode();
+    for at in 0..octets.len() {
+        assert!(trunkline_charge::account::Entry::decode(&octets[..at]).is_err(), "cut at {at}");
+        let mut broken = octets.clone();
+        broken[at] ^= 0xff;
+        let read = trunkline_charge::account::Entry::decode(&broken);
+        assert!(read.is_err() || read != trunkline_charge::account::Entry::decode(&octets), "{at}");
+    }
+}
