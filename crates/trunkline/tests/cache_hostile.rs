@@ -131,7 +131,8 @@ fn besiege(cache: &Cache) -> Vec<TcpStream> {
     (0..100).for_each(|_| hold(b"get slow"));
     (0..20).for_each(|_| hold(&b"x".repeat(1 << 20)));
     (0..5).for_each(|_| hold(&[b"get ", &b"k".repeat(1 << 20)[..]].concat()));
-    // Values of their own that are asked for, not read, and replaced meanwhile: each is held until its answer is through.
+    // Values of their own that are asked for, not read, and replaced meanwhile: each is held until its answer is
+    // through.
     let set = [b"set own 0 0 500000\r\n", &b"o".repeat(500_000)[..], b"\r\n"].concat();
     (0..100).for_each(|_| hold(&[&set[..], &b"get own\r\n".repeat(10)].concat()));
     // Answers of gigabytes that nobody reads.
