@@ -116,60 +116,87 @@ impl<C> Connection<C> {
     }
 }
 
+/// Slots of a table that are made at once: a table that grows moves none, and leaves no memory behind.
+const CHUNK_SLOTS: usize = 128;
+
 /// The connections of a thread, by slot. A slot is used again with another generation, so that an event or a mail for
 /// the one before finds nothing.
 pub(crate) struct Table<T> {
     thread: u16,
-    slots: Vec<(u32, Option<T>)>,
+    chunks: Vec<Vec<Slot<T>>>,
     free: Vec<u32>,
+    slots: usize,
+}
+
+struct Slot<T> {
+    generation: u32,
+    value: Option<T>,
 }
 
 impl<T> Table<T> {
     pub(crate) fn new(thread: u16) -> Table<T> {
-        Table { thread, slots: Vec::new(), free: Vec::new() }
+        Table { thread, chunks: Vec::new(), free: Vec::new(), slots: 0 }
     }
 
     /// The name that the next one will have.
     pub(crate) fn next_id(&self) -> ConnectionId {
-        let fresh = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        let fresh = u32::try_from(self.slots).unwrap_or(u32::MAX);
         let slot = self.free.last().copied().unwrap_or(fresh);
-        ConnectionId { thread: self.thread, slot, generation: self.slots.get(slot as usize).map_or(0, |s| s.0) }
+        ConnectionId { thread: self.thread, slot, generation: self.slot(slot).map_or(0, |s| s.generation) }
     }
 
     /// Takes one in, under [`Table::next_id`].
     pub(crate) fn insert(&mut self, value: T) -> ConnectionId {
         let id = self.next_id();
         if self.free.pop().is_none() {
-            self.slots.push((0, None));
+            self.add_slot();
         }
-        if let Some(slot) = self.slots.get_mut(id.slot as usize) {
-            slot.1 = Some(value);
+        if let Some(slot) = self.slot_mut(id.slot) {
+            slot.value = Some(value);
         }
         id
     }
 
+    fn add_slot(&mut self) {
+        if self.slots % CHUNK_SLOTS == 0 {
+            self.chunks.push(Vec::with_capacity(CHUNK_SLOTS));
+        }
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.push(Slot { generation: 0, value: None });
+            self.slots += 1;
+        }
+    }
+
+    fn slot(&self, slot: u32) -> Option<&Slot<T>> {
+        self.chunks.get(slot as usize / CHUNK_SLOTS)?.get(slot as usize % CHUNK_SLOTS)
+    }
+
+    fn slot_mut(&mut self, slot: u32) -> Option<&mut Slot<T>> {
+        self.chunks.get_mut(slot as usize / CHUNK_SLOTS)?.get_mut(slot as usize % CHUNK_SLOTS)
+    }
+
     pub(crate) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut T> {
-        self.slots.get_mut(id.slot as usize).filter(|s| s.0 == id.generation)?.1.as_mut()
+        self.slot_mut(id.slot).filter(|s| s.generation == id.generation)?.value.as_mut()
     }
 
     pub(crate) fn remove(&mut self, id: ConnectionId) -> Option<T> {
-        let slot = self.slots.get_mut(id.slot as usize).filter(|s| s.0 == id.generation)?;
-        let value = slot.1.take()?;
-        slot.0 = slot.0.wrapping_add(1);
+        let slot = self.slot_mut(id.slot).filter(|s| s.generation == id.generation)?;
+        let value = slot.value.take()?;
+        slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id.slot);
         Some(value)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots - self.free.len()
     }
 
     /// The names of those for which something holds.
     pub(crate) fn find(&self, holds: impl Fn(&T) -> bool) -> Vec<ConnectionId> {
-        let all = self.slots.iter().enumerate();
-        let found = all.filter(|(_, (_, value))| value.as_ref().is_some_and(&holds));
+        let all = self.chunks.iter().flatten().zip(0u32..);
+        let found = all.filter(|(slot, _)| slot.value.as_ref().is_some_and(&holds));
         let thread = self.thread;
-        found.map(|(at, (generation, _))| ConnectionId { thread, slot: at as u32, generation: *generation }).collect()
+        found.map(|(slot, at)| ConnectionId { thread, slot: at, generation: slot.generation }).collect()
     }
 }
 
@@ -188,5 +215,14 @@ mod tests {
         assert_eq!((c, c.slot, c.thread), (expected, a.slot, 3));
         assert!(table.get_mut(a).is_none() && table.get_mut(c) == Some(&mut 'c'));
         assert_eq!(table.find(|v| *v != 'x'), [c, b]);
+    }
+
+    #[test]
+    fn a_table_grows_by_chunks() {
+        let mut table = Table::new(0);
+        let ids: Vec<ConnectionId> = (0..3 * CHUNK_SLOTS + 1).map(|n| table.insert(n)).collect();
+        assert_eq!((table.len(), table.chunks.len()), (ids.len(), 4));
+        assert!(ids.iter().enumerate().all(|(n, id)| table.get_mut(*id) == Some(&mut n.clone())));
+        assert_eq!(table.find(|n| n % CHUNK_SLOTS == 5), [ids[5], ids[CHUNK_SLOTS + 5], ids[2 * CHUNK_SLOTS + 5]]);
     }
 }
