@@ -34,6 +34,8 @@ export interface PlotProps {
   top?: number;
   /** Fixed ends of the scale. */
   range?: [number, number];
+  /** Marks of the scale at powers of two: of octets. */
+  binary?: boolean;
   /** Values hold until the next time (intervals), not in between. */
   stepped?: boolean;
   height?: number;
@@ -43,6 +45,8 @@ export interface PlotProps {
   onReset?: () => void;
 }
 
+/** Distances of marks on a scale of octets. */
+const POWERS = Array.from({ length: 50 }, (_, power) => 2 ** power);
 /** Pixels that a pointer must be dragged to zoom. */
 const DRAG_MIN = 6;
 
@@ -220,7 +224,7 @@ function options(props: PlotProps, place: HTMLElement, Made: typeof uPlot): uPlo
     scales: { x: { time: true, auto: false }, y: { range: (_, low, high) => props.range ?? [Math.min(0, low ?? 0), Math.max(props.top ?? 1, high ?? 0) * 1.08] } },
     axes: [
       { ...axis, size: 24, space: 70, values: (_, splits) => splits.map((at) => tick(at, props.span)) },
-      { ...axis, size: 52, space: 28, values: (_, splits) => splits.map(props.format) },
+      { ...axis, size: 52, space: 28, ...(props.binary ? { incrs: POWERS } : {}), values: (_, splits) => splits.map(props.format) },
     ],
     series: [
       {},

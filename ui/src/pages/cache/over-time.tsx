@@ -22,6 +22,8 @@ interface Picture {
   format: (value: number) => string;
   range?: [number, number];
   top?: number;
+  /** Of octets: marks at powers of two. */
+  binary?: boolean;
 }
 
 const PICTURES: Picture[] = [
@@ -45,7 +47,7 @@ const PICTURES: Picture[] = [
     format: perSecond,
     top: 1,
   },
-  { title: "Memory", lines: [{ name: "memory", color: "--c-4", of: (m) => m.used_octets }], format: octets, top: 1 << 20 },
+  { title: "Memory", lines: [{ name: "memory", color: "--c-4", of: (m) => m.used_octets }], format: octets, top: 1 << 20, binary: true },
   { title: "Items", lines: [{ name: "items", color: "--c-5", of: (m) => m.items }], format: short, top: 10 },
   { title: "Connections", lines: [{ name: "connections", color: "--c-6", of: (m) => m.connections }], format: (v) => short(Math.round(v)), top: 4 },
 ];
@@ -83,6 +85,7 @@ export function OverTime(props: { hour: CacheHistory | undefined }): JSX.Element
                     format={picture.format}
                     {...(picture.range ? { range: picture.range } : {})}
                     {...(picture.top !== undefined ? { top: picture.top } : {})}
+                    {...(picture.binary ? { binary: true } : {})}
                     cursor={cursor()}
                     onCursor={setCursor}
                   />
