@@ -11,11 +11,12 @@
 //! That each model can fail is tried, too: `cargo xtask loom --breaks` leaves out fences, makes orders relaxed, and
 //! leaves out checks, one at a time (`loom/breaks.toml`); each must be found. Left out of that list, since no model can
 //! find them:
-//! * the release fence in `Hand::take`: that of `About::open` comes before all words of the segment, by the same thread;
+//! * the release fence in `Hand::take`: that of `About::open` comes before all words of the segment, by the same
+//!   thread;
 //! * the acquire order of the map's number (`Pool::generation`): a reader has loaded the slot with acquire before, and
 //!   the number was raised before any slot could point to the new memory.
-//! * either check of a sweep alone, for the location or for the expiry, where a key is stored anew meanwhile: each makes
-//!   up for the other;
+//! * either check of a sweep alone, for the location or for the expiry, where a key is stored anew meanwhile: each
+//!   makes up for the other;
 //! * the second look at the head in `may_be_there` of `reclaim.rs`: no model has a split beside who reclaims.
 #![cfg(loom)]
 

@@ -2,8 +2,8 @@
 //!
 //! A wake-up that is lost shows as a deadlock, which loom finds.
 //!
-//! That each model can fail is tried by `cargo xtask loom --breaks`, with the breaks of `models/breaks.toml`: a fence left
-//! out on either side of the gate, a look or a bell left out, steps in another order.
+//! That each model can fail is tried by `cargo xtask loom --breaks`, with the breaks of `models/breaks.toml`: a fence
+//! left out on either side of the gate, a look or a bell left out, steps in another order.
 
 use crate::sync::Mutex;
 use loom::sync::Condvar;
