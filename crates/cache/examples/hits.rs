@@ -17,6 +17,8 @@ const REQUESTS: usize = 3_000_000;
 /// Requests of a round with scans, and those at its end that are a scan.
 const ROUND: usize = 300_000;
 const SCAN: usize = 100_000;
+/// Keys that memcached is asked for in one write.
+const AT_ONCE: usize = 32;
 const VALUE: [u8; 100] = [7; 100];
 /// What an item takes in the LRU: as much as in the store.
 const ITEM_OCTETS: u64 = 20 + 100 + 28;
@@ -46,17 +48,28 @@ fn main() {
 }
 
 trait Cache {
-    /// Asks for a key, and stores it if it is not there. Whether it was.
-    fn ask(&mut self, key: &[u8]) -> bool;
+    /// Asks for keys, all of them different, and stores those that are not there. How many were.
+    fn ask(&mut self, keys: &[String]) -> usize;
 }
 
 fn hits(trace: &[u32], cache: &mut dyn Cache) -> f64 {
+    let (first, second) = trace.split_at(trace.len() / 2);
+    ask_all(first, cache);
+    ask_all(second, cache) as f64 * 100.0 / second.len() as f64
+}
+
+/// Asks for some at a time, which end before a key that comes again.
+fn ask_all(mut trace: &[u32], cache: &mut dyn Cache) -> usize {
     let mut hits = 0;
-    for (index, key) in trace.iter().enumerate() {
-        let hit = cache.ask(format!("key:{key:016}").as_bytes());
-        hits += usize::from(hit && index >= trace.len() / 2);
+    while !trace.is_empty() {
+        let most = trace.len().min(AT_ONCE);
+        let fresh = (1..most).take_while(|at| !trace[..*at].contains(&trace[*at])).count() + 1;
+        let (now, later) = trace.split_at(fresh);
+        let keys: Vec<_> = now.iter().map(|key| format!("key:{key:016}")).collect();
+        hits += cache.ask(&keys);
+        trace = later;
     }
-    hits as f64 * 200.0 / trace.len() as f64
+    hits
 }
 
 fn chance(state: &mut u64) -> u64 {
@@ -96,7 +109,13 @@ impl OurStore {
 }
 
 impl Cache for OurStore {
-    fn ask(&mut self, key: &[u8]) -> bool {
+    fn ask(&mut self, keys: &[String]) -> usize {
+        keys.iter().filter(|key| self.ask_one(key.as_bytes())).count()
+    }
+}
+
+impl OurStore {
+    fn ask_one(&mut self, key: &[u8]) -> bool {
         let hit = self.0.read(key, 1, Touch::Yes, |_| ()).is_some();
         if !hit {
             let put = |writer: &mut Writer| {
@@ -122,7 +141,13 @@ impl Lru {
 }
 
 impl Cache for Lru {
-    fn ask(&mut self, key: &[u8]) -> bool {
+    fn ask(&mut self, keys: &[String]) -> usize {
+        keys.iter().filter(|key| self.ask_one(key.as_bytes())).count()
+    }
+}
+
+impl Lru {
+    fn ask_one(&mut self, key: &[u8]) -> bool {
         self.clock += 1;
         let before = self.times.insert(key.to_vec(), self.clock);
         before.into_iter().for_each(|time| drop(self.order.remove(&time)));
@@ -160,24 +185,36 @@ impl Memcached {
         Some(Memcached { child, socket, stream: BufReader::new(stream) })
     }
 
-    fn send(&mut self, parts: &[&[u8]]) -> String {
-        self.stream.get_mut().write_all(&parts.concat()).expect("written");
+    fn send(&mut self, requests: &str) {
+        self.stream.get_mut().write_all(requests.as_bytes()).expect("written");
+    }
+
+    fn line(&mut self) -> String {
         let mut line = String::new();
         self.stream.read_line(&mut line).expect("a line");
         line
     }
+
+    /// Reads the answer to a get.
+    fn is_there(&mut self) -> bool {
+        let there = self.line().starts_with("VALUE");
+        if there {
+            let mut rest = [0; VALUE.len() + 7];
+            self.stream.read_exact(&mut rest).expect("value and END");
+        }
+        there
+    }
 }
 
 impl Cache for Memcached {
-    fn ask(&mut self, key: &[u8]) -> bool {
-        if self.send(&[b"get ", key, b"\r\n"]).starts_with("VALUE") {
-            let mut rest = [0; VALUE.len() + 7];
-            self.stream.read_exact(&mut rest).expect("value and END");
-            return true;
-        }
-        let head = format!(" 0 0 {}\r\n", VALUE.len());
-        assert_eq!(self.send(&[b"set ", key, head.as_bytes(), &VALUE, b"\r\n"]), "STORED\r\n");
-        false
+    fn ask(&mut self, keys: &[String]) -> usize {
+        self.send(&keys.iter().map(|key| format!("get {key}\r\n")).collect::<String>());
+        let missed: Vec<_> = keys.iter().filter(|_| !self.is_there()).collect();
+        let value = core::str::from_utf8(&VALUE).expect("text");
+        let set = |key: &&String| format!("set {key} 0 0 {}\r\n{value}\r\n", VALUE.len());
+        self.send(&missed.iter().map(set).collect::<String>());
+        missed.iter().for_each(|_| assert_eq!(self.line(), "STORED\r\n"));
+        keys.len() - missed.len()
     }
 }
 

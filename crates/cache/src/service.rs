@@ -45,8 +45,8 @@ pub use slow::{SLOW_COMMANDS_MAX, SlowCommand};
 pub use watch::{Kind, QUEUE_OCTETS_MAX, WATCHERS_MAX};
 
 use crate::protocol::binary::REQUEST;
-use crate::protocol::{Now, udp};
-use crate::store::Writer;
+use crate::protocol::{Now, text, udp};
+use crate::store::{READ_AHEAD, Writer};
 use connection::{Protocol, State};
 use std::sync::Arc;
 
@@ -266,9 +266,12 @@ impl Service {
     }
 
     fn turn(&mut self, connection: &mut Connection, input: &[u8], call: &mut Call<'_>) -> Taken {
-        let (mut at, mut requests) = (0, 0);
+        let (mut at, mut requests, mut seen) = (0, 0, 0);
         self.turned = slow::Turned::default();
         loop {
+            if at >= seen && connection.is_at_rest() {
+                seen = at + self.look_ahead(&input[at..]);
+            }
             let go = self.go_on(connection, &input[at..], call);
             let (octets, next) = match go {
                 Go::On(octets) => (octets, None),
@@ -291,6 +294,21 @@ impl Service {
                 return Taken { octets: at, next: Next::Resume };
             }
         }
+    }
+
+    /// Has the items at hand that the next requests ask for, if several gets follow each other; how many octets those
+    /// requests are.
+    #[inline]
+    fn look_ahead(&mut self, input: &[u8]) -> usize {
+        let (mut keys, mut count, mut at) = ([&[][..]; READ_AHEAD], 0, 0);
+        while let Some((key, octets)) = text::sole_key(&input[at..]).filter(|_| count < READ_AHEAD) {
+            keys[count] = key;
+            (count, at) = (count + 1, at + octets);
+        }
+        if count > 1 {
+            self.writer.read_ahead(&keys[..count]);
+        }
+        at
     }
 
     /// One step: a request, or more of what is under way.

@@ -47,7 +47,9 @@
 //! Reclaiming is done by whichever writer needs a segment, for one segment at a time.
 //!
 //! **The limit** (`account.rs`) counts segments, buckets, what is remembered, large values while anybody holds them,
-//! drafts, and what is charged from outside. Not counted: a few KiB for the store and for each writer.
+//! drafts, and what is charged from outside. Segments and blocks of large values are whole pages of the system and go
+//! back to it at once (`memory.rs`), so that what is not counted is not there for the process either. Not counted: a
+//! few KiB for the store and for each writer, and a MiB of blocks that is kept for the next large value.
 //!
 //! # Who meets whom, and why it is harmless
 //!
@@ -108,6 +110,7 @@ mod ghost;
 mod hand;
 mod item;
 mod large;
+mod memory;
 mod noted;
 mod pool;
 mod read;
@@ -130,6 +133,7 @@ pub use decision::{Cas, Changed, Decision, Marks, Put, Touch, Value};
 pub use draft::Draft;
 pub use evicted::{EVICTED_MAX, Evicted};
 pub use large::Hold;
+pub use read::READ_AHEAD;
 pub use rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, LIMIT_OCTETS_MIN, Refused, Rules};
 pub use seen::Seen;
 pub use shared::Store;

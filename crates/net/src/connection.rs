@@ -6,6 +6,7 @@ use rustls::ServerConnection;
 
 use crate::gate::Permit;
 use crate::input::Input;
+use crate::pending::Pending;
 use crate::service::{ConnectionId, Peer};
 
 /// A connection that was accepted, on its way to the thread that will serve it.
@@ -61,13 +62,6 @@ pub(crate) struct Connection<C> {
     pub(crate) permit: Option<Permit>,
 }
 
-/// Octets on their way out.
-#[derive(Debug, Default)]
-pub(crate) struct Pending {
-    pub(crate) octets: Vec<u8>,
-    pub(crate) sent: usize,
-}
-
 impl<C> Connection<C> {
     pub(crate) fn new(newcomer: Newcomer, state: C, now_ms: u64) -> Connection<C> {
         let mut connection = Connection::bare(newcomer.stream, state, now_ms, Wants::Input);
@@ -104,12 +98,12 @@ impl<C> Connection<C> {
     /// Octets of memory held beyond those of every connection.
     pub(crate) fn held(&self) -> usize {
         let carried = self.carried.as_ref().map_or(0, |c| c.capacity());
-        carried + self.pending.as_ref().map_or(0, |p| p.octets.capacity())
+        carried + self.pending.as_ref().map_or(0, |p| p.capacity())
     }
 
     /// Octets that wait to be sent.
     pub(crate) fn unsent(&self) -> usize {
-        self.pending.as_ref().map_or(0, |p| p.octets.len() - p.sent)
+        self.pending.as_ref().map_or(0, |p| p.len())
     }
 
     /// Whether another turn would find something to do without an event.

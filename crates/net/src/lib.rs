@@ -80,6 +80,8 @@ mod mailbox;
 mod models;
 mod options;
 mod output;
+mod pages;
+mod pending;
 mod replies;
 mod server;
 mod service;
@@ -102,6 +104,7 @@ pub use options::{
     THREADS_MAX,
 };
 pub use output::Output;
+pub use pages::{Pages, Room, Words};
 pub use replies::{Numbered, REPLY_OCTETS_MAX, Replies};
 pub use server::{Doorway, Seat, Server, ThreadsFailed, open, start};
 pub use service::{Arrival, Cause, ConnectionId, Next, Now, Peer, Service, Taken, UdpPeer};

@@ -2,14 +2,17 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use rustls::ServerConnection;
 
-use crate::connection::{Connection, Pending};
+use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::input::Input;
+use crate::pages::Pages;
+use crate::pending::{Pending, ROOM_OCTETS, WARM_ROOMS_MAX};
 use crate::service::Cause;
 
 /// Octets that a record of TLS may hold back in the connection (RFC 8446, 5.2), so much more than was read may come
@@ -20,11 +23,18 @@ const EMPTY_READS_MAX: usize = 8;
 /// Octets read and thrown away of a connection that we close.
 const DISCARDED_OCTETS_MAX: usize = 64 * 1024;
 
-/// Buffers of a thread for what is encrypted.
-#[derive(Debug, Default)]
-pub(crate) struct Cipher {
+/// Buffers of a thread: for what is encrypted, and for what its connections cannot be rid of.
+#[derive(Debug)]
+pub(crate) struct Buffers {
     read: Vec<u8>,
     written: Vec<u8>,
+    pages: Arc<Pages>,
+}
+
+impl Default for Buffers {
+    fn default() -> Buffers {
+        Buffers { read: Vec::new(), written: Vec::new(), pages: Pages::new(ROOM_OCTETS, WARM_ROOMS_MAX) }
+    }
 }
 
 /// Reads what is there into `input`, once; how many octets came. After 0, nothing is there if
@@ -35,7 +45,7 @@ pub(crate) struct Cipher {
 pub(crate) fn receive<C>(
     connection: &mut Connection<C>,
     input: &mut Input,
-    cipher: &mut Cipher,
+    buffers: &mut Buffers,
     counts: &mut Counts,
 ) -> Result<usize, Cause> {
     for _ in 0..EMPTY_READS_MAX {
@@ -45,7 +55,7 @@ pub(crate) fn receive<C>(
         let octets = match connection.tls.take() {
             None => receive_plain(connection, input.room(), counts)?,
             Some(mut tls) => {
-                let got = receive_tls(connection, &mut tls, input, cipher, counts);
+                let got = receive_tls(connection, &mut tls, input, buffers, counts);
                 connection.tls = Some(tls);
                 got?
             }
@@ -83,7 +93,7 @@ fn receive_tls<C>(
     connection: &mut Connection<C>,
     tls: &mut ServerConnection,
     input: &mut Input,
-    cipher: &mut Cipher,
+    buffers: &mut Buffers,
     counts: &mut Counts,
 ) -> Result<usize, Cause> {
     let room = input.room();
@@ -91,14 +101,14 @@ fn receive_tls<C>(
     if decrypted > 0 {
         return Ok(decrypted);
     }
-    cipher.read.resize(room.len().saturating_sub(RECORD_OCTETS_MAX), 0);
-    let octets = receive_plain(connection, &mut cipher.read, counts)?;
-    let mut rest = &cipher.read[..octets];
+    buffers.read.resize(room.len().saturating_sub(RECORD_OCTETS_MAX), 0);
+    let octets = receive_plain(connection, &mut buffers.read, counts)?;
+    let mut rest = &buffers.read[..octets];
     let mut got = 0;
     while !rest.is_empty() {
         tls.read_tls(&mut rest).map_err(|_| Cause::Tls)?;
         let Ok(state) = tls.process_new_packets() else {
-            let _ = encrypt(tls, &[], &mut cipher.written).map(|()| send(&connection.stream, &cipher.written));
+            let _ = encrypt(tls, &[], &mut buffers.written).map(|()| send(&connection.stream, &buffers.written));
             return Err(Cause::Tls);
         };
         if state.peer_has_closed() {
@@ -146,15 +156,15 @@ fn encrypt(tls: &mut ServerConnection, said: &[u8], wire: &mut Vec<u8>) -> Resul
 pub(crate) fn say<C>(
     connection: &mut Connection<C>,
     said: &[u8],
-    cipher: &mut Cipher,
+    buffers: &mut Buffers,
     counts: &mut Counts,
     now_ms: u64,
 ) -> Result<usize, Cause> {
     if connection.pending.is_some() {
-        add(connection, said, cipher, now_ms)?;
+        add(connection, said, buffers, now_ms)?;
         return Ok(0);
     }
-    let wire = wire_of(connection.tls.as_deref_mut(), said, cipher)?;
+    let wire = wire_of(connection.tls.as_deref_mut(), said, &mut buffers.written)?;
     if wire.is_empty() {
         return Ok(0);
     }
@@ -162,7 +172,7 @@ pub(crate) fn say<C>(
     connection.moved_ms = now_ms;
     if sent < wire.len() {
         counts.stuck += 1;
-        connection.pending = Some(Box::new(Pending { octets: wire[sent..].to_vec(), sent: 0 }));
+        connection.pending.get_or_insert_default().put(&wire[sent..], &buffers.pages)?;
     }
     Ok(sent)
 }
@@ -171,34 +181,34 @@ pub(crate) fn say<C>(
 ///
 /// # Errors
 /// TLS is over.
-fn wire_of<'a>(tls: Option<&mut ServerConnection>, said: &'a [u8], cipher: &'a mut Cipher) -> Result<&'a [u8], Cause> {
+fn wire_of<'a>(
+    tls: Option<&mut ServerConnection>,
+    said: &'a [u8],
+    written: &'a mut Vec<u8>,
+) -> Result<&'a [u8], Cause> {
     let Some(tls) = tls else { return Ok(said) };
-    encrypt(tls, said, &mut cipher.written)?;
-    Ok(&cipher.written)
+    encrypt(tls, said, written)?;
+    Ok(written)
 }
 
 /// Adds what the service said to what waits to be sent.
 ///
 /// # Errors
-/// TLS is over.
+/// TLS is over, or there is no memory.
 pub(crate) fn add<C>(
     connection: &mut Connection<C>,
     said: &[u8],
-    cipher: &mut Cipher,
+    buffers: &mut Buffers,
     now_ms: u64,
 ) -> Result<(), Cause> {
-    let wire = wire_of(connection.tls.as_deref_mut(), said, cipher)?;
+    let wire = wire_of(connection.tls.as_deref_mut(), said, &mut buffers.written)?;
     if wire.is_empty() {
         return Ok(());
     }
     if connection.pending.is_none() {
         connection.moved_ms = now_ms;
     }
-    let pending = connection.pending.get_or_insert_default();
-    pending.octets.drain(..pending.sent);
-    pending.sent = 0;
-    pending.octets.extend_from_slice(wire);
-    Ok(())
+    connection.pending.get_or_insert_default().put(wire, &buffers.pages)
 }
 
 /// Sends what waits. Octets that went.
@@ -207,14 +217,31 @@ pub(crate) fn add<C>(
 /// The connection is over, and why.
 pub(crate) fn flush<C>(connection: &mut Connection<C>, counts: &mut Counts, now_ms: u64) -> Result<usize, Cause> {
     let Some(pending) = &mut connection.pending else { return Ok(0) };
-    let sent = send_all(&connection.stream, &pending.octets[pending.sent..], counts)?;
-    pending.sent += sent;
-    if pending.sent == pending.octets.len() {
+    let sent = send_pending(&connection.stream, pending, counts)?;
+    if pending.len() == 0 {
         connection.pending = None;
     }
     if sent > 0 {
         connection.moved_ms = now_ms;
     }
+    Ok(sent)
+}
+
+/// As [`send_all`], of what waits.
+fn send_pending(stream: &OwnedFd, pending: &mut Pending, counts: &mut Counts) -> Result<usize, Cause> {
+    let before = pending.len();
+    while pending.len() > 0 {
+        counts.writes += 1;
+        let mut nothing = SendAncillaryBuffer::default();
+        match rustix::net::sendmsg(stream, &pending.pieces(), &mut nothing, SendFlags::NOSIGNAL) {
+            Ok(sent) => pending.take(sent),
+            Err(Errno::AGAIN) => break,
+            Err(Errno::INTR) => {}
+            Err(_) => return Err(Cause::Failed),
+        }
+    }
+    let sent = before - pending.len();
+    counts.sent_octets += sent as u64;
     Ok(sent)
 }
 

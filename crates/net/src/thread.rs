@@ -64,7 +64,7 @@ impl<S: Service> Worker<S> {
             held_most: limits.held_octets / options.threads,
             input: Input::of_thread(),
             output: Vec::new(),
-            cipher: stream::Cipher::default(),
+            buffers: stream::Buffers::default(),
             counts,
             now: clock.now(),
             held: 0,

@@ -6,7 +6,7 @@ use crate::input::{COPIED_OCTETS_MAX, Input};
 use crate::options::Limits;
 use crate::output::Output;
 use crate::service::{Cause, Next, Now, Service};
-use crate::stream::{self, Cipher};
+use crate::stream::{self, Buffers};
 
 /// What a call of the service counts for in a turn at least, so that one that says nothing ends, too.
 const STEP_OCTETS: usize = 256;
@@ -17,7 +17,7 @@ pub(crate) struct Desk<S> {
     pub(crate) limits: Limits,
     pub(crate) input: Input,
     pub(crate) output: Vec<u8>,
-    pub(crate) cipher: Cipher,
+    pub(crate) buffers: Buffers,
     pub(crate) counts: Counts,
     pub(crate) now: Now,
     /// Octets held for connections.
@@ -72,7 +72,7 @@ impl<S: Service> Desk<S> {
         says: impl FnOnce(&mut S, &mut S::Connection, &mut Output<'_>, Now) -> Next,
     ) -> Outcome {
         self.outside(connection, says, |desk, connection, now_ms| {
-            stream::add(connection, &desk.output, &mut desk.cipher, now_ms)?;
+            stream::add(connection, &desk.output, &mut desk.buffers, now_ms)?;
             Ok(connection.pending.is_some() || connection.has_work())
         })
     }
@@ -84,7 +84,7 @@ impl<S: Service> Desk<S> {
         says: impl FnOnce(&mut S, &mut S::Connection, &mut Output<'_>, Now) -> Next,
     ) -> Outcome {
         self.outside(connection, says, |desk, connection, now_ms| {
-            stream::say(connection, &desk.output, &mut desk.cipher, &mut desk.counts, now_ms)?;
+            stream::say(connection, &desk.output, &mut desk.buffers, &mut desk.counts, now_ms)?;
             Ok(connection.pending.is_none() && connection.has_work())
         })
     }
@@ -183,7 +183,7 @@ impl<S: Service> Desk<S> {
         let now_ms = self.now_ms();
         let next = match connection.wants {
             Wants::Input => {
-                let read = match stream::receive(connection, input, &mut self.cipher, &mut self.counts) {
+                let read = match stream::receive(connection, input, &mut self.buffers, &mut self.counts) {
                     // It has asked all that it will, and waits for answers: the end is found again after them.
                     Err(Cause::Peer) if !connection.broken && self.service.owes(&connection.state) => {
                         connection.wants = Wants::Hold;
@@ -192,7 +192,7 @@ impl<S: Service> Desk<S> {
                     read => read?,
                 };
                 if read == 0 {
-                    stream::say(connection, &[], &mut self.cipher, &mut self.counts, now_ms)?;
+                    stream::say(connection, &[], &mut self.buffers, &mut self.counts, now_ms)?;
                     return Ok(Some(if connection.readable { Outcome::Again } else { Outcome::Waits }));
                 }
                 connection.moved_ms = now_ms;
@@ -207,7 +207,7 @@ impl<S: Service> Desk<S> {
         };
         let yields = next == Next::Yield;
         connection.wants = self.after(connection.wants, next, input)?;
-        let sent = stream::say(connection, &self.output, &mut self.cipher, &mut self.counts, now_ms);
+        let sent = stream::say(connection, &self.output, &mut self.buffers, &mut self.counts, now_ms);
         self.output.clear();
         *budget = budget.saturating_sub(sent?.max(STEP_OCTETS));
         if yields && connection.pending.is_none() && connection.has_work() {

@@ -11,10 +11,10 @@ use super::{Call, Go, Service, say};
 use crate::protocol::number;
 use crate::protocol::text::{self, BAD_FORMAT, Get, KEY_OCTETS_MAX};
 use crate::protocol::words;
-use crate::store::{Decision, Marks, Refused, Seen, Touch, Value};
+use crate::store::{Decision, Marks, READ_AHEAD, Refused, Seen, Touch, Value};
 
 /// Keys whose buckets are looked at together.
-const BATCH_KEYS: usize = 16;
+const BATCH_KEYS: usize = READ_AHEAD;
 const OUT_OF_MEMORY: &[u8] = b"SERVER_ERROR out of memory writing get response";
 
 /// A get in the midst of its keys.

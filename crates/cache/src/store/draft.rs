@@ -65,7 +65,7 @@ impl Draft {
             Body::Large(value) => {
                 if value.room() == 0 {
                     own.charge(store, Kind::Large, LargeValue::block_charge(self.missing))?;
-                    value.make_block(self.missing);
+                    value.make_block(self.missing, &store.blocks)?;
                 }
                 Ok(value.append(octets))
             }

@@ -3,10 +3,11 @@
 use super::counts::{Count, Counters};
 use super::evicted::Told;
 use super::item::{Head, mark};
+use super::memory::Memory;
 use super::noted::Noted;
 use super::pool::Pool;
 use super::seen::Seen;
-use super::segment::{ABOUT_WORDS, About, Geometry, Memory, Queue};
+use super::segment::{ABOUT_WORDS, About, Geometry, Queue};
 use super::shared::Store;
 use super::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release, fence};
 use std::sync::Arc;

@@ -1,20 +1,22 @@
 //! Values too large for a segment: blocks of their own, found by a number that stands in the item.
 
 use super::account::{Account, Kind};
+use super::memory::{BLOCK_OCTETS, paged};
 use super::rules::Refused;
 use super::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use super::sync::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError};
+use trunkline_net::{Pages, Room};
 
-/// Octets of a block of a large value.
-pub const BLOCK_OCTETS: usize = 64 << 10;
 /// Octets that a block takes beside its own.
 const BLOCK_EXTRA_OCTETS: u64 = 48;
 /// Octets that a large value takes beside its blocks: its places on the shelf above all.
 pub const LARGE_EXTRA_OCTETS: u64 = 256;
-/// The part of the limit that may be held by readers.
-const HELD_PART: u64 = 2;
+/// The part of the limit that values held by readers may have together; one alone may be of any length. What the
+/// values on their way of one address and the buffers of connections may have is as much each: together they leave room
+/// for items.
+const HELD_PART: u64 = 4;
 
 /// Octets taken of an account; given back when dropped.
 #[derive(Debug)]
@@ -41,10 +43,24 @@ impl Drop for Charged {
     }
 }
 
+/// A piece of a value. All but the last one are full when the value is whole.
+#[derive(Debug)]
+struct Block {
+    room: Room,
+    octets: usize,
+    octets_max: usize,
+}
+
+impl Block {
+    fn filled(&self) -> &[u8] {
+        &self.room[..self.octets]
+    }
+}
+
 /// A value in blocks.
 #[derive(Debug)]
 pub struct LargeValue {
-    blocks: Vec<Vec<u8>>,
+    blocks: Vec<Block>,
     octets: u64,
     holds: AtomicU32,
     charged: Charged,
@@ -63,25 +79,31 @@ impl LargeValue {
 
     /// Octets that fit what was made.
     pub fn room(&self) -> usize {
-        self.blocks.last().map_or(0, |block| block.capacity() - block.len())
+        self.blocks.last().map_or(0, |block| block.octets_max - block.octets)
     }
 
     /// Octets to charge for the next block, of a value of which `missing` octets are still to come.
     pub fn block_charge(missing: u64) -> u64 {
-        missing.min(BLOCK_OCTETS as u64) + BLOCK_EXTRA_OCTETS
+        paged(missing.min(BLOCK_OCTETS as u64)) + BLOCK_EXTRA_OCTETS
     }
 
     /// Makes the next block, which was charged for.
-    pub fn make_block(&mut self, missing: u64) {
+    ///
+    /// # Errors
+    /// The system has no memory for it.
+    pub fn make_block(&mut self, missing: u64, pages: &Arc<Pages>) -> Result<(), Refused> {
         self.charged.add(Self::block_charge(missing));
-        self.blocks.push(Vec::with_capacity(missing.min(BLOCK_OCTETS as u64) as usize));
+        let room = pages.take().ok_or(Refused::NoMemory)?;
+        self.blocks.push(Block { room, octets: 0, octets_max: missing.min(BLOCK_OCTETS as u64) as usize });
+        Ok(())
     }
 
     /// Adds as many octets as there is room for; returns how many.
     pub fn append(&mut self, octets: &[u8]) -> usize {
         let fits = octets.len().min(self.room());
         if let Some(block) = self.blocks.last_mut() {
-            block.extend_from_slice(&octets[..fits]);
+            block.room[block.octets..block.octets + fits].copy_from_slice(&octets[..fits]);
+            block.octets += fits;
         }
         self.octets += fits as u64;
         fits
@@ -90,12 +112,13 @@ impl LargeValue {
     /// The octets from `at` on that lie together.
     pub fn piece(&self, at: u64) -> &[u8] {
         let Ok(at) = usize::try_from(at) else { return &[] };
-        self.blocks.get(at / BLOCK_OCTETS).and_then(|block| block.get(at % BLOCK_OCTETS..)).unwrap_or_default()
+        let block = self.blocks.get(at / BLOCK_OCTETS);
+        block.and_then(|block| block.filled().get(at % BLOCK_OCTETS..)).unwrap_or_default()
     }
 
     /// Adds all octets to `output`.
     pub fn copy(&self, output: &mut Vec<u8>) {
-        self.blocks.iter().for_each(|block| output.extend_from_slice(block));
+        self.blocks.iter().for_each(|block| output.extend_from_slice(block.filled()));
     }
 }
 
@@ -124,7 +147,8 @@ impl Hold {
         }
         let account = Arc::clone(&value.charged.account);
         let hold = Hold { kind: HoldKind::Large(value) };
-        if account.held() > account.limit() / HELD_PART { Err(Refused::NoMemory) } else { Ok(hold) }
+        let held = account.held();
+        if held > account.limit() / HELD_PART && held > hold.octets() { Err(Refused::NoMemory) } else { Ok(hold) }
     }
 
     /// Octets of the value.
@@ -246,8 +270,10 @@ impl Shelf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::memory::blocks;
 
     fn value(account: &Arc<Account>, octets: &[u8]) -> LargeValue {
+        let pages = blocks();
         assert!(account.charge(Kind::Large, LARGE_EXTRA_OCTETS, 0));
         let mut value = LargeValue::new(Charged::taken(account, LARGE_EXTRA_OCTETS));
         let mut rest = octets;
@@ -255,7 +281,7 @@ mod tests {
             let missing = rest.len() as u64;
             if value.room() == 0 {
                 assert!(account.charge(Kind::Large, LargeValue::block_charge(missing), 0));
-                value.make_block(missing);
+                value.make_block(missing, &pages).expect("memory");
             }
             let taken = value.append(rest);
             rest = &rest[taken..];
@@ -273,7 +299,7 @@ mod tests {
             read.extend_from_slice(value.piece(read.len() as u64));
         }
         assert_eq!(read, octets);
-        assert!(account.used() >= 150_000 && account.used() < 151_000);
+        assert!(account.used() >= 150_000 && account.used() < 155_000, "whole pages");
         drop(value);
         assert_eq!(account.used(), 0);
     }
@@ -282,7 +308,7 @@ mod tests {
     fn holds_keep_a_bounded_part_of_the_memory() {
         let account = Arc::new(Account::new(400_000));
         let values = [150_000, 150_000].map(|octets| Arc::new(value(&account, &vec![7; octets])));
-        let hold = Hold::of_large(Arc::clone(&values[0])).expect("less than half");
+        let hold = Hold::of_large(Arc::clone(&values[0])).expect("alone it may be as large as any value");
         let again = Hold::of_large(Arc::clone(&values[0])).expect("counts once");
         assert!(Hold::of_large(Arc::clone(&values[1])).is_err());
         drop((values, again));

@@ -1,7 +1,8 @@
 //! The segments' states, and who may use which: changed under one lock, a few times for each segment filled.
 
 use super::account::{Account, Kind};
-use super::segment::{About, Geometry, Map, Memory, Queue};
+use super::memory::{Ground, Memory};
+use super::segment::{About, Geometry, Map, Queue};
 use super::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use super::sync::{Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -24,6 +25,7 @@ const SMALL_PERCENT: usize = 10;
 #[derive(Debug)]
 pub struct Pool {
     geometry: Geometry,
+    ground: Ground,
     generation: AtomicU64,
     inside: Mutex<Inside>,
 }
@@ -104,7 +106,7 @@ pub struct Tally {
 impl Pool {
     /// A pool of no segment.
     pub fn new(geometry: Geometry) -> Self {
-        Pool { geometry, generation: 1.into(), inside: Mutex::default() }
+        Pool { geometry, ground: Ground::new(geometry), generation: 1.into(), inside: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
@@ -136,7 +138,7 @@ impl Pool {
             if inside.free.len() > reserve { inside.free.pop()? } else { self.make(&mut inside, account, reserve)? };
         inside.states[segment as usize] = State::Owned;
         let memory = inside.map.get(segment)?;
-        Some((segment, Arc::clone(memory)))
+        Some((segment, memory.clone()))
     }
 
     /// Makes a segment, if the account has the memory for it and for the reserve.
@@ -146,11 +148,15 @@ impl Pool {
         if is_full || !account.charge(Kind::Segments, self.geometry.octets(), missing * self.geometry.octets()) {
             return None;
         }
+        let Some(memory) = self.ground.memory() else {
+            account.uncharge(Kind::Segments, self.geometry.octets());
+            return None;
+        };
         let segment = inside.vacant.pop().unwrap_or(inside.states.len() as u32);
         if segment as usize == inside.states.len() {
             inside.states.push(State::Free);
         }
-        self.put(inside, segment, Some(self.geometry.memory()));
+        self.put(inside, segment, Some(memory));
         Some(segment)
     }
 
@@ -288,7 +294,7 @@ impl Pool {
     /// Gives back what no thread has at hand any more.
     fn settle(&self, inside: &mut Inside, account: &Account) {
         let before = inside.retired.len();
-        inside.retired.retain(|memory| Arc::strong_count(memory) > 1);
+        inside.retired.retain(|memory| memory.holders() > 1);
         let given = (before - inside.retired.len()) as u64;
         inside.regained += given;
         account.uncharge(Kind::Segments, given * self.geometry.octets());

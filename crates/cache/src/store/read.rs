@@ -7,7 +7,7 @@ use super::item::{Head, has_key};
 use super::seen::Seen;
 use super::segment::ABOUT_WORDS;
 use super::shared::Store;
-use super::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, fence};
+use super::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 use super::table::CHAIN_MAX;
 use super::writer::Own;
 use std::hint::black_box;
@@ -15,7 +15,11 @@ use std::hint::black_box;
 /// Tries without a lock: after so many a reader takes the lock, so that writers cannot keep it from an answer.
 const TRIES_MAX: u32 = if cfg!(loom) { 1 } else { 200 };
 /// Keys whose waits for memory overlap: about as many as a core can wait for at once.
-const READ_AHEAD: usize = 16;
+pub const READ_AHEAD: usize = 16;
+/// Words of a line of a processor's cache, and those of an item that are waited for together; what is further on the
+/// processor itself expects.
+const LINE_WORDS: usize = 8;
+const ITEM_AHEAD_WORDS: usize = 32 * LINE_WORDS;
 
 /// What a reader asks for.
 #[derive(Clone, Copy)]
@@ -176,7 +180,15 @@ impl Own {
         }
     }
 
-    /// Loads a word of each bucket, then one of each item: loads that do not wait for each other.
+    /// Loads what the items of at most [`READ_AHEAD`] keys lie in, so that they are at hand when they are read.
+    pub fn read_ahead(&mut self, store: &Store, keys: &[&[u8]]) {
+        let mut hashes = [0; READ_AHEAD];
+        keys.iter().zip(&mut hashes).for_each(|(key, hash)| *hash = store.hash(key));
+        self.fetch(store, &hashes[..keys.len().min(READ_AHEAD)]);
+    }
+
+    /// Loads a word of each bucket, then one of each item, then one of each line of each item: loads that do not wait
+    /// for each other.
     fn fetch(&mut self, store: &Store, hashes: &[u64]) {
         if store.pool.generation() != self.generation {
             self.refresh(store);
@@ -188,10 +200,18 @@ impl Own {
             let (bucket, _) = store.table.bucket(*hash);
             *location = bucket.slots().find(|slot| slot.may_be(*hash)).map_or(0, Slot::location);
         }
-        let item = |location: &u64| self.map.item(store.geometry, *location);
-        let sum = locations[..hashes.len()].iter().filter_map(item).map(|words| words[0].load(Relaxed));
-        black_box(sum.fold(0, u64::wrapping_add));
+        let items = || locations[..hashes.len()].iter().filter_map(|at| self.map.item(store.geometry, *at));
+        let first = items().map(|words| words[0].load(Relaxed)).fold(0, u64::wrapping_add);
+        let rest = items().map(load_lines).fold(first, u64::wrapping_add);
+        black_box(rest);
     }
+}
+
+/// Loads a word of each line behind the first.
+fn load_lines(words: &[AtomicU64]) -> u64 {
+    let octets = Head::read(words).words().min(words.len()).min(ITEM_AHEAD_WORDS);
+    let lines = words[..octets].iter().skip(LINE_WORDS).step_by(LINE_WORDS);
+    lines.map(|word| word.load(Relaxed)).fold(0, u64::wrapping_add)
 }
 
 /// What a search through a chain found.

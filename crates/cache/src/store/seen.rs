@@ -3,8 +3,9 @@
 use super::bucket::Slot;
 use super::item::{Head, mark};
 use super::large::{Hold, Shelved};
+use super::memory::Memory;
 use super::rules::Refused;
-use super::segment::{About, Memory, Queue};
+use super::segment::{About, Queue};
 use super::shared::Store;
 use super::standing::Standing;
 use super::sync::atomic::AtomicU64;
@@ -134,7 +135,7 @@ impl Seen<'_> {
     /// in memory, counted against the limit, until the hold is dropped.
     ///
     /// # Errors
-    /// Holds keep half of the limit already.
+    /// Holds of other values and this one would keep more than a quarter of the limit.
     pub fn hold(&self) -> Result<Hold, Refused> {
         if self.is_large() {
             // None: it was removed meanwhile, and the read begins again.

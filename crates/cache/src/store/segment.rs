@@ -5,11 +5,9 @@
 //! thread has let go of the maps that held it, without a count of references on the way of a read.
 
 use super::bucket::LOCATION_BITS;
+use super::memory::Memory;
 use super::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release, fence};
 use std::sync::Arc;
-
-/// The memory of a segment.
-pub type Memory = Arc<[AtomicU64]>;
 
 /// Words that a segment has about itself; the first item begins behind.
 pub const ABOUT_WORDS: usize = 8;
@@ -189,11 +187,6 @@ impl Geometry {
     pub fn value_octets_max(self) -> usize {
         (self.words() / 2).min(super::item::VALUE_OCTETS_MAX)
     }
-
-    /// The memory of a segment.
-    pub fn memory(self) -> Memory {
-        (0..self.words()).map(|_| AtomicU64::new(0)).collect()
-    }
 }
 
 type Group = Arc<Vec<Option<Memory>>>;
@@ -241,6 +234,11 @@ impl Map {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::memory::Ground;
+
+    fn memory() -> Memory {
+        Ground::new(Geometry::for_limit(1 << 20)).memory().expect("memory")
+    }
 
     #[test]
     fn locations_are_cut_and_joined() {
@@ -253,20 +251,19 @@ mod tests {
 
     #[test]
     fn an_older_map_keeps_what_a_newer_one_has_given_up() {
-        let geometry = Geometry::for_limit(1 << 20);
         let mut map = Map::default();
-        map.set(70, Some(geometry.memory()));
+        map.set(70, Some(memory()));
         let older = map.clone();
         let memory = map.set(70, None).expect("set before");
         assert!(map.get(70).is_none() && map.get(700).is_none());
-        assert!(Arc::ptr_eq(older.get(70).expect("kept"), &memory));
+        assert_eq!(older.get(70).expect("kept").as_ptr(), memory.as_ptr());
         drop(older);
-        assert_eq!(Arc::strong_count(&memory), 1);
+        assert_eq!(memory.holders(), 1);
     }
 
     #[test]
     fn the_first_expiry_is_forgotten_only_while_it_is_what_was_seen() {
-        let memory = Geometry::for_limit(1 << 20).memory();
+        let memory = memory();
         let about = About::of(&memory);
         about.open(5, 2, Queue::Main);
         about.expires(10);
@@ -282,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_segment_expires_with_its_last_item() {
-        let memory = Geometry::for_limit(1 << 20).memory();
+        let memory = memory();
         let about = About::of(&memory);
         about.open(5, 2, Queue::Main);
         about.expires(10);

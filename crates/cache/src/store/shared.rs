@@ -5,10 +5,11 @@ use super::counts::{Counters, Counts};
 use super::ghost::Ghost;
 use super::item::Head;
 use super::large::Shelf;
+use super::memory::{self, Memory};
 use super::noted::Noted;
 use super::pool::Pool;
 use super::rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, LIMIT_OCTETS_MIN, Refused, Rules};
-use super::segment::{About, Geometry, Memory};
+use super::segment::{About, Geometry};
 use super::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 use super::sync::{Mutex, OnceLock};
 use super::table::Table;
@@ -16,6 +17,7 @@ use super::writer::Writer;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, PoisonError};
+use trunkline_net::Pages;
 
 /// Cas numbers that a thread takes at once.
 const CAS_BLOCK: u64 = 1024;
@@ -31,6 +33,8 @@ pub struct Store {
     pub(super) table: Table,
     pub(super) pool: Pool,
     pub(super) shelf: Shelf,
+    /// Where the blocks of large values come from.
+    pub(super) blocks: Arc<Pages>,
     pub(super) ghost: OnceLock<Ghost>,
     /// Items, to within some for each thread: for the growth of the table.
     pub(super) items: AtomicI64,
@@ -61,6 +65,7 @@ impl Store {
             account,
             pool: Pool::new(geometry),
             shelf: Shelf::default(),
+            blocks: memory::blocks(),
             ghost: OnceLock::new(),
             items: 0.into(),
             evicted_age_s: 0.into(),

@@ -84,6 +84,11 @@ impl Writer {
         self.own.read_many(&self.store, keys, now, touch, &mut look);
     }
 
+    /// Has the items of keys that will be read soon, at most [`READ_AHEAD`], at hand: the waits for memory overlap.
+    pub fn read_ahead(&mut self, keys: &[&[u8]]) {
+        self.own.read_ahead(&self.store, keys);
+    }
+
     /// Begins a value of `value_octets` that will come bit by bit, for a key of `key_octets`.
     ///
     /// # Errors

@@ -114,9 +114,9 @@ pub fn buffers(memory: u64) -> usize {
     usize::try_from(memory / 4).unwrap_or(usize::MAX)
 }
 
-/// Octets of values on their way from one address: as told, or a quarter of the memory and at least one item.
-pub fn incoming(told: Option<u64>, memory: u64, item: u64) -> u64 {
-    told.unwrap_or_else(|| (memory / 4).max(item))
+/// Octets of values on their way from one address, where they are several: as told, or a quarter of the memory.
+pub fn incoming(told: Option<u64>, memory: u64) -> u64 {
+    told.unwrap_or(memory / 4)
 }
 
 fn settings(cache: &Cache, encryption: Option<&Encryption>, threads: usize) -> Result<Settings, Failure> {
@@ -130,7 +130,7 @@ fn settings(cache: &Cache, encryption: Option<&Encryption>, threads: usize) -> R
         dump_enabled: cache.dump,
         watch_enabled: cache.watch,
         udp_answer_octets_max: usize::try_from(cache.udp_answer_max.0).unwrap_or(usize::MAX),
-        incoming_octets_max: incoming(cache.incoming_per_address.map(|most| most.0), cache.memory.0, cache.item_size.0),
+        incoming_octets_max: incoming(cache.incoming_per_address.map(|most| most.0), cache.memory.0),
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
         tcp_port: port(|door| match door {
             Door::Tcp(at) | Door::Tls(at) => Some(at.port()),

@@ -93,7 +93,7 @@ fn settings(
         watch_enabled: !cache.disable_watch,
         turn_requests_max: cache.max_reqs_per_event,
         udp_answer_octets_max: usize::try_from(cache.udp_answer_max).unwrap_or(usize::MAX),
-        incoming_octets_max: incoming(cache.incoming_per_address, cache.memory_limit, cache.max_item_size),
+        incoming_octets_max: incoming(cache.incoming_per_address, cache.memory_limit),
         prefix_delimiter: cache.delimiter.unwrap_or(b':'),
         detail: cache.delimiter.is_some(),
         threads: u32::try_from(threads).unwrap_or(u32::MAX),

@@ -36,8 +36,8 @@ trunkline_kit::section! {
         connections: u32 = 1024 => Restart, 1 => 1_000_000;
         /// Connections at a time of one address; `none` for no other limit than `connections`.
         connections_per_address: Option<u32> = None => Restart;
-        /// How much of values may be on its way in from one address; `none` for a quarter of `memory`, or for
-        /// `item-size` if that is more.
+        /// How much of values may be on its way in from one address, unless it is one alone; `none` for a quarter of
+        /// `memory`.
         incoming_per_address: Option<Octets> = None => Restart;
         /// After how long without a word a connection is closed; `none` for never.
         idle_timeout: Option<Duration> = None => Restart;

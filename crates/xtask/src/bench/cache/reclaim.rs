@@ -41,9 +41,9 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Sets>, String> {
         }
         let before = [evicted(&servers[0])?, evicted(&servers[1])?];
         let mut runs = [Vec::new(), Vec::new()];
-        for _ in 0..if bench.quick { 1 } else { 3 } {
+        for round in 0..if bench.quick { 1 } else { 3 } {
             for (server, runs) in servers.iter().zip(&mut runs) {
-                runs.push(load::run(bench, server, "1", &words(bench, keys))?);
+                runs.push(load::run(bench, server, "1", &words(bench, keys, round))?);
             }
         }
         for (at, runs) in runs.iter().enumerate() {
@@ -60,9 +60,12 @@ fn seconds(bench: &Bench<'_>) -> f64 {
     if bench.quick { 1.0 } else { 5.0 }
 }
 
-fn words(bench: &Bench<'_>, keys: &str) -> Vec<String> {
+/// Each round has a seed of its own: with that of the one before it, or of the fill, it would write the same keys
+/// again.
+fn words(bench: &Bench<'_>, keys: &str, round: u32) -> Vec<String> {
     let mut words = load::words(&["--keys", keys, "--sets", "1", "--rate", RATE, "--connections", CONNECTIONS]);
     words.extend(load::words(&["--value-octets", "100", "--seconds", &seconds(bench).to_string()]));
+    words.extend(load::words(&["--seed", &(100 + round).to_string()]));
     words
 }
 

@@ -1,0 +1,190 @@
+//! What the operator does: plans, accounts, subscribers, money, bundles, the end of a session.
+
+use super::grant::plan_code;
+use super::request::{IDENTITIES_MAX, TEXT_OCTETS_MAX};
+use super::state::Phase;
+use super::{Core, Limits};
+use crate::account::{Effect, Entry, Identity, MoneyReason, UnitsReason};
+use crate::calendar::{Moment, NEVER};
+use crate::money::{MONEY_MAX, Money};
+use crate::tariff::{Code, Plan};
+use crate::units::UNITS_MAX;
+
+/// Bundles of an account.
+const BUCKETS_MAX: usize = 64;
+
+/// Why something is not done. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There is no such plan.
+    NoPlan,
+    /// There is no such account.
+    NoAccount,
+    /// There is no such allowance in the account's plan.
+    NoAllowance,
+    /// There is no such open session.
+    NoSession,
+    /// An identity belongs to another subscriber.
+    IdentityTaken,
+    /// An account changes only while the subscriber has no open session.
+    SessionsOpen,
+    /// A text, a list or an amount is beyond its limit.
+    TooMuch,
+    /// So much is not there, or is reserved.
+    NotThere,
+}
+
+impl core::fmt::Display for Refused {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Refused::NoPlan => "no such plan",
+            Refused::NoAccount => "no such account",
+            Refused::NoAllowance => "no such allowance in the account's plan",
+            Refused::NoSession => "no such open session",
+            Refused::IdentityTaken => "an identity belongs to another subscriber",
+            Refused::SessionsOpen => "the subscriber has open sessions",
+            Refused::TooMuch => "beyond the limit",
+            Refused::NotThere => "so much is not there, or is reserved",
+        })
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Core {
+    /// What it holds at most.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Adds a plan, or puts it in the place of the one of its name: sessions under it are asked to come again. Plans
+    /// are no part of the ledger: entries say what was charged, not by which text.
+    pub fn set_plan(&mut self, plan: Plan) {
+        let code = plan_code(&plan.name);
+        if self.plans.insert(code, plan).is_some() {
+            let under = self.state.accounts().filter(|(_, account)| account.plan == code);
+            let accounts: Vec<u64> = under.map(|(number, _)| number).collect();
+            accounts.into_iter().for_each(|account| self.state.push(account, true));
+        }
+    }
+
+    /// A plan by its name.
+    pub fn plan(&self, name: &str) -> Option<&Plan> {
+        self.plans.get(&plan_code(name))
+    }
+
+    /// Makes an account, or changes its plan or credit limit.
+    ///
+    /// # Errors
+    /// There is no such plan; the limit is beyond what an account may hold.
+    pub fn set_account(&mut self, account: u64, plan: &str, credit: Money, now: Moment) -> Result<Entry, Refused> {
+        let plan = Some(plan_code(plan)).filter(|code| self.plans.contains_key(code)).ok_or(Refused::NoPlan)?;
+        if !(0..=MONEY_MAX).contains(&credit.0) {
+            return Err(Refused::TooMuch);
+        }
+        let known = self.state.account(account);
+        if known.is_some_and(|known| known.balance.plus(credit) < known.reserved) {
+            return Err(Refused::NotThere);
+        }
+        Ok(self.write(vec![Effect::Account { account, plan, credit }], now))
+    }
+
+    /// Makes a subscriber, or changes its account or identities; several subscribers may share an account.
+    ///
+    /// # Errors
+    /// There is no such account; an identity is another subscriber's; its account changes while a session is open.
+    pub fn set_subscriber(
+        &mut self,
+        subscriber: u64,
+        account: u64,
+        identities: Vec<Identity>,
+        now: Moment,
+    ) -> Result<Entry, Refused> {
+        self.state.account(account).ok_or(Refused::NoAccount)?;
+        let short = identities.iter().all(|identity| identity.text.len() <= TEXT_OCTETS_MAX);
+        if identities.len() > IDENTITIES_MAX || !short {
+            return Err(Refused::TooMuch);
+        }
+        let owner = |identity: &Identity| self.state.identities.get(identity).copied();
+        if identities.iter().filter_map(owner).any(|owner| owner != subscriber) {
+            return Err(Refused::IdentityTaken);
+        }
+        let before = self.state.subscribers.get(&subscriber).map(|known| known.account);
+        if before.is_some_and(|before| before != account && self.has_session(before, subscriber)) {
+            return Err(Refused::SessionsOpen);
+        }
+        Ok(self.write(vec![Effect::Subscriber { subscriber, account, identities }], now))
+    }
+
+    fn has_session(&self, account: u64, subscriber: u64) -> bool {
+        let slots = self.state.account(account).into_iter().flat_map(|account| &account.sessions);
+        slots.filter_map(|slot| self.state.session(*slot)).any(|session| session.subscriber == subscriber)
+    }
+
+    /// Money comes, or where it is an adjustment, goes: never more than is there and not reserved.
+    ///
+    /// # Errors
+    /// There is no such account; so much is not there, or would be too much.
+    pub fn add_money(
+        &mut self,
+        account: u64,
+        reason: MoneyReason,
+        amount: Money,
+        note: &str,
+        now: Moment,
+    ) -> Result<Entry, Refused> {
+        let known = self.state.account(account).ok_or(Refused::NoAccount)?;
+        let after = known.balance.plus(amount);
+        let comes = reason != MoneyReason::Adjustment && amount.0 < 0;
+        if comes || note.len() > TEXT_OCTETS_MAX || amount.0.abs() > MONEY_MAX || after.0 > MONEY_MAX {
+            return Err(Refused::TooMuch);
+        }
+        if amount.0 < 0 && amount.0.saturating_neg() > known.free().0 {
+            return Err(Refused::NotThere);
+        }
+        let effect = Effect::Money { account, reason, amount, note: note.into() };
+        Ok(self.write(vec![effect], now))
+    }
+
+    /// A bundle of the account's plan is bought: its units come; one that comes again does so from now on. What is left
+    /// of one that was bought before is added, and lasts as long as the new one.
+    ///
+    /// # Errors
+    /// There is no such account or allowance; the account has too many.
+    pub fn buy_allowance(&mut self, account: u64, name: &str, now: Moment) -> Result<Entry, Refused> {
+        let known = self.state.account(account).ok_or(Refused::NoAccount)?;
+        let plan = self.plans.get(&known.plan).ok_or(Refused::NoPlan)?;
+        let code = Code::of("allowance", name);
+        let allowance = plan.allowances.iter().find(|allowance| allowance.code == code).ok_or(Refused::NoAllowance)?;
+        let (left, ended) = known.bucket(code).map_or((0, false), |bucket| (bucket.left, bucket.ends <= now));
+        let full = left.saturating_add(allowance.amount) > UNITS_MAX;
+        if full || (known.buckets.len() >= BUCKETS_MAX && known.bucket(code).is_none()) {
+            return Err(Refused::TooMuch);
+        }
+        let ends = match (allowance.period, allowance.lasts) {
+            (Some(period), _) => period.end(&plan.calendar.zone, now),
+            (None, Some(lasts)) => now.saturating_add(lasts),
+            (None, None) => NEVER,
+        };
+        let units = |reason, amount| Effect::Units { account, allowance: code, reason, amount, ends };
+        let mut effects = Vec::new();
+        let reserved = known.bucket(code).map_or(0, |bucket| bucket.reserved.min(bucket.left));
+        if ended && left > reserved {
+            effects.push(units(UnitsReason::Expired, reserved as i64 - left as i64));
+        }
+        effects.push(units(UnitsReason::Bought, allowance.amount as i64));
+        Ok(self.write(effects, now))
+    }
+
+    /// Ends a session: nothing more is granted, and the client is asked to end it (ASR). What it reports is charged;
+    /// where nothing comes the supervision ends it.
+    ///
+    /// # Errors
+    /// There is no such open session.
+    pub fn abort(&mut self, session: &str, now: Moment) -> Result<Entry, Refused> {
+        let slot = self.state.slot(session).ok_or(Refused::NoSession)?;
+        let known = self.state.session(slot).filter(|session| session.phase != Phase::Closed);
+        let deadline = known.ok_or(Refused::NoSession)?.deadline;
+        Ok(self.write(vec![Effect::Aborting { slot, deadline }], now))
+    }
+}

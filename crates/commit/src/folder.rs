@@ -1,0 +1,110 @@
+//! The real disk: a folder of a file system.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+
+use crate::disk::Disk;
+
+/// Octets that are written at once where a file is made, so that others have the disk in between.
+const PIECE: usize = 1 << 20;
+const LOCK: &str = "lock";
+/// What others may do with the files: nothing.
+const MODE: u32 = 0o600;
+
+/// A folder that one process at a time has.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// For its sync.
+    folder: File,
+    /// Held as long as the value lives.
+    _lock: File,
+}
+
+impl Folder {
+    /// Opens a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// The system's; ResourceBusy if another process has it.
+    pub fn open(path: &Path) -> io::Result<Folder> {
+        std::fs::create_dir_all(path)?;
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(MODE).open(path.join(LOCK))?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process uses this folder"));
+            }
+            locked => locked?,
+        }
+        let folder = File::open(path)?;
+        folder.sync_all()?;
+        Ok(Folder { path: path.to_path_buf(), folder, _lock: lock })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Disk for Folder {
+    type File = File;
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.path)? {
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
+    }
+
+    fn make(&self, name: &str, octets: u64) -> io::Result<File> {
+        let path = self.path.join(name);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(MODE).open(&path)?;
+        let zeros = vec![0; PIECE];
+        let mut at = 0;
+        while at < octets {
+            let piece = usize::try_from(octets - at).unwrap_or(PIECE).min(PIECE);
+            file.write_all_at(&zeros[..piece], at)?;
+            file.sync_data()?;
+            at += piece as u64;
+        }
+        file.sync_all()?;
+        self.folder.sync_all()?;
+        Ok(file)
+    }
+
+    fn open(&self, name: &str) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).open(self.path.join(name))
+    }
+
+    fn read(&self, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        file.read_at(into, at)
+    }
+
+    fn write(&self, file: &File, at: u64, octets: &[u8]) -> io::Result<()> {
+        file.write_all_at(octets, at)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_data()
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        std::fs::rename(self.path.join(from), self.path.join(to))?;
+        self.folder.sync_all()
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        std::fs::remove_file(self.path.join(name))
+    }
+
+    /// The keys of [`RandomState`] come from the system's random numbers.
+    fn salt(&self) -> u64 {
+        RandomState::new().hash_one(std::process::id())
+    }
+}

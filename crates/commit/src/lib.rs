@@ -1,0 +1,65 @@
+//! Records on disk before they count: an append-only log with group commit, snapshots and recovery.
+//!
+//! ```text
+//!  thread ---append--+                      a thread of its own
+//!  thread ---append--+--> group in memory --> one write, one fdatasync --> durable up to N --> told to who waits
+//!                         (bounded)           |
+//!                                             v
+//!      0000..0001.log | 0000..5120.log | current, written with zeros before | next, being made
+//!      \_______________ ____________/
+//!                      v
+//!        whoever folds: reads the newest snapshot and the closed segments, writes 0000..5119.snapshot;
+//!        segments that a snapshot stands for are then removed
+//! ```
+//!
+//! The crate knows records, not what they mean. A record has a number, 1 for the first that was ever appended, and each
+//! is the number before it plus 1. What [`Log`] has told to be durable is found by the next [`Log::open`], once and in
+//! order, whatever happened to the process or to the power meanwhile; what was appended and not told may be found or
+//! not, but never without all that was appended before it.
+//!
+//! # Why it holds
+//!
+//! - *A group is one block*: a head with the number of its first record, and a checksum over head and records with a
+//!   salt that is the segment's own. A block that was cut off by a crash does not fit its checksum, nor does what an
+//!   older block has left behind it; who makes records cannot make a block inside of one, as the salt is not told to
+//!   anybody.
+//! - *Blocks follow each other without gaps*, the next one begins where the last ended. So the first that does not fit
+//!   ends what was written, unless a whole one with a higher number is found behind it: then the disk has lost
+//!   something that was told to be durable, and [`Log::open`] says so ([`Fault::Damaged`]) and refuses. A last block
+//!   that was damaged later cannot be told from one that was cut off.
+//! - *A segment is made of zeros before it is used*, and is on disk with its length, so that fdatasync(2) has no
+//!   length and no map of blocks to write. It gets its name when it is used, and the name is on disk before a record
+//!   in it is told.
+//! - *A write or fdatasync that failed is never tried again*: what the kernel kept of it is not known. The log is
+//!   closed from then on; the next start reads what is there. A next segment that cannot be made (no room) only makes
+//!   appends wait or fail, and is tried again.
+//! - *What a start finds is synced again* before it counts: the kernel may have kept it where only the process ended.
+//! - *A snapshot* is written under another name, synced, renamed, and the folder is synced; the two newest are kept,
+//!   and all segments from the older one on.
+//!
+//! # What is bounded
+//!
+//! A record ([`RECORD_OCTETS_MAX`]), what waits in memory ([`Options::waiting_octets`]; more is refused),
+//! a segment ([`Options::segment_octets`]).
+#![forbid(unsafe_code)]
+
+mod block;
+mod committer;
+mod counts;
+mod disk;
+mod fault;
+mod folder;
+mod log;
+mod name;
+mod read;
+mod snapshot;
+
+pub use block::RECORD_OCTETS_MAX;
+pub use committer::{Committer, Progress, Waiting};
+pub use counts::Counts;
+pub use disk::Disk;
+pub use fault::{Fault, Refused};
+pub use folder::Folder;
+pub use log::{Found, Group, Log, Options, make};
+pub use read::{Sealed, read_sealed};
+pub use snapshot::{Snapshot, SnapshotWriter};

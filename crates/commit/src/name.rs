@@ -1,0 +1,68 @@
+//! How files are named: by the number of a record, so that their order by name is that of the records.
+
+/// A segment with records from this number on.
+pub fn segment(first: u64) -> String {
+    format!("{first:020}.log")
+}
+
+/// A snapshot of all records up to this number.
+pub fn snapshot(last: u64) -> String {
+    format!("{last:020}.snapshot")
+}
+
+/// A snapshot that is being written.
+pub fn unfinished(last: u64) -> String {
+    format!("{last:020}.snapshot.part")
+}
+
+/// The segment that is being made.
+pub const NEXT: &str = "next.log.part";
+
+/// What a file is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A segment, and the number of its first record.
+    Segment(u64),
+    /// A snapshot, and the number of the last record that it stands for.
+    Snapshot(u64),
+    /// A snapshot that was not finished, or a segment not used yet.
+    Unfinished,
+    /// Somebody else's.
+    Foreign,
+}
+
+/// What a file is.
+pub fn kind(name: &str) -> Kind {
+    if let Some(stem) = name.strip_suffix(".snapshot.part") {
+        return number(stem).map_or(Kind::Foreign, |_| Kind::Unfinished);
+    }
+    if name == NEXT {
+        return Kind::Unfinished;
+    }
+    if let Some(stem) = name.strip_suffix(".log") {
+        return number(stem).map_or(Kind::Foreign, Kind::Segment);
+    }
+    name.strip_suffix(".snapshot").and_then(number).map_or(Kind::Foreign, Kind::Snapshot)
+}
+
+fn number(stem: &str) -> Option<u64> {
+    let plain = stem.len() == 20 && stem.bytes().all(|octet| octet.is_ascii_digit());
+    plain.then(|| stem.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_what_it_was_made_of() {
+        assert_eq!(kind(&segment(1)), Kind::Segment(1));
+        assert_eq!(kind(&segment(u64::MAX)), Kind::Segment(u64::MAX));
+        assert_eq!(kind(&snapshot(7)), Kind::Snapshot(7));
+        assert_eq!(kind(&unfinished(7)), Kind::Unfinished);
+        assert_eq!(kind(NEXT), Kind::Unfinished);
+        for foreign in ["1.log", "+0000000000000000001.log", "99999999999999999999.log", "lock", ".log", "x.snapshot"] {
+            assert_eq!(kind(foreign), Kind::Foreign, "{foreign}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Snapshots: what all records up to a number come to, in records of whoever folds them.
+//!
+//! A file of blocks ([`crate::block`]) behind a head as a segment has, whose "first" is the number of the last record
+//! that it stands for. The blocks number the snapshot's own records from 1 on; the last block has none and tells how
+//! many there were.
+
+use crate::block::{self, BLOCK_OCTETS_MAX, HEAD_OCTETS, Head, RECORD_OCTETS_MAX};
+use crate::disk::Disk;
+use crate::fault::Fault;
+use crate::name::{self, Kind};
+use crate::read::{SEGMENT_HEAD_OCTETS, segment_head, segments};
+
+/// Octets of a block at which it is written.
+const PIECE: usize = 1 << 20;
+/// Snapshots that are kept: should the newest be damaged, the one before it is read, with the segments since.
+const KEPT: usize = 2;
+
+/// A snapshot that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    name: String,
+    /// The number of the last record that it stands for.
+    pub last: u64,
+}
+
+impl Snapshot {
+    /// All snapshots, the newest first.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn all<D: Disk>(disk: &D) -> Result<Vec<Snapshot>, Fault> {
+        let names = disk.list().map_err(Fault::io("the folder"))?;
+        let named = |name: String| match name::kind(&name) {
+            Kind::Snapshot(last) => Some(Snapshot { name, last }),
+            _ => None,
+        };
+        let mut all: Vec<_> = names.into_iter().filter_map(named).collect();
+        all.sort_by_key(|snapshot| core::cmp::Reverse(snapshot.last));
+        Ok(all)
+    }
+
+    /// Its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads all of it without a look at its records.
+    ///
+    /// # Errors
+    /// It is damaged, or cannot be read.
+    pub fn check<D: Disk>(&self, disk: &D) -> Result<(), Fault> {
+        self.each(disk, |_| Ok(()))
+    }
+
+    /// Shows its records in the order in which they were put.
+    ///
+    /// # Errors
+    /// It is damaged, or cannot be read, or `see` refuses a record.
+    pub fn each<D: Disk>(&self, disk: &D, mut see: impl FnMut(&[u8]) -> Result<(), String>) -> Result<(), Fault> {
+        let file = disk.open(&self.name).map_err(Fault::io(&self.name))?;
+        let mut reading = Reading { disk, file: &file, name: &self.name, at: 0, block: Vec::new() };
+        let salt = reading.salt(self.last)?;
+        let mut next = 1;
+        loop {
+            let at = reading.at;
+            let head = reading.block(next, salt)?;
+            if head.count == 0 {
+                return Ok(());
+            }
+            let records = &reading.block[HEAD_OCTETS..HEAD_OCTETS + head.octets];
+            let (mut number, mut seen) = (next, Ok(()));
+            let whole = block::each(records, |record| {
+                if seen.is_ok() {
+                    seen = see(record).map_err(|why| Fault::Refused { number, why });
+                }
+                number += 1;
+            });
+            seen?;
+            if whole.is_err() || number != next + u64::from(head.count) {
+                return Err(Fault::damaged(&self.name, at, "the records of a block do not follow each other"));
+            }
+            next = number;
+        }
+    }
+}
+
+struct Reading<'a, D: Disk> {
+    disk: &'a D,
+    file: &'a D::File,
+    name: &'a str,
+    at: u64,
+    block: Vec<u8>,
+}
+
+impl<D: Disk> Reading<'_, D> {
+    fn salt(&mut self, last: u64) -> Result<u64, Fault> {
+        let head = self.take(SEGMENT_HEAD_OCTETS)?;
+        let salt = u64::from_le_bytes(head[8..16].try_into().expect("eight octets"));
+        match *head == segment_head(salt, last) {
+            true => Ok(salt),
+            false => Err(Fault::damaged(self.name, 0, "the head of the snapshot is damaged")),
+        }
+    }
+
+    /// Reads the next block; its head. The last one tells how many records there were before it.
+    fn block(&mut self, next: u64, salt: u64) -> Result<Head, Fault> {
+        let (at, name) = (self.at, self.name);
+        let damaged = || Fault::damaged(name, at, "a block of the snapshot is damaged");
+        let head = Head::of(self.take(HEAD_OCTETS)?).filter(|head| head.first == next).ok_or_else(damaged)?;
+        self.at = at;
+        self.take(head.block_octets())?;
+        head.records(&self.block, salt).ok_or_else(damaged)?;
+        Ok(head)
+    }
+
+    fn take(&mut self, octets: usize) -> Result<&[u8], Fault> {
+        self.block.resize(octets, 0);
+        let mut filled = 0;
+        while filled < octets {
+            let read = self.disk.read(self.file, self.at, &mut self.block[filled..]).map_err(Fault::io(self.name))?;
+            if read == 0 {
+                return Err(Fault::damaged(self.name, self.at, "the snapshot is cut off"));
+            }
+            filled += read;
+            self.at += read as u64;
+        }
+        Ok(&self.block)
+    }
+}
+
+/// Writes a snapshot beside the log.
+#[derive(Debug)]
+pub struct SnapshotWriter<'a, D: Disk> {
+    disk: &'a D,
+    file: D::File,
+    name: String,
+    last: u64,
+    salt: u64,
+    at: u64,
+    block: Vec<u8>,
+    /// Records in blocks that are written, and in that which is begun.
+    written: u64,
+    begun: u32,
+}
+
+impl<'a, D: Disk> SnapshotWriter<'a, D> {
+    /// Begins one that stands for all records up to `last`.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn begin(disk: &'a D, last: u64) -> Result<SnapshotWriter<'a, D>, Fault> {
+        let name = name::unfinished(last);
+        let file = disk.make(&name, 0).map_err(Fault::io(&name))?;
+        let salt = disk.salt();
+        disk.write(&file, 0, &segment_head(salt, last)).map_err(Fault::io(&name))?;
+        let (at, mut block) = (SEGMENT_HEAD_OCTETS as u64, Vec::with_capacity(PIECE));
+        block::begin(&mut block);
+        Ok(SnapshotWriter { disk, file, name, last, salt, at, block, written: 0, begun: 0 })
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// It is longer than [`RECORD_OCTETS_MAX`], or cannot be written.
+    pub fn put(&mut self, record: &[u8]) -> Result<(), Fault> {
+        const { assert!(PIECE + RECORD_OCTETS_MAX < BLOCK_OCTETS_MAX) };
+        if record.len() > RECORD_OCTETS_MAX {
+            return Err(Fault::Option(format!("a record of {} octets is too long for a snapshot", record.len())));
+        }
+        block::put(&mut self.block, record);
+        self.begun += 1;
+        if self.block.len() < PIECE { Ok(()) } else { self.write() }
+    }
+
+    fn write(&mut self) -> Result<(), Fault> {
+        block::end(&mut self.block, self.written + 1, self.begun, self.salt);
+        self.disk.write(&self.file, self.at, &self.block).map_err(Fault::io(&self.name))?;
+        self.at += self.block.len() as u64;
+        self.written += u64::from(self.begun);
+        self.begun = 0;
+        self.block.clear();
+        block::begin(&mut self.block);
+        Ok(())
+    }
+
+    /// Puts it on stable storage under its name, and removes the snapshots and segments that are not needed any more;
+    /// how many files those were.
+    ///
+    /// # Errors
+    /// It cannot be written. What cannot be removed stays, and is tried again with the next one.
+    pub fn finish(mut self) -> Result<usize, Fault> {
+        if self.begun > 0 {
+            self.write()?;
+        }
+        self.write()?;
+        self.disk.sync(&self.file).map_err(Fault::io(&self.name))?;
+        let name = name::snapshot(self.last);
+        self.disk.rename(&self.name, &name).map_err(Fault::io(&self.name))?;
+        prune(self.disk)
+    }
+}
+
+/// Removes snapshots beyond those kept, and segments that all of the kept stand for.
+fn prune<D: Disk>(disk: &D) -> Result<usize, Fault> {
+    let snapshots = Snapshot::all(disk)?;
+    let Some(oldest) = snapshots.get(KEPT - 1) else { return Ok(0) };
+    let segments = segments(disk)?;
+    let closed = segments.windows(2).filter(|pair| pair[1].0 <= oldest.last + 1).map(|pair| &pair[0].1);
+    let gone = snapshots.iter().skip(KEPT).map(|snapshot| &snapshot.name).chain(closed);
+    Ok(gone.filter(|name| disk.remove(name).is_ok()).count())
+}

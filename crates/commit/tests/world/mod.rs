@@ -1,0 +1,212 @@
+//! A disk that loses power, or whose process is killed, at any operation: what was not synced is lost in part, sector
+//! by sector; names that were not synced may come back.
+#![allow(dead_code, reason = "each test takes what it needs")]
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use trunkline_commit::Disk;
+
+/// What a disk writes whole or not at all.
+const SECTOR: usize = 512;
+
+#[derive(Debug, Default)]
+pub struct World(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    files: BTreeMap<String, Arc<Mutex<Octets>>>,
+    /// Removed, and not gone for certain.
+    removed: BTreeMap<String, Arc<Mutex<Octets>>>,
+    /// Operations until the end; none: no end.
+    left: Option<u32>,
+    /// Octets that there is room for.
+    room: Option<usize>,
+    random: u64,
+}
+
+/// A file as its readers see it, and as the disk has it.
+#[derive(Clone, Debug, Default)]
+struct Octets {
+    seen: Vec<u8>,
+    stable: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The kernel goes on: what was written stays to be seen, but is not stable yet.
+    Killed,
+    /// The power: each sector that was not synced is there or not.
+    Power,
+}
+
+impl World {
+    /// Lets so many operations succeed from now on.
+    pub fn ends_after(&self, operations: u32) {
+        self.0.lock().unwrap().left = Some(operations);
+    }
+
+    /// So much room from now on; none: no end of it.
+    pub fn has_room(&self, octets: Option<usize>) {
+        self.0.lock().unwrap().room = octets;
+    }
+
+    /// The next life begins, with what the last one left.
+    pub fn again(&self, end: End, seed: u64) {
+        let mut state = self.0.lock().unwrap();
+        state.left = None;
+        state.random ^= seed;
+        let removed = std::mem::take(&mut state.removed);
+        if end == End::Killed {
+            state.removed = removed;
+            return;
+        }
+        for (name, file) in removed {
+            if state.chance() {
+                state.files.entry(name).or_insert(file);
+            }
+        }
+        for file in state.files.values().cloned().collect::<Vec<_>>() {
+            let mut octets = file.lock().unwrap();
+            octets.lose(|| state.chance());
+        }
+    }
+
+    /// Changes an octet of a file.
+    pub fn spoil(&self, name: &str, at: usize) {
+        let file = Arc::clone(&self.0.lock().unwrap().files[name]);
+        let mut octets = file.lock().unwrap();
+        octets.seen[at] ^= 0x10;
+        octets.stable = octets.seen.clone();
+    }
+
+    /// Removes a file for good.
+    pub fn lose(&self, name: &str) {
+        self.0.lock().unwrap().files.remove(name).unwrap();
+    }
+}
+
+impl State {
+    fn chance(&mut self) -> bool {
+        // SplitMix64.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = (self.random ^ self.random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31) & 1 == 1
+    }
+
+    /// Whether this operation is still done, and whether all of it.
+    fn step(&mut self) -> (bool, io::Result<()>) {
+        let over = || Err(io::Error::other("the end"));
+        match &mut self.left {
+            None => (true, Ok(())),
+            Some(0) => (false, over()),
+            Some(left) => {
+                *left -= 1;
+                match *left {
+                    0 => (self.chance(), over()),
+                    _ => (true, Ok(())),
+                }
+            }
+        }
+    }
+}
+
+impl Octets {
+    fn lose(&mut self, mut stays: impl FnMut() -> bool) {
+        self.stable.resize(self.seen.len(), 0);
+        for (seen, stable) in self.seen.chunks(SECTOR).zip(self.stable.chunks_mut(SECTOR)) {
+            if seen != stable && stays() {
+                stable.copy_from_slice(seen);
+            }
+        }
+        self.seen = self.stable.clone();
+    }
+}
+
+#[derive(Debug)]
+pub struct File(Arc<Mutex<Octets>>);
+
+impl Disk for World {
+    type File = File;
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(self.0.lock().unwrap().files.keys().cloned().collect())
+    }
+
+    fn make(&self, name: &str, octets: u64) -> io::Result<File> {
+        let mut state = self.0.lock().unwrap();
+        let octets = usize::try_from(octets).unwrap();
+        if let Some(room) = &mut state.room {
+            *room = room.checked_sub(octets).ok_or(io::ErrorKind::StorageFull)?;
+        }
+        let (done, result) = state.step();
+        let file = Arc::new(Mutex::new(Octets { seen: vec![0; octets], stable: vec![0; octets] }));
+        if done {
+            state.files.insert(name.to_owned(), Arc::clone(&file));
+        }
+        result.map(|()| File(file))
+    }
+
+    fn open(&self, name: &str) -> io::Result<File> {
+        let state = self.0.lock().unwrap();
+        state.files.get(name).map(|file| File(Arc::clone(file))).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn read(&self, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        let octets = file.0.lock().unwrap();
+        let rest = octets.seen.get(usize::try_from(at).unwrap()..).unwrap_or(&[]);
+        let len = rest.len().min(into.len());
+        into[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+
+    fn write(&self, file: &File, at: u64, octets: &[u8]) -> io::Result<()> {
+        let (done, result) = self.0.lock().unwrap().step();
+        let mut own = file.0.lock().unwrap();
+        let (at, end) = (usize::try_from(at).unwrap(), usize::try_from(at).unwrap() + octets.len());
+        if done {
+            if own.seen.len() < end {
+                own.seen.resize(end, 0);
+            }
+            own.seen[at..end].copy_from_slice(octets);
+        }
+        result
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        let (done, result) = self.0.lock().unwrap().step();
+        let mut own = file.0.lock().unwrap();
+        if done {
+            own.stable = own.seen.clone();
+        }
+        result
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.0.lock().unwrap();
+        let (done, result) = state.step();
+        if done {
+            let file = state.files.remove(from).ok_or(io::ErrorKind::NotFound)?;
+            state.files.insert(to.to_owned(), file);
+        }
+        result
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut state = self.0.lock().unwrap();
+        let (done, result) = state.step();
+        if done {
+            let file = state.files.remove(name).ok_or(io::ErrorKind::NotFound)?;
+            state.removed.insert(name.to_owned(), file);
+        }
+        result
+    }
+
+    fn salt(&self) -> u64 {
+        let mut state = self.0.lock().unwrap();
+        state.chance();
+        state.random
+    }
+}
