@@ -48,7 +48,9 @@ fn together(_key: &[u8]) -> u64 {
 
 fn store(hash: fn(&[u8]) -> u64) -> Arc<Store> {
     let hashing = Hashing::Fixed(hash);
-    Store::new(Rules { limit_octets: 8 << 10, item_octets_max: 1 << 10, evicts: true, hashing })
+    // Room for two large values, each in a page of its own, beside one that a reader holds; and still so small that all
+    // times to live have one class.
+    Store::new(Rules { limit_octets: 20 << 10, item_octets_max: 1 << 10, evicts: true, hashing })
 }
 
 /// Leaves memory for so many segments more.
