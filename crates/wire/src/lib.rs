@@ -10,6 +10,7 @@
 
 pub mod address;
 pub mod decode;
+pub mod diameter;
 #[doc(hidden)]
 pub mod exercise;
 pub mod multipart;
@@ -28,6 +29,7 @@ pub mod ether;
 mod exported;
 mod geneve;
 mod gre;
+pub mod gtpp;
 pub mod gtpu;
 mod hashing;
 mod hdlc;
