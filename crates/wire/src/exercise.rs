@@ -2,6 +2,7 @@
 
 mod packets;
 
+pub use crate::cdr::exercise::cdr;
 pub use crate::diameter::exercise::diameter;
 pub use crate::gtpp::exercise::gtpp;
 pub use crate::pcap::exercise as pcap;

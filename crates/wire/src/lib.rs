@@ -22,6 +22,8 @@ pub mod websocket;
 
 mod arcnet;
 mod atm;
+mod calendar;
+pub mod cdr;
 pub mod counts;
 mod erspan;
 mod esp;

@@ -52,7 +52,9 @@ fn tshark(messages: &[Vec<u8>]) -> Option<Vec<Vec<String>>> {
     std::fs::write(&file, capture(messages)).unwrap();
     let mut command = Command::new("tshark");
     command.arg("-r").arg(&file).args(["-T", "fields", "-E", "separator=;"]);
-    FIELDS.iter().for_each(|field| drop(command.args(["-e", field])));
+    FIELDS.iter().for_each(|field| {
+        command.args(["-e", field]);
+    });
     let Ok(done) = command.output() else {
         println!("skipped: no tshark");
         return None;

@@ -36,7 +36,7 @@ command! {
         /// Its realm.
         required origin_realm: &'a str = ORIGIN_REALM,
         /// Its addresses, one at least.
-        many host_ip_addresses: HostAddress<'a> = HOST_IP_ADDRESS,
+        some host_ip_addresses: HostAddress<'a> = HOST_IP_ADDRESS,
         /// Enterprise number of who made it.
         required vendor_id: u32 = VENDOR_ID,
         /// What it is.
@@ -78,7 +78,7 @@ command! {
         /// Its realm.
         required origin_realm: &'a str = ORIGIN_REALM,
         /// Its addresses, one at least.
-        many host_ip_addresses: HostAddress<'a> = HOST_IP_ADDRESS,
+        some host_ip_addresses: HostAddress<'a> = HOST_IP_ADDRESS,
         /// Enterprise number of who made it.
         required vendor_id: u32 = VENDOR_ID,
         /// What it is.
@@ -275,6 +275,32 @@ command! {
         optional error_message: &'a str = ERROR_MESSAGE,
         /// AVPs that offended, as groups.
         many failed_avps: &'a [u8] = FAILED_AVP,
+        /// Those of the request.
+        many proxy_infos: &'a [u8] = PROXY_INFO,
+    }
+}
+
+command! {
+    /// An answer with the E bit, of any command (section 7.2): it need not have the form of its command.
+    ErrorAnswer<'a> {
+        /// The session, if the request had one.
+        optional session_id: &'a str = SESSION_ID,
+        /// Who answers: the server, or an agent on the way.
+        required origin_host: &'a str = ORIGIN_HOST,
+        /// Its realm.
+        required origin_realm: &'a str = ORIGIN_REALM,
+        /// See [`result_code`].
+        required result_code: u32 = RESULT_CODE,
+        /// Grows with each start.
+        optional origin_state_id: u32 = ORIGIN_STATE_ID,
+        /// What went wrong, for people.
+        optional error_message: &'a str = ERROR_MESSAGE,
+        /// Who met the error, where that is not who answers.
+        optional error_reporting_host: &'a str = ERROR_REPORTING_HOST,
+        /// AVPs that offended, as groups.
+        many failed_avps: &'a [u8] = FAILED_AVP,
+        /// A result of a vendor.
+        optional experimental_result: ExperimentalResult = EXPERIMENTAL_RESULT,
         /// Those of the request.
         many proxy_infos: &'a [u8] = PROXY_INFO,
     }

@@ -44,6 +44,9 @@ fn messages(message: &Message<'_>) {
             }
         };
     }
+    if message.header.is_error() && !message.header.is_request() {
+        read_again!(ErrorAnswer);
+    }
     match (message.header.command, message.header.is_request()) {
         (command::CREDIT_CONTROL, true) => read_again!(CreditControlRequest),
         (command::CREDIT_CONTROL, false) => read_again!(CreditControlAnswer),

@@ -1,7 +1,7 @@
 //! Commands and groups as values: one definition gives the struct, its reader and its writer.
 //!
-//! A definition reads as the ABNF of the specifications does. Each field is `required`, `optional` or `many`; what else
-//! may come is passed over if the dictionary knows it or it has no M flag, unless it is `forbidden`.
+//! A definition reads as the ABNF of the specifications does. Each field is `required`, `optional`, `many` or `some` (one
+//! at least); what else may come is passed over if the dictionary knows it or it has no M flag, unless it is `forbidden`.
 
 use super::{Avp, Avps, Failure, HostAddress, Key, Time, Writer, dictionary, result_code};
 use core::fmt;
@@ -93,6 +93,11 @@ impl<'a, T: Value<'a>> List<'a, T> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Itself, unless there is none.
+    pub(super) fn not_empty(self, key: Key) -> Result<Self, Failure<'a>> {
+        if self.is_empty() { Err(Failure::missing(key)) } else { Ok(self) }
     }
 
     /// Takes in one of a message: `avp`, which stands at the beginning of `octets`.
@@ -189,13 +194,15 @@ pub(super) fn once<'a, T: Value<'a>>(place: &mut Option<T>, avp: &Avp<'a>) -> Re
 macro_rules! grammar {
     (@type required $type:ty) => { $type };
     (@type optional $type:ty) => { Option<$type> };
-    (@type many $type:ty) => { List<'a, $type> };
-    (@place required $type:ty) => { None::<$type> };
-    (@place optional $type:ty) => { None::<$type> };
+    (@type $rule:ident $type:ty) => { List<'a, $type> };
     (@place many $type:ty) => { List::<'a, $type>::default() };
+    (@place some $type:ty) => { List::<'a, $type>::default() };
+    (@place $rule:ident $type:ty) => { None::<$type> };
     (@take many $place:ident $avp:ident $at:ident) => { $place.take(&$avp, $at)? };
+    (@take some $place:ident $avp:ident $at:ident) => { $place.take(&$avp, $at)? };
     (@take $rule:ident $place:ident $avp:ident $at:ident) => { once(&mut $place, &$avp)? };
     (@finish required $place:ident $key:ident) => { $place.ok_or_else(|| Failure::missing($key))? };
+    (@finish some $place:ident $key:ident) => { $place.not_empty($key)? };
     (@finish $rule:ident $place:ident $key:ident) => { $place };
     (@write required $value:expr, $key:ident, $writer:ident) => { $value.write($key, $writer) };
     (@write $rule:ident $value:expr, $key:ident, $writer:ident) => {

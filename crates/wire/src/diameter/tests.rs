@@ -152,6 +152,22 @@ fn headers_that_cannot_be() {
 }
 
 #[test]
+fn a_capabilities_exchange_has_an_address() {
+    let addresses = [HostAddress::default()];
+    let mut request = CapabilitiesExchangeRequest { host_ip_addresses: List::Values(&addresses), ..Default::default() };
+    let read = |request: &CapabilitiesExchangeRequest<'_>| {
+        let mut out = Vec::new();
+        request.write(&Header::request(command::CAPABILITIES_EXCHANGE, application::BASE), &mut out).unwrap();
+        CapabilitiesExchangeRequest::read(&Message::new(&out).unwrap()).map(|r| r.offers(4)).map_err(|f| f.key())
+    };
+    assert_eq!(read(&request), Ok(false));
+    request.auth_application_ids = List::Values(&[application::RELAY]);
+    assert_eq!(read(&request), Ok(true));
+    request.host_ip_addresses = List::default();
+    assert_eq!(read(&request), Err(Some(HOST_IP_ADDRESS)));
+}
+
+#[test]
 fn protocol_errors_set_their_bit() {
     let octets = request(|_| {});
     let message = Message::new(&octets).unwrap();
@@ -161,6 +177,8 @@ fn protocol_errors_set_their_bit() {
         let answer = Message::new(&out).unwrap();
         assert_eq!((answer.header.flags, answer.header.end_to_end), (flags, 2));
         assert_eq!(answer.avps().find(FAILED_AVP), None);
+        let read = ErrorAnswer::read(&answer).unwrap();
+        assert_eq!((read.session_id, read.result_code, answer.header.is_error()), (Some("s"), result, flags == 0x60));
         assert_eq!(answer.avps().find(CC_REQUEST_NUMBER).map(|a| a.unsigned32()), Some(Ok(3)));
     }
 }

@@ -1,5 +1,6 @@
 //! Derived formats of AVP data (RFC 6733 section 4.3.1).
 
+use crate::calendar::{DAY_SECONDS, date};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -47,22 +48,11 @@ impl Time {
 /// `2026-11-23T01:50:00Z`.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = date(self.unix_seconds.div_euclid(86_400));
-        let second = self.unix_seconds.rem_euclid(86_400);
+        let (year, month, day) = date(self.unix_seconds.div_euclid(DAY_SECONDS));
+        let second = self.unix_seconds.rem_euclid(DAY_SECONDS);
         write!(f, "{year:04}-{month:02}-{day:02}T")?;
         write!(f, "{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
     }
-}
-
-/// Year, month and day of a day since 1970-01-01: years begin in March there, so that the leap day is the last one.
-fn date(days: i64) -> (i64, i64, i64) {
-    let since_0000_03_01 = days + 719_468;
-    let (era, day) = (since_0000_03_01.div_euclid(146_097), since_0000_03_01.rem_euclid(146_097));
-    let year_of_era = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }
 
 /// An Address: a family of IANA's registry, then as many octets as it has.

@@ -10,8 +10,8 @@
 mod body;
 pub mod cause;
 mod display;
-mod element;
 pub(crate) mod exercise;
+mod information;
 mod message;
 pub mod profile;
 pub mod records;
@@ -21,7 +21,7 @@ mod writer;
 mod tests;
 
 pub use body::{Body, TransferCommand};
-pub use element::{Element, Elements, SequenceNumbers, element};
+pub use information::{Element, Elements, SequenceNumbers, element};
 pub use message::{Frames, GtppError, Header, Message, Version, message_type};
 pub use writer::{TooLong, Writer};
 
