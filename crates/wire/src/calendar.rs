@@ -1,4 +1,5 @@
-//! Days of the Gregorian calendar, without a time zone. Years begin in March here, so that the leap day is the last one.
+//! Days of the Gregorian calendar, without a time zone. Years begin in March here, so that the leap day is the last
+//! one.
 
 /// Seconds of a day.
 pub const DAY_SECONDS: i64 = 86_400;

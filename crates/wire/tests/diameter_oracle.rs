@@ -408,11 +408,6 @@ fn tshark_reads_what_is_written() {
     assert_eq!(complaints, ["Data is empty"]);
     compare(&messages, &theirs);
     messages.iter().for_each(|octets| exercise(octets));
-    if let Some(folder) = std::env::var_os("DUMP") {
-        for (n, m) in messages.iter().enumerate() {
-            std::fs::write(Path::new(&folder).join(format!("{n}")), m).unwrap();
-        }
-    }
 }
 
 fn exercise(octets: &[u8]) {

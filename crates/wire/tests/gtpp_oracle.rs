@@ -9,7 +9,7 @@ use trunkline_wire::{Address, exercise};
 
 /// What is asked of tshark: fields whose values come as `a,b;c;...`.
 const FIELDS: [&str; 17] = [
-    "gtp.flags.version",
+    "gtp.flags",
     "gtp.message",
     "gtp.length",
     "gtp.seq_number",
@@ -60,7 +60,13 @@ fn tshark(messages: &[Vec<u8>]) -> Option<Vec<Vec<String>>> {
         return None;
     };
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    Some(text.lines().map(|line| line.split(';').map(str::to_owned).collect()).collect())
+    let mut lines: Vec<Vec<String>> = text.lines().map(|line| line.split(';').map(str::to_owned).collect()).collect();
+    // Lengths of elements have the name of the message's.
+    for line in &mut lines {
+        let comma = line[2].find(',').unwrap_or(line[2].len());
+        line[2].truncate(comma);
+    }
+    Some(lines)
 }
 
 /// The same fields as we read them.
@@ -86,7 +92,7 @@ fn ours(octets: &[u8]) -> Vec<String> {
     let of_packet =
         |shown: &dyn Fn(&records::DataRecordPacket<'_>) -> u8| packet.map_or(String::new(), |p| shown(&p).to_string());
     vec![
-        message.header.version.number().to_string(),
+        format!("0x{:02x}", octets[0]),
         format!("0x{:02x}", message.header.kind),
         length.to_string(),
         format!("0x{:04x}", message.header.sequence),

@@ -1,7 +1,8 @@
 //! Commands and groups as values: one definition gives the struct, its reader and its writer.
 //!
-//! A definition reads as the ABNF of the specifications does. Each field is `required`, `optional`, `many` or `some` (one
-//! at least); what else may come is passed over if the dictionary knows it or it has no M flag, unless it is `forbidden`.
+//! A definition reads as the ABNF of the specifications does. Each field is `required`, `optional`, `many` or `some`
+//! (one at least); what else may come is passed over if the dictionary knows it or it has no M flag, unless it is
+//! `forbidden`.
 
 use super::{Avp, Avps, Failure, HostAddress, Key, Time, Writer, dictionary, result_code};
 use core::fmt;

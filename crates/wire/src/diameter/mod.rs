@@ -1,9 +1,9 @@
 //! Diameter: the base protocol (RFC 6733) and credit control (RFC 8506, 3GPP TS 32.299), as charging speaks them.
 //!
-//! In layers, each usable without the one above: [`Frames`] cuts a stream into messages; [`Message`] is the view of one,
-//! [`Avps`] and [`Avp`] of what it holds; [`Writer`] appends messages to a buffer; [`dictionary`] knows names, types and
-//! flags; [`base`] and [`credit`] are whole commands as values, read from a view and written back. Nothing here
-//! allocates: text, octets and lists borrow from the message.
+//! In layers, each usable without the one above: [`Frames`] cuts a stream into messages; [`Message`] is the view of
+//! one, [`Avps`] and [`Avp`] of what it holds; [`Writer`] appends messages to a buffer; [`dictionary`] knows names,
+//! types and flags; [`base`] and [`credit`] are whole commands as values, read from a view and written back. Nothing
+//! here allocates: text, octets and lists borrow from the message.
 //!
 //! What is wrong with a message is a [`Failure`]: the result code and the Failed-AVP of the answer that it deserves.
 //!

@@ -11,8 +11,8 @@ const ERA_SECONDS: i64 = 1 << 32;
 
 /// A Time: seconds since 1970, UTC, from 1968-01-20 to 2104-02-26.
 ///
-/// Four octets count 136 years; which ones their top bit tells, as SNTP has it (RFC 5905 section 6, RFC 4330 section 3):
-/// set, they count from 1900, clear, from 2036-02-07 06:28:16.
+/// Four octets count 136 years; which ones their top bit tells, as SNTP has it (RFC 5905 section 6, RFC 4330 section
+/// 3): set, they count from 1900, clear, from 2036-02-07 06:28:16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time {
     unix_seconds: i64,

@@ -1,9 +1,9 @@
 //! Messages of a quota server over GTP' version 0, whose numbers are told by configuration.
 //!
-//! A gateway asks a server for the profile of a subscriber and for quota, reports its use and gives it back; the numbers
-//! of messages and elements are the vendor's and not public. So what a message is for ([`Role`]) and what an element
-//! says ([`Field`]) are names here, and a [`Profile`] maps them to numbers; [`Profile::default`] has numbers of our
-//! own. Elements have the shape of GTP': type, two octets of length, value.
+//! A gateway asks a server for the profile of a subscriber and for quota, reports its use and gives it back; the
+//! numbers of messages and elements are the vendor's and not public. So what a message is for ([`Role`]) and what an
+//! element says ([`Field`]) are names here, and a [`Profile`] maps them to numbers; [`Profile::default`] has numbers of
+//! our own. Elements have the shape of GTP': type, two octets of length, value.
 
 use super::{GtppError, Header, Message, TooLong, Version, Writer, element, message_type};
 use core::fmt;
