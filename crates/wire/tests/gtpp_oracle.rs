@@ -8,7 +8,7 @@ use trunkline_wire::pcap::emit;
 use trunkline_wire::{Address, exercise};
 
 /// What is asked of tshark: fields whose values come as `a,b;c;...`.
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 19] = [
     "gtp.flags",
     "gtp.message",
     "gtp.length",
@@ -16,6 +16,8 @@ const FIELDS: [&str; 17] = [
     "gtp.cause",
     "gtp.recovery",
     "gtp.tr_comm",
+    "gtp.chrg_ipv4",
+    "gtp.chrg_ipv6",
     "gtp.node_ipv4",
     "gtp.node_ipv6",
     "gtp.seq_num_released",
@@ -80,9 +82,8 @@ fn ours(octets: &[u8]) -> Vec<String> {
     let octet = |e: &Element<'_>| e.octet().unwrap().to_string();
     let numbers =
         |e: &Element<'_>| e.sequence_numbers().unwrap().iter().map(|n| n.to_string()).collect::<Vec<_>>().join(",");
-    let addresses = |v4: bool| {
-        let kinds = [element::NODE_ADDRESS, element::RECOMMENDED_NODE_ADDRESS];
-        let all = message.elements().flatten().filter(|e| kinds.contains(&e.kind)).map(|e| e.address().unwrap());
+    let addresses = |kind: u8, v4: bool| {
+        let all = message.elements().flatten().filter(|e| e.kind == kind).map(|e| e.address().unwrap());
         all.filter(|a| a.is_v4() == v4).map(|a| a.to_string()).collect::<Vec<_>>().join(",")
     };
     let packet = match message.body() {
@@ -99,8 +100,10 @@ fn ours(octets: &[u8]) -> Vec<String> {
         of(element::CAUSE, &octet),
         of(element::RECOVERY, &octet),
         of(element::PACKET_TRANSFER_COMMAND, &octet),
-        addresses(true),
-        addresses(false),
+        addresses(element::NODE_ADDRESS, true),
+        addresses(element::NODE_ADDRESS, false),
+        addresses(element::RECOMMENDED_NODE_ADDRESS, true),
+        addresses(element::RECOMMENDED_NODE_ADDRESS, false),
         of(element::RELEASED_PACKETS, &numbers),
         of(element::CANCELLED_PACKETS, &numbers),
         of(element::REQUESTS_RESPONDED, &numbers),
@@ -175,7 +178,7 @@ fn the_captured_transfer_is_read() {
     assert!(!whole.is_empty());
     let Some(theirs) = tshark(&whole) else { return };
     for (octets, theirs) in whole.iter().zip(theirs) {
-        assert_eq!(ours(octets)[..15], theirs[..15]);
+        assert_eq!(ours(octets)[..17], theirs[..17]);
         let Ok(Body::DataRecordTransferRequest(TransferCommand::Send { packet, .. })) =
             Message::new(octets).unwrap().body()
         else {

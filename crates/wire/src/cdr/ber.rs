@@ -65,6 +65,11 @@ pub struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
+    /// Its tag, if it is context-specific.
+    pub fn context(&self) -> Option<u8> {
+        (self.class == CONTEXT).then_some(self.tag)
+    }
+
     /// The elements in it.
     pub fn elements(&self) -> Elements<'a> {
         Elements { rest: self.value }

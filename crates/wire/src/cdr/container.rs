@@ -48,12 +48,12 @@ impl<'a> Value<'a> for TrafficVolume<'a> {
         let (mut volume, mut time) = (TrafficVolume::default(), None);
         for element in element.elements() {
             let element = element?;
-            match element.tag {
-                3 => volume.uplink = Some(element.unsigned()?),
-                4 => volume.downlink = Some(element.unsigned()?),
-                5 => volume.condition = element.number()?,
-                6 => time = Some(read_time(&element)?),
-                8 => volume.user_location = Some(element.value),
+            match element.context() {
+                Some(3) => volume.uplink = Some(element.unsigned()?),
+                Some(4) => volume.downlink = Some(element.unsigned()?),
+                Some(5) => volume.condition = element.number()?,
+                Some(6) => time = Some(read_time(&element)?),
+                Some(8) => volume.user_location = Some(element.value),
                 _ => {}
             }
         }
@@ -107,20 +107,20 @@ impl<'a> Value<'a> for ServiceUsage<'a> {
         let (mut usage, mut rating_group, mut reported) = (ServiceUsage::default(), None, None);
         for element in element.elements() {
             let element = element?;
-            match element.tag {
-                1 => rating_group = Some(element.number()?),
-                2 => usage.charging_rule_base_name = Some(element.text()?),
-                3 => usage.result_code = Some(element.number()?),
-                4 => usage.local_sequence_number = Some(element.number()?),
-                5 => usage.first = Some(read_time(&element)?),
-                6 => usage.last = Some(read_time(&element)?),
-                7 => usage.time_s = Some(element.number()?),
-                8 => usage.conditions = element.bits()?,
-                10 => usage.serving_node = Some(read_choice(&element)?),
-                12 => usage.uplink = Some(element.unsigned()?),
-                13 => usage.downlink = Some(element.unsigned()?),
-                14 => reported = Some(read_time(&element)?),
-                17 => usage.service_identifier = Some(element.number()?),
+            match element.context() {
+                Some(1) => rating_group = Some(element.number()?),
+                Some(2) => usage.charging_rule_base_name = Some(element.text()?),
+                Some(3) => usage.result_code = Some(element.number()?),
+                Some(4) => usage.local_sequence_number = Some(element.number()?),
+                Some(5) => usage.first = Some(read_time(&element)?),
+                Some(6) => usage.last = Some(read_time(&element)?),
+                Some(7) => usage.time_s = Some(element.number()?),
+                Some(8) => usage.conditions = element.bits()?,
+                Some(10) => usage.serving_node = Some(read_choice(&element)?),
+                Some(12) => usage.uplink = Some(element.unsigned()?),
+                Some(13) => usage.downlink = Some(element.unsigned()?),
+                Some(14) => reported = Some(read_time(&element)?),
+                Some(17) => usage.service_identifier = Some(element.number()?),
                 _ => {}
             }
         }

@@ -209,16 +209,17 @@ impl FileTime {
         local | u32::from(self.minute) << 12 | plus << 11 | distance
     }
 
-    fn of(word: u32) -> FileTime {
+    /// None where the distance has more than 59 minutes; the rest is as it came.
+    fn of(word: u32) -> Option<FileTime> {
         let field = |at: u32, bits: u32| (word >> at & ((1 << bits) - 1)) as u8;
         let ahead = 60 * i16::from(field(6, 5)) + i16::from(field(0, 6));
-        FileTime {
+        (field(0, 6) < 60).then_some(FileTime {
             month: field(28, 4),
             day: field(23, 5),
             hour: field(18, 5),
             minute: field(12, 6),
             offset_minutes: if field(11, 1) == 1 { ahead } else { -ahead },
-        }
+        })
     }
 }
 
@@ -304,8 +305,8 @@ impl<'a> FileHeader<'a> {
             file_octets: word(0),
             high,
             low,
-            opened: FileTime::of(word(10)),
-            appended: FileTime::of(word(14)),
+            opened: FileTime::of(word(10)).ok_or(FileError::Header)?,
+            appended: FileTime::of(word(14)).ok_or(FileError::Header)?,
             count: word(18),
             sequence: word(22),
             closure: Closure::from_number(fixed[26]),

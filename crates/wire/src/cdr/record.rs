@@ -230,7 +230,8 @@ impl<'a> PgwRecord<'a> {
         let (mut record, mut seen) = (PgwRecord::default(), 0u64);
         for element in element.elements() {
             let element = element?;
-            seen |= 1u64.checked_shl(element.tag.into()).unwrap_or(0);
+            let tag = element.context().map_or(u32::MAX, u32::from);
+            seen |= 1u64.checked_shl(tag).unwrap_or(0);
             record.take(&element)?;
         }
         match MANDATORY.iter().find(|tag| seen >> **tag & 1 == 0) {
@@ -241,46 +242,46 @@ impl<'a> PgwRecord<'a> {
 
     /// Takes in an element.
     fn take(&mut self, element: &Element<'a>) -> Result<(), BerError> {
-        match element.tag {
-            0 if element.unsigned()? != PGW_RECORD_TYPE => return Err(BerError::Kind),
-            3 => self.imsi = Some(digits(element, element.value)?),
-            4 => self.gateway = read_choice(element)?,
-            5 => self.charging_id = element.number()?,
-            6 => self.serving_nodes = List::read(element)?,
-            7 => self.access_point_name = Some(element.text()?),
-            8 => self.pdp_type = Some(element.array()?),
-            9 => self.subscriber_address = subscriber_address(element)?,
-            11 => self.dynamic_address = element.boolean()?,
-            12 => self.traffic_volumes = List::read(element)?,
-            13 => self.opened = read_time(element)?,
-            14 => self.duration_s = element.number()?,
-            15 => self.cause = element.number()?,
-            17 => self.record_sequence_number = Some(element.number()?),
-            18 => self.node_id = Some(element.text()?),
-            20 => self.local_sequence_number = Some(element.number()?),
+        match element.context() {
+            Some(0) if element.unsigned()? != PGW_RECORD_TYPE => return Err(BerError::Kind),
+            Some(3) => self.imsi = Some(digits(element, element.value)?),
+            Some(4) => self.gateway = read_choice(element)?,
+            Some(5) => self.charging_id = element.number()?,
+            Some(6) => self.serving_nodes = List::read(element)?,
+            Some(7) => self.access_point_name = Some(element.text()?),
+            Some(8) => self.pdp_type = Some(element.array()?),
+            Some(9) => self.subscriber_address = subscriber_address(element)?,
+            Some(11) => self.dynamic_address = element.boolean()?,
+            Some(12) => self.traffic_volumes = List::read(element)?,
+            Some(13) => self.opened = read_time(element)?,
+            Some(14) => self.duration_s = element.number()?,
+            Some(15) => self.cause = element.number()?,
+            Some(17) => self.record_sequence_number = Some(element.number()?),
+            Some(18) => self.node_id = Some(element.text()?),
+            Some(20) => self.local_sequence_number = Some(element.number()?),
             _ => return self.take_more(element),
         }
         Ok(())
     }
 
     fn take_more(&mut self, element: &Element<'a>) -> Result<(), BerError> {
-        match element.tag {
-            21 => self.selection_mode = Some(element.number()?),
-            22 => self.msisdn = Some(digits(element, element.value.get(1..).unwrap_or_default())?),
-            23 => self.charging_characteristics = element.array()?,
-            24 => self.characteristics_mode = Some(element.number()?),
-            27 => self.serving_plmn = Some(element.array()?),
-            29 => self.imeisv = Some(digits(element, element.value)?),
-            30 => self.rat_type = Some(element.number()?),
-            31 => self.ms_timezone = Some(element.array()?),
-            32 => self.user_location = Some(element.value),
-            34 => self.service_usage = List::read(element)?,
-            35 => self.serving_node_types = List::read(element)?,
-            37 => self.gateway_plmn = Some(element.array()?),
-            38 => self.started = Some(read_time(element)?),
-            39 => self.stopped = Some(read_time(element)?),
-            41 => self.connection_charging_id = Some(element.number()?),
-            52 => self.retransmission = true,
+        match element.context() {
+            Some(21) => self.selection_mode = Some(element.number()?),
+            Some(22) => self.msisdn = Some(digits(element, element.value.get(1..).unwrap_or_default())?),
+            Some(23) => self.charging_characteristics = element.array()?,
+            Some(24) => self.characteristics_mode = Some(element.number()?),
+            Some(27) => self.serving_plmn = Some(element.array()?),
+            Some(29) => self.imeisv = Some(digits(element, element.value)?),
+            Some(30) => self.rat_type = Some(element.number()?),
+            Some(31) => self.ms_timezone = Some(element.array()?),
+            Some(32) => self.user_location = Some(element.value),
+            Some(34) => self.service_usage = List::read(element)?,
+            Some(35) => self.serving_node_types = List::read(element)?,
+            Some(37) => self.gateway_plmn = Some(element.array()?),
+            Some(38) => self.started = Some(read_time(element)?),
+            Some(39) => self.stopped = Some(read_time(element)?),
+            Some(41) => self.connection_charging_id = Some(element.number()?),
+            Some(52) => self.retransmission = true,
             _ => {}
         }
         Ok(())
@@ -309,5 +310,5 @@ fn digits(element: &Element<'_>, octets: &[u8]) -> Result<Digits, BerError> {
 /// An address of IP; none of another kind.
 fn subscriber_address(element: &Element<'_>) -> Result<Option<IpAddr>, BerError> {
     let inner = element.elements().next().ok_or(BerError::Value(element.tag))??;
-    if inner.tag == 0 { read_choice(&inner).map(Some) } else { Ok(None) }
+    if inner.context() == Some(0) { read_choice(&inner).map(Some) } else { Ok(None) }
 }

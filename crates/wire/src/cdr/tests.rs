@@ -162,6 +162,9 @@ fn the_header_of_a_file_written_by_hand() {
         &[0x83, 0, 0, 0, 0],
     ];
     assert_eq!(out, expected.concat());
+    let mut minutes = out.clone();
+    minutes[13] |= 0x3f;
+    assert_eq!((FileHeader::read(&minutes), FileHeader::read(&out).is_ok()), (Err(FileError::Header), true));
     assert_eq!(header(V17, V9).octets(), 53);
     assert_eq!(header(V17, V17).octets(), 54);
     assert_eq!(FileTime::new(time(1_795_401_000)).in_year(2026), Some(time(1_795_401_000)));

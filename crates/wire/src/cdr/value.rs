@@ -151,11 +151,11 @@ pub trait Value<'a>: Copy + PartialEq + fmt::Debug {
 impl<'a> Value<'a> for IpAddr {
     fn read(element: &Element<'a>) -> Result<Self, BerError> {
         let wrong = BerError::Value(element.tag);
-        Ok(match element.tag {
-            0 => Ipv4Addr::from(element.array::<4>()?).into(),
-            1 => Ipv6Addr::from(element.array::<16>()?).into(),
-            2 | 3 => element.text()?.parse().map_err(|_| wrong)?,
-            4 => Ipv6Addr::from(element.elements().next().ok_or(wrong)??.array::<16>()?).into(),
+        Ok(match element.context() {
+            Some(0) => Ipv4Addr::from(element.array::<4>()?).into(),
+            Some(1) => Ipv6Addr::from(element.array::<16>()?).into(),
+            Some(2 | 3) => element.text()?.parse().map_err(|_| wrong)?,
+            Some(4) => Ipv6Addr::from(element.elements().next().ok_or(wrong)??.array::<16>()?).into(),
             _ => return Err(wrong),
         })
     }

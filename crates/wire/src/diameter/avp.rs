@@ -149,35 +149,31 @@ impl<'a> Iterator for Avps<'a> {
         }
         let (avp, rest) = match split(self.rest) {
             Ok((avp, rest)) => (Ok(avp), rest),
-            Err(result) => (Err(Failure::of_header(result, self.rest)), &[][..]),
+            Err(failure) => (Err(failure), &[][..]),
         };
         self.rest = rest;
         Some(avp)
     }
 }
 
-/// The first AVP and what follows its padding, or the result code of the mistake.
+/// The first AVP and what follows its padding.
 #[inline]
-fn split(octets: &[u8]) -> Result<(Avp<'_>, &[u8]), u32> {
-    let Some(&[c1, c2, c3, c4, flags, l1, l2, l3]) = octets.first_chunk() else {
-        return Err(result_code::INVALID_AVP_LENGTH);
-    };
+fn split(octets: &[u8]) -> Result<(Avp<'_>, &[u8]), Failure<'_>> {
+    let wrong_length = || Failure::of_header(result_code::INVALID_AVP_LENGTH, octets);
+    let &[c1, c2, c3, c4, flags, l1, l2, l3] = octets.first_chunk().ok_or_else(wrong_length)?;
     let length = u32::from_be_bytes([0, l1, l2, l3]) as usize;
-    let Some(whole) = octets.get(..length) else { return Err(result_code::INVALID_AVP_LENGTH) };
-    let vendor = if flags & flag::VENDOR == 0 {
-        0
-    } else {
-        match whole.get(8..12) {
-            // A Vendor-Id of zero must not be written (section 4.1.1): the V bit contradicts it.
-            Some(&[0, 0, 0, 0]) => return Err(result_code::INVALID_AVP_BITS),
-            Some(&[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
-            _ => return Err(result_code::INVALID_AVP_LENGTH),
-        }
+    let least = if flags & flag::VENDOR == 0 { Avp::HEADER_OCTETS } else { Avp::VENDOR_HEADER_OCTETS };
+    let whole = octets.get(..length).filter(|whole| whole.len() >= least).ok_or_else(wrong_length)?;
+    let vendor = match whole.get(8..12) {
+        Some(&[a, b, c, d]) if flags & flag::VENDOR != 0 => u32::from_be_bytes([a, b, c, d]),
+        _ => 0,
     };
-    if length < Avp::HEADER_OCTETS {
-        return Err(result_code::INVALID_AVP_LENGTH);
+    let avp = Avp { key: Key { vendor, code: u32::from_be_bytes([c1, c2, c3, c4]) }, flags, octets: whole };
+    if vendor == 0 && flags & flag::VENDOR != 0 {
+        // A Vendor-Id of zero must not be written (section 4.1.1): the V bit contradicts it.
+        return Err(Failure::of_avp(result_code::INVALID_AVP_BITS, &avp));
     }
     // Field: some leave out the padding of the last AVP in a group. What padding holds is not looked at.
     let rest = octets.get(length.next_multiple_of(4)..).unwrap_or_default();
-    Ok((Avp { key: Key { vendor, code: u32::from_be_bytes([c1, c2, c3, c4]) }, flags, octets: whole }, rest))
+    Ok((avp, rest))
 }

@@ -105,7 +105,8 @@ fn lengths_that_cannot_be_are_told_with_zeros() {
     assert_eq!(with(&[&short[..], &[0]].concat()), (5014, [&short[..], &[0]].concat()));
     // The V flag without room for a vendor, and with the vendor that must not be written.
     assert_eq!(with(&[0, 0, 1, 164, 0xc0, 0, 0, 8]).0, 5014);
-    assert_eq!(with(&[0, 0, 1, 164, 0xc0, 0, 0, 12, 0, 0, 0, 0]).0, 3009);
+    let vendor_zero = [0, 0, 1, 164, 0xc0, 0, 0, 12, 0, 0, 0, 0];
+    assert_eq!(with(&vendor_zero), (3009, vendor_zero.to_vec()));
 }
 
 #[test]
