@@ -2,6 +2,9 @@
 
 mod packets;
 
+pub use crate::cdr::exercise::cdr;
+pub use crate::diameter::exercise::diameter;
+pub use crate::gtpp::exercise::gtpp;
 pub use crate::pcap::exercise as pcap;
 pub use crate::pcapng::exercise as pcapng;
 pub use crate::sdp::exercise::sdp;

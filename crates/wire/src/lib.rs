@@ -10,6 +10,7 @@
 
 pub mod address;
 pub mod decode;
+pub mod diameter;
 #[doc(hidden)]
 pub mod exercise;
 pub mod multipart;
@@ -21,6 +22,8 @@ pub mod websocket;
 
 mod arcnet;
 mod atm;
+mod calendar;
+pub mod cdr;
 pub mod counts;
 mod erspan;
 mod esp;
@@ -28,6 +31,7 @@ pub mod ether;
 mod exported;
 mod geneve;
 mod gre;
+pub mod gtpp;
 pub mod gtpu;
 mod hashing;
 mod hdlc;
