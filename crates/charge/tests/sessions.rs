@@ -167,6 +167,23 @@ fn several_sessions_share_a_balance() {
 }
 
 #[test]
+fn subscribers_of_a_group_share_a_balance() {
+    let mut network = Network::new(Money(100), Money::ZERO);
+    let other = Identity::new(IdentityKind::E164, "33600000002");
+    let entry = network.core.set_subscriber(2, 1, vec![other.clone()], network.now);
+    network.entry(entry);
+    network.initial("a", vec![asked(DATA, None, Some(0))]);
+    let mut request = network.request("b", Kind::Initial, 0, vec![asked(DATA, None, Some(0))]);
+    request.identities = vec![other];
+    // Half of what the first left: 25 pay for 16 steps at 1.5.
+    assert_eq!(network.send(&request).services[0].granted, Some((Unit::Octets, 16_000)));
+    assert_eq!(network.core.set_subscriber(2, 1, vec![], network.now).map(|entry| entry.effects.len()), Ok(1));
+    let entry = network.core.set_account(2, "test", Money::ZERO, network.now);
+    assert!(entry.is_ok());
+    assert_eq!(network.core.set_subscriber(2, 2, vec![], network.now), Err(Refused::SessionsOpen));
+}
+
+#[test]
 fn a_change_of_the_price_is_told_and_split() {
     let mut network = Network::new(Money(10_000), Money::ZERO);
     // Five minutes before 18:00: peak costs 2 a second, off-peak 1.
