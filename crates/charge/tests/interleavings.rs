@@ -12,7 +12,7 @@ use trunkline_charge::session::{Answer, Kind, Request};
 use trunkline_charge::tariff::Context;
 
 /// Rating groups of the plan that are priced.
-const GROUPS: [u32; 9] = [1, 2, 5, 6, 7, 8, 9, 11, 99];
+const GROUPS: [u32; 11] = [1, 2, 5, 6, 7, 8, 9, 11, 12, 13, 99];
 
 #[derive(Clone, Debug)]
 enum Step {

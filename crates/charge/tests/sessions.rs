@@ -246,6 +246,63 @@ fn caps_block_or_throttle() {
 }
 
 #[test]
+fn a_cap_begins_anew_with_its_period() {
+    let mut network = Network::new(Money(10_000), Money::ZERO);
+    for day in 0..3 {
+        for (used, charged) in [(200_000, 200), (200_000, 100), (200_000, 0)] {
+            let before = network.account().balance;
+            let name = format!("{day} {charged}");
+            network.initial(&name, vec![asked(CAPPED, None, Some(0))]);
+            network.end(&name, 1, vec![asked(CAPPED, Some(used), None)]);
+            assert_eq!(before.minus(network.account().balance), Money(charged), "{name}");
+        }
+        network.now += 86_400;
+    }
+    network.check();
+}
+
+#[test]
+fn a_cap_that_blocks_is_shared_by_sessions() {
+    let mut network = Network::new(Money(10_000), Money::ZERO);
+    for (session, granted) in [("a", Some((Unit::Octets, 80_000))), ("b", Some((Unit::Octets, 20_000))), ("c", None)] {
+        let answer = network.initial(session, vec![asked(13, None, Some(0))]);
+        assert_eq!(answer.services[0].granted, granted, "{session}");
+        network.check();
+    }
+    network.end("a", 1, vec![asked(13, Some(80_000), None)]);
+    network.end("b", 1, vec![asked(13, Some(50_000), None)]);
+    assert_eq!(network.account().balance, Money(10_000 - 100), "never more than the cap");
+    let answer = network.update("c", 1, vec![asked(13, None, Some(0))]);
+    assert_eq!(answer.services[0].code, code::LIMIT_REACHED);
+    network.now += 86_400;
+    let answer = network.initial("d", vec![asked(13, None, Some(0))]);
+    assert_eq!(answer.services[0].granted, Some((Unit::Octets, 80_000)));
+    network.check();
+}
+
+#[test]
+fn tiers_go_by_the_counter_of_their_period() {
+    let mut network = Network::new(Money(1000), Money::ZERO);
+    // The dearest tier is reserved: another session may not have moved the counter.
+    network.initial("a", vec![asked(12, None, Some(0))]);
+    assert_eq!(network.account().reserved, Money(100));
+    for (name, charged) in [("a", 100), ("b", 50), ("c", 50)] {
+        let before = network.account().balance;
+        if name != "a" {
+            network.initial(name, vec![asked(12, None, Some(0))]);
+        }
+        network.end(name, 1, vec![asked(12, Some(100_000), None)]);
+        assert_eq!(before.minus(network.account().balance), Money(charged), "{name}");
+    }
+    network.now += 40 * 86_400;
+    let before = network.account().balance;
+    network.initial("d", vec![asked(12, None, Some(0))]);
+    network.end("d", 1, vec![asked(12, Some(150_000), None)]);
+    assert_eq!(before.minus(network.account().balance), Money(100 + 25));
+    network.check();
+}
+
+#[test]
 fn services_of_a_pool_use_what_others_reserved() {
     let mut network = Network::new(Money(400), Money::ZERO);
     let answer = network.initial("s", vec![asked(POOL_A, None, Some(0)), asked(POOL_B, None, Some(0))]);
