@@ -3,6 +3,7 @@
 use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, ServiceKey};
 use crate::calendar::Moment;
 use crate::rate::Meter;
+use core::ops::Bound;
 use hashbrown::{HashMap, HashSet};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -362,12 +363,14 @@ impl State {
 
     /// Sessions whose deadline has come, at most so many; those whose deadline has moved on are watched anew.
     pub(super) fn due(&mut self, now: Moment, most: usize) -> Vec<u32> {
-        let mut due = Vec::new();
-        for (_, slot) in self.watch.0.iter().take_while(|(at, _)| *at <= now).copied().collect::<Vec<_>>() {
+        let (mut due, mut after) = (Vec::new(), Bound::Unbounded);
+        while due.len() < most {
+            let next = self.watch.0.range((after, Bound::Unbounded)).next().copied();
+            let Some((at, slot)) = next.filter(|(at, _)| *at <= now) else { break };
+            after = Bound::Excluded((at, slot));
             let deadline = self.session(slot).map_or(now, |session| session.deadline);
             match deadline <= now {
-                true if due.len() < most => due.push(slot),
-                true => {}
+                true => due.push(slot),
                 false => self.watch(slot, deadline),
             }
         }
