@@ -51,6 +51,7 @@ use crate::tariff::{Code, Context, Plan};
 use crate::units::Amounts;
 use hashbrown::HashMap;
 use state::{Phase, Session};
+use std::sync::LazyLock;
 
 /// Sessions that one call of [`Core::handle_timeout`] ends.
 pub const TIMEOUTS_MAX: usize = 1000;
@@ -149,9 +150,8 @@ impl Core {
 
     /// Whether a request of a known session is a new one; else its answer.
     fn known(&self, request: &Request, session: &Session) -> Result<(), Outcome> {
-        let fingerprint = request.fingerprint();
         if let Some(kept) = session.kept.iter().find(|kept| kept.number == request.number) {
-            if kept.fingerprint == fingerprint || kept.end_to_end == request.end_to_end {
+            if kept.end_to_end == request.end_to_end || kept.fingerprint == request.fingerprint() {
                 let answer = Answer::take(&mut &kept.answer[..]);
                 return Err(answer.map_or_else(
                     || self.nothing(code::UNABLE_TO_COMPLY),
@@ -203,7 +203,7 @@ impl Core {
         if self.plan_of(account).is_none() {
             return self.nothing(code::UNABLE_TO_COMPLY);
         }
-        if self.state.deadlines.len() >= self.limits.sessions {
+        if self.state.watch.0.len() >= self.limits.sessions {
             return self.nothing(code::TOO_BUSY);
         }
         let slot = self.state.next_slot();
@@ -244,23 +244,24 @@ impl Core {
         Outcome { answer, entry: Some(entry), after: sequence }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called: at the next deadline or before it.
     pub fn next_timeout(&self) -> Option<Moment> {
-        self.state.deadlines.first().map(|(at, _)| *at)
+        self.state.watch.0.first().map(|(at, _)| *at)
     }
 
-    /// Ends sessions of which nothing came for too long, and forgets answers; at most [`TIMEOUTS_MAX`] at once.
+    /// Ends sessions of which nothing came for too long, and forgets answers; at most [`TIMEOUTS_MAX`] at once, so it
+    /// is called until there is nothing to write.
     pub fn handle_timeout(&mut self, now: Moment) -> Option<Entry> {
-        let due = self.state.deadlines.iter().take_while(|(at, _)| *at <= now).take(TIMEOUTS_MAX);
-        let deadline = now.saturating_add(i64::from(self.limits.kept_s));
-        let effect = |(_, slot): &(Moment, u32)| {
-            let open = self.state.session(*slot).is_some_and(|session| session.phase != Phase::Closed);
+        let deadline = now.max(self.state.latest).saturating_add(i64::from(self.limits.kept_s));
+        let due = self.state.due(now, TIMEOUTS_MAX);
+        let effect = |slot: u32| {
+            let open = self.state.session(slot).is_some_and(|session| session.phase != Phase::Closed);
             match open {
-                true => Effect::Closed { slot: *slot, cause: Cause::Supervision, deadline },
-                false => Effect::Forgotten { slot: *slot, done: true },
+                true => Effect::Closed { slot, cause: Cause::Supervision, deadline },
+                false => Effect::Forgotten { slot, done: true },
             }
         };
-        let effects: Vec<Effect> = due.map(effect).collect();
+        let effects: Vec<Effect> = due.into_iter().map(effect).collect();
         (!effects.is_empty()).then(|| self.write(effects, now))
     }
 
@@ -350,8 +351,9 @@ impl Work<'_> {
         }
     }
 
-    fn place(&self) -> Place {
-        self.state.session(self.slot).map_or_else(Place::default, |session| session.place.clone())
+    fn place(&self) -> &Place {
+        static NOWHERE: LazyLock<Place> = LazyLock::new(Place::default);
+        self.state.session(self.slot).map_or(&NOWHERE, |session| &session.place)
     }
 
     /// Tells of usage that has no price.

@@ -224,7 +224,7 @@ impl Plan {
         let holds = self.rule(context, from);
         let mut at = from;
         while let Some(edge) = self.next_edge(at).filter(|edge| *edge <= until) {
-            if self.rule(context, edge) != holds {
+            if !is_same(self.rule(context, edge), holds) {
                 return Some(edge);
             }
             at = edge;
@@ -243,5 +243,13 @@ impl Plan {
         // Between two changes of the clock, as many seconds pass as the clock shows.
         let shown = at.saturating_add(i64::from(second.saturating_sub(local.second)));
         [next_version, zone.next_change(at), Some(shown)].into_iter().flatten().min()
+    }
+}
+
+/// Whether two rules are one, or say the same.
+fn is_same(a: Option<&Rule>, b: Option<&Rule>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => core::ptr::eq(a, b) || a == b,
+        (a, b) => a.is_none() == b.is_none(),
     }
 }

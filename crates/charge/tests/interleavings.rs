@@ -8,10 +8,11 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use trunkline_charge::account::Effect;
 use trunkline_charge::money::Money;
-use trunkline_charge::session::{Answer, Kind, Request};
+use trunkline_charge::session::{Answer, KEPT_MAX, Kind, Request};
+use trunkline_charge::tariff::Context;
 
 /// Rating groups of the plan that are priced.
-const GROUPS: [u32; 9] = [1, 2, 5, 6, 7, 8, 9, 11, 99];
+const GROUPS: [u32; 11] = [1, 2, 5, 6, 7, 8, 9, 11, 12, 13, 99];
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -159,13 +160,41 @@ impl World {
         let of_session =
             self.sent.iter().filter(|(other, answer, _)| other.session == request.session && answer.code == 2001);
         let newer = of_session.rev().take_while(|(other, ..)| *other != request).count();
-        if newer < 3 || answer.code != 2001 {
+        if newer < KEPT_MAX || answer.code != 2001 {
             assert_eq!(again, answer, "{request:?}");
         } else {
             assert_eq!(again.code, 5012, "{request:?}");
         }
         assert_eq!(*self.network.account(), before, "{request:?}");
         assert_eq!(self.network.charges().count(), charges);
+    }
+}
+
+/// What each service of each session was charged, and could not be charged, is the price of all that it used: in
+/// however many reports, in whatever order, before and after restarts. Of rules without bundles, caps and times.
+fn check_prices(network: &Network) {
+    let (plan, mut names, mut sums) = (network::plan(), HashMap::new(), HashMap::new());
+    for effect in network.entries.iter().flat_map(|entry| &entry.effects) {
+        match effect {
+            Effect::Opened { slot, session, .. } => {
+                names.insert(*slot, session.clone());
+            }
+            Effect::Charged { slot, charge, .. } => {
+                let sum = sums.entry((names[slot].clone(), charge.service)).or_insert((0u64, 0i64));
+                *sum = (sum.0 + charge.units, sum.1 + charge.money.0 + charge.short.0);
+            }
+            _ => {}
+        }
+    }
+    for ((session, service), (units, money)) in sums {
+        let context = Context { rating_group: service.rating_group, ..Context::default() };
+        let rule = plan.rule(&context, network::NOW).expect("a rule");
+        if !["data", "portal", "pool a", "pool b", "minutes"].contains(&rule.name.as_str()) {
+            continue;
+        }
+        let steps = units.max(rule.first).div_ceil(rule.next) as i64;
+        let micros = rule.set_up + rule.tiers[0].price.0 * steps;
+        assert_eq!(money, (micros + 999_999) / 1_000_000, "{session} {}", rule.name);
     }
 }
 
@@ -187,6 +216,7 @@ proptest! {
         for step in &steps {
             world.step(step);
         }
+        check_prices(&world.network);
         let charged: u64 = world.network.charges().map(|charge| charge.units).sum();
         let answered = world.network.entries.iter().filter(|entry| {
             entry.effects.iter().any(|effect| matches!(effect, Effect::Answered { .. }))
@@ -225,6 +255,7 @@ proptest! {
             // Six minutes at most in all: within the validity of each grant.
             world.step(&Step::Wait(wait));
         }
+        check_prices(&world.network);
         prop_assert_eq!(world.network.charges().map(|charge| charge.short.0).sum::<i64>(), 0);
     }
 }

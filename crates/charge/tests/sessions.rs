@@ -69,7 +69,8 @@ fn a_copy_gets_the_same_answer_and_is_not_charged() {
     assert_eq!(network.send(&other), answer);
     let end = network.request("s", Kind::Terminate, 2, vec![asked(DATA, Some(10_000), None)]);
     let ended = network.send(&end);
-    assert_eq!((network.send(&end), network.send(&update), network.send(&initial)), (ended, answer, first.answer));
+    assert_eq!((network.send(&end), network.send(&update)), (ended, answer));
+    assert_eq!(network.send(&initial).code, code::UNABLE_TO_COMPLY, "two answers are kept");
     assert_eq!(network.account().balance, Money(1000 - 90));
     assert_eq!(network.account().reserved, Money::ZERO);
     network.check();
@@ -167,6 +168,23 @@ fn several_sessions_share_a_balance() {
 }
 
 #[test]
+fn subscribers_of_a_group_share_a_balance() {
+    let mut network = Network::new(Money(100), Money::ZERO);
+    let other = Identity::new(IdentityKind::E164, "33600000002");
+    let entry = network.core.set_subscriber(2, 1, vec![other.clone()], network.now);
+    network.entry(entry);
+    network.initial("a", vec![asked(DATA, None, Some(0))]);
+    let mut request = network.request("b", Kind::Initial, 0, vec![asked(DATA, None, Some(0))]);
+    request.identities = vec![other];
+    // Half of what the first left: 25 pay for 16 steps at 1.5.
+    assert_eq!(network.send(&request).services[0].granted, Some((Unit::Octets, 16_000)));
+    assert_eq!(network.core.set_subscriber(2, 1, vec![], network.now).map(|entry| entry.effects.len()), Ok(1));
+    let entry = network.core.set_account(2, "test", Money::ZERO, network.now);
+    assert!(entry.is_ok());
+    assert_eq!(network.core.set_subscriber(2, 2, vec![], network.now), Err(Refused::SessionsOpen));
+}
+
+#[test]
 fn a_change_of_the_price_is_told_and_split() {
     let mut network = Network::new(Money(10_000), Money::ZERO);
     // Five minutes before 18:00: peak costs 2 a second, off-peak 1.
@@ -225,6 +243,63 @@ fn caps_block_or_throttle() {
     network.end("s", 2, vec![asked(CAPPED, Some(1000), None)]);
     network.initial("t", vec![asked(CAPPED, None, Some(0))]);
     assert!(network.account().reserved > Money::ZERO);
+    network.check();
+}
+
+#[test]
+fn a_cap_begins_anew_with_its_period() {
+    let mut network = Network::new(Money(10_000), Money::ZERO);
+    for day in 0..3 {
+        for (used, charged) in [(200_000, 200), (200_000, 100), (200_000, 0)] {
+            let before = network.account().balance;
+            let name = format!("{day} {charged}");
+            network.initial(&name, vec![asked(CAPPED, None, Some(0))]);
+            network.end(&name, 1, vec![asked(CAPPED, Some(used), None)]);
+            assert_eq!(before.minus(network.account().balance), Money(charged), "{name}");
+        }
+        network.now += 86_400;
+    }
+    network.check();
+}
+
+#[test]
+fn a_cap_that_blocks_is_shared_by_sessions() {
+    let mut network = Network::new(Money(10_000), Money::ZERO);
+    for (session, granted) in [("a", Some((Unit::Octets, 80_000))), ("b", Some((Unit::Octets, 20_000))), ("c", None)] {
+        let answer = network.initial(session, vec![asked(13, None, Some(0))]);
+        assert_eq!(answer.services[0].granted, granted, "{session}");
+        network.check();
+    }
+    network.end("a", 1, vec![asked(13, Some(80_000), None)]);
+    network.end("b", 1, vec![asked(13, Some(50_000), None)]);
+    assert_eq!(network.account().balance, Money(10_000 - 100), "never more than the cap");
+    let answer = network.update("c", 1, vec![asked(13, None, Some(0))]);
+    assert_eq!(answer.services[0].code, code::LIMIT_REACHED);
+    network.now += 86_400;
+    let answer = network.initial("d", vec![asked(13, None, Some(0))]);
+    assert_eq!(answer.services[0].granted, Some((Unit::Octets, 80_000)));
+    network.check();
+}
+
+#[test]
+fn tiers_go_by_the_counter_of_their_period() {
+    let mut network = Network::new(Money(1000), Money::ZERO);
+    // The dearest tier is reserved: another session may not have moved the counter.
+    network.initial("a", vec![asked(12, None, Some(0))]);
+    assert_eq!(network.account().reserved, Money(100));
+    for (name, charged) in [("a", 100), ("b", 50), ("c", 50)] {
+        let before = network.account().balance;
+        if name != "a" {
+            network.initial(name, vec![asked(12, None, Some(0))]);
+        }
+        network.end(name, 1, vec![asked(12, Some(100_000), None)]);
+        assert_eq!(before.minus(network.account().balance), Money(charged), "{name}");
+    }
+    network.now += 40 * 86_400;
+    let before = network.account().balance;
+    network.initial("d", vec![asked(12, None, Some(0))]);
+    network.end("d", 1, vec![asked(12, Some(150_000), None)]);
+    assert_eq!(before.minus(network.account().balance), Money(100 + 25));
     network.check();
 }
 

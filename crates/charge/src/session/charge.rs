@@ -3,12 +3,13 @@
 use super::request::{Asked, Side, Used};
 use super::state::Service;
 use super::{Given, Work, code};
-use crate::account::{Account, Charge, Effect, Grant, Place, ServiceKey, UnitsReason};
+use crate::account::{Account, Charge, Effect, Grant, ServiceKey, UnitsReason};
 use crate::calendar::{Moment, NEVER};
 use crate::money::Money;
 use crate::rate::{Bought, Meter, Piece, View, buy, pieces};
 use crate::tariff::{Code, Outcome, Plan, Rounding, Rule, Then};
 use crate::units::{Amounts, Unit};
+use std::sync::LazyLock;
 
 /// What is there for a service: what is free, and what it reserved itself.
 pub(super) fn view(plan: &Plan, account: &Account, own: Option<&Grant>, rule: &Rule, at: Moment) -> View {
@@ -62,7 +63,7 @@ impl Work<'_> {
     }
 
     pub(super) fn own_account(&self) -> &Account {
-        static NONE: std::sync::LazyLock<Account> = std::sync::LazyLock::new(Account::default);
+        static NONE: LazyLock<Account> = LazyLock::new(Account::default);
         self.state.account(self.account).unwrap_or(&NONE)
     }
 
@@ -91,7 +92,6 @@ impl Work<'_> {
 
     /// What a service reports, and the end of its grant.
     pub(super) fn report(&mut self, asked: &Asked, late: bool) {
-        let place = self.place();
         let since = self.service(asked.key).map_or(self.now, |service| service.until);
         // What is late belongs to a grant that is gone: the one that is there is not its own.
         let own = self.service(asked.key).and_then(|service| service.grant.as_deref()).filter(|_| !late).cloned();
@@ -105,7 +105,7 @@ impl Work<'_> {
                 _ => (since, self.now),
             };
             if !used.is_nothing() {
-                self.used(&place, asked.key, &used, (begin, end), own.as_ref(), &mut drawn);
+                self.used(asked.key, &used, (begin, end), own.as_ref(), &mut drawn);
             }
         }
         if let Some(own) = own {
@@ -116,7 +116,6 @@ impl Work<'_> {
     /// A part of a report.
     fn used(
         &mut self,
-        place: &Place,
         key: ServiceKey,
         used: &Amounts,
         (begin, end): (Moment, Moment),
@@ -124,7 +123,7 @@ impl Work<'_> {
         drawn: &mut Money,
     ) {
         let plan = self.plan;
-        let pieces = pieces(plan, &Self::context(place, key), begin, end, used);
+        let pieces = pieces(plan, &Self::context(self.place(), key), begin, end, used);
         let whole = pieces.len() == 1;
         for piece in pieces {
             match piece.rule.map(|rule| (rule, rule.outcome)) {

@@ -24,8 +24,8 @@ impl Work<'_> {
     }
 
     fn event_of(&mut self, kind: Kind, asked: &Asked, answer: &mut Answer) -> Given {
-        let (plan, place, key) = (self.plan, self.place(), asked.key);
-        let rule = match plan.rule(&Self::context(&place, key), self.now) {
+        let (plan, key) = (self.plan, asked.key);
+        let rule = match plan.rule(&Self::context(self.place(), key), self.now) {
             Some(rule) if rule.outcome == Outcome::Priced => rule,
             other => return unpriced(key, other),
         };

@@ -29,8 +29,8 @@ struct Tranche {
 impl Work<'_> {
     /// Grants a service what can be paid.
     pub(super) fn grant(&mut self, key: ServiceKey, wanted: &Amounts) -> Given {
-        let (plan, place) = (self.plan, self.place());
-        let context = Self::context(&place, key);
+        let plan = self.plan;
+        let context = Self::context(self.place(), key);
         let rule = match plan.rule(&context, self.now) {
             Some(rule) if rule.outcome == Outcome::Priced => rule,
             other => return unpriced(key, other),

@@ -3,38 +3,45 @@
 use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, ServiceKey};
 use crate::calendar::Moment;
 use crate::rate::Meter;
-use hashbrown::HashMap;
+use core::ops::Bound;
+use hashbrown::{HashMap, HashSet};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Answers of a session that are kept. A client waits for one before it asks again; two more for what is late.
-pub const KEPT_MAX: usize = 3;
+/// Answers of a session that are kept. A client waits for one before it asks again; another one for what is late.
+pub const KEPT_MAX: usize = 2;
+/// Names of clients that are shared by their sessions; sessions of more have their own.
+const ORIGINS_MAX: usize = 10_000;
 /// Request numbers of a session that are told apart, the newest and those before it.
 pub const NUMBERS_MAX: u32 = 64;
 
 /// Everything that the ledger says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    pub(super) accounts: HashMap<u64, Account>,
+    pub(super) accounts: HashMap<u64, Box<Account>>,
     pub(super) subscribers: HashMap<u64, Subscriber>,
     pub(super) identities: HashMap<Identity, u64>,
     pub(super) sessions: Vec<Option<Box<Session>>>,
     free: Vec<u32>,
+    /// Names of clients, one for all of their sessions.
+    origins: Aside<HashSet<Arc<str>>>,
     names: HashMap<Arc<str>, u32>,
-    pub(super) deadlines: BTreeSet<(Moment, u32)>,
+    /// When to look at sessions: at their deadline or, as most deadlines only move on, before it.
+    pub(super) watch: Aside<BTreeSet<(Moment, u32)>>,
     pub(super) sequence: u64,
     pub(super) latest: Moment,
     pub(super) unrated: u64,
-    pub(super) pushes: Pushes,
+    /// Sessions that the client is to be asked about: after a restart those that did not ask again since are told once
+    /// more.
+    pub(super) pushes: Aside<VecDeque<u32>>,
 }
 
-/// Sessions that the client is to be asked about. What was told is not part of the state: after a restart those that
-/// did not ask again since are told once more.
+/// What is remembered beside the state, and is no part of it: two that differ in it alone are the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pushes(pub VecDeque<u32>);
+pub(super) struct Aside<T>(pub T);
 
-impl PartialEq for Pushes {
-    fn eq(&self, _: &Pushes) -> bool {
+impl<T> PartialEq for Aside<T> {
+    fn eq(&self, _: &Self) -> bool {
         true
     }
 }
@@ -60,6 +67,8 @@ pub(super) struct Session {
     pub number: u32,
     pub seen: u64,
     pub deadline: Moment,
+    /// When it is looked at: at its deadline or before it.
+    pub watched: Aside<Moment>,
     pub phase: Phase,
     /// Whether the client is to ask again.
     pub push: bool,
@@ -112,12 +121,12 @@ impl Session {
 impl State {
     /// The accounts with their numbers, in no order.
     pub fn accounts(&self) -> impl Iterator<Item = (u64, &Account)> {
-        self.accounts.iter().map(|(number, account)| (*number, account))
+        self.accounts.iter().map(|(number, account)| (*number, &**account))
     }
 
     /// An account.
     pub fn account(&self, number: u64) -> Option<&Account> {
-        self.accounts.get(&number)
+        self.accounts.get(&number).map(|account| &**account)
     }
 
     /// What the sessions of an account were granted.
@@ -224,7 +233,7 @@ impl State {
         let name: Arc<str> = name.into();
         let session = Session {
             name: name.clone(),
-            origin: origin.into(),
+            origin: self.origin(origin),
             subscriber,
             account,
             place: place.clone(),
@@ -233,6 +242,7 @@ impl State {
             number: 0,
             seen: 0,
             deadline: Moment::MAX,
+            watched: Aside(Moment::MAX),
             phase: Phase::Open,
             push: false,
         };
@@ -246,6 +256,17 @@ impl State {
         }
         self.names.insert(name, slot);
         self.with(account, |account| account.sessions.push(slot));
+    }
+
+    fn origin(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.origins.0.get(name) {
+            return known.clone();
+        }
+        let name: Arc<str> = name.into();
+        if self.origins.0.len() < ORIGINS_MAX {
+            self.origins.0.insert(name.clone());
+        }
+        name
     }
 
     fn charge(&mut self, slot: u32, account: u64, charge: &Charge) {
@@ -320,17 +341,40 @@ impl State {
     fn forget(&mut self, slot: u32) {
         let Some(session) = self.sessions.get_mut(slot as usize).and_then(Option::take) else { return };
         self.names.remove(&session.name);
-        self.deadlines.remove(&(session.deadline, slot));
+        self.watch.0.remove(&(session.watched.0, slot));
         self.free.push(slot);
     }
 
     fn set_deadline(&mut self, slot: u32, deadline: Moment) {
         let Some(session) = self.session_mut(slot) else { return };
-        let before = core::mem::replace(&mut session.deadline, deadline);
-        if before != deadline {
-            self.deadlines.remove(&(before, slot));
-            self.deadlines.insert((deadline, slot));
+        session.deadline = deadline;
+        if deadline < session.watched.0 {
+            self.watch(slot, deadline);
         }
+    }
+
+    /// Looks at a session at that moment, and no more at the one before.
+    fn watch(&mut self, slot: u32, at: Moment) {
+        let Some(session) = self.session_mut(slot) else { return };
+        let before = core::mem::replace(&mut session.watched.0, at);
+        self.watch.0.remove(&(before, slot));
+        self.watch.0.insert((at, slot));
+    }
+
+    /// Sessions whose deadline has come, at most so many; those whose deadline has moved on are watched anew.
+    pub(super) fn due(&mut self, now: Moment, most: usize) -> Vec<u32> {
+        let (mut due, mut after) = (Vec::new(), Bound::Unbounded);
+        while due.len() < most {
+            let next = self.watch.0.range((after, Bound::Unbounded)).next().copied();
+            let Some((at, slot)) = next.filter(|(at, _)| *at <= now) else { break };
+            after = Bound::Excluded((at, slot));
+            let deadline = self.session(slot).map_or(now, |session| session.deadline);
+            match deadline <= now {
+                true => due.push(slot),
+                false => self.watch(slot, deadline),
+            }
+        }
+        due
     }
 
     /// Asks clients to ask again: those of all sessions of an account, or of those that were told that nothing is

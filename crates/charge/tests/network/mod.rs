@@ -26,6 +26,9 @@ roll-over = "100 kB"
 period = "day"
 limit = 300
 then = "throttle"
+[cap.abroad]
+period = "day"
+limit = 100
 [[version]]
 from = "2026-01-01"
 rule = [
@@ -45,6 +48,9 @@ rule = [
   { name = "message", rating-groups = [10], unit = "events", price = 10 },
   { name = "minutes", rating-groups = [11], unit = "seconds", first-step = 60, price = "0.7", set-up = "3",
     tranche = 300, validity = "2 h" },
+  { name = "tiers", rating-groups = [12], step = "1 kB", tiers = ["0: 1", "100 kB: 0.5"], counter = "month",
+    tranche = "100 kB" },
+  { name = "abroad", rating-groups = [13], step = "1 kB", price = 1, tranche = "80 kB", caps = ["abroad"] },
 ]
 "#;
 
