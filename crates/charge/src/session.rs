@@ -353,7 +353,7 @@ impl Work<'_> {
 
     fn place(&self) -> &Place {
         static NOWHERE: LazyLock<Place> = LazyLock::new(Place::default);
-        self.state.session(self.slot).map_or(&NOWHERE, |session| &session.place)
+        self.state.session(self.slot).map(|session| &session.place).unwrap_or(&NOWHERE)
     }
 
     /// Tells of usage that has no price.

@@ -206,6 +206,20 @@ fn a_change_of_the_price_is_told_and_split() {
 }
 
 #[test]
+fn usage_began_with_its_grant() {
+    let mut network = Network::new(Money(10_000), Money::ZERO);
+    // Half an hour before 18:00 nothing is used; what is granted after it is used after it.
+    network.now = NOW + 8 * 3600 - 1800;
+    network.initial("s", vec![asked(VOICE, None, Some(0))]);
+    network.now += 3600;
+    network.update("s", 1, vec![asked(VOICE, None, Some(0))]);
+    network.now += 600;
+    network.end("s", 2, vec![asked(VOICE, Some(600), None)]);
+    assert_eq!(network.account().balance, Money(10_000 - 600));
+    network.check();
+}
+
+#[test]
 fn bundles_pay_first_come_again_and_expire() {
     let mut network = Network::new(Money(10), Money::ZERO);
     let entry = network.core.buy_allowance(1, "gift", network.now);

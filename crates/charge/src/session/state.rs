@@ -88,7 +88,7 @@ pub(super) struct Service {
     pub meter: Meter,
     /// What the meter counts.
     pub unit: crate::units::Unit,
-    /// Until when usage is charged.
+    /// Since when what is reported next was used: the last report or grant.
     pub until: Moment,
     pub grant: Option<Box<Grant>>,
 }
@@ -284,6 +284,8 @@ impl State {
         }
         self.with(account, |account| account.reserve(grant));
         if let Some(service) = self.service_mut(slot, key, grant.unit, grant.since) {
+            // What is reported next was used since then.
+            service.until = grant.since;
             service.grant = Some(Box::new(grant.clone()));
         }
     }
