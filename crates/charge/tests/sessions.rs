@@ -279,19 +279,22 @@ fn a_cap_begins_anew_with_its_period() {
 #[test]
 fn a_cap_that_blocks_is_shared_by_sessions() {
     let mut network = Network::new(Money(10_000), Money::ZERO);
-    for (session, granted) in [("a", Some((Unit::Octets, 80_000))), ("b", Some((Unit::Octets, 20_000))), ("c", None)] {
+    // Each reserves half of what the cap still leaves.
+    for (session, granted) in [("a", 50_000), ("b", 25_000), ("c", 12_000)] {
         let answer = network.initial(session, vec![asked(13, None, Some(0))]);
-        assert_eq!(answer.services[0].granted, granted, "{session}");
+        assert_eq!(answer.services[0].granted, Some((Unit::Octets, granted)), "{session}");
         network.check();
     }
-    network.end("a", 1, vec![asked(13, Some(80_000), None)]);
+    network.end("a", 1, vec![asked(13, Some(50_000), None)]);
     network.end("b", 1, vec![asked(13, Some(50_000), None)]);
+    assert_eq!(network.account().balance, Money(10_000 - 88), "what the third reserves is left");
+    network.end("c", 1, vec![asked(13, Some(50_000), None)]);
     assert_eq!(network.account().balance, Money(10_000 - 100), "never more than the cap");
-    let answer = network.update("c", 1, vec![asked(13, None, Some(0))]);
+    let answer = network.initial("d", vec![asked(13, None, Some(0))]);
     assert_eq!(answer.services[0].code, code::LIMIT_REACHED);
     network.now += 86_400;
-    let answer = network.initial("d", vec![asked(13, None, Some(0))]);
-    assert_eq!(answer.services[0].granted, Some((Unit::Octets, 80_000)));
+    let answer = network.update("d", 1, vec![asked(13, None, Some(0))]);
+    assert_eq!(answer.services[0].granted, Some((Unit::Octets, 50_000)));
     network.check();
 }
 
