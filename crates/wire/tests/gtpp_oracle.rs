@@ -109,7 +109,8 @@ fn ours(octets: &[u8]) -> Vec<String> {
         of(element::REQUESTS_RESPONDED, &numbers),
         of_packet(&|p| p.count),
         of_packet(&|p| p.format),
-        of_packet(&|p| if p.version.release < 16 { p.version.release } else { 0 }),
+        // Of a format that is an operator's own it does not look at the version.
+        packet.filter(|p| p.format == format::BER).map_or(String::new(), |p| p.version.release.to_string()),
         String::new(),
         String::new(),
     ]

@@ -2,8 +2,8 @@
 //! (TS 32.297).
 //!
 //! [`PgwRecord`] is written in one pass from its end to its beginning, so that every length is known when it is written
-//! and nothing is built in between; it is read back to be checked and shown. [`file`] writes and reads the headers of
-//! files and of the records in them.
+//! and nothing is built in between; it is read back to be checked and shown. [`mod@file`] writes and reads the headers
+//! of files and of the records in them.
 //!
 //! Left out on purpose: records of other nodes, quality of service in records, the packed encoding rules.
 

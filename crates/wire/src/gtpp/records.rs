@@ -46,7 +46,7 @@ impl FormatVersion {
 pub struct DataRecordPacket<'a> {
     /// How many records there are.
     pub count: u8,
-    /// See [`format`]; 11 to 50 are the operator's own.
+    /// See [`mod@format`]; 11 to 50 are the operator's own.
     pub format: u8,
     /// Of which specification.
     pub version: FormatVersion,
