@@ -9,11 +9,14 @@ import net.spy.memcached.ConnectionFactoryBuilder;
 import net.spy.memcached.ConnectionFactoryBuilder.Locator;
 import net.spy.memcached.ConnectionFactoryBuilder.Protocol;
 import net.spy.memcached.DefaultHashAlgorithm;
+import net.spy.memcached.FailureMode;
 import net.spy.memcached.MemcachedClient;
 
 class Script {
     static MemcachedClient client(Protocol protocol, String servers) throws Exception {
         var builder = new ConnectionFactoryBuilder().setProtocol(protocol).setOpTimeout(5000);
+        // Else the first key goes to another server while its own is still being connected.
+        builder.setFailureMode(FailureMode.Retry);
         builder.setLocatorType(Locator.CONSISTENT).setHashAlg(DefaultHashAlgorithm.KETAMA_HASH);
         return new MemcachedClient(builder.build(), AddrUtil.getAddresses(servers));
     }
