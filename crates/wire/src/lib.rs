@@ -29,6 +29,7 @@ mod erspan;
 mod esp;
 pub mod ether;
 mod exported;
+pub mod frames;
 mod geneve;
 mod gre;
 pub mod gtpp;

@@ -8,7 +8,7 @@ use super::{Allowance, Cap, Code, HOLIDAYS_MAX, NAMES_MAX, Plan, Plmn, Prefixes,
 use crate::calendar::{Calendar, Days, Moment, Zone};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
-use trunkline_kit::config::{MISTAKES_MAX, Mistake, Place, Raw, Section};
+use trunkline_kit::config::{self, Mistake, Raw, Section, Sheet, sheet};
 use trunkline_kit::nearest::suggestion;
 
 /// The longest file of a plan, octets: prefixes of all the world fit in.
@@ -18,24 +18,10 @@ const SECTIONS: [&str; 6] = ["plan", "networks", "destinations", "allowance", "c
 /// Reads the file that is named `path` when mistakes are told.
 ///
 /// # Errors
-/// All mistakes, in the order of the file; at most [`MISTAKES_MAX`].
+/// All mistakes, in the order of the file; at most [`MISTAKES_MAX`](config::MISTAKES_MAX).
 pub fn read(path: &str, text: &str) -> Result<Plan, Vec<Mistake>> {
-    let mut reader = Reader { path, text, mistakes: Vec::new() };
-    if text.len() > PLAN_OCTETS_MAX {
-        reader.wrong(0, format!("longer than {PLAN_OCTETS_MAX} octets"));
-        return Err(reader.mistakes);
-    }
-    let (table, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
-        reader.wrong(error.span().unwrap_or_default().start, error.message().to_owned());
-    }
-    let plan = reader.plan(table.get_ref());
-    reader.mistakes.sort();
-    reader.mistakes.dedup();
-    match plan {
-        Some(plan) if reader.mistakes.is_empty() => Ok(plan),
-        _ => Err(reader.mistakes),
-    }
+    // A plan that cannot be made has mistakes.
+    sheet(path, text, PLAN_OCTETS_MAX, |sheet, table| Reader { sheet }.plan(table))?.ok_or_else(Vec::new)
 }
 
 /// Where the value of each key of a section stands.
@@ -54,17 +40,15 @@ impl Keys {
     }
 }
 
-pub(super) struct Reader<'a> {
-    path: &'a str,
-    text: &'a str,
-    mistakes: Vec<Mistake>,
+struct Reader<'s, 'a> {
+    sheet: &'s mut Sheet<'a>,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     fn plan(&mut self, table: &DeTable<'_>) -> Option<Plan> {
         for (key, _) in table.iter().filter(|(key, _)| !SECTIONS.contains(&key.get_ref().as_ref())) {
             let hint = suggestion(key.get_ref(), SECTIONS.into_iter());
-            self.wrong(key.span().start, format!("unknown section [{}]{hint}", key.get_ref()));
+            self.sheet.wrong(key.span().start, format!("unknown section [{}]{hint}", key.get_ref()));
         }
         let mut section = PlanSection::default();
         let keys = match self.table(table, "plan") {
@@ -91,23 +75,25 @@ impl Reader<'_> {
     /// What the names of a plan must be.
     fn names(&mut self, plan: &Plan, keys: &Keys) {
         if plan.name.is_empty() {
-            self.wrong(keys.at("name"), "[plan] needs a name".to_owned());
+            self.sheet.wrong(keys.at("name"), "[plan] needs a name".to_owned());
         }
         if plan.currency.len() != 3 || !plan.currency.bytes().all(|octet| octet.is_ascii_uppercase()) {
-            self.wrong(keys.at("currency"), "currency: three capital letters such as \"EUR\" (ISO 4217)".to_owned());
+            self.sheet
+                .wrong(keys.at("currency"), "currency: three capital letters such as \"EUR\" (ISO 4217)".to_owned());
         }
         let codes = plan.allowances.iter().map(|a| a.code).chain(plan.caps.iter().map(|cap| cap.code));
         let mut codes: Vec<Code> = codes.collect();
         codes.sort_unstable();
         if codes.windows(2).any(|pair| pair[0] == pair[1]) {
-            self.wrong(keys.at, "two names of allowances and caps are the same in the ledger: rename one".to_owned());
+            self.sheet
+                .wrong(keys.at, "two names of allowances and caps are the same in the ledger: rename one".to_owned());
         }
         let rules = plan.versions.iter().flat_map(|version| &version.rules);
         let mut counters: Vec<_> = rules.filter_map(|rule| rule.counter).map(|(code, p)| (code, p as u8)).collect();
         counters.sort_unstable();
         counters.dedup();
         if counters.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            self.wrong(keys.at, "a counter has one period in all rules that name it".to_owned());
+            self.sheet.wrong(keys.at, "a counter has one period in all rules that name it".to_owned());
         }
     }
 
@@ -115,7 +101,7 @@ impl Reader<'_> {
         let weekend = section.weekend.iter().fold(Days(0), |days, name| match words::day(name) {
             Ok(day) => Days(days.0 | day.0),
             Err(what) => {
-                self.wrong(keys.at("weekend"), what);
+                self.sheet.wrong(keys.at("weekend"), what);
                 days
             }
         });
@@ -123,17 +109,17 @@ impl Reader<'_> {
         for text in &section.holidays {
             match words::date(text) {
                 Some(day) => holidays.push(day),
-                None => self.wrong(keys.at("holidays"), format!("'{text}' is no date such as 2026-12-25")),
+                None => self.sheet.wrong(keys.at("holidays"), format!("'{text}' is no date such as 2026-12-25")),
             }
         }
         if holidays.len() > HOLIDAYS_MAX {
-            self.wrong(keys.at("holidays"), format!("more than {HOLIDAYS_MAX} holidays"));
+            self.sheet.wrong(keys.at("holidays"), format!("more than {HOLIDAYS_MAX} holidays"));
         }
         holidays.sort_unstable();
         match Zone::named(&section.time_zone) {
             Ok(zone) => Some(Calendar { zone, weekend, holidays }),
             Err(what) => {
-                self.wrong(keys.at("time-zone"), what);
+                self.sheet.wrong(keys.at("time-zone"), what);
                 None
             }
         }
@@ -143,10 +129,11 @@ impl Reader<'_> {
         let mut sets = Vec::new();
         for (name, at, texts) in self.lists(table, "networks") {
             if name == "other" {
-                self.wrong(at, "'other' is what no set names".to_owned());
+                self.sheet.wrong(at, "'other' is what no set names".to_owned());
             }
             let read = |text: &String| Plmn::read(text).ok_or_else(|| format!("'{text}': five or six digits"));
-            let plmns = texts.iter().filter_map(|text| read(text).map_err(|what| self.wrong(at, what)).ok()).collect();
+            let plmns =
+                texts.iter().filter_map(|text| read(text).map_err(|what| self.sheet.wrong(at, what)).ok()).collect();
             sets.push((name, plmns));
         }
         sets
@@ -158,7 +145,7 @@ impl Reader<'_> {
         let tables = lists.into_iter().map(|(name, _, prefixes)| (name, prefixes)).collect();
         Prefixes::new(tables).unwrap_or_else(|wrong| {
             for (index, what) in wrong {
-                self.wrong(places.get(index).copied().unwrap_or_default(), what);
+                self.sheet.wrong(places.get(index).copied().unwrap_or_default(), what);
             }
             Prefixes::default()
         })
@@ -168,10 +155,10 @@ impl Reader<'_> {
         let mut all = Vec::new();
         for (name, keys, section) in self.named::<AllowanceSection>(table, "allowance") {
             if section.amount.0 == 0 {
-                self.wrong(keys.at("amount"), format!("[allowance.{name}] needs an amount"));
+                self.sheet.wrong(keys.at("amount"), format!("[allowance.{name}] needs an amount"));
             }
             if section.period.is_some() && section.lasts.is_some() {
-                self.wrong(keys.at("lasts"), "what comes again lasts for its period".to_owned());
+                self.sheet.wrong(keys.at("lasts"), "what comes again lasts for its period".to_owned());
             }
             all.push(Allowance {
                 code: Code::of("allowance", &name),
@@ -191,7 +178,7 @@ impl Reader<'_> {
         let mut all = Vec::new();
         for (name, keys, section) in self.named::<CapSection>(table, "cap") {
             if !keys.has("limit") {
-                self.wrong(keys.at, format!("[cap.{name}] needs a limit"));
+                self.sheet.wrong(keys.at, format!("[cap.{name}] needs a limit"));
             }
             let code = Code::of("cap", &name);
             all.push(Cap { name, code, period: section.period, limit: section.limit, then: section.then });
@@ -205,14 +192,16 @@ impl Reader<'_> {
             let before = versions.last().map(|version| version.from);
             let version = self.version(at, table, plan);
             if before.is_some_and(|before| version.from <= before) {
-                self.wrong(at, "versions stand in the order in which they begin".to_owned());
+                self.sheet.wrong(at, "versions stand in the order in which they begin".to_owned());
             }
             versions.push(version);
         }
         match versions.len() {
-            0 => self.wrong(0, "no version: [[version]] with from = \"2026-01-01\" and [[version.rule]]".to_owned()),
+            0 => self
+                .sheet
+                .wrong(0, "no version: [[version]] with from = \"2026-01-01\" and [[version.rule]]".to_owned()),
             1..=VERSIONS_MAX => {}
-            _ => self.wrong(0, format!("more than {VERSIONS_MAX} versions")),
+            _ => self.sheet.wrong(0, format!("more than {VERSIONS_MAX} versions")),
         }
         plan.versions = versions;
     }
@@ -221,7 +210,7 @@ impl Reader<'_> {
         let from = self.from(at, table, plan);
         let rules: Vec<_> = self.tables(table, "rule").into_iter().take(RULES_MAX + 1).collect();
         if rules.len() > RULES_MAX {
-            self.wrong(at, format!("more than {RULES_MAX} rules"));
+            self.sheet.wrong(at, format!("more than {RULES_MAX} rules"));
         }
         let rules: Vec<_> = rules.into_iter().map(|(at, table)| self.rule(at, table, plan)).collect();
         let timed = |m: &super::Match| m.days != Days::ALL || !m.times.is_empty();
@@ -239,16 +228,16 @@ impl Reader<'_> {
                 }
                 ("from", _) => {
                     from = Some(Moment::MAX);
-                    self.wrong(value.span().start, "from: \"2026-01-01\" or \"2026-01-01 06:00\"".to_owned());
+                    self.sheet.wrong(value.span().start, "from: \"2026-01-01\" or \"2026-01-01 06:00\"".to_owned());
                 }
                 (name, _) => {
                     let hint = suggestion(name, ["from", "rule"].into_iter());
-                    self.wrong(key.span().start, format!("unknown key '{name}' in [[version]]{hint}"));
+                    self.sheet.wrong(key.span().start, format!("unknown key '{name}' in [[version]]{hint}"));
                 }
             }
         }
         from.unwrap_or_else(|| {
-            self.wrong(at, "[[version]] needs from = \"2026-01-01\"".to_owned());
+            self.sheet.wrong(at, "[[version]] needs from = \"2026-01-01\"".to_owned());
             Moment::MAX
         })
     }
@@ -258,7 +247,7 @@ impl Reader<'_> {
         let keys = self.section("version.rule", at, table, &mut section);
         let (rule, wrong) = rule::rule(section, &keys, plan);
         for (key, what) in wrong {
-            self.wrong(keys.at(key), what);
+            self.sheet.wrong(keys.at(key), what);
         }
         rule
     }
@@ -267,7 +256,7 @@ impl Reader<'_> {
     fn table<'t>(&mut self, table: &'t DeTable<'_>, name: &str) -> Option<(usize, &'t DeTable<'t>)> {
         let (key, value) = table.iter().find(|(key, _)| key.get_ref().as_ref() == name)?;
         let DeValue::Table(inner) = value.get_ref() else {
-            self.wrong(key.span().start, format!("'{name}' is a section: [{name}]"));
+            self.sheet.wrong(key.span().start, format!("'{name}' is a section: [{name}]"));
             return None;
         };
         Some((key.span().start, inner))
@@ -283,7 +272,7 @@ impl Reader<'_> {
             _ => None,
         };
         tables.unwrap_or_else(|| {
-            self.wrong(key.span().start, format!("'{name}' is written [[{name}]], once for each"));
+            self.sheet.wrong(key.span().start, format!("'{name}' is written [[{name}]], once for each"));
             Vec::new()
         })
     }
@@ -292,7 +281,7 @@ impl Reader<'_> {
     fn lists(&mut self, table: &DeTable<'_>, name: &str) -> Vec<(String, usize, Vec<String>)> {
         let Some((at, inner)) = self.table(table, name) else { return Vec::new() };
         if inner.len() > NAMES_MAX {
-            self.wrong(at, format!("more than {NAMES_MAX} names in [{name}]"));
+            self.sheet.wrong(at, format!("more than {NAMES_MAX} names in [{name}]"));
         }
         let mut lists = Vec::new();
         for (key, value) in inner {
@@ -300,7 +289,7 @@ impl Reader<'_> {
             let texts = value.get_ref().as_array().and_then(|list| list.iter().map(text).collect::<Option<Vec<_>>>());
             match texts {
                 Some(texts) => lists.push((key.get_ref().to_string(), value.span().start, texts)),
-                None => self.wrong(value.span().start, "expected a list of texts".to_owned()),
+                None => self.sheet.wrong(value.span().start, "expected a list of texts".to_owned()),
             }
         }
         lists
@@ -310,7 +299,7 @@ impl Reader<'_> {
     fn named<S: Section + Default>(&mut self, table: &DeTable<'_>, name: &str) -> Vec<(String, Keys, S)> {
         let Some((at, inner)) = self.table(table, name) else { return Vec::new() };
         if inner.len() > NAMES_MAX {
-            self.wrong(at, format!("more than {NAMES_MAX} of [{name}.NAME]"));
+            self.sheet.wrong(at, format!("more than {NAMES_MAX} of [{name}.NAME]"));
         }
         let mut all = Vec::new();
         for (key, value) in inner {
@@ -321,7 +310,7 @@ impl Reader<'_> {
                     let keys = self.section(&format!("{name}.{own}"), at, table, &mut section);
                     all.push((own, keys, section));
                 }
-                _ => self.wrong(at, format!("'{name}.{own}' is a section: [{name}.{own}]")),
+                _ => self.sheet.wrong(at, format!("'{name}.{own}' is a section: [{name}.{own}]")),
             }
         }
         all
@@ -329,28 +318,7 @@ impl Reader<'_> {
 
     /// Sets the keys of a section.
     fn section(&mut self, name: &str, at: usize, table: &DeTable<'_>, section: &mut dyn Section) -> Keys {
-        let names: Vec<String> = section.keys().into_iter().map(|key| key.name).collect();
-        let mut keys = Vec::new();
-        for (key, value) in table {
-            let (word, at) = (key.get_ref().as_ref(), value.span().start);
-            if !names.iter().any(|known| known == word) {
-                let hint = suggestion(word, names.iter().map(String::as_str));
-                self.wrong(key.span().start, format!("unknown key '{word}' in [{name}]{hint}"));
-            } else if let Err(what) = section.set(word, &raw(value)) {
-                self.wrong(at, format!("{word}: {what}"));
-            }
-            keys.push((word.to_owned(), at));
-        }
-        Keys { at, keys }
-    }
-
-    fn wrong(&mut self, at: usize, what: String) {
-        if self.mistakes.len() < MISTAKES_MAX {
-            let before = self.text.get(..at).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-            self.mistakes.push(Mistake { place: Place::File { path: self.path.to_owned(), line, column }, what });
-        }
+        Keys { at, keys: self.sheet.section(name, table, section, raw) }
     }
 }
 
@@ -359,17 +327,12 @@ fn inner_tables<'t>(list: &'t DeArray<'_>) -> Option<Vec<(usize, &'t DeTable<'t>
     list.iter().map(table).collect()
 }
 
-fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
-    match value.get_ref() {
-        DeValue::Boolean(value) => Raw::Bool(*value),
-        DeValue::String(text) => Raw::Text(text.to_string()),
-        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => Raw::Integer(number),
-            Err(_) => Raw::Other("a number of more than 63 bits"),
-        },
-        DeValue::Array(list) => Raw::List(list.iter().map(raw).collect()),
+/// As [`config::raw`], with what to do where TOML has a form for it and the plan has not.
+fn raw(value: &DeValue<'_>) -> Raw {
+    match value {
+        DeValue::Array(list) => Raw::List(list.iter().map(|value| raw(value.get_ref())).collect()),
         DeValue::Float(_) => Raw::Other("a number with a fraction: it stands in quotes"),
         DeValue::Datetime(_) => Raw::Other("a date: it stands in quotes"),
-        DeValue::Table(_) => Raw::Other("a table"),
+        other => config::raw(other),
     }
 }

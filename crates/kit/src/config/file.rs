@@ -135,7 +135,8 @@ impl Walk<'_> {
     }
 }
 
-fn raw(value: &DeValue<'_>) -> Raw {
+/// A value of a file as settings take it.
+pub fn raw(value: &DeValue<'_>) -> Raw {
     match value {
         DeValue::Boolean(value) => Raw::Bool(*value),
         DeValue::String(text) => Raw::Text(text.as_ref().to_owned()),

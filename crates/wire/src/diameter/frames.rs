@@ -1,6 +1,7 @@
 //! Messages in a stream (RFC 6733 section 2.1): the length field of each header says where the next one begins.
 
 use super::Header;
+use crate::frames::{self, Framed};
 use core::fmt;
 
 /// Why a stream cannot be followed any further: the connection is of no use then.
@@ -26,48 +27,30 @@ impl fmt::Display for FrameError {
 
 impl core::error::Error for FrameError {}
 
-/// The whole messages at the front of what a stream has given so far.
-///
-/// It keeps nothing: what [`Frames::taken`] leaves is shown again when more octets have come behind it. A message that
-/// is over the limit is refused as soon as its length is there, so that nobody gathers it.
+/// Diameter, as far as a stream of it goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Frames<'a> {
-    octets: &'a [u8],
-    at: usize,
-    octets_max: usize,
-}
+pub struct Stream;
 
-impl<'a> Frames<'a> {
-    /// Of `octets`, with messages of at most `octets_max` octets, header and all.
-    pub fn new(octets: &'a [u8], octets_max: usize) -> Frames<'a> {
-        Frames { octets, at: 0, octets_max }
-    }
+/// The whole messages at the front of what a stream of Diameter has given so far.
+pub type Frames<'a> = frames::Frames<'a, Stream>;
 
-    /// Octets of the messages given so far.
-    pub fn taken(&self) -> usize {
-        self.at
-    }
+impl Framed for Stream {
+    type Error = FrameError;
 
-    /// The next whole message; none where more octets are needed.
-    ///
-    /// # Errors
-    /// The stream cannot be followed; asked again, it says the same.
     #[inline]
-    pub fn next_message(&mut self) -> Result<Option<&'a [u8]>, FrameError> {
-        let rest = &self.octets[self.at..];
+    fn whole(rest: &[u8], octets_max: usize) -> Result<Option<usize>, FrameError> {
         let Some(&[version, a, b, c]) = rest.first_chunk() else {
             return rest.first().filter(|v| **v != 1).map_or(Ok(None), |v| Err(FrameError::Version(*v)));
         };
         let length = u32::from_be_bytes([0, a, b, c]);
         if version != 1 {
-            return Err(FrameError::Version(version));
+            Err(FrameError::Version(version))
         } else if (length as usize) < Header::OCTETS {
-            return Err(FrameError::TooShort(length));
-        } else if length as usize > self.octets_max {
-            return Err(FrameError::TooLong(length));
+            Err(FrameError::TooShort(length))
+        } else if length as usize > octets_max {
+            Err(FrameError::TooLong(length))
+        } else {
+            Ok(Some(length as usize))
         }
-        let message = rest.get(..length as usize);
-        self.at += message.map_or(0, <[u8]>::len);
-        Ok(message)
     }
 }

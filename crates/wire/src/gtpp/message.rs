@@ -1,6 +1,7 @@
 //! The message: its header (TS 32.295 clause 6.1.1) and where it ends in a stream.
 
 use super::{Elements, cause};
+use crate::frames::{self, Framed};
 use core::fmt;
 
 /// Message types (TS 32.295 clause 6.2).
@@ -209,40 +210,19 @@ impl Head {
     }
 }
 
-/// The whole messages at the front of what a stream has given so far.
-///
-/// It keeps nothing: what [`Frames::taken`] leaves is shown again when more octets have come behind it.
+/// GTP', as far as a stream of it goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Frames<'a> {
-    octets: &'a [u8],
-    at: usize,
-    octets_max: usize,
-}
+pub struct Stream;
 
-impl<'a> Frames<'a> {
-    /// Of `octets`, with messages of at most `octets_max` octets, header and all.
-    pub fn new(octets: &'a [u8], octets_max: usize) -> Frames<'a> {
-        Frames { octets, at: 0, octets_max }
-    }
+/// The whole messages at the front of what a stream of GTP' has given so far.
+pub type Frames<'a> = frames::Frames<'a, Stream>;
 
-    /// Octets of the messages given so far.
-    pub fn taken(&self) -> usize {
-        self.at
-    }
+impl Framed for Stream {
+    type Error = GtppError;
 
-    /// The next whole message; none where more octets are needed.
-    ///
-    /// # Errors
-    /// The place in the stream is lost, or a message is over the limit; asked again, it says the same.
-    pub fn next_message(&mut self) -> Result<Option<&'a [u8]>, GtppError> {
-        let rest = &self.octets[self.at..];
+    fn whole(rest: &[u8], octets_max: usize) -> Result<Option<usize>, GtppError> {
         let Some(head) = Head::new(rest)? else { return Ok(None) };
         let whole = head.header_octets + head.length;
-        if whole > self.octets_max {
-            return Err(GtppError::TooLong(whole));
-        }
-        let message = rest.get(..whole);
-        self.at += message.map_or(0, <[u8]>::len);
-        Ok(message)
+        if whole > octets_max { Err(GtppError::TooLong(whole)) } else { Ok(Some(whole)) }
     }
 }

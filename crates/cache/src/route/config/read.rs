@@ -2,9 +2,8 @@
 
 use super::{Config, POOLS_MAX, PREFIXES_MAX, PoolSection, RouteSection};
 use std::time::Duration;
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use trunkline_kit::config::{FILE_OCTETS_MAX, MISTAKES_MAX, Mistake, Place, Raw, Section};
+use trunkline_kit::config::{FILE_OCTETS_MAX, Mistake, Sheet, raw, sheet};
 use trunkline_kit::nearest::suggestion;
 
 const SECTIONS: [&str; 3] = ["route", "pool.NAME", "prefix"];
@@ -12,21 +11,9 @@ const SECTIONS: [&str; 3] = ["route", "pool.NAME", "prefix"];
 /// Reads the file that is named `path` when mistakes are told.
 ///
 /// # Errors
-/// All mistakes, in the order of the file; at most [`MISTAKES_MAX`].
+/// All mistakes, in the order of the file; at most [`MISTAKES_MAX`](trunkline_kit::config::MISTAKES_MAX).
 pub fn read(path: &str, text: &str) -> Result<Config, Vec<Mistake>> {
-    let mut reader = Reader { path, text, mistakes: Vec::new() };
-    if text.len() > FILE_OCTETS_MAX {
-        reader.wrong(0, format!("longer than {FILE_OCTETS_MAX} octets"));
-        return Err(reader.mistakes);
-    }
-    let (table, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
-        reader.wrong(error.span().unwrap_or_default().start, error.message().to_owned());
-    }
-    let config = reader.config(table.get_ref());
-    reader.mistakes.sort();
-    reader.mistakes.dedup();
-    if reader.mistakes.is_empty() { Ok(config) } else { Err(reader.mistakes) }
+    sheet(path, text, FILE_OCTETS_MAX, |sheet, table| Reader { sheet }.config(table))
 }
 
 /// A pool whose words about others are still to be looked up, and where it stands.
@@ -37,13 +24,11 @@ struct Named {
     keys: Vec<(String, usize)>,
 }
 
-struct Reader<'a> {
-    path: &'a str,
-    text: &'a str,
-    mistakes: Vec<Mistake>,
+struct Reader<'s, 'a> {
+    sheet: &'s mut Sheet<'a>,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     fn config(&mut self, table: &DeTable<'_>) -> Config {
         let (mut route, mut default_at) = (RouteSection::default(), 0);
         let (mut named, mut prefixes) = (Vec::new(), Vec::new());
@@ -51,14 +36,16 @@ impl Reader<'_> {
             let at = key.span().start;
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("route", DeValue::Table(table)) => {
-                    let keys = self.section("route", table, &mut route);
+                    let keys = self.sheet.section("route", table, &mut route, raw);
                     default_at = place_of(&keys, "default").unwrap_or(at);
                 }
                 ("pool", DeValue::Table(table)) => named = self.pools(table),
                 ("prefix", DeValue::Table(table)) => prefixes = self.prefixes(table),
-                (name @ ("route" | "pool" | "prefix"), _) => self.wrong(at, format!("'{name}' is a section: [{name}]")),
+                (name @ ("route" | "pool" | "prefix"), _) => {
+                    self.sheet.wrong(at, format!("'{name}' is a section: [{name}]"))
+                }
                 (name, _) => {
-                    self.wrong(at, format!("unknown section [{name}]{}", suggestion(name, SECTIONS.into_iter())));
+                    self.sheet.wrong(at, format!("unknown section [{name}]{}", suggestion(name, SECTIONS.into_iter())));
                 }
             }
         }
@@ -76,18 +63,18 @@ impl Reader<'_> {
         let mut config = Config { route, servers: Vec::new(), pools: Vec::new(), default: 0, prefixes: Vec::new() };
         for pool in named {
             if let Err((key, what)) = config.add(&pool.name, &pool.section) {
-                self.wrong(place_of(&pool.keys, key).unwrap_or(pool.at), what);
+                self.sheet.wrong(place_of(&pool.keys, key).unwrap_or(pool.at), what);
             }
         }
         match named.len() {
-            0 => self.wrong(0, "no pool: [pool.main] with servers = [\"HOST:PORT\"]".to_owned()),
+            0 => self.sheet.wrong(0, "no pool: [pool.main] with servers = [\"HOST:PORT\"]".to_owned()),
             1..=POOLS_MAX => {}
-            _ => self.wrong(0, format!("more than {POOLS_MAX} pools")),
+            _ => self.sheet.wrong(0, format!("more than {POOLS_MAX} pools")),
         }
         let names: Vec<&str> = named.iter().map(|pool| pool.name.as_str()).collect();
         match config.route.default.clone() {
             none if none.is_empty() && names.len() > 1 => {
-                self.wrong(
+                self.sheet.wrong(
                     default_at,
                     "there are several pools: default = \"NAME\" in [route] says whose \
                     the other keys are"
@@ -118,7 +105,7 @@ impl Reader<'_> {
                 let place = place_of(&pool.keys, key).unwrap_or(pool.at);
                 let other = self.pool(names, name, place);
                 if *name == pool.name {
-                    self.wrong(place, format!("pool '{name}' cannot be its own {key}"));
+                    self.sheet.wrong(place, format!("pool '{name}' cannot be its own {key}"));
                 } else if whole && key == "gutter" {
                     config.pools[at].gutter = Some((other, pool.section.gutter_ttl.max(Duration::from_secs(1))));
                 } else if whole {
@@ -132,7 +119,7 @@ impl Reader<'_> {
         match names.iter().position(|known| *known == name) {
             Some(pool) => pool as u16,
             None => {
-                self.wrong(at, format!("no pool '{name}'{}", suggestion(name, names.iter().copied())));
+                self.sheet.wrong(at, format!("no pool '{name}'{}", suggestion(name, names.iter().copied())));
                 0
             }
         }
@@ -143,11 +130,11 @@ impl Reader<'_> {
         for (key, value) in table {
             let (name, at) = (key.get_ref().as_ref().to_owned(), key.span().start);
             let DeValue::Table(table) = value.get_ref() else {
-                self.wrong(at, format!("'pool.{name}' is a section: write [pool.{name}] and its keys below"));
+                self.sheet.wrong(at, format!("'pool.{name}' is a section: write [pool.{name}] and its keys below"));
                 continue;
             };
             let mut section = PoolSection::default();
-            let keys = self.section(&format!("pool.{name}"), table, &mut section);
+            let keys = self.sheet.section(&format!("pool.{name}"), table, &mut section, raw);
             named.push(Named { name, section, at, keys });
         }
         named
@@ -159,57 +146,18 @@ impl Reader<'_> {
             let at = value.span().start;
             match value.get_ref() {
                 DeValue::String(pool) => prefixes.push((key.get_ref().as_ref().to_owned(), pool.to_string(), at)),
-                _ => self.wrong(at, "the name of a pool in quotes".to_owned()),
+                _ => self.sheet.wrong(at, "the name of a pool in quotes".to_owned()),
             }
         }
         if prefixes.len() > PREFIXES_MAX {
-            self.wrong(0, format!("more than {PREFIXES_MAX} prefixes"));
+            self.sheet.wrong(0, format!("more than {PREFIXES_MAX} prefixes"));
         }
         prefixes
-    }
-
-    /// Sets the keys of a section; where the value of each stands.
-    fn section(&mut self, name: &str, table: &DeTable<'_>, section: &mut dyn Section) -> Vec<(String, usize)> {
-        let names: Vec<String> = section.keys().into_iter().map(|key| key.name).collect();
-        let mut keys = Vec::new();
-        for (key, value) in table {
-            let (word, at) = (key.get_ref().as_ref(), value.span().start);
-            if !names.iter().any(|known| known == word) {
-                let hint = suggestion(word, names.iter().map(String::as_str));
-                self.wrong(key.span().start, format!("unknown key '{word}' in [{name}]{hint}"));
-            } else if let Err(what) = section.set(word, &raw(value)) {
-                self.wrong(at, format!("{word}: {what}"));
-            }
-            keys.push((word.to_owned(), at));
-        }
-        keys
-    }
-
-    fn wrong(&mut self, at: usize, what: String) {
-        if self.mistakes.len() < MISTAKES_MAX {
-            let before = self.text.get(..at).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-            self.mistakes.push(Mistake { place: Place::File { path: self.path.to_owned(), line, column }, what });
-        }
     }
 }
 
 fn place_of(keys: &[(String, usize)], key: &str) -> Option<usize> {
     keys.iter().find(|(name, _)| name == key).map(|(_, at)| *at)
-}
-
-fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
-    match value.get_ref() {
-        DeValue::Boolean(value) => Raw::Bool(*value),
-        DeValue::String(text) => Raw::Text(text.as_ref().to_owned()),
-        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map_or(Raw::Other("a number of more than 63 bits"), Raw::Integer),
-        DeValue::Array(list) => Raw::List(list.iter().map(raw).collect()),
-        DeValue::Float(_) => Raw::Other("a number with a fraction"),
-        DeValue::Datetime(_) => Raw::Other("a date"),
-        DeValue::Table(_) => Raw::Other("a table"),
-    }
 }
 
 #[cfg(test)]
