@@ -108,6 +108,11 @@ impl Asks {
         &mut self.all[number as usize]
     }
 
+    /// Looks at the one of that number.
+    pub fn look(&self, number: u32) -> &Ask {
+        &self.all[number as usize]
+    }
+
     /// It is over.
     pub fn free(&mut self, number: u32) {
         self.all[number as usize].renew();
