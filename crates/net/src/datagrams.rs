@@ -11,7 +11,7 @@ use crate::options::{BATCH_DATAGRAMS_MAX, Limits, Networks};
 use crate::replies::{Piece, QUEUED_OCTETS_MAX, Replies};
 use crate::service::{Now, Service, UdpPeer};
 use crate::sockets::UdpSocket;
-use crate::sys::{Message, Receiver, Sender};
+use crate::sys::{Message, Received, Receiver, Sender};
 
 /// Batches of one socket in a round, before connections have their turn.
 const BATCHES_MAX: usize = 4;
@@ -23,6 +23,8 @@ const WAITS_MAX: u32 = 8;
 pub(crate) struct Datagrams {
     /// None without a socket: the places take memory.
     receiver: Option<Receiver>,
+    /// Of the last batch, the places of those that may come in, and whose they are.
+    admitted: Vec<(usize, UdpPeer)>,
     networks: Networks,
     pub(crate) out: Outgoing,
 }
@@ -47,6 +49,7 @@ impl Datagrams {
         let sender = Sender::new(BATCH_DATAGRAMS_MAX);
         Datagrams {
             receiver,
+            admitted: Vec::new(),
             networks,
             out: Outgoing { sockets, replies: Replies::default(), sender, send_wait, waits: 0 },
         }
@@ -75,23 +78,39 @@ impl Datagrams {
             }
         };
         counts.datagrams += came as u64;
-        for received in (0..came).filter_map(|at| receiver.datagram(at)) {
-            counts.datagram_octets += received.payload.len() as u64;
-            if !self.networks.contains(received.from.ip()) {
-                counts.datagrams_refused += 1;
-            } else if received.truncated {
-                counts.datagrams_truncated += 1;
-            } else {
-                let peer = UdpPeer { address: received.from, listener, local: received.local };
-                service.datagram(&peer, received.payload, &mut self.out.replies, now);
-                if self.out.replies.len() > QUEUED_OCTETS_MAX {
-                    self.out.flush(counts);
-                }
+        self.admitted.clear();
+        self.admitted.extend((0..came).filter_map(|at| {
+            let peer = admit(&receiver.datagram(at)?, &self.networks, listener, counts)?;
+            Some((at, peer))
+        }));
+        let mut seen = 0;
+        for (number, (at, peer)) in self.admitted.iter().enumerate() {
+            if number == seen {
+                let rest = self.admitted[number..].iter().map(|(at, _)| receiver.payload(*at));
+                seen = seen.saturating_add(service.ahead(rest).max(1));
+            }
+            service.datagram(peer, receiver.payload(*at), &mut self.out.replies, now);
+            if self.out.replies.len() > QUEUED_OCTETS_MAX {
+                self.out.flush(counts);
             }
         }
         self.out.flush(counts);
         came == BATCH_DATAGRAMS_MAX
     }
+}
+
+/// Whose datagram it is, if it may come in.
+fn admit(received: &Received<'_>, networks: &Networks, listener: u16, counts: &mut Counts) -> Option<UdpPeer> {
+    counts.datagram_octets += received.payload.len() as u64;
+    if !networks.contains(received.from.ip()) {
+        counts.datagrams_refused += 1;
+        return None;
+    }
+    if received.truncated {
+        counts.datagrams_truncated += 1;
+        return None;
+    }
+    Some(UdpPeer { address: received.from, listener, local: received.local })
 }
 
 impl Outgoing {
