@@ -24,7 +24,10 @@
 
 pub mod account;
 pub mod calendar;
+pub mod gy;
 pub mod money;
+pub mod node;
+pub mod peer;
 pub mod rate;
 pub mod session;
 pub mod tariff;

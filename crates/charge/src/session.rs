@@ -34,10 +34,12 @@
 mod charge;
 mod event;
 mod grant;
+mod look;
 mod operate;
 mod request;
 mod state;
 
+pub use look::Shown;
 pub use operate::Refused;
 pub use request::{
     Action, Answer, Asked, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side, TEXT_OCTETS_MAX, USED_MAX,
