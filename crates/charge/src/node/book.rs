@@ -1,7 +1,7 @@
 //! The book: the core, and what it decided on its way to the disk.
 
 use super::worker::Mail;
-use crate::account::{Entry, Octets};
+use crate::account::{Entry, FORMAT_VERSION, Octets};
 use crate::calendar::Moment;
 use crate::session::{Answer, Core, Kind, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +41,7 @@ struct Outbox {
 
 impl Outbox {
     fn put(&mut self, entry: &Entry) {
+        self.octets.push(FORMAT_VERSION);
         entry.put(&mut self.octets);
         self.ends.push(self.octets.len());
     }
