@@ -28,7 +28,7 @@ mod tests;
 
 pub use capabilities::{Local, NAME_OCTETS_MAX};
 pub use message::{Taken, Unreadable};
-pub use pushes::{Pushed, PUSHES_MAX};
+pub use pushes::{PUSHES_MAX, Pushed};
 pub use watchdog::{Due, WATCHDOG_LEAST_S};
 
 use core::time::Duration;

@@ -173,7 +173,9 @@ impl World {
 /// What each service of each session was charged, and could not be charged, is the price of all that it used: in
 /// however many reports, in whatever order, before and after restarts. Of rules without bundles, caps and times.
 fn check_prices(network: &Network) {
-    let (plan, mut names, mut sums) = (network::plan(), HashMap::new(), HashMap::new());
+    network.check_from_the_first();
+    let plan = network.core.plan("test").expect("its plan");
+    let (mut names, mut sums) = (HashMap::new(), HashMap::new());
     for effect in network.entries.iter().flat_map(|entry| &entry.effects) {
         match effect {
             Effect::Opened { slot, session, .. } => {

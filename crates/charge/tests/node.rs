@@ -44,7 +44,6 @@ fn a_session_is_charged_once_whatever_comes_again() {
     drop((client, other));
     drop(world);
     let world = start(folder.path(), |local| local.state_id = 2);
-    world.order(&json!({ "do": "plan", "text": served::PLAN }));
     let mut client = Client::new(world.address, "pgw.example.org");
     assert_eq!(client.ask(&update), second);
     assert_eq!(client.charge(&ccr("s;1", 2, RequestType::Termination, &imsi, Some(1024))), (2001, None, Some(2001)));
@@ -111,7 +110,8 @@ fn peers_say_who_they_are_and_are_there() {
         local.peers = vec!["PGW.example.org".to_owned()];
     });
     let mut client = Client::new(world.address, "pgw.example.org");
-    let dwr = DeviceWatchdogRequest { origin_host: "pgw.example.org", origin_realm: "example.org", origin_state_id: None };
+    let dwr =
+        DeviceWatchdogRequest { origin_host: "pgw.example.org", origin_realm: "example.org", origin_state_id: None };
     let mut out = Vec::new();
     dwr.write(&Header::request(command::DEVICE_WATCHDOG, application::BASE), &mut out).unwrap();
     assert_eq!(result(&client.ask(&out)), 2001);
@@ -184,7 +184,10 @@ fn operators_are_answered_or_told_why_not() {
     world.fill(2, 100);
     let error = |reply: serde_json::Value| reply["error"].as_str().map(str::to_owned).unwrap_or_default();
     assert_eq!(error(world.order(&json!({ "do": "top-up", "account": 9, "amount": 1 }))), "no such account");
-    assert_eq!(error(world.order(&json!({ "do": "adjust", "account": 1, "amount": -101 }))), "so much is not there, or is reserved");
+    assert_eq!(
+        error(world.order(&json!({ "do": "adjust", "account": 1, "amount": -101 }))),
+        "so much is not there, or is reserved"
+    );
     assert!(error(world.order(&json!({ "do": "dance" }))).contains("unknown variant `dance`"));
     assert!(error(world.line("{")).contains("EOF"));
     assert!(error(world.order(&json!({ "do": "show-subscriber", "identity": "imsi" }))).contains("an identity is"));

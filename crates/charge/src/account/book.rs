@@ -74,6 +74,13 @@ impl Account {
         found.map_or((0, 0), |counter| (if counter.ends > at { counter.used } else { 0 }, counter.reserved))
     }
 
+    /// A session of it begins.
+    pub(crate) fn opened(&mut self, slot: u32) {
+        // Most have one, and there are many of them.
+        self.sessions.reserve_exact(usize::from(self.sessions.len() < 4));
+        self.sessions.push(slot);
+    }
+
     /// Adds units to a bucket or takes them away; one without units goes when it expires.
     pub(crate) fn add_units(&mut self, allowance: Code, amount: i64, ends: Moment, expires: bool) {
         if self.bucket(allowance).is_none() {
@@ -108,24 +115,26 @@ impl Account {
         self.grants += u32::from(grant.units > 0);
         for (code, units) in &grant.taken {
             if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.allowance == *code) {
-                bucket.reserved += units;
+                bucket.reserved = bucket.reserved.saturating_add(*units);
             }
         }
         for code in &grant.caps {
-            self.counter_mut(*code, Moment::MIN).reserved += grant.money.0;
+            let counter = self.counter_mut(*code, Moment::MIN);
+            counter.reserved = counter.reserved.saturating_add(grant.money.0);
         }
     }
 
     pub(crate) fn release(&mut self, grant: &Grant) {
         self.reserved = self.reserved.minus(grant.money);
-        self.grants -= u32::from(grant.units > 0);
+        self.grants = self.grants.saturating_sub(u32::from(grant.units > 0));
         for (code, units) in &grant.taken {
             if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.allowance == *code) {
                 bucket.reserved = bucket.reserved.saturating_sub(*units);
             }
         }
         for code in &grant.caps {
-            self.counter_mut(*code, Moment::MIN).reserved -= grant.money.0;
+            let counter = self.counter_mut(*code, Moment::MIN);
+            counter.reserved = counter.reserved.saturating_sub(grant.money.0);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::money::Money;
 use crate::tariff::{Code, Plmn};
 
 /// The first octet of an entry. One that differs is refused: what was written is never guessed.
-pub const FORMAT_VERSION: u8 = 1;
+pub const FORMAT_VERSION: u8 = 2;
 
 /// Octets that are no entry of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

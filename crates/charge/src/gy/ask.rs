@@ -1,19 +1,21 @@
 //! From a CCR to what the core is asked.
 
 use crate::account::{Identity, IdentityKind, Place, ServiceKey};
-use crate::session::{Asked, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side, TEXT_OCTETS_MAX, USED_MAX, Used};
+use crate::session::{
+    Asked, FACTS_OCTETS_MAX, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side, TEXT_OCTETS_MAX, USED_MAX, Used,
+};
 use crate::tariff::Plmn;
 use crate::units::Amounts;
 use trunkline_wire::diameter::credit::{
     CreditControlRequest, MultipleServices, PsInformation, RequestedServiceUnit, SubscriptionId, UsedServiceUnit,
 };
 use trunkline_wire::diameter::dictionary::avp::{
-    AUTH_APPLICATION_ID, CALLED_PARTY_ADDRESS, MULTIPLE_SERVICES_CREDIT_CONTROL, ORIGIN_HOST, RECIPIENT_ADDRESS,
-    RECIPIENT_INFO, REQUESTED_ACTION, SESSION_ID, SUBSCRIPTION_ID, USED_SERVICE_UNIT,
+    ADDRESS_DATA, AUTH_APPLICATION_ID, CALLED_PARTY_ADDRESS, MULTIPLE_SERVICES_CREDIT_CONTROL, ORIGIN_HOST,
+    PS_INFORMATION, RECIPIENT_ADDRESS, RECIPIENT_INFO, REQUESTED_ACTION, SESSION_ID, SUBSCRIPTION_ID,
+    USED_SERVICE_UNIT,
 };
-use trunkline_wire::diameter::dictionary::avp::ADDRESS_DATA;
 use trunkline_wire::diameter::enumerated::{RequestType, RequestedAction, SubscriptionIdType, TariffChangeUsage};
-use trunkline_wire::diameter::{Avps, Failure, Key, Message, application, result_code};
+use trunkline_wire::diameter::{Avps, Failure, Header, Key, Message, Value, Writer, application, result_code};
 
 /// What a CCR asks.
 ///
@@ -37,11 +39,14 @@ pub fn ask<'a>(message: &Message<'a>, ccr: &CreditControlRequest<'a>) -> Result<
         identities: identities(ccr),
         place: place(ccr),
         services: services(ccr),
+        facts: if kind == Kind::Initial || kind.is_event() { facts(ccr) } else { Box::default() },
     };
     let invalid = result_code::INVALID_AVP_VALUE;
     let many = result_code::AVP_OCCURS_TOO_MANY_TIMES;
     match () {
-        () if request.session.is_empty() || request.session.len() > TEXT_OCTETS_MAX => Err(offends(invalid, SESSION_ID)),
+        () if request.session.is_empty() || request.session.len() > TEXT_OCTETS_MAX => {
+            Err(offends(invalid, SESSION_ID))
+        }
         () if request.origin.len() > TEXT_OCTETS_MAX => Err(offends(invalid, ORIGIN_HOST)),
         () if request.services.len() > SERVICES_MAX => Err(offends(many, MULTIPLE_SERVICES_CREDIT_CONTROL)),
         () if request.services.iter().any(|asked| asked.used.len() > USED_MAX) => Err(offends(many, USED_SERVICE_UNIT)),
@@ -104,6 +109,21 @@ fn of_packets(place: &mut Place, ps: &PsInformation<'_>) {
     place.apn = ps.called_station_id.unwrap_or_default().into();
     place.network = ps.sgsn_mcc_mnc.and_then(Plmn::read);
     place.rat = ps.rat_type.and_then(|octets| octets.first()).map(|octet| u32::from(*octet));
+}
+
+/// What records of the session will tell, and rating does not look at: Subscription-Ids and the part of PS-Information
+/// that a PGW record has, as AVPs; nothing where that is too long.
+fn facts(ccr: &CreditControlRequest<'_>) -> Box<[u8]> {
+    let mut out = Vec::new();
+    let mut writer = Writer::new(&mut out, &Header::default());
+    let inside = ccr.service_information.iter().flat_map(|information| information.subscription_ids);
+    ccr.subscription_ids.iter().chain(inside).for_each(|id| id.write(SUBSCRIPTION_ID, &mut writer));
+    if let Some(ps) = ccr.service_information.and_then(|information| information.ps) {
+        let told = PsInformation { user_location_info: None, qos_information: None, ..ps };
+        told.write(PS_INFORMATION, &mut writer);
+    }
+    let avps = out.split_off(Header::OCTETS);
+    if avps.len() <= FACTS_OCTETS_MAX { avps.into() } else { Box::default() }
 }
 
 /// The address that a short message goes to first (TS 32.299 clauses 7.2.170 and 7.2.171).

@@ -37,8 +37,8 @@ pub fn number(letters: &str) -> Option<u32> {
 /// Decimal digits of its minor unit: two, but for these.
 pub fn decimals(letters: &str) -> i32 {
     match letters {
-        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND" | "VUV"
-        | "XAF" | "XOF" | "XPF" => 0,
+        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND"
+        | "VUV" | "XAF" | "XOF" | "XPF" => 0,
         "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
         "CLF" | "UYW" => 4,
         _ => 2,
@@ -52,6 +52,9 @@ mod tests {
     #[test]
     fn letters_are_in_order_and_found() {
         assert!(NUMBERS.is_sorted_by(|a, b| a.0 < b.0));
-        assert_eq!([number("EUR"), number("USD"), number("GBP"), number("XYZ")], [Some(978), Some(840), Some(826), None]);
+        assert_eq!(
+            [number("EUR"), number("USD"), number("GBP"), number("XYZ")],
+            [Some(978), Some(840), Some(826), None]
+        );
     }
 }

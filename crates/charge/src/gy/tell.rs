@@ -14,9 +14,7 @@ use trunkline_wire::diameter::dictionary::avp::MULTIPLE_SERVICES_CREDIT_CONTROL;
 use trunkline_wire::diameter::enumerated::{
     CheckBalanceResult, FailureHandling, FinalUnitAction, RedirectAddressType, RequestType, SessionFailover, UnitType,
 };
-use trunkline_wire::diameter::{
-    Failure, List, Message, Time, TooLong, Value, Writer, application, result_code,
-};
+use trunkline_wire::diameter::{Failure, List, Message, Time, TooLong, Value, Writer, application, result_code};
 
 /// What stands in each answer, whatever was decided.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,10 +7,13 @@ use crate::session::{Answer, Core, Kind, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use trunkline_commit::{Committer, Disk, Log, Options, Progress};
+use trunkline_kit::config::Mistake;
 use trunkline_net::Waker;
 
 /// Of what may wait for the disk, so much may before new sessions and events are refused, and before everything is.
 pub const BUSY_PERCENT: [usize; 2] = [25, 75];
+/// What an operator is told then.
+const BEHIND: &str = "the disk is behind or full: nothing is changed";
 /// Octets that the outbox keeps when it is empty.
 const KEPT_OCTETS: usize = 1 << 20;
 
@@ -215,7 +218,7 @@ impl Desk<'_> {
     /// Why it is not done.
     pub fn operate(&mut self, does: impl FnOnce(&mut Core) -> Result<Entry, Refused>) -> Result<u64, String> {
         if self.behind >= BUSY_PERCENT[1] {
-            return Err("the disk is behind or full: nothing is changed".to_owned());
+            return Err(BEHIND.to_owned());
         }
         let entry = does(&mut self.inner.core).map_err(|refused| refused.to_string())?;
         self.inner.outbox.put(&entry);
@@ -226,12 +229,14 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// All that is wrong with it.
-    pub fn set_plan(&mut self, text: &str, _now: Moment) -> Result<u64, String> {
-        let plan = crate::tariff::read("plan", text).map_err(|mistakes| {
-            mistakes.iter().map(|mistake| mistake.to_string()).collect::<Vec<_>>().join("\n")
-        })?;
-        self.inner.core.set_plan(plan);
-        Ok(self.inner.core.state().sequence())
+    pub fn set_plan(&mut self, text: &str, now: Moment) -> Result<u64, String> {
+        if self.behind >= BUSY_PERCENT[1] {
+            return Err(BEHIND.to_owned());
+        }
+        let lines = |mistakes: Vec<Mistake>| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n");
+        let entry = self.inner.core.set_plan(text, now).map_err(lines)?;
+        self.inner.outbox.put(&entry);
+        Ok(entry.sequence)
     }
 
     /// Ends what is due, as far as the disk keeps up; whether there is more.

@@ -5,8 +5,8 @@ use super::worker::Mail;
 use crate::calendar::Moment;
 use crate::session::Push;
 use std::collections::VecDeque;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trunkline_net::{MailboxFull, Waker};
@@ -30,7 +30,11 @@ impl House {
     pub fn start(shared: Arc<Shared>, waker: Waker<Mail>) -> std::io::Result<House> {
         let (ends, ended) = channel();
         let mut keeper = Keeper { shared, waker, waiting: VecDeque::new() };
-        let runs = move || while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) { keeper.look() };
+        let runs = move || {
+            while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                keeper.look()
+            }
+        };
         let thread = std::thread::Builder::new().name("charge-house".to_owned()).spawn(runs)?;
         Ok(House { ends: Some(ends), thread: Some(thread) })
     }

@@ -31,7 +31,14 @@ pub(super) enum Speaks {
 
 impl Link {
     pub fn new(id: ConnectionId, speaks: Speaks) -> Link {
-        Link { id, speaks, pending: Pending::default(), origin: Box::default(), registered: Duration::MAX, holds: false }
+        Link {
+            id,
+            speaks,
+            pending: Pending::default(),
+            origin: Box::default(),
+            registered: Duration::MAX,
+            holds: false,
+        }
     }
 
     /// When its watchdog is to be looked at.

@@ -1,9 +1,9 @@
 //! The service of a thread: messages in, answers out when they are durable.
 
 use super::Shared;
+use super::control::LINE_OCTETS_MAX;
 use super::counts::Counts;
 use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
-use super::control::LINE_OCTETS_MAX;
 use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
 use crate::session::Push;
 use core::time::Duration;

@@ -1,7 +1,7 @@
 //! What others may see of the state: to show it, or to answer by it.
 
-use super::state::{Phase, Session};
 use super::Core;
+use super::state::{Phase, Session};
 use crate::account::{Account, Grant, Identity, ServiceKey};
 use crate::calendar::Moment;
 
@@ -33,13 +33,13 @@ impl Core {
 
     /// Subscriber and account of an identity.
     pub fn subscriber_of(&self, identity: &Identity) -> Option<(u64, u64)> {
-        let subscriber = *self.state.identities.get(identity)?;
-        Some((subscriber, self.state.subscribers.get(&subscriber)?.account))
+        let subscriber = self.state.subscribers.find(identity)?;
+        Some((subscriber, self.state.subscribers.get(subscriber)?.account))
     }
 
     /// Account and identities of a subscriber.
     pub fn subscriber(&self, number: u64) -> Option<(u64, &[Identity])> {
-        self.state.subscribers.get(&number).map(|known| (known.account, &*known.identities))
+        self.state.subscribers.get(number).map(|known| (known.account, &*known.identities))
     }
 
     /// The name of an account's plan.
@@ -55,13 +55,13 @@ impl Core {
 
     /// A session that is open.
     pub fn session(&self, name: &str) -> Option<Shown<'_>> {
-        let session = self.state.session(self.state.slot(name)?)?;
+        let session = self.state.session(self.state.sessions.find(name)?)?;
         (session.phase != Phase::Closed).then(|| shown(session))
     }
 
     /// Whether the client of a session is still to be asked (RAR, ASR).
     pub fn is_asked(&self, session: &str) -> bool {
-        let session = self.state.slot(session).and_then(|slot| self.state.session(slot));
+        let session = self.state.sessions.find(session).and_then(|slot| self.state.session(slot));
         session.is_some_and(|s| s.phase == Phase::Aborting || (s.push && s.phase == Phase::Open))
     }
 }
@@ -69,7 +69,7 @@ impl Core {
 fn shown(session: &Session) -> Shown<'_> {
     Shown {
         session: &session.name,
-        origin: &session.origin,
+        origin: &session.access.origin,
         subscriber: session.subscriber,
         account: session.account,
         aborting: session.phase == Phase::Aborting,

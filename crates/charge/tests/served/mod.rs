@@ -73,8 +73,8 @@ pub fn start(folder: &Path, set: impl FnOnce(&mut Local)) -> World {
     let options = Options { segment_octets: 4 << 20, ..Options::default() };
     let mut core = Core::new(Limits::default());
     let fold = |_, record: &[u8]| {
-        core.apply(&Entry::decode(record).map_err(|broken| broken.to_string())?);
-        Ok(())
+        let entry = Entry::decode(record).map_err(|broken| broken.to_string())?;
+        core.apply(&entry).map_err(|fault| fault.to_string())
     };
     let log = Log::open(disk, options, |_| Ok(()), fold).expect("a ledger");
     let node = opened.start(core, log, options).expect("a node");
@@ -108,7 +108,11 @@ impl World {
                 "do": "subscriber", "subscriber": number, "account": number, "identities": identities,
             });
             done(self.order(&subscriber));
-            done(self.order(&serde_json::json!({ "do": "top-up", "account": number, "amount": balance, "note": "cash" })));
+            done(
+                self.order(
+                    &serde_json::json!({ "do": "top-up", "account": number, "amount": balance, "note": "cash" }),
+                ),
+            );
         }
     }
 
