@@ -22,4 +22,5 @@ mod tell;
 mod tests;
 
 pub use ask::ask;
+pub use currency::{decimals, number};
 pub use tell::{Terms, tell};

@@ -25,6 +25,7 @@
 pub mod account;
 pub mod calendar;
 pub mod gy;
+pub mod ledger;
 pub mod money;
 pub mod node;
 pub mod peer;

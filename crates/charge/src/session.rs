@@ -38,6 +38,7 @@ mod charge;
 mod event;
 mod grant;
 mod look;
+mod open;
 mod operate;
 mod request;
 mod state;
@@ -285,7 +286,8 @@ impl Core {
         self.work(request, slot, account, now, None)
     }
 
-    fn plan_of(&self, account: u64) -> Option<&Plan> {
+    /// The plan of an account.
+    pub fn plan_of(&self, account: u64) -> Option<&Plan> {
         self.plans.get(&self.state.account(account)?.plan)
     }
 

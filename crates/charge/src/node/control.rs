@@ -11,6 +11,7 @@ use super::link::Link;
 use super::worker::Worker;
 use crate::account::{Account, Identity, IdentityKind, MoneyReason};
 use crate::calendar::Moment;
+use crate::gy::decimals;
 use crate::money::Money;
 use crate::session::{Core, Shown};
 use serde::Deserialize;
@@ -34,6 +35,15 @@ enum Order {
         plan: String,
         #[serde(default)]
         credit: i64,
+    },
+    /// An account is made that has money from the beginning; one that is there stays as it is.
+    Open {
+        account: u64,
+        plan: String,
+        #[serde(default)]
+        credit: i64,
+        #[serde(default)]
+        balance: i64,
     },
     /// A subscriber is made, or changed: identities as `e164:..`, `imsi:..`, `sip:..`, `nai:..`, `private:..`.
     Subscriber { subscriber: u64, account: u64, identities: Vec<String> },
@@ -109,6 +119,10 @@ fn carry_out(desk: &mut Desk<'_>, order: Order, now: Moment) -> Result<(u64, Val
         Order::Account { account, plan, credit } => {
             (desk.operate(|core| core.set_account(account, &plan, Money(credit), now))?, account)
         }
+        Order::Open { account, plan, credit, balance } => {
+            let (credit, balance) = (Money(credit), Money(balance));
+            (desk.operate(|core| core.open_account(account, &plan, credit, balance, now))?, account)
+        }
         Order::Subscriber { subscriber, account, identities } => {
             let identities = identities.iter().map(|text| identity(text)).collect::<Result<Vec<_>, _>>()?;
             (desk.operate(|core| core.set_subscriber(subscriber, account, identities, now))?, account)
@@ -149,6 +163,7 @@ fn look(core: &Core, order: Order) -> Result<Value, String> {
             let state = core.state();
             Ok(json!({
                 "sequence": state.sequence(),
+                "plans": core.plans().map(|plan| json!({ "name": plan.name, "version": plan.version })).collect::<Vec<_>>(),
                 "accounts": state.accounts().count(),
                 "open_sessions": state.open_sessions(),
                 "unrated": state.unrated(),
@@ -166,9 +181,12 @@ fn account_of(core: &Core, number: u64) -> Value {
         .iter()
         .map(|bucket| json!({ "left": bucket.left, "reserved": bucket.reserved, "ends": bucket.ends }))
         .collect();
+    let currency = core.plan_of(number).map(|plan| plan.currency.as_str());
     json!({
         "number": number,
         "plan": core.plan_name(account),
+        "currency": currency,
+        "decimals": currency.map(decimals),
         "balance": balance.0,
         "credit": credit.0,
         "reserved": reserved.0,

@@ -6,12 +6,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline_charge::account::Entry;
 use trunkline_charge::gy::Terms;
 use trunkline_charge::node::{Node, Opened, Setup};
 use trunkline_charge::peer::Local;
-use trunkline_charge::session::{Core, Limits};
-use trunkline_commit::{Folder, Log, Options};
+use trunkline_charge::session::Limits;
+use trunkline_commit::{Folder, Options};
 use trunkline_net::Listen;
 use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
 use trunkline_wire::diameter::credit::{
@@ -71,12 +70,7 @@ pub fn start(folder: &Path, set: impl FnOnce(&mut Local)) -> World {
     let opened = Opened::new(Setup { local, terms, listens, options }).expect("listeners");
     let disk = Arc::new(Folder::open(&folder.join("ledger")).expect("a folder"));
     let options = Options { segment_octets: 4 << 20, ..Options::default() };
-    let mut core = Core::new(Limits::default());
-    let fold = |_, record: &[u8]| {
-        let entry = Entry::decode(record).map_err(|broken| broken.to_string())?;
-        core.apply(&entry).map_err(|fault| fault.to_string())
-    };
-    let log = Log::open(disk, options, |_| Ok(()), fold).expect("a ledger");
+    let (core, log) = trunkline_charge::ledger::open(disk, options, Limits::default()).expect("a ledger");
     let node = opened.start(core, log, options).expect("a node");
     let address = node.addresses()[0].expect("an address");
     World { node, folder: folder.to_path_buf(), address }
