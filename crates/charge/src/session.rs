@@ -17,6 +17,7 @@
 //! - **Usage without a session** (unknown, closed) is answered 5002 and kept in the ledger as unrated, once: copies are
 //!   known by Origin-Host and End-to-End Identifier, the newest [`STRAYS_MAX`]. So is usage for which no rule holds
 //!   (5031) or a rule that denies it (4010).
+//! - **Services of a session** beyond [`SESSION_SERVICES_MAX`] are granted nothing (5012).
 //! - **Free usage** (4011, RFC 8506 section 9.1) is granted nothing and needs no report; what is reported stands in the
 //!   ledger at no price.
 //! - **Usage beyond a grant** is charged as far as there is money that nobody else reserved; what is missing is told in
@@ -49,7 +50,9 @@ pub use request::{
     Action, Answer, Asked, FACTS_OCTETS_MAX, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side,
     TEXT_OCTETS_MAX, USED_MAX, Used, code,
 };
-pub use state::{KEPT_MAX, NUMBERS_MAX, PlanText, STRAYS_MAX, State};
+pub use state::{
+    KEPT_MAX, NUMBERS_MAX, NoSnapshot, PlanText, Restoring, SESSION_SERVICES_MAX, SNAPSHOT_VERSION, STRAYS_MAX, State,
+};
 
 use crate::account::{Cause, Effect, Entry, Kept, Octets, Place};
 use crate::calendar::Moment;

@@ -1,5 +1,6 @@
 //! An account: what it has, what is reserved of it, and what it used in its periods.
 
+use super::codec::{Octets, fields};
 use super::entry::{Charge, Grant};
 use crate::calendar::Moment;
 use crate::money::Money;
@@ -52,6 +53,11 @@ pub struct Counter {
     pub reserved: i64,
 }
 
+fields! {
+    Bucket { allowance, left, reserved, ends }
+    Counter { code, ends, used, reserved }
+}
+
 impl Account {
     /// What may be spent, reserved or not.
     pub fn spendable(&self) -> Money {
@@ -72,6 +78,19 @@ impl Account {
     pub fn counter(&self, code: Code, at: Moment) -> (i64, i64) {
         let found = self.counters.iter().find(|counter| counter.code == code);
         found.map_or((0, 0), |counter| (if counter.ends > at { counter.used } else { 0 }, counter.reserved))
+    }
+
+    pub(crate) fn put_without_sessions(&self, out: &mut Vec<u8>) {
+        let Account { plan, credit, balance, reserved, grants, buckets, counters, sessions: _ } = self;
+        (*plan, (*credit, (*balance, (*reserved, *grants)))).put(out);
+        buckets.put(out);
+        counters.put(out);
+    }
+
+    pub(crate) fn take_without_sessions(from: &mut &[u8]) -> Option<Account> {
+        let (plan, (credit, (balance, (reserved, grants)))) = Octets::take(from)?;
+        let (buckets, counters) = (Octets::take(from)?, Octets::take(from)?);
+        Some(Account { plan, credit, balance, reserved, grants, buckets, counters, sessions: Vec::new() })
     }
 
     /// A session of it begins.

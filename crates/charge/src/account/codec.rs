@@ -165,6 +165,16 @@ impl<T: Octets> Octets for Vec<T> {
     }
 }
 
+impl<T: Octets> Octets for Box<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        T::put(self, out);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        T::take(from).map(Box::new)
+    }
+}
+
 impl<T: Octets> Octets for Option<T> {
     fn put(&self, out: &mut Vec<u8>) {
         self.is_some().put(out);

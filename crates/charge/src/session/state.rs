@@ -3,12 +3,14 @@
 mod answers;
 mod session;
 mod slots;
+mod snapshot;
 mod subscribers;
 mod watch;
 
 pub use answers::KEPT_MAX;
-pub use session::NUMBERS_MAX;
+pub use session::{NUMBERS_MAX, SESSION_SERVICES_MAX};
 pub(super) use session::{Phase, Service, Session};
+pub use snapshot::{NoSnapshot, Restoring, SNAPSHOT_VERSION};
 
 use crate::account::{Account, Charge, Effect, Entry, Grant, Kept, Place, ServiceKey};
 use crate::calendar::Moment;
@@ -231,7 +233,8 @@ impl State {
     fn grant(&mut self, slot: u32, key: ServiceKey, grant: &Grant) {
         self.release(slot, key);
         let Some(account) = self.session(slot).map(|session| session.account) else { return };
-        if grant.units == 0 && !grant.last {
+        let room = self.session(slot).is_some_and(|session| session.has_room(key));
+        if !room || (grant.units == 0 && !grant.last) {
             return;
         }
         self.with(account, |account| account.reserve(grant));

@@ -4,7 +4,7 @@ use trunkline_charge::account::{
     Account, Charge, Effect, Entry, Identity, IdentityKind, MoneyReason, ServiceKey, Sums, audit,
 };
 use trunkline_charge::money::Money;
-use trunkline_charge::session::{Answer, Asked, Core, Kind, Limits, Refused, Request, Used};
+use trunkline_charge::session::{Answer, Asked, Core, Kind, Limits, Refused, Request, Restoring, State, Used};
 use trunkline_charge::units::Amounts;
 
 /// Tuesday 2026-11-24 10:00 UTC.
@@ -61,6 +61,8 @@ pub struct Network {
     limits: Limits,
     /// What reads each entry as it is written, and what adds it up.
     follower: Core,
+    /// What takes the same requests, and is never stored.
+    twin: Core,
     sums: Sums,
 }
 
@@ -75,14 +77,26 @@ pub fn asked(group: u32, used: Option<u64>, wanted: Option<u64>) -> Asked {
 }
 
 #[allow(dead_code, reason = "each test takes what it needs")]
+pub fn snapshot(state: &State) -> Vec<Vec<u8>> {
+    let mut records = Vec::new();
+    let put = |record: &[u8]| -> Result<(), ()> {
+        records.push(record.to_vec());
+        Ok(())
+    };
+    state.snapshot(put).expect("nothing refuses");
+    records
+}
+
+#[allow(dead_code, reason = "each test takes what it needs")]
 impl Network {
     pub fn new(balance: Money, credit: Money) -> Network {
         Network::of(Limits::default(), balance, credit)
     }
 
     pub fn of(limits: Limits, balance: Money, credit: Money) -> Network {
-        let (core, follower) = (Core::new(limits), Core::new(limits));
-        let mut network = Network { core, entries: Vec::new(), now: NOW, limits, follower, sums: Sums::default() };
+        let [core, follower, twin] = [(); 3].map(|()| Core::new(limits));
+        let mut network =
+            Network { core, entries: Vec::new(), now: NOW, limits, follower, twin, sums: Sums::default() };
         network.set_plan(PLAN);
         let entry = network.core.set_account(1, "test", credit, NOW);
         network.entry(entry);
@@ -107,6 +121,9 @@ impl Network {
         assert_eq!((read.sequence, &read), (self.entries.len() as u64 + 1, &entry));
         self.follower.apply(&read).expect("a plan that was read before");
         self.sums.add(&read);
+        if self.twin.state().sequence() < read.sequence {
+            self.twin.apply(&read).expect("a plan that was read before");
+        }
         self.entries.push(read);
     }
 
@@ -142,6 +159,7 @@ impl Network {
 
     pub fn send(&mut self, request: &Request) -> Answer {
         let outcome = self.core.handle(request, self.now);
+        assert_eq!(outcome, self.twin.handle(request, self.now));
         assert!(outcome.after <= self.core.state().sequence());
         outcome.entry.into_iter().for_each(|entry| self.write(entry));
         outcome.answer
@@ -180,6 +198,29 @@ impl Network {
     pub fn restart(&mut self) {
         self.check();
         self.core = self.replayed();
+        self.check();
+    }
+
+    /// Goes on with what a snapshot says, which is all that there was.
+    pub fn store(&mut self) {
+        let records = snapshot(self.core.state());
+        let mut restoring = Restoring::default();
+        records.iter().try_for_each(|record| restoring.take(record)).expect("its own records");
+        let state = restoring.state().expect("all of them");
+        assert!(state == *self.core.state(), "a snapshot makes another state");
+        assert_eq!(snapshot(&state), records);
+        self.core = Core::of(state, self.limits).expect("plans that were read before");
+        self.check();
+    }
+
+    /// Goes on with a core that a disk told of, and its entries.
+    pub fn resume(&mut self, core: Core) {
+        self.entries.truncate(core.state().sequence() as usize);
+        let read = self.replayed();
+        assert!(read.state() == core.state(), "the disk made another state");
+        self.sums = Sums::default();
+        self.entries.iter().for_each(|entry| self.sums.add(entry));
+        (self.follower, self.twin, self.core) = (read.clone(), read, core);
         self.check();
     }
 

@@ -1,7 +1,7 @@
 //! The newest answers of a session, in octets one after the other.
 //!
 //! ```text
-//! 0        4            8             16         24       26
+//! 0        4            8             16         24       28
 //! | number | end to end | fingerprint | sequence | octets | answer ...   (least octet first)
 //! ```
 
@@ -51,15 +51,14 @@ impl Answers {
         })
     }
 
-    /// Keeps another one; beyond [`KEPT_MAX`] the oldest is forgotten. One that no request can have led to, longer than
-    /// 64 KiB, is not kept.
+    /// Keeps another one; beyond [`KEPT_MAX`] the oldest is forgotten.
     pub fn keep(&mut self, kept: &Kept) {
-        let Ok(length) = u16::try_from(kept.answer.len()) else { return };
+        let Ok(length) = u32::try_from(kept.answer.len()) else { return };
         let mut before = &*self.0;
         if self.iter().count() == KEPT_MAX {
             before = cut(before).map_or(&[], |(_, rest)| rest);
         }
-        let mut octets = Vec::with_capacity(before.len() + 26 + kept.answer.len());
+        let mut octets = Vec::with_capacity(before.len() + 28 + kept.answer.len());
         octets.extend_from_slice(before);
         octets.extend_from_slice(&kept.number.to_le_bytes());
         octets.extend_from_slice(&kept.end_to_end.to_le_bytes());
@@ -78,7 +77,7 @@ fn cut(octets: &[u8]) -> Option<(Given<'_>, &[u8])> {
     let (fingerprint, rest) = rest.split_first_chunk()?;
     let (sequence, rest) = rest.split_first_chunk()?;
     let (length, rest) = rest.split_first_chunk()?;
-    let (answer, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+    let (answer, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     let given = Given {
         number: u32::from_le_bytes(*number),
         end_to_end: u32::from_le_bytes(*end_to_end),

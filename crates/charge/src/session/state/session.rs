@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// Request numbers of a session that are told apart, the newest and those before it.
 pub const NUMBERS_MAX: u32 = 64;
+/// Services of a session: what has no place is granted nothing, and its meter begins anew with each report.
+pub const SESSION_SERVICES_MAX: usize = 256;
 /// Clients with places that are shared by their sessions; sessions of more have their own.
 const ACCESSES_MAX: usize = 10_000;
 
@@ -89,8 +91,16 @@ impl Session {
         self.services.iter().find(|service| service.key == key)
     }
 
-    /// The service of a key, which begins where there is none.
+    /// Whether a service is there, or has a place.
+    pub fn has_room(&self, key: ServiceKey) -> bool {
+        self.services.len() < SESSION_SERVICES_MAX || self.service(key).is_some()
+    }
+
+    /// The service of a key, which begins where there is none; none beyond [`SESSION_SERVICES_MAX`].
     pub fn service_mut(&mut self, key: ServiceKey, unit: Unit, since: Moment) -> Option<&mut Service> {
+        if !self.has_room(key) {
+            return None;
+        }
         let at = self.services.iter().position(|service| service.key == key).unwrap_or_else(|| {
             let mut services = core::mem::take(&mut self.services).into_vec();
             services.reserve_exact(1);
