@@ -5,6 +5,7 @@
 //!                     end of a round: outbox -> commit                                             one append a round
 //!   commit            a write and an fdatasync for all that came meanwhile -> durable up to N
 //!   net-0, net-1, ..  answers up to N leave, those of a connection in one write
+//!   charge-folds       a snapshot of the ledger, now and then, for a fast start
 //!   charge-house      10 times a second: sessions of which nothing came, questions to clients (RAR, ASR)
 //! ```
 //!
@@ -22,6 +23,7 @@
 mod book;
 mod control;
 mod counts;
+mod folds;
 mod house;
 mod link;
 mod pending;
@@ -36,6 +38,7 @@ use crate::gy::Terms;
 use crate::peer::Local;
 use crate::session::Core;
 use book::Book;
+use folds::Folds;
 use house::House;
 use routes::Routes;
 use std::net::SocketAddr;
@@ -73,6 +76,7 @@ pub struct Node {
     shared: Arc<Shared>,
     server: Option<Server<Mail>>,
     house: Option<House>,
+    folds: Option<Folds>,
     addresses: Vec<Option<SocketAddr>>,
 }
 
@@ -107,6 +111,7 @@ impl Opened {
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
         let told = Arc::new(book::Told::new(threads));
+        let folds = Folds::start(Arc::clone(log.disk()), &log).map_err(thread)?;
         let book = Book::start(core, log, options, &told).map_err(thread)?;
         let shared = Arc::new(Shared {
             local,
@@ -122,7 +127,7 @@ impl Opened {
         told.set(waker.clone());
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
-        Ok(Node { shared, server: Some(server), house: Some(house), addresses })
+        Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), addresses })
     }
 }
 
@@ -162,6 +167,7 @@ impl Node {
     /// Threads of the server failed.
     pub fn stop(&mut self) -> Result<(), ThreadsFailed> {
         drop(self.house.take());
+        drop(self.folds.take());
         let Some(mut server) = self.server.take() else { return Ok(()) };
         server.stop();
         server.join()
