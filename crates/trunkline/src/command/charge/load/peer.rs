@@ -1,9 +1,17 @@
-//! What peers say to each other besides credit control: their capabilities (RFC 6733 section 5.3).
+//! What peers say to each other besides credit control: capabilities, watchdog, disconnecting, and the answers to what a
+//! server asks within a session (RFC 6733 sections 5 and 8).
 
 use std::net::IpAddr;
-use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
+use trunkline_wire::diameter::base::{
+    AbortSessionAnswer, CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest, DeviceWatchdogAnswer,
+    DisconnectPeerAnswer, DisconnectPeerRequest, ReAuthAnswer,
+};
 use trunkline_wire::diameter::dictionary::TGPP;
+use trunkline_wire::diameter::enumerated::DisconnectCause;
 use trunkline_wire::diameter::{Header, HostAddress, List, Message, application, command, result_code};
+
+/// Octets of an Origin-Host or a realm: whatever is written with them fits into a message.
+pub const NAME_OCTETS_MAX: usize = 200;
 
 /// Who a client is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,13 +39,70 @@ impl Identity {
         };
         fits(request.write(&of_peers(command::CAPABILITIES_EXCHANGE, hop_by_hop), out));
     }
+
+    /// Disconnect-Peer-Request: the run is over.
+    pub fn ask_disconnect(&self, hop_by_hop: u32, out: &mut Vec<u8>) {
+        let request = DisconnectPeerRequest {
+            origin_host: &self.host,
+            origin_realm: &self.realm,
+            disconnect_cause: DisconnectCause::DoNotWantToTalkToYou,
+        };
+        fits(request.write(&of_peers(command::DISCONNECT_PEER, hop_by_hop), out));
+    }
+
+    /// Device-Watchdog-Answer.
+    pub fn answer_watchdog(&self, request: &Header, out: &mut Vec<u8>) {
+        let answer = DeviceWatchdogAnswer {
+            result_code: result_code::SUCCESS,
+            origin_host: &self.host,
+            origin_realm: &self.realm,
+            origin_state_id: Some(self.state),
+            ..DeviceWatchdogAnswer::default()
+        };
+        fits(answer.write(&request.answer(), out));
+    }
+
+    /// Disconnect-Peer-Answer.
+    pub fn answer_disconnect(&self, request: &Header, out: &mut Vec<u8>) {
+        let answer = DisconnectPeerAnswer {
+            result_code: result_code::SUCCESS,
+            origin_host: &self.host,
+            origin_realm: &self.realm,
+            ..DisconnectPeerAnswer::default()
+        };
+        fits(answer.write(&request.answer(), out));
+    }
+
+    /// Re-Auth-Answer: 2002 says that a CCR follows (RFC 8506 section 5.5).
+    pub fn answer_re_auth(&self, request: &Header, session_id: &str, result: u32, out: &mut Vec<u8>) {
+        let answer = ReAuthAnswer {
+            session_id,
+            result_code: Some(result),
+            origin_host: &self.host,
+            origin_realm: &self.realm,
+            ..ReAuthAnswer::default()
+        };
+        fits(answer.write(&request.answer(), out));
+    }
+
+    /// Abort-Session-Answer.
+    pub fn answer_abort(&self, request: &Header, session_id: &str, result: u32, out: &mut Vec<u8>) {
+        let answer = AbortSessionAnswer {
+            session_id,
+            result_code: Some(result),
+            origin_host: &self.host,
+            origin_realm: &self.realm,
+            ..AbortSessionAnswer::default()
+        };
+        fits(answer.write(&request.answer(), out));
+    }
 }
 
 fn of_peers(command: u32, hop_by_hop: u32) -> Header {
     Header { hop_by_hop, end_to_end: hop_by_hop, ..Header::request(command, application::BASE) }
 }
 
-/// A message of a few names has far less than 16 MiB.
+/// A message of names below [`NAME_OCTETS_MAX`] has far less than 16 MiB.
 fn fits(written: Result<(), trunkline_wire::diameter::TooLong>) {
     debug_assert!(written.is_ok(), "{written:?}");
 }
@@ -66,9 +131,16 @@ pub fn name(code: u32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trunkline_wire::diameter::Frames;
 
     fn me() -> Identity {
         Identity { host: "load-0.load.example".to_owned(), realm: "load.example".to_owned(), state: 7 }
+    }
+
+    fn header_of(octets: &[u8]) -> Header {
+        let whole = Frames::new(octets, 1 << 20).next_message().unwrap().unwrap();
+        assert_eq!(whole.len(), octets.len());
+        Message::new(whole).unwrap().header
     }
 
     #[test]
@@ -98,5 +170,26 @@ mod tests {
                 (got, want) => panic!("{got:?}, not {want:?}"),
             }
         }
+    }
+
+    #[test]
+    fn answers_repeat_the_identifiers() {
+        let asked = Header { hop_by_hop: 8, end_to_end: 9, ..Header::request(command::RE_AUTH, 4) };
+        let (me, mut out) = (me(), Vec::new());
+        me.answer_re_auth(&asked, "s;1;2", 2002, &mut out);
+        let answer = ReAuthAnswer::read(&Message::new(&out).unwrap()).unwrap();
+        assert_eq!((header_of(&out), answer.session_id, answer.result_code), (asked.answer(), "s;1;2", Some(2002)));
+        let kinds: [fn(&Identity, &Header, &mut Vec<u8>); 3] =
+            [Identity::answer_watchdog, Identity::answer_disconnect, |me, asked, out| {
+                me.answer_abort(asked, "s;1;2", 5002, out)
+            }];
+        for answer in kinds {
+            out.clear();
+            answer(&me, &asked, &mut out);
+            assert_eq!(header_of(&out), asked.answer());
+        }
+        out.clear();
+        me.ask_disconnect(3, &mut out);
+        assert!(header_of(&out).is_request());
     }
 }
