@@ -9,7 +9,6 @@ use std::time::Instant;
 use trunkline_charge::account::{Entry, Identity, IdentityKind, MoneyReason, ServiceKey};
 use trunkline_charge::money::Money;
 use trunkline_charge::session::{Asked, Core, Kind, Limits, Request, Used};
-use trunkline_charge::tariff::read;
 use trunkline_charge::units::{Amounts, Unit};
 
 /// As the program has it.
@@ -33,7 +32,7 @@ rule = [
 fn main() {
     let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1_000_000u64);
     let mut core = Core::new(Limits::default());
-    core.set_plan(read("plan", PLAN).unwrap_or_else(|mistakes| panic!("{mistakes:?}")));
+    core.set_plan(PLAN, NOW).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
     let empty = resident();
     for number in 0..count {
         let imsi = Identity::new(IdentityKind::Imsi, &format!("00101{number:010}"));
@@ -90,6 +89,7 @@ fn request(number: u64, kind: Kind, round: u32) -> Request {
             requested: Some(Amounts::default()),
             used: if kind == Kind::Initial { vec![] } else { vec![used] },
         }],
+        facts: Box::default(),
     }
 }
 
