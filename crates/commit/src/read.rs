@@ -189,8 +189,9 @@ pub fn sealed_before<D: Disk>(disk: &D, number: u64) -> Result<u64, Fault> {
     Ok(segments.iter().map(|(first, _)| first - 1).filter(|last| *last < number).max().unwrap_or_default())
 }
 
-/// Shows records from a number on, until `see` breaks off or there are none: those of the segment that is being written,
-/// too, as far as they are whole, which may be some that are not durable yet. The number after the last that was shown.
+/// Shows records from a number on, until `see` breaks off or there are none: those of the segment that is being
+/// written, too, as far as they are whole, which may be some that are not durable yet. The number after the last that
+/// was shown.
 ///
 /// # Errors
 /// Some are not there, or `see` refuses one.

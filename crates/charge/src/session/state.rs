@@ -191,7 +191,7 @@ impl State {
     }
 
     fn set_plan(&mut self, name: &str, text: &str) {
-        let (code, since) = (Code::of("plan", name), self.sequence + 1);
+        let (code, since) = (Code::of("plan", name), self.sequence.saturating_add(1));
         let version = self.plans.get(&code).map_or(1, |known| known.version.saturating_add(1));
         self.plans.insert(code, PlanText { name: name.into(), text: text.into(), version, since });
         if version > 1 {
@@ -205,11 +205,12 @@ impl State {
         if self.strays.len() == STRAYS_MAX {
             self.strays.pop_front();
         }
-        self.strays.push_back(Stray { origin: origin.into(), end_to_end, sequence: self.sequence + 1, until });
+        let sequence = self.sequence.saturating_add(1);
+        self.strays.push_back(Stray { origin: origin.into(), end_to_end, sequence, until });
     }
 
     fn open(&mut self, slot: u32, name: &str, (origin, place): (&str, &Place), (subscriber, account): (u64, u64)) {
-        if slot != self.sessions.next() {
+        if slot != self.sessions.next() || self.sessions.find(name).is_some() {
             return;
         }
         let access = self.accesses.0.of(origin, place);

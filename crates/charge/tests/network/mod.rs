@@ -78,13 +78,7 @@ pub fn asked(group: u32, used: Option<u64>, wanted: Option<u64>) -> Asked {
 
 #[allow(dead_code, reason = "each test takes what it needs")]
 pub fn snapshot(state: &State) -> Vec<Vec<u8>> {
-    let mut records = Vec::new();
-    let put = |record: &[u8]| -> Result<(), ()> {
-        records.push(record.to_vec());
-        Ok(())
-    };
-    state.snapshot(put).expect("nothing refuses");
-    records
+    trunkline_charge::exercise::records(state)
 }
 
 #[allow(dead_code, reason = "each test takes what it needs")]
