@@ -11,6 +11,7 @@ const TARGETS: [Target; 7] = [
     ("wire_cdr", exercise::cdr),
     ("wire_diameter", exercise::diameter),
     ("wire_gtpp", exercise::gtpp),
+    ("wire_ldap", exercise::ldap),
     ("wire_ip_reassembly", exercise::ip_reassembly),
     ("wire_tcp_reassembly", exercise::tcp_reassembly),
     ("wire_sctp", exercise::sctp),
