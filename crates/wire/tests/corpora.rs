@@ -6,7 +6,7 @@ use trunkline_wire::exercise;
 /// A fuzz target and what it drives.
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 7] = [
+const TARGETS: [Target; 8] = [
     ("wire_decode", exercise::decode),
     ("wire_cdr", exercise::cdr),
     ("wire_diameter", exercise::diameter),
