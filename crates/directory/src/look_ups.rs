@@ -1,5 +1,5 @@
-//! Look-ups of subscribers: what is remembered is told, what is asked already is waited for, the rest is asked. No I/O and
-//! no clock.
+//! Look-ups of subscribers: what is remembered is told, what is asked already is waited for, the rest is asked. No I/O
+//! and no clock.
 
 use crate::counts::LookUpCounts;
 use crate::identity::Identity;

@@ -1,5 +1,5 @@
-//! Which server is asked what: connections, windows, time-outs, failover. No I/O and no clock: times are given, and what
-//! is to be done to connections is polled.
+//! Which server is asked what: connections, windows, time-outs, failover. No I/O and no clock: times are given, and
+//! what is to be done to connections is polled.
 //!
 //! ```text
 //!  submit --> queue (bounded) --> the server that is up with the fewest requests in flight

@@ -182,11 +182,15 @@ mod tests {
         assert!(Record::read(&many).is_none());
     }
 
+    fn fields() -> impl Strategy<Value = Vec<(String, Vec<String>)>> {
+        prop::collection::vec((".{0,9}", prop::collection::vec(".{0,9}", 0..4)), 0..4)
+    }
+
     proptest! {
         #[test]
         fn what_is_written_is_read(
             at_ms: u64,
-            profile in prop::option::of((".{0,9}", prop::collection::vec((".{0,9}", prop::collection::vec(".{0,9}", 0..4)), 0..4))),
+            profile in prop::option::of((".{0,9}", fields())),
             noise: Vec<u8>,
         ) {
             let profile = profile.map(|(name, fields)| Profile { name, fields });

@@ -1,7 +1,7 @@
 //! Filters and bases with a place for an identity: what an operator writes once, and what each look-up fills in.
 //!
-//! The text is read as a filter before any identity is there, and an identity is put in as a value of that filter. So no
-//! identity, whatever its characters, makes another filter of it; in a base it is escaped (RFC 4514 section 2.4).
+//! The text is read as a filter before any identity is there, and an identity is put in as a value of that filter. So
+//! no identity, whatever its characters, makes another filter of it; in a base it is escaped (RFC 4514 section 2.4).
 
 use crate::identity::Kind;
 use trunkline_wire::ldap::Filter;

@@ -238,13 +238,16 @@ fn what_is_stopped_has_its_end() {
     assert_eq!(ended, [(0, stopped()), (1, Err(Failure::Unknown)), (2, stopped()), (3, stopped())]);
 }
 
+/// Requests by their identifiers, with their tokens.
+type Flying = HashMap<u32, (u32, Arc<Operation>)>;
+
 /// Servers that answer, are slow, say nothing, refuse, break off, at random.
 struct World {
     random: StdRng,
     pool: Pool<u32>,
     now: u64,
     /// What is in flight where, as the servers see it.
-    flying: BTreeMap<(usize, usize, u64), HashMap<u32, (u32, Arc<Operation>)>>,
+    flying: BTreeMap<(usize, usize, u64), Flying>,
     opening: Vec<Link>,
     open: Vec<Link>,
     /// How often each request was sent, whether it only reads, and when it was submitted.

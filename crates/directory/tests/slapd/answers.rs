@@ -70,10 +70,11 @@ fn an_entry_that_is_no_subscriber_is_told() {
     if !is_installed() {
         return;
     }
-    let bare = |cn: &str| format!("dn: cn={cn},ou=people,dc=example\nobjectClass: person\ncn: {cn}\nsn: {cn}\n");
-    let uid = "objectClass: uidObject\nuid: twice\n\n";
-    let tree =
-        Tree::new(ldif(1) + &bare("one") + uid + &bare("two") + uid + &bare("three") + &uid.replace("twice", "bare"));
+    let bare = |cn: &str, uid: &str| {
+        let classes = "objectClass: person\nobjectClass: uidObject";
+        format!("dn: cn={cn},ou=people,dc=example\n{classes}\ncn: {cn}\nsn: {cn}\nuid: {uid}\n\n")
+    };
+    let tree = Tree::new(ldif(1) + &bare("one", "twice") + &bare("two", "twice") + &bare("three", "bare"));
     let server = tree.serve();
     let client = Client::new(&section(&[&server]));
     assert_eq!(client.look_up(Kind::Private, "twice"), LookedUp::Failed(Why::Ambiguous));

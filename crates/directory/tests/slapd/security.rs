@@ -3,7 +3,7 @@
 use crate::client::{Client, section};
 use crate::expected;
 use crate::world::{ADMIN, SECRET, Subscriber, Tree, is_installed, ldif};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -14,6 +14,8 @@ use trunkline_wire::ldap::{Change, Modification, Scope, Search};
 fn vouch(folder: &Path, name: &str) -> String {
     let mut issuer = CertificateParams::default();
     issuer.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // Two of the same name would be told apart by their signatures only.
+    issuer.distinguished_name.push(DnType::CommonName, folder.to_string_lossy());
     let issuer = CertifiedIssuer::self_signed(issuer, KeyPair::generate().expect("a key")).expect("an issuer");
     let key = KeyPair::generate().expect("a key");
     let server = CertificateParams::new(vec![name.to_owned()]).expect("a name").signed_by(&key, &issuer);
@@ -61,7 +63,7 @@ fn a_server_that_nobody_vouches_for_is_not_spoken_to() {
     vouch(other.path(), "127.0.0.1");
     let trees = [(&ours, "127.0.0.1"), (&named, "elsewhere.example")]
         .map(|(folder, name)| Tree::with(ldif(1), &vouch(folder.path(), name)));
-    for (tree, ca, word) in [(&trees[0], &other, "UnknownIssuer"), (&trees[1], &named, "NotValidForName")] {
+    for (tree, ca, word) in [(&trees[0], &other, "UnknownIssuer"), (&trees[1], &named, "not valid for name")] {
         for scheme in ["ldap", "ldaps"] {
             let server = tree.serve_as(scheme);
             let ca_file = Some(ca.path().join("ca.pem"));

@@ -14,7 +14,7 @@ pub const SECRET: &str = "let me in";
 const SCHEMAS: &str = "/etc/ldap/schema";
 
 /// A program of the package, where it is installed.
-fn program(name: &str) -> Option<PathBuf> {
+pub fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
     folders.map(|folder| folder.join(name)).find(|file| file.exists())
@@ -107,13 +107,18 @@ impl Tree {
             {lines}\ndatabase mdb\nmaxsize 1073741824\nenvflags nosync\nsuffix dc=example\n\
             rootdn {ADMIN}\nrootpw \"{SECRET}\"\ndirectory {at}/entries\n\
             index objectClass,uid,mobile,employeeNumber eq\n\
-            access to attrs=userPassword by self write by anonymous auth by * none\naccess to * by self write by * read\n"
+            access to attrs=userPassword by self write by anonymous auth by * none\n\
+            access to * by self write by * read\n"
         );
         std::fs::create_dir(folder.path().join("entries")).expect("a folder");
         std::fs::write(folder.path().join("slapd.conf"), configuration).expect("a file");
         std::fs::write(folder.path().join("entries.ldif"), &ldif).expect("a file");
+        // Where AppArmor confines the server by its path, it may not read the test's folder: a copy is not confined.
+        for name in ["slapd", "slapadd"] {
+            std::fs::copy(program(name).expect("it is installed"), folder.path().join(name)).expect("a copy");
+        }
         let tree = Tree { folder, ldif };
-        let loading = Command::new(program("slapadd").expect("it is installed"))
+        let loading = Command::new(tree.path("slapadd"))
             .args(["-q", "-f"])
             .arg(tree.path("slapd.conf"))
             .arg("-l")
@@ -144,6 +149,15 @@ impl Tree {
     }
 }
 
+/// Processor time that a process has had in user and system mode (proc(5)); none if it has ended.
+#[allow(dead_code, reason = "only what measures asks for it")]
+pub fn processor_seconds(id: u32) -> Option<f64> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let ticks: f64 = fields.next()?.parse::<f64>().ok()? + fields.next()?.parse::<f64>().ok()?;
+    Some(ticks / rustix::param::clock_ticks_per_second() as f64)
+}
+
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
 }
@@ -151,25 +165,25 @@ fn free_port() -> u16 {
 /// A server on its port; it ends with this.
 pub struct Server {
     child: Child,
-    configuration: PathBuf,
+    folder: PathBuf,
     scheme: String,
     pub port: u16,
 }
 
 impl Server {
     fn start(tree: &Tree, scheme: &str, port: u16) -> Option<Server> {
-        Self::run(tree.path("slapd.conf"), scheme.to_owned(), port)
+        Self::run(tree.folder.path().to_owned(), scheme.to_owned(), port)
     }
 
-    fn run(configuration: PathBuf, scheme: String, port: u16) -> Option<Server> {
-        let child = Command::new(program("slapd").expect("it is installed"))
+    fn run(folder: PathBuf, scheme: String, port: u16) -> Option<Server> {
+        let child = Command::new(folder.join("slapd"))
             .args(["-d", "0", "-h", &format!("{scheme}://127.0.0.1:{port}"), "-f"])
-            .arg(&configuration)
+            .arg(folder.join("slapd.conf"))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .expect("slapd runs");
-        let mut server = Server { child, configuration, scheme, port };
+        let mut server = Server { child, folder, scheme, port };
         server.is_ready().then_some(server)
     }
 
@@ -185,6 +199,12 @@ impl Server {
             std::thread::park_timeout(Duration::from_millis(10));
         }
         false
+    }
+
+    /// Processor time that it has had.
+    #[allow(dead_code, reason = "only what measures asks for it")]
+    pub fn processor_seconds(&self) -> f64 {
+        processor_seconds(self.child.id()).expect("it runs")
     }
 
     pub fn url(&self) -> String {
@@ -212,7 +232,7 @@ impl Server {
 
     /// On the same port.
     pub fn restart(&mut self) {
-        let again = Self::run(self.configuration.clone(), self.scheme.clone(), self.port);
+        let again = Self::run(self.folder.clone(), self.scheme.clone(), self.port);
         *self = again.expect("its port is free still");
     }
 }
