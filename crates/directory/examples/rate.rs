@@ -47,7 +47,6 @@ fn main() {
     if !is_installed() {
         return;
     }
-    // Not that of the tests, which stays until the process ends, and on disk after it.
     let tree = Tree::new(world::ldif(SUBSCRIBERS));
     let servers = [tree.serve(), tree.serve()];
     println!("| client | look-ups/s | p50 us | p99 us | most us | client CPU us each | server CPU us each |");

@@ -10,7 +10,7 @@ mod world;
 use client::{Client, section};
 use std::time::Instant;
 use trunkline_directory::{Ended, Identity, Kind, LookedUp, Profile};
-use world::{Subscriber, Tree, is_installed, subscribers};
+use world::{Subscriber, Tree, is_installed, ldif, subscribers};
 
 /// Look-ups that have no end yet, at most.
 const OUTSTANDING: usize = 2000;
@@ -35,7 +35,7 @@ fn a_hundred_thousand_subscribers_are_found_each_as_it_is() {
     if !is_installed() {
         return;
     }
-    let tree = Tree::large();
+    let tree = Tree::new(ldif(100_000));
     let truth = subscribers(&tree.ldif);
     assert_eq!(truth.len(), 100_000);
     let (first, second) = (tree.serve(), tree.serve());
