@@ -188,8 +188,12 @@ impl Connection {
     fn credit_control(&mut self, message: &Message<'_>, out: &mut Vec<u8>) -> bool {
         let request = CreditControlRequest::read(message).unwrap();
         let seen = seen(message, &request, self.number);
-        self.noted.lock().unwrap().requests.push(seen.clone());
-        let reply = (self.decide.lock().unwrap())(&seen);
+        let reply = {
+            // Noted in the order in which it is decided, whichever connection it comes by.
+            let mut decide = self.decide.lock().unwrap();
+            self.noted.lock().unwrap().requests.push(seen.clone());
+            decide(&seen)
+        };
         match reply {
             Reply::Answer(result, services) => answer(message, &request, result, &services, out),
             Reply::Later(time, result, services) => {
@@ -302,4 +306,25 @@ fn ask(command: u32, request: &CreditControlRequest<'_>, out: &mut Vec<u8>) {
         };
         ask.write(&header, out).unwrap();
     }
+}
+
+/// A capture of messages, each in a segment of one connection.
+pub fn capture(messages: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = Vec::new();
+    trunkline_wire::pcap::emit::header(&mut file, 101, 65_535);
+    let mut sequence = 1u32;
+    for (n, message) in messages.iter().enumerate() {
+        let length = (40 + message.len()) as u16;
+        let mut packet = vec![0x45, 0, 0, 0, 0, 1, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        packet[2..4].copy_from_slice(&length.to_be_bytes());
+        packet.extend_from_slice(&[0x9c, 0x40]);
+        packet.extend_from_slice(&PORT.to_be_bytes());
+        packet.extend_from_slice(&sequence.to_be_bytes());
+        packet.extend_from_slice(&[0, 0, 0, 0, 0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
+        packet.extend_from_slice(message);
+        sequence += message.len() as u32;
+        let time_ns = 1_700_000_000_000_000_000 + n as i64;
+        trunkline_wire::pcap::emit::record(&mut file, time_ns, packet.len() as u32, &packet);
+    }
+    file
 }

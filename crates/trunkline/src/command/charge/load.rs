@@ -6,10 +6,12 @@ mod ask;
 mod connection;
 mod driver;
 mod exchanges;
+mod gnuplot;
 mod kind;
 mod ledger;
 mod link;
 mod lose;
+mod pace;
 mod peer;
 mod plan;
 mod report;
@@ -18,6 +20,7 @@ mod run;
 mod schedule;
 mod sessions;
 mod subscribers;
+mod svg;
 mod take;
 mod tally;
 mod timeline;
@@ -29,11 +32,13 @@ use crate::show::table;
 use crate::terminal::Terminal;
 use amount::{Usage, time};
 use clap::builder::RangedU64ValueParser;
-use plan::{Pace, Plan};
+use pace::{Begins, Pace};
+use plan::Plan;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use subscribers::Subscribers;
+use timeline::Row;
 use trunkline_kit::exit::Exit;
 use trunkline_wire::diameter::PORT;
 use trunkline_wire::diameter::enumerated::SubscriptionIdType;
@@ -44,6 +49,8 @@ const RATE_MAX: f64 = 1e8;
 const RUN_MAX: Duration = Duration::from_secs(86_400);
 /// Rating groups of a session.
 const GROUPS_MAX: usize = 32;
+/// The longest time between the requests of a session: a hundred days.
+const INTERVAL_SECONDS_MAX: f64 = 8_640_000.0;
 /// Seconds between the requests of a session, unless the options say it.
 const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
 /// Sessions of a run that names neither a rate nor a number: requests that wait at a time.
@@ -155,6 +162,12 @@ pub struct Load {
     /// File for a line of each second
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     csv: Option<PathBuf>,
+    /// File for a picture: requests a second by type, and latencies
+    #[arg(long, value_name = "FILE.svg", value_hint = clap::ValueHint::FilePath)]
+    plot: Option<PathBuf>,
+    /// File for a script of gnuplot that draws the same; the figures go beside it, as FILE.dat
+    #[arg(long, value_name = "FILE.gp", value_hint = clap::ValueHint::FilePath)]
+    gnuplot: Option<PathBuf>,
     /// The server's process on this machine: tells the processor time it takes
     #[arg(long, value_name = "N")]
     pid: Option<u32>,
@@ -199,7 +212,11 @@ impl Load {
     /// Loads the server and prints what came of it.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         let plan = self.plan()?;
-        let (report, _) = run::run(self, &plan)?;
+        let pictures = [&self.plot, &self.gnuplot].into_iter().flatten();
+        // What cannot be written is told before a long run, not after it.
+        pictures.map(|path| run::create(path)).collect::<Result<Vec<_>, _>>()?;
+        let (report, rows) = run::run(self, &plan)?;
+        self.draw(&rows)?;
         let mut out = stdout();
         if self.json {
             writeln!(out, "{}", report.json())?;
@@ -208,6 +225,22 @@ impl Load {
         }
         out.flush()?;
         Ok(if report.tally.is_healthy() { Exit::Done } else { Exit::Degraded })
+    }
+
+    fn draw(&self, rows: &[Row]) -> Result<(), Failure> {
+        let title = format!("trunkline charge load {}", self.target);
+        let write = |path: &Path, text: String| {
+            std::fs::write(path, text).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))
+        };
+        if let Some(path) = &self.plot {
+            write(path, svg::draw(&title, rows))?;
+        }
+        if let Some(path) = &self.gnuplot {
+            let figures = path.with_extension("dat");
+            write(&figures, gnuplot::figures(rows))?;
+            write(path, gnuplot::script(&title, &figures, rows))?;
+        }
+        Ok(())
     }
 
     /// The options as a plan.
@@ -269,34 +302,32 @@ impl Load {
 
     /// Two of rate, sessions held and interval give the third.
     fn pace(&self) -> Result<Pace, Failure> {
-        let of_session = f64::from(self.updates) + 2.0;
-        let of_what_begins = self.events + (1.0 - self.events) * of_session;
-        let asked = self.requests_per_second.map(|requests| requests / of_what_begins);
-        let given = (self.sessions_per_second.or(asked), self.concurrent, self.interval);
-        // A session that is held waits between its requests.
-        let held_per_begin = (1.0 - self.events) * (of_session - 1.0);
-        let open = |begin_per_second: f64, interval: Duration| {
-            let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
-            Ok(Pace::Open { begin_per_second, interval_ns })
-        };
-        match given {
+        let asked = self.requests_per_second.map(|rate| rate / Begins::requests_each(self.events, self.updates));
+        let held_each = Begins::held_each(self.events, self.updates);
+        let (rate, interval) = match (self.sessions_per_second.or(asked), self.concurrent, self.interval) {
             (Some(_), Some(_), Some(_)) => {
                 let text = "--concurrent: rate and --interval say already how many sessions are held; leave one out";
-                Err(Failure::Usage(text.to_owned()))
+                return Err(Failure::Usage(text.to_owned()));
             }
             (Some(rate), Some(held), None) => {
-                let seconds = (held as f64 / (rate * held_per_begin).max(1e-9)).clamp(1e-6, 8_640_000.0);
-                open(rate, Duration::from_secs_f64(seconds))
+                let seconds = (held as f64 / (rate * held_each).max(1e-9)).clamp(1e-6, INTERVAL_SECONDS_MAX);
+                (rate, Duration::from_secs_f64(seconds))
             }
-            (Some(rate), None, interval) => open(rate, interval.unwrap_or(INTERVAL_DEFAULT)),
+            (Some(rate), None, interval) => (rate, interval.unwrap_or(INTERVAL_DEFAULT)),
             (None, Some(held), Some(interval)) => {
-                open((held as f64 / (interval.as_secs_f64() * held_per_begin).max(1e-9)).min(RATE_MAX), interval)
+                ((held as f64 / (interval.as_secs_f64() * held_each).max(1e-9)).min(RATE_MAX), interval)
             }
-            (None, None, Some(_)) => Err(Failure::Usage("--interval: needs a rate, or --concurrent".to_owned())),
+            (None, None, Some(_)) => {
+                return Err(Failure::Usage("--interval: needs a rate, or --concurrent".to_owned()));
+            }
             (None, held, None) => {
                 let in_flight = self.closed.unwrap_or(CLOSED_DEFAULT);
-                Ok(Pace::Closed { in_flight, held: held.unwrap_or(in_flight).max(in_flight) })
+                return Ok(Pace::Closed { in_flight, held: held.unwrap_or(in_flight).max(in_flight) });
             }
-        }
+        };
+        // Who names sessions a second wants as many to begin from the start.
+        let warm = if self.sessions_per_second.is_some() { Duration::ZERO } else { interval };
+        let begins = Begins::new(rate, self.events, self.updates, warm.as_secs_f64());
+        Ok(Pace::Open { begins, interval_ns: u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX) })
     }
 }

@@ -4,7 +4,7 @@ use super::connection::{State, Waiting};
 use super::driver::{Driver, Phase};
 use super::exchanges::{CopyKey, Exchange, Outcome, Sent};
 use super::kind::Kind;
-use super::plan::Pace;
+use super::pace::Pace;
 use super::request::{self, Ask, Service};
 use super::sessions::{Grant, Session, SessionKey};
 use std::cmp::Reverse;
@@ -31,9 +31,15 @@ impl Driver<'_> {
 
     /// When the next session or event begins, in open loop: the threads take turns.
     fn next_begin_ns(&self) -> Option<u64> {
-        let Pace::Open { begin_per_second, .. } = self.plan.pace else { return None };
-        let nth = self.began * self.plan.threads as u64 + self.thread as u64;
-        Some((nth as f64 * 1e9 / begin_per_second) as u64)
+        match self.plan.pace {
+            Pace::Open { begins, .. } => Some(begins.nth_ns(self.next_nth())),
+            Pace::Closed { .. } => None,
+        }
+    }
+
+    /// Which of all that begin is the next of this thread.
+    pub(super) fn next_nth(&self) -> u64 {
+        self.began * self.plan.threads as u64 + self.thread as u64
     }
 
     /// Sends what is due first, if its time has come.
@@ -75,12 +81,16 @@ impl Driver<'_> {
     /// A session or an event begins, at the next client.
     fn begin(&mut self, due_ns: u64) {
         let client = self.began as usize % self.clients.len();
+        let (events, updates) = match self.plan.pace {
+            Pace::Open { begins, .. } => (begins.events_at(self.next_nth()), begins.updates_at(self.next_nth())),
+            Pace::Closed { .. } => (self.plan.events, self.plan.updates),
+        };
         self.began += 1;
-        if self.plan.events > 0.0 && self.random.unit() < self.plan.events {
+        if events > 0.0 && self.random.unit() < events {
             return self.ask_event(client, due_ns);
         }
         let subscriber = self.next_subscriber();
-        match self.sessions.begin(subscriber, client as u32, self.plan.updates) {
+        match self.sessions.begin(subscriber, client as u32, updates) {
             Some(key) => {
                 self.tally.held_most = self.tally.held_most.max(self.sessions.held() as u64);
                 self.ask(key, due_ns);
@@ -184,7 +194,9 @@ impl Driver<'_> {
         });
         self.report_usage(key, exchange, kind, asked);
         self.send_first(exchange, at, key.serial as u32);
-        if let (Pace::Open { interval_ns, .. }, true) = (self.plan.pace, kind != Kind::Termination) {
+        // What the server asked for comes besides what is due.
+        let goes_on = !asked && kind != Kind::Termination;
+        if let (Pace::Open { interval_ns, .. }, true) = (self.plan.pace, goes_on) {
             self.schedule.push(due_ns + interval_ns, key);
         }
     }

@@ -5,8 +5,8 @@ use super::driver::{Driver, Phase};
 use super::exchanges::{Exchange, Outcome, Sent};
 use super::kind::Kind;
 use super::link::Link;
+use super::pace::Pace;
 use super::peer;
-use super::plan::Pace;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
 use trunkline_wire::diameter::Message;
@@ -237,14 +237,11 @@ impl Driver<'_> {
     /// Counts what was due before the end and never sent: each has waited until then.
     pub(super) fn count_unsent(&mut self, end_ns: u64) {
         let waited_ns = |due_ns: u64| end_ns.saturating_sub(due_ns);
-        if let Pace::Open { begin_per_second, .. } = self.plan.pace {
-            let step_ns = 1e9 / begin_per_second * self.plan.threads as f64;
-            let first_ns = 1e9 / begin_per_second * self.thread as f64;
-            let due = ((end_ns as f64 - first_ns) / step_ns).ceil().max(0.0) as u64;
-            if due > self.began {
-                let oldest_ns = (first_ns + self.began as f64 * step_ns) as u64;
-                self.tally.of(Kind::Initial).unsent(due - self.began, waited_ns(oldest_ns));
-            }
+        if let Pace::Open { begins, .. } = self.plan.pace {
+            let (threads, thread) = (self.plan.threads as u64, self.thread as u64);
+            let due = (begins.before(end_ns) + threads - 1 - thread) / threads;
+            let oldest_ns = begins.nth_ns(self.next_nth());
+            self.tally.of(Kind::Initial).unsent(due.saturating_sub(self.began), waited_ns(oldest_ns));
         }
         while let Some((due_ns, key)) = self.schedule.pop(end_ns) {
             if let Some(session) = self.sessions.get(key) {

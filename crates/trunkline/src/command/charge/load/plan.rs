@@ -1,29 +1,11 @@
 //! What a run does: the options, as values that need no more checks.
 
 use super::amount::Usage;
+use super::pace::Pace;
 use super::subscribers::Subscribers;
 use std::net::SocketAddr;
 use std::time::Duration;
 use trunkline_wire::diameter::enumerated::SubscriptionIdType;
-
-/// When requests are sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pace {
-    /// When they are due, whatever the server does.
-    Open {
-        /// Sessions and events that begin in a second.
-        begin_per_second: f64,
-        /// Nanoseconds from a request of a session to its next one.
-        interval_ns: u64,
-    },
-    /// As soon as others are answered.
-    Closed {
-        /// Requests that wait for an answer at a time.
-        in_flight: usize,
-        /// Sessions that are held at a time.
-        held: usize,
-    },
-}
 
 /// A run.
 #[derive(Clone, Debug)]
@@ -86,14 +68,12 @@ impl Plan {
         self.duplicates > 0.0 || self.tries > 1
     }
 
-    /// Requests a second that are due once all sessions have begun, in open loop.
+    /// Requests that are due in a second, in open loop.
     pub fn due_per_second(&self) -> Option<f64> {
-        let Pace::Open { begin_per_second, .. } = self.pace else { return None };
-        Some(begin_per_second * (self.events + (1.0 - self.events) * self.requests_of_a_session()))
-    }
-
-    fn requests_of_a_session(&self) -> f64 {
-        f64::from(self.updates) + 2.0
+        match self.pace {
+            Pace::Open { begins, .. } => Some(begins.requests_per_second()),
+            Pace::Closed { .. } => None,
+        }
     }
 
     /// The Origin-Host of a client.

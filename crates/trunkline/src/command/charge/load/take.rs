@@ -6,7 +6,7 @@ use super::driver::{Driver, Phase};
 use super::exchanges::{CopyKey, Exchange, Outcome, Said, Sent};
 use super::kind::{Kind, Level, is_success};
 use super::link::frames;
-use super::plan::Pace;
+use super::pace::Pace;
 use super::sessions::{Grant, Session, SessionKey};
 use rustix::event::epoll::EventFlags;
 use trunkline_wire::diameter::base::refuse;
@@ -187,6 +187,7 @@ impl Driver<'_> {
         *(if good { &mut self.tally.used_acknowledged } else { &mut self.tally.used_unacknowledged }) += used;
         self.note(place, Some(said.result));
         if let Some(key) = session {
+            self.tally.completed += u64::from(good && kind == Kind::Termination && !draining);
             self.go_on(key, kind, good, now_ns);
         }
     }
@@ -209,7 +210,6 @@ impl Driver<'_> {
         if !good || kind == Kind::Termination {
             // A session that is refused is over, and nothing is sent for it (RFC 8506 section 7).
             let whole = good && kind == Kind::Termination;
-            self.tally.completed += u64::from(whole && self.phase == Phase::Play);
             self.tally.broken_off += u64::from(!whole);
             return self.sessions.end(key);
         }
