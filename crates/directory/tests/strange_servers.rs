@@ -91,7 +91,7 @@ fn the_played_server_is_one_if_it_answers_well() {
 
 #[test]
 fn a_connection_that_never_becomes_ready_is_left_with_its_reason() {
-    let notice = b"\x30\x24\x02\x01\x00\x78\x1f\x0a\x01\x34\x04\x00\x04\x00\x8a\x161.3.6.1.4.1.1466.20036";
+    const NOTICE: &[u8] = b"\x30\x24\x02\x01\x00\x78\x1f\x0a\x01\x34\x04\x00\x04\x00\x8a\x161.3.6.1.4.1.1466.20036";
     let cases: [(&'static [&'static [u8]], bool, &str); 8] = [
         (&[], false, "it was not ready in time"),
         (&[b"HTTP/1.1 400 Bad Request\r\n\r\n"], false, "no message begins with 0x48"),
@@ -99,7 +99,7 @@ fn a_connection_that_never_becomes_ready_is_left_with_its_reason() {
         (&[b"\x30\x80\x02\x01\x01\x00\x00"], false, "no message begins with 0x80"),
         (&[b"\x30\x03\x02\x01\x01"], false, "element 1 is missing"),
         (&[NOBODY], false, "bind: a response to something else"),
-        (&[notice], false, "a response that nobody has asked for"),
+        (&[NOTICE], false, "a response that nobody has asked for"),
         (
             &[b"\x30\x0c\x02\x01\x01\x78\x07\x0a\x01\x00\x04\x00\x04\x00put in front"],
             true,

@@ -20,6 +20,7 @@ const ACCOUNTS: u64 = 25;
 const BALANCE: i64 = 900_000_000;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "it is killed at a time that nothing tells of")]
 fn nothing_is_lost_and_nothing_counted_twice() {
     let kills = std::env::var("TRUNKLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
     let folder = tempfile::tempdir().unwrap();
@@ -61,7 +62,7 @@ fn nothing_is_lost_and_nothing_counted_twice() {
     }
     assert!(copies > 0 && resent > 0, "{requests} requests, {copies} copies, {resent} sent again after a kill");
     let octets: u64 = clients.iter().map(Client::octets).sum();
-    assert_eq!(node.charged_octets(CLIENTS * ACCOUNTS), octets, "the ledger has every octet once");
+    assert_eq!(node.charged_octets(), octets, "the ledger has every octet once");
     let audit = node.json(&["audit"]);
     assert_eq!(audit["differences"].as_array().map(Vec::len), Some(0), "{audit}");
     println!("{kills} kills: {requests} requests, {copies} copies, {resent} sent again, {octets} octets");

@@ -94,6 +94,7 @@ mod tests {
         pending.octets().extend_from_slice(b"e");
         assert!(pending.put(5));
         assert_eq!(taken(&mut pending, 9, 100), ("dde".to_owned(), false));
-        assert!(pending.is_empty() && pending.len() == 0);
+        assert!(pending.is_empty());
+        assert_eq!(pending.octets().len(), 0);
     }
 }

@@ -35,9 +35,8 @@ impl Worker {
                 }
             }
         }
-        let opened = asked.first().is_some() || peer.is_open();
-        let host: Box<str> = if opened && link.origin.is_empty() { peer.host().into() } else { Box::default() };
-        if !host.is_empty() {
+        if peer.is_open() && link.origin.is_empty() {
+            let host: Box<str> = peer.host().into();
             self.route(link, &host);
         }
         self.decide(link, asked, now);

@@ -8,8 +8,11 @@ pub use client::Client;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use trunkline_charge::account::{Effect, Entry};
+use trunkline_commit::Folder;
 
 #[path = "../memcached/mod.rs"]
 mod memcached;
@@ -99,15 +102,23 @@ impl Node {
         serde_json::from_str(&self.run(&words, "")).expect("JSON")
     }
 
-    /// Octets that the ledgers of all accounts have as charged.
-    pub fn charged_octets(&self, accounts: u64) -> u64 {
-        let units = |line: &str| {
-            let line: Value = serde_json::from_str(line).expect("JSON");
-            line["effect"]["Charged"]["charge"]["units"].as_u64().unwrap_or(0)
+    /// Octets that the ledger has as charged.
+    pub fn charged_octets(&self) -> u64 {
+        let disk = Folder::beside(&self.folder.join("charge/ledger")).expect("the ledger");
+        let mut octets = 0;
+        let add = |entry: Entry| {
+            octets += entry
+                .effects
+                .iter()
+                .map(|effect| match effect {
+                    Effect::Charged { charge, .. } => charge.units,
+                    _ => 0,
+                })
+                .sum::<u64>();
+            ControlFlow::Continue(())
         };
-        let of =
-            |account: u64| self.run(&["ledger", &account.to_string(), "--json"], "").lines().map(units).sum::<u64>();
-        (1..=accounts).map(of).sum()
+        trunkline_charge::ledger::read(&disk, 1, add).expect("entries");
+        octets
     }
 }
 

@@ -132,7 +132,7 @@ impl Serve {
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let mut failure = None;
         while !stop.is_asked() && failure.is_none() {
-            std::thread::sleep(LOOK);
+            std::thread::park_timeout(LOOK);
             failure = hold(&node).failure();
         }
         drop(page);
