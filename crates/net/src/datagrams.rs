@@ -238,10 +238,10 @@ fn cut(pieces: &mut Vec<Piece>, at: usize, end: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Listen;
     use crate::output::Output;
     use crate::service::{Arrival, Next, Taken};
     use crate::sockets;
-    use crate::options::Listen;
     use core::time::Duration;
 
     /// Looks at three datagrams at a time, and notes the first octets of what it is shown.
