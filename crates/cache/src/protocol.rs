@@ -6,6 +6,7 @@
 pub mod base64;
 pub mod binary;
 mod expiry;
+pub mod glance;
 pub mod meta;
 pub mod number;
 pub mod text;

@@ -45,8 +45,8 @@ pub use slow::{SLOW_COMMANDS_MAX, SlowCommand};
 pub use watch::{Kind, QUEUE_OCTETS_MAX, WATCHERS_MAX};
 
 use crate::protocol::binary::REQUEST;
-use crate::protocol::{Now, text, udp};
-use crate::store::{READ_AHEAD, Writer};
+use crate::protocol::{Now, glance, udp};
+use crate::store::{Ahead, READ_AHEAD, Writer};
 use connection::{Protocol, State};
 use std::sync::Arc;
 
@@ -223,6 +223,22 @@ impl Service {
         self.octets(connection, &[], out, now).next
     }
 
+    /// Has the items at hand that the first of these datagrams ask for, if several of them do; how many it looked at.
+    pub fn ahead<'d>(&mut self, datagrams: impl Iterator<Item = &'d [u8]>) -> usize {
+        let (mut ahead, mut looked) = (Ahead::default(), 0);
+        for datagram in datagrams.take(READ_AHEAD) {
+            looked += 1;
+            if let Some(seen) = udp::read(datagram).ok().and_then(|request| glance::glance(request.payload)) {
+                ahead.add(seen.key, seen.reads);
+            }
+        }
+        // Nobody is answered while clients have to sign in.
+        if ahead.count() > 1 && self.shared.settings.accounts.is_none() {
+            self.writer.read_ahead(&ahead);
+        }
+        looked
+    }
+
     /// Answers a datagram of the UDP protocol: the number of the request, and the answer appended to `out`, to be sent
     /// as [`udp::datagrams`] says. None is told to what is no request, to one that wants no answer, and to anybody
     /// while clients have to sign in.
@@ -296,17 +312,17 @@ impl Service {
         }
     }
 
-    /// Has the items at hand that the next requests ask for, if several gets follow each other; how many octets those
-    /// requests are.
+    /// Has the items at hand that the next requests ask for, if several gets and sets follow each other; how many
+    /// octets those requests are, of which the last may not all be here.
     #[inline]
     fn look_ahead(&mut self, input: &[u8]) -> usize {
-        let (mut keys, mut count, mut at) = ([&[][..]; READ_AHEAD], 0, 0);
-        while let Some((key, octets)) = text::sole_key(&input[at..]).filter(|_| count < READ_AHEAD) {
-            keys[count] = key;
-            (count, at) = (count + 1, at + octets);
+        let (mut ahead, mut at) = (Ahead::default(), 0);
+        while let Some(seen) = input.get(at..).and_then(glance::glance).filter(|_| ahead.count() < READ_AHEAD) {
+            ahead.add(seen.key, seen.reads);
+            at += seen.octets;
         }
-        if count > 1 {
-            self.writer.read_ahead(&keys[..count]);
+        if ahead.count() > 1 {
+            self.writer.read_ahead(&ahead);
         }
         at
     }

@@ -133,7 +133,7 @@ pub use decision::{Cas, Changed, Decision, Marks, Put, Touch, Value};
 pub use draft::Draft;
 pub use evicted::{EVICTED_MAX, Evicted};
 pub use large::Hold;
-pub use read::READ_AHEAD;
+pub use read::{Ahead, READ_AHEAD};
 pub use rules::{Hashing, ITEM_HEAD_OCTETS, ITEM_OCTETS_TOP, KEY_OCTETS_MAX, LIMIT_OCTETS_MIN, Refused, Rules};
 pub use seen::Seen;
 pub use shared::Store;

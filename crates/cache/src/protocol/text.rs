@@ -6,8 +6,6 @@ use super::words::{Words, next};
 
 /// Octets of a key.
 pub const KEY_OCTETS_MAX: usize = 250;
-/// Octets of a line that are looked through at a glance: a key and some flags.
-const GLANCE_OCTETS: usize = 320;
 /// Octets of a value that a command line may announce (`INT_MAX - 2`); the store refuses far earlier.
 pub const VALUE_OCTETS_MAX: i32 = i32::MAX - 2;
 /// Octets of a line without an end, beyond which the connection is closed unless it is a get of many keys.
@@ -168,23 +166,6 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, Refused> {
     }
 }
 
-/// The key of the request that begins `input`, if it is a get of one key (`get`, `gets`, `mg`) as far as a glance
-/// tells, and the octets of its line: for what can be done ahead of requests.
-#[inline]
-pub fn sole_key(input: &[u8]) -> Option<(&[u8], usize)> {
-    let (word, more) = match input {
-        [b'g', b'e', b't', b' ', ..] => (4, false),
-        [b'g', b'e', b't', b's', b' ', ..] => (5, false),
-        [b'm', b'g', b' ', ..] => (3, true),
-        _ => return None,
-    };
-    let end = memchr::memchr(b'\n', &input[..input.len().min(GLANCE_OCTETS)])?;
-    let line = &input[word..end];
-    let key = &line[..memchr::memchr2(b' ', b'\r', line).unwrap_or(line.len())];
-    let is_sole = more || line.get(key.len()) != Some(&b' ');
-    (is_sole && !key.is_empty() && key.len() <= KEY_OCTETS_MAX).then_some((key, end + 1))
-}
-
 fn other<'a>(word: &[u8], words: Words<'a>) -> Result<Command<'a>, Refused> {
     match word {
         b"set" => set(Mode::Set, words),
@@ -291,20 +272,6 @@ mod tests {
     fn refusal(line: &[u8]) -> &'static str {
         let Err(refused) = parse(line) else { panic!("{:?} was taken", String::from_utf8_lossy(line)) };
         std::str::from_utf8(refused.text).unwrap()
-    }
-
-    #[test]
-    fn the_key_of_a_get_is_seen_at_a_glance() {
-        assert_eq!(sole_key(b"get a\r\nget b\r\n"), Some((&b"a"[..], 7)));
-        assert_eq!(sole_key(b"gets ab\n"), Some((&b"ab"[..], 8)));
-        assert_eq!(sole_key(b"mg abc v t\r\n"), Some((&b"abc"[..], 12)));
-        assert_eq!(sole_key(b"mg abc\r\n"), Some((&b"abc"[..], 8)));
-        let long = [b"get ", &[b'k'; 251][..], b"\r\n"].concat();
-        for none in
-            [&b"get a"[..], b"get a b\r\n", b"get  a\r\n", b"get \r\n", b"set a 0 0 1\r\n", b"mga\n", b"", &long]
-        {
-            assert_eq!(sole_key(none), None, "{none:?}");
-        }
     }
 
     #[test]

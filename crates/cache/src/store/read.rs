@@ -21,6 +21,35 @@ pub const READ_AHEAD: usize = 16;
 const LINE_WORDS: usize = 8;
 const ITEM_AHEAD_WORDS: usize = 32 * LINE_WORDS;
 
+/// Keys that will be asked for soon, at most [`READ_AHEAD`], and which of their values will be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ahead<'a> {
+    keys: [&'a [u8]; READ_AHEAD],
+    count: usize,
+    /// A bit for each key, the first one the lowest.
+    reads: u32,
+}
+
+const _: () = assert!(READ_AHEAD <= u32::BITS as usize);
+
+impl<'a> Ahead<'a> {
+    /// One more; nothing if there are [`READ_AHEAD`]. Of a value that is not read, only where it lies matters.
+    #[inline]
+    pub fn add(&mut self, key: &'a [u8], reads: bool) {
+        if let Some(place) = self.keys.get_mut(self.count) {
+            *place = key;
+            self.reads |= u32::from(reads) << self.count;
+            self.count += 1;
+        }
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
 /// What a reader asks for.
 #[derive(Clone, Copy)]
 struct Question<'a> {
@@ -170,7 +199,7 @@ impl Own {
         let mut hashes = [0; READ_AHEAD];
         for (number, part) in keys.chunks(READ_AHEAD).enumerate() {
             part.iter().zip(&mut hashes).for_each(|(key, hash)| *hash = store.hash(key));
-            self.fetch(store, &hashes[..part.len()]);
+            self.fetch(store, &hashes[..part.len()], u32::MAX);
             for (place, key) in part.iter().enumerate() {
                 let index = number * READ_AHEAD + place;
                 if self.read(store, hashes[place], key, now, touch, |seen| look(index, Some(seen))).is_none() {
@@ -180,16 +209,17 @@ impl Own {
         }
     }
 
-    /// Loads what the items of at most [`READ_AHEAD`] keys lie in, so that they are at hand when they are read.
-    pub fn read_ahead(&mut self, store: &Store, keys: &[&[u8]]) {
+    /// Loads what the items of keys lie in, so that they are at hand when they are asked for.
+    pub fn read_ahead(&mut self, store: &Store, ahead: &Ahead<'_>) {
         let mut hashes = [0; READ_AHEAD];
+        let keys = &ahead.keys[..ahead.count];
         keys.iter().zip(&mut hashes).for_each(|(key, hash)| *hash = store.hash(key));
-        self.fetch(store, &hashes[..keys.len().min(READ_AHEAD)]);
+        self.fetch(store, &hashes[..keys.len()], ahead.reads);
     }
 
-    /// Loads a word of each bucket, then one of each item, then one of each line of each item: loads that do not wait
-    /// for each other.
-    fn fetch(&mut self, store: &Store, hashes: &[u64]) {
+    /// Loads a word of each bucket, then one of each item, then one of each line of each item whose bit is set in `reads`:
+    /// loads that do not wait for each other.
+    fn fetch(&mut self, store: &Store, hashes: &[u64], reads: u32) {
         if store.pool.generation() != self.generation {
             self.refresh(store);
         }
@@ -200,9 +230,11 @@ impl Own {
             let (bucket, _) = store.table.bucket(*hash);
             *location = bucket.slots().find(|slot| slot.may_be(*hash)).map_or(0, Slot::location);
         }
-        let items = || locations[..hashes.len()].iter().filter_map(|at| self.map.item(store.geometry, *at));
-        let first = items().map(|words| words[0].load(Relaxed)).fold(0, u64::wrapping_add);
-        let rest = items().map(load_lines).fold(first, u64::wrapping_add);
+        let item = |at: &u64| self.map.item(store.geometry, *at);
+        let locations = &locations[..hashes.len()];
+        let first = locations.iter().filter_map(item).map(|words| words[0].load(Relaxed)).fold(0, u64::wrapping_add);
+        let read = locations.iter().enumerate().filter(|(place, _)| reads >> place & 1 == 1);
+        let rest = read.filter_map(|(_, at)| item(at)).map(load_lines).fold(first, u64::wrapping_add);
         black_box(rest);
     }
 }

@@ -7,6 +7,7 @@ use super::draft::Draft;
 use super::evicted::Evicted;
 use super::hand::Hand;
 use super::noted::Noted;
+use super::read::Ahead;
 use super::rules::Refused;
 use super::seen::Seen;
 use super::segment::Map;
@@ -84,9 +85,9 @@ impl Writer {
         self.own.read_many(&self.store, keys, now, touch, &mut look);
     }
 
-    /// Has the items of keys that will be read soon, at most [`READ_AHEAD`], at hand: the waits for memory overlap.
-    pub fn read_ahead(&mut self, keys: &[&[u8]]) {
-        self.own.read_ahead(&self.store, keys);
+    /// Has the items of keys that will be asked for soon at hand: the waits for memory overlap.
+    pub fn read_ahead(&mut self, ahead: &Ahead<'_>) {
+        self.own.read_ahead(&self.store, ahead);
     }
 
     /// Begins a value of `value_octets` that will come bit by bit, for a key of `key_octets`.
