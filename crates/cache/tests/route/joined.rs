@@ -1,6 +1,6 @@
 //! Gets of several clients that go as one, through a router alone: in random pieces, by servers that do wrong.
 
-use crate::peers::{Chance, KEYS, Peer, name, value};
+use crate::peers::{ALL, Chance, Fault, HARMLESS, KEYS, Peer, name, value};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_cache::route::{Host, Moment, Next, Router, State, config};
@@ -154,24 +154,24 @@ fn line(told: &mut &[u8]) -> String {
     line
 }
 
-/// A router between clients and servers, in which one get in `fault_in` goes wrong.
+/// A router between clients and servers, at which some gets go wrong in one of these ways.
 struct Run {
     router: Router,
     chance: Chance,
     players: Vec<Player>,
     peers: Vec<Peer>,
-    fault_in: usize,
+    faults: &'static [Fault],
     now: Moment,
 }
 
 impl Run {
-    fn new(text: &str, seed: u64, fault_in: usize) -> Run {
+    fn new(text: &str, seed: u64, faults: &'static [Fault]) -> Run {
         let route = "[route]\ntimeout = \"100 ms\"\nretry = \"50 ms\"\nretry-max = \"50 ms\"\nclient-queue = 40\n";
         let config = config::read("", &format!("{route}connections = {CONNECTIONS}\n{text}")).expect("it is right");
         let peers = (0..config.servers.len() * CONNECTIONS).map(|_| Peer::default()).collect();
         let router = Router::new(Arc::new(config), Arc::new(Nobody));
         let (chance, now) = (Chance::new(seed), Moment::default());
-        Run { router, chance, players: Vec::new(), peers, fault_in, now }
+        Run { router, chance, players: Vec::new(), peers, faults, now }
     }
 
     /// Everything that clients say and are told, each checked with `check` at its end.
@@ -191,13 +191,18 @@ impl Run {
                 _ => self.pass_time(),
             }
             self.errands();
-            if self.fault_in > 0 && step % 500 == 499 {
+            if self.fails() && step % 500 == 499 {
                 let gone = self.players.swap_remove(self.chance.below(CLIENTS));
                 self.router.left(gone.number);
                 self.join(format!("late-{step}"));
             }
         }
         panic!("it does not end");
+    }
+
+    /// Whether connections end, servers are late, clients leave.
+    fn fails(&self) -> bool {
+        self.faults != HARMLESS
     }
 
     fn join(&mut self, own: String) {
@@ -242,7 +247,7 @@ impl Run {
         if self.router.servers.link(link as u32).is_some_and(|link| link.state == State::Up) {
             let room = 1 + self.chance.below(3000);
             let (peer, chance) = (&mut self.peers[link], &mut self.chance);
-            self.router.servers.say(link as u32, room, |octets| peer.hear(octets, chance, self.fault_in));
+            self.router.servers.say(link as u32, room, |octets| peer.hear(octets, chance, self.faults));
         }
     }
 
@@ -264,14 +269,14 @@ impl Run {
     }
 
     fn pass_time(&mut self) {
-        self.now.monotonic += Duration::from_millis(if self.fault_in > 0 { 1 } else { 0 });
+        self.now.monotonic += Duration::from_millis(self.fails().into());
         self.router.tick(self.now);
     }
 
     fn errands(&mut self) {
         let errands = core::mem::take(&mut self.router.servers.errands);
         for link in errands.dials {
-            match self.fault_in > 0 && self.chance.one_in(20) {
+            match self.fails() && self.chance.one_in(20) {
                 true => self.close(link as usize),
                 false => self.router.servers.up(link, self.now.monotonic),
             }
@@ -295,7 +300,7 @@ fn joined(run: &Run) -> u64 {
 fn every_value_comes_in_the_order_in_which_it_was_asked() {
     let mut keys_most = 0;
     for seed in 0..SEEDS {
-        let run = Run::new(PLAIN, seed, 0).play(|player| player.check(true, false));
+        let run = Run::new(PLAIN, seed, HARMLESS).play(|player| player.check(true, false));
         keys_most = run.peers.iter().map(|peer| peer.keys_most).max().unwrap_or(0).max(keys_most);
         let tallies = &run.router.servers.tallies;
         assert!(joined(&run) > 0 && tallies.iter().all(|tally| tally.sent == tally.answered), "{tallies:?}");
@@ -308,7 +313,7 @@ fn what_ends_well_is_whole_whatever_servers_do() {
     let (mut broken, mut late, mut lost, mut refused) = (0, 0, 0, 0);
     for seed in 0..SEEDS {
         let text = format!("dead-reads = \"error\"\n{PLAIN}");
-        let run = Run::new(&text, seed, 12).play(|player| player.check(true, true));
+        let run = Run::new(&text, seed, ALL).play(|player| player.check(true, true));
         for tally in &run.router.servers.tallies {
             (broken, late, lost) = (broken + tally.broken, late + tally.late, lost + tally.lost);
             refused += tally.refused;
@@ -324,7 +329,7 @@ fn values_of_servers_that_fail_are_misses_or_come_from_others() {
     let copies = "policy = \"replicated\"\nmiss-next = true\n";
     for seed in 0..SEEDS {
         for text in [PLAIN.to_owned(), format!("default = \"main\"\n{PLAIN}{gutter}"), format!("{PLAIN}{copies}")] {
-            let run = Run::new(&text, seed, 12).play(|player| player.check(false, true));
+            let run = Run::new(&text, seed, ALL).play(|player| player.check(false, true));
             assert!(joined(&run) > 0);
         }
     }

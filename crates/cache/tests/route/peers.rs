@@ -55,8 +55,13 @@ pub enum Fault {
     Silent,
 }
 
-const FAULTS: [Fault; 7] =
-    [Fault::Order, Fault::Refuses, Fault::Unknown, Fault::Twice, Fault::CutOff, Fault::Nonsense, Fault::Silent];
+/// One get in so many goes wrong.
+const FAULT_IN: usize = 12;
+/// What nobody may notice.
+pub const HARMLESS: &[Fault] = &[Fault::Order];
+/// Everything.
+pub const ALL: &[Fault] =
+    &[Fault::Order, Fault::Refuses, Fault::Unknown, Fault::Twice, Fault::CutOff, Fault::Nonsense, Fault::Silent];
 
 /// A connection's other end.
 #[derive(Default)]
@@ -79,8 +84,8 @@ impl Peer {
         *self = Peer { items, keys_most, ..Peer::default() };
     }
 
-    /// Takes octets that it is sent; one get in `fault_in` goes wrong, none with 0.
-    pub fn hear(&mut self, octets: &[u8], chance: &mut Chance, fault_in: usize) {
+    /// Takes octets that it is sent; some gets go wrong in one of these ways.
+    pub fn hear(&mut self, octets: &[u8], chance: &mut Chance, faults: &[Fault]) {
         self.asked.extend_from_slice(octets);
         while let Some(end) = self.asked.iter().position(|octet| *octet == b'\n').filter(|_| !self.silent && !self.ends)
         {
@@ -88,7 +93,7 @@ impl Peer {
             let words: Vec<&str> = line.split(' ').collect();
             let mut taken = end + 1;
             match words[0] {
-                "get" | "gets" => self.get(&words, line.len() + 2, chance, fault_in),
+                "get" | "gets" => self.get(&words, line.len() + 2, chance, faults),
                 "set" => {
                     let octets: usize = words[4].parse().unwrap();
                     let Some(value) = self.asked.get(taken..taken + octets + 2) else { return };
@@ -103,7 +108,7 @@ impl Peer {
         }
     }
 
-    fn get(&mut self, words: &[&str], octets: usize, chance: &mut Chance, fault_in: usize) {
+    fn get(&mut self, words: &[&str], octets: usize, chance: &mut Chance, faults: &[Fault]) {
         assert!(octets <= JOINED_OCTETS_MAX && words.len() - 1 <= JOINED_KEYS_MAX);
         self.keys_most = self.keys_most.max(words.len() - 1);
         let number = if words[0] == "gets" { " 77" } else { "" };
@@ -111,7 +116,7 @@ impl Peer {
         let known = |key: &&str| Some(told(key, &self.value(key)?));
         let mut values: Vec<String> = words[1..].iter().filter_map(known).collect();
         let mut end = "END\r\n";
-        let fault = (fault_in > 0 && chance.one_in(fault_in)).then(|| FAULTS[chance.below(FAULTS.len())]);
+        let fault = chance.one_in(FAULT_IN).then(|| faults[chance.below(faults.len())]);
         let place = chance.below(values.len() + 1);
         match fault {
             Some(Fault::Order) => values.reverse(),
