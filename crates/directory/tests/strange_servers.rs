@@ -11,6 +11,8 @@ const BOUND: &[u8] = b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\x00\x04\x00\x04\x00"
 const NOBODY: &[u8] = b"\x30\x0c\x02\x01\x01\x65\x07\x0a\x01\x00\x04\x00\x04\x00";
 /// StartTLS that succeeded.
 const TLS: &[u8] = b"\x30\x0c\x02\x01\x01\x78\x07\x0a\x01\x00\x04\x00\x04\x00";
+/// A notice of disconnection: unavailable.
+const NOTICE: &[u8] = b"\x30\x27\x02\x01\x00\x78\x22\x0a\x01\x34\x04\x00\x04\x03bye\x8a\x161.3.6.1.4.1.1466.20036";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Says the first reply to the first request, the second to the second; after the last it listens.
@@ -91,7 +93,6 @@ fn the_played_server_is_one_if_it_answers_well() {
 
 #[test]
 fn a_connection_that_never_becomes_ready_is_left_with_its_reason() {
-    const NOTICE: &[u8] = b"\x30\x24\x02\x01\x00\x78\x1f\x0a\x01\x34\x04\x00\x04\x00\x8a\x161.3.6.1.4.1.1466.20036";
     let cases: [(&'static [&'static [u8]], bool, &str); 8] = [
         (&[], false, "it was not ready in time"),
         (&[b"HTTP/1.1 400 Bad Request\r\n\r\n"], false, "no message begins with 0x48"),
@@ -119,12 +120,11 @@ fn a_connection_that_never_becomes_ready_is_left_with_its_reason() {
 
 #[test]
 fn a_connection_that_breaks_the_rules_is_left_with_its_reason() {
-    let notice: &[u8] = b"\x30\x27\x02\x01\x00\x78\x22\x0a\x01\x34\x04\x00\x04\x03bye\x8a\x161.3.6.1.4.1.1466.20036";
     let replies: [(&'static [&'static [u8]], &str); 5] = [
         (&[BOUND, b"\x30\x82\xff\xff"], "a message of 65539 octets is over the limit"),
         (&[BOUND, BOUND], "a response to something else"),
         (&[BOUND, b"\x30\x0b\x02\x01\x01\x64\x06\x04\x02\xff\xfe\x30\x00"], "element 4 has not the form of its type"),
-        (&[BOUND, b"\x30\x0c\x02\x01\x00\x78\x07\x0a\x01\x34\x04\x00\x04\x00"], "the server says that it disconnects"),
+        (&[BOUND, NOTICE], "the server says that it disconnects"),
         (&[BOUND], "it says nothing"),
     ];
     for (replies, reason) in replies {
@@ -134,7 +134,7 @@ fn a_connection_that_breaks_the_rules_is_left_with_its_reason() {
         assert!(failure.to_string().ends_with(reason), "{failure}");
     }
     // Its name and text are read, too.
-    let message = trunkline_wire::ldap::Message::new(notice).expect("a notice").response;
+    let message = trunkline_wire::ldap::Message::new(NOTICE).expect("a notice").response;
     let trunkline_wire::ldap::Response::Extended { name, .. } = message else { panic!("{message:?}") };
     assert_eq!(name, Some(trunkline_wire::ldap::NOTICE_OF_DISCONNECTION));
 }
