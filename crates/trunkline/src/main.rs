@@ -3,6 +3,7 @@
 
 mod bar;
 mod cache;
+mod charge;
 mod cli;
 mod command;
 mod cut;

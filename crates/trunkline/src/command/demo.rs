@@ -6,7 +6,7 @@ use crate::demo::{self, Load, Stage, Tapped};
 use crate::failure::Failure;
 use crate::run::log;
 use crate::run::now_ns;
-use crate::run::service::Service;
+use crate::run::service::{Beside, Service};
 use crate::run::view::View;
 use crate::show::figure;
 use crate::stop::Stop;
@@ -65,7 +65,8 @@ impl Demo {
         let start_ns = now_ns() - i64::from(self.history) * 60 * 1_000_000_000;
         let stage = Stage::new(start_ns, LANES);
         let rings = Tapped::rings(&demo::world(self.seed, start_ns), &stage).map_err(Failure::Failed)?;
-        let mut service = Service::on(&settings, rings, configured::open(&settings.cache)?)?;
+        let mut service =
+            Service::on(&settings, rings, Beside { cache: configured::open(&settings.cache)?, charging: None })?;
         service.show(&settings, "demo");
         let load = service.view().cache().and_then(Running::address).map(|at| Load::start(at, self.seed)).transpose();
         let load = load.map_err(|e| Failure::Failed(format!("a thread cannot be started: {e}")))?;

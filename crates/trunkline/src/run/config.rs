@@ -3,12 +3,14 @@
 //! `config/trunkline.toml` and `docs/manual/configuration.md` are made from here, and a test compares them.
 
 mod cache;
+mod charge;
 mod check;
 mod load;
 mod types;
 mod web;
 
 pub use cache::{Cache, ClientCertificates, Door};
+pub use charge::{Charge, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
 pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
@@ -196,6 +198,8 @@ trunkline_kit::configuration! {
         store: Store = "store",
         /// The cache.
         cache: Cache = "cache",
+        /// Charging.
+        charge: Charge = "charge",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

@@ -13,6 +13,7 @@ use super::rows::{self, RowsOut, journal::Journal};
 use super::socket;
 use super::view::View;
 use crate::cache::{configured, here::Running};
+use crate::charge;
 use crate::failure::Failure;
 use crate::web::live::Here;
 use crate::web::serve;
@@ -54,11 +55,35 @@ pub struct Service {
     web: Option<Handle>,
 }
 
+/// What is served beside the capture.
+#[derive(Default)]
+pub struct Beside {
+    /// What listens as the cache.
+    pub cache: Option<Opened>,
+    /// The charging node.
+    pub charging: Option<charge::here::Running>,
+}
+
 /// How it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     /// What was lost or went wrong, a sentence each; none if all is well.
     pub troubles: Vec<String>,
+}
+
+/// Reads the ledger, serves, and says in the log where.
+fn charging_node(
+    opened: trunkline_charge::node::Opened,
+    settings: &Settings,
+) -> Result<charge::here::Running, Failure> {
+    let node = charge::configured::start(opened, &settings.charge, &settings.data.folder)?;
+    for line in charge::configured::told(&settings.charge, &node) {
+        tracing::info!("charging: {line}");
+    }
+    if charge::configured::open_to_all(&settings.charge) {
+        tracing::warn!("charging: whoever reaches it may charge: charge.allow or charge.peers says who may");
+    }
+    Ok(charge::here::Running::new(node))
 }
 
 impl Service {
@@ -74,8 +99,10 @@ impl Service {
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
         let cache = configured::open(&settings.cache)?;
+        let charging = charge::configured::open(&settings.charge, folder)?;
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let mut service = Service::on(settings, rings, cache)?;
+        let charging = charging.map(|opened| charging_node(opened, settings)).transpose()?;
+        let mut service = Service::on(settings, rings, Beside { cache, charging })?;
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
         if let Some(bound) = metrics {
@@ -102,11 +129,12 @@ impl Service {
         }
     }
 
-    /// Starts everything behind these rings, and what listens as the cache.
+    /// Starts everything behind these rings, and what is served beside them.
     ///
     /// # Errors
     /// What could not be opened, with what to do about it.
-    pub fn on(settings: &Settings, rings: Vec<Box<dyn Live>>, cache: Option<Opened>) -> Result<Service, Failure> {
+    pub fn on(settings: &Settings, rings: Vec<Box<dyn Live>>, beside: Beside) -> Result<Service, Failure> {
+        let Beside { cache, charging } = beside;
         let folder = &settings.data.folder;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
@@ -137,7 +165,7 @@ impl Service {
         let cache = cache.map_err(|e| Failure::Failed(e.to_string()))?.map(|job| Running::new(job, &settings.cache));
         let interfaces = names.lanes.iter().map(|(interface, _)| interface.clone()).collect();
         let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
-        let view = Arc::new(view.with_cache(cache));
+        let view = Arc::new(view.with_cache(cache).with_charging(charging));
         let (metrics, socket, web) = (None, None, None);
         Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics, socket, web })
     }
@@ -189,6 +217,10 @@ impl Service {
         let mut troubles = Vec::new();
         if let Some(Err(failed)) = self.view.cache().map(Running::stop) {
             troubles.push(format!("cache: {failed}"));
+        }
+        if let Some(charging) = self.view.charging() {
+            troubles.extend(charging.stop().err().map(|failed| format!("charging: {failed}")));
+            troubles.extend(charging.failure().map(|why| format!("charging: the ledger cannot be written: {why}")));
         }
         let shared = Arc::clone(&self.engine.shared);
         if self.engine.join() {

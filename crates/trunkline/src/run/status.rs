@@ -3,6 +3,7 @@
 pub mod process;
 
 use crate::cache::here::Totals;
+use crate::charge::here::Totals as Charged;
 use crate::show::figure;
 use core::fmt::Write as _;
 use std::time::Duration;
@@ -49,6 +50,8 @@ pub struct Snapshot {
     pub compress_waiting: u64,
     /// The cache, where there is one.
     pub cache: Option<Totals>,
+    /// Charging, where there is some.
+    pub charging: Option<Charged>,
     /// Processor time of each thread.
     pub threads: Vec<Thread>,
     /// Memory of the process, octets.
@@ -96,6 +99,9 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     if let Some(cache) = &now.cache {
         let _ = write!(out, " | {}", cached(&before.cache.unwrap_or_default(), cache, seconds));
     }
+    if let Some(charging) = &now.charging {
+        let _ = write!(out, " | {}", charged(&before.charging.unwrap_or_default(), charging, seconds));
+    }
     let _ = write!(out, " | cpu {} | rss {}", cpu(before, now, seconds), figure::octets(now.resident));
     out
 }
@@ -118,6 +124,19 @@ fn cached(before: &Totals, now: &Totals, seconds: f64) -> String {
         rate(more(|t| t.evicted)),
         figure::count(now.items),
         share(now.used_octets as f64 / now.limit_octets.max(1) as f64),
+    )
+}
+
+/// `charging requests/s 12,000 copies/s 3 busy 0 sessions 81,204`
+fn charged(before: &Charged, now: &Charged, seconds: f64) -> String {
+    let more = |of: fn(&Charged) -> u64| of(now).saturating_sub(of(before));
+    let rate = |n: u64| figure::count(if seconds > 0.0 { (n as f64 / seconds).round() as u64 } else { 0 });
+    format!(
+        "charging requests/s {} copies/s {} busy {} sessions {}",
+        rate(more(|t| t.requests)),
+        rate(more(|t| t.copies)),
+        figure::count(more(|t| t.busy)),
+        figure::count(now.sessions),
     )
 }
 
@@ -239,6 +258,7 @@ mod tests {
             unwritten: Duration::ZERO,
             compress_waiting: 1200,
             cache: None,
+            charging: None,
             threads: vec![thread(1, "trunkline", 11), thread(3, "lane-1", 4100), thread(2, "lane-0", 5300)],
             resident: 512_300_000,
         };
@@ -261,6 +281,15 @@ mod tests {
         let same = line(&now, &now);
         assert!(same.contains("sip 0 rtp 0"), "no time passed: {same}");
         assert!(line(&now, &Snapshot::default()).contains("lost none |"), "counters that went back");
+    }
+
+    #[test]
+    fn charging_is_told_of_where_there_is_some() {
+        let told = |requests, copies, busy| Some(Charged { requests, copies, busy, sessions: 81_204 });
+        let before = Snapshot { charging: told(1_000, 10, 1), ..earlier() };
+        let now = Snapshot { at: Duration::from_secs(20), charging: told(121_000, 40, 3), ..earlier() };
+        let line = line(&before, &now);
+        assert!(line.contains("| charging requests/s 12,000 copies/s 3 busy 2 sessions 81,204 | cpu"), "{line}");
     }
 
     #[test]

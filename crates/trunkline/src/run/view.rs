@@ -9,6 +9,7 @@ use super::lane::LaneReport;
 use super::rows::{self, Writing};
 use super::status::{Snapshot, process};
 use crate::cache::here::Running;
+use crate::charge::here::Running as Charging;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_capture::LossPlace;
@@ -27,6 +28,8 @@ pub struct View {
     cards: Arc<Mutex<Cards>>,
     /// The cache beside the rest, where there is one.
     cache: Option<Running>,
+    /// The charging node beside the rest, where there is one.
+    charging: Option<Charging>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -51,6 +54,7 @@ impl View {
             bursts,
             cards,
             cache: None,
+            charging: None,
             closed: Mutex::default(),
             begun: Instant::now(),
             since_ns: super::now_ns(),
@@ -66,6 +70,16 @@ impl View {
     /// The cache beside the rest, where there is one.
     pub fn cache(&self) -> Option<&Running> {
         self.cache.as_ref()
+    }
+
+    /// The same with a charging node beside the rest.
+    pub fn with_charging(self, charging: Option<Charging>) -> Self {
+        View { charging, ..self }
+    }
+
+    /// The charging node beside the rest, where there is one.
+    pub fn charging(&self) -> Option<&Charging> {
+        self.charging.as_ref()
     }
 
     /// The packet log is closed, and this was the last of it.
@@ -127,6 +141,7 @@ impl View {
             unwritten: stats.iter().flat_map(|s| &s.volumes).filter_map(|v| v.unwritten).max().unwrap_or_default(),
             compress_waiting: self.house().map_or(0, |report| report.roomless as u64),
             cache: self.cache.as_ref().map(Running::totals),
+            charging: self.charging.as_ref().map(Charging::totals),
             threads: process::threads(),
             resident: process::resident(),
         }
@@ -188,6 +203,7 @@ impl View {
             samples.extend(of_house(&report));
         }
         samples.extend(self.cache.iter().flat_map(Running::samples));
+        samples.extend(self.charging.iter().flat_map(Charging::samples));
         samples.extend(process::samples());
         samples.push(build());
         samples
@@ -195,7 +211,8 @@ impl View {
 
     /// What is unhealthy now, a line each.
     pub fn unhealthy(&self) -> Vec<String> {
-        let mut lines = Vec::new();
+        let stopped = |why| format!("charging answers nothing any more: the ledger cannot be written: {why}");
+        let mut lines: Vec<String> = self.charging.iter().filter_map(Charging::failure).map(stopped).collect();
         for (lane, report) in self.shared.lane_reports().into_iter().enumerate() {
             match report.failed {
                 Some(why) => lines.push(format!("lane {lane} ended: {why}")),

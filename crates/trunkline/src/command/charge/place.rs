@@ -1,12 +1,13 @@
 //! Where a charging node keeps what it has, and how it is asked.
 
+use crate::charge::configured;
 use crate::cli::DATA_DEFAULT;
 use crate::failure::Failure;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The data folder.
 #[derive(Clone, Debug, clap::Args)]
@@ -20,24 +21,19 @@ pub struct Place {
 const AHEAD_MAX: usize = 1000;
 
 impl Place {
-    /// What of it is charging's.
-    pub fn folder(&self) -> PathBuf {
-        self.data.join("charge")
+    /// The folder itself.
+    pub fn data(&self) -> &Path {
+        &self.data
     }
 
     /// The ledger.
     pub fn ledger(&self) -> PathBuf {
-        self.folder().join("ledger")
+        configured::ledger(&self.data)
     }
 
     /// Where a node that serves is asked.
     pub fn socket(&self) -> PathBuf {
-        self.folder().join("control.sock")
-    }
-
-    /// That something of it cannot be had.
-    pub fn cannot(&self, error: &io::Error) -> Failure {
-        Failure::Failed(format!("{}: {error}", self.folder().display()))
+        configured::socket(&self.data)
     }
 
     /// The node that serves this folder.
@@ -49,7 +45,7 @@ impl Place {
             let path = self.socket();
             Failure::Failed(format!("no charging node serves here ({}: {e}); `trunkline charge serve`", path.display()))
         })?;
-        let reads = stream.try_clone().map_err(|e| self.cannot(&e))?;
+        let reads = stream.try_clone().map_err(gone)?;
         Ok(Control { reads: BufReader::new(reads), writes: BufWriter::new(stream), ahead: VecDeque::new() })
     }
 }

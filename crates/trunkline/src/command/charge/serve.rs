@@ -1,32 +1,24 @@
 //! `trunkline charge serve`: a charging node by itself.
 
 use super::place::Place;
-use crate::cache::files::{Clients, Encryption};
+use crate::charge::{configured, here::Running};
 use crate::failure::Failure;
-use crate::run::config::Listen as Where;
+use crate::run::config::{Charge, Door, FailureHandling, Ip, Listen, Network};
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::Duration;
 use trunkline_capture::live::privileges;
-use trunkline_charge::gy::Terms;
-use trunkline_charge::ledger;
-use trunkline_charge::node::{Node, Opened, Setup};
-use trunkline_charge::peer::{Local, WATCHDOG_LEAST_S};
-use trunkline_charge::session::Limits;
-use trunkline_commit::{Folder, Options};
+use trunkline_charge::node::Node;
+use trunkline_charge::peer::WATCHDOG_LEAST_S;
+use trunkline_kit::config::{Raw, Value};
 use trunkline_kit::exit::Exit;
-use trunkline_kit::metrics::Sample;
-use trunkline_net::{Listen, Networks, OldestTls};
-use trunkline_wire::diameter::enumerated::FailureHandling;
 
 /// How often it looks whether it was told to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// Permissions of the socket for those who operate the node.
-const CONTROL_MODE: u32 = 0o600;
 
 /// Serve online charging by Diameter Gy, with a ledger on disk
 #[derive(Debug, clap::Args)]
@@ -78,36 +70,27 @@ pub struct Serve {
     #[arg(long, value_name = "WORD", default_value = "terminate", value_parser = failure_handling)]
     failure_handling: FailureHandling,
     /// Sessions at a time, those among them whose answers are kept after their end
-    #[arg(long, value_name = "NUM", default_value_t = Limits::default().sessions)]
-    sessions: usize,
+    #[arg(long, value_name = "NUM", default_value_t = 4_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    sessions: u32,
     /// Seconds for which answers are kept after a session
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().kept_s)]
-    keep_answers: u32,
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(30..=86_400))]
+    keep_answers: u64,
     /// Threads [default: one for each processor]
-    #[arg(long, value_name = "NUM")]
-    threads: Option<usize>,
+    #[arg(long, value_name = "NUM", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
     /// Connections at a time
-    #[arg(long, value_name = "NUM", default_value_t = 10_000)]
-    connections: usize,
+    #[arg(long, value_name = "NUM", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = crate::command::cache::where_metrics)]
-    metrics: Option<Where>,
+    metrics: Option<Listen>,
     /// User to become, once what it listens to is open
     #[arg(long, value_name = "USER")]
     user: Option<String>,
 }
 
 fn failure_handling(word: &str) -> Result<FailureHandling, String> {
-    match word {
-        "terminate" => Ok(FailureHandling::Terminate),
-        "continue" => Ok(FailureHandling::Continue),
-        "retry-and-terminate" => Ok(FailureHandling::RetryAndTerminate),
-        _ => Err("terminate, continue or retry-and-terminate".to_owned()),
-    }
-}
-
-fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::Failed(error.to_string())
+    FailureHandling::of(&Raw::Text(word.to_owned()))
 }
 
 impl Serve {
@@ -118,122 +101,71 @@ impl Serve {
     pub fn run(&self) -> Result<Exit, Failure> {
         // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
         let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
-        let stop = Stop::on_signals();
+        let (stop, section, data) = (Stop::on_signals(), self.section(), self.place.data());
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
-        std::fs::create_dir_all(self.place.folder()).map_err(|e| self.place.cannot(&e))?;
-        let opened = Opened::new(self.setup()?).map_err(failed)?;
-        privileges::give_up(self.user.as_deref()).map_err(failed)?;
-        let node = self.start(opened)?;
-        self.announce(&node);
-        let node = Arc::new(Mutex::new(node));
-        let shown = Arc::clone(&node);
-        let page = page.map(|bound| bound.serve(move || self::page(&hold(&shown)))).transpose();
+        let Some(opened) = configured::open(&section, data)? else {
+            return Err(Failure::Usage("nowhere to listen".to_owned()));
+        };
+        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        let node = configured::start(opened, &section, data)?;
+        self.announce(&section, &node);
+        let running = Arc::new(Running::new(node));
+        let shown = Arc::clone(&running);
+        let told = move || Page {
+            samples: [shown.samples(), process::samples()].concat(),
+            unhealthy: shown.failure().into_iter().collect(),
+        };
+        let page = page.map(|bound| bound.serve(told)).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let mut failure = None;
         while !stop.is_asked() && failure.is_none() {
             std::thread::park_timeout(LOOK);
-            failure = hold(&node).failure();
+            failure = running.failure();
         }
         drop(page);
-        let stopped = hold(&node).stop();
+        let stopped = running.stop();
         match failure {
             Some(why) => Err(Failure::Failed(format!("the ledger cannot be written: {why}"))),
-            None => stopped.map(|()| Exit::Done).map_err(failed),
+            None => stopped.map(|()| Exit::Done).map_err(|e| Failure::Failed(e.to_string())),
         }
     }
 
-    fn start(&self, opened: Opened) -> Result<Node, Failure> {
-        let folder = self.place.ledger();
-        let disk = Folder::open(&folder).map_err(|e| self.place.cannot(&e))?;
-        let (options, defaults) = (Options::default(), Limits::default());
-        let limits = Limits { sessions: self.sessions, kept_s: self.keep_answers, ..defaults };
-        let (core, log) = ledger::open(Arc::new(disk), options, limits).map_err(failed)?;
-        opened.start(core, log, options).map_err(failed)
-    }
-
-    fn setup(&self) -> Result<Setup, Failure> {
-        let local = Local {
+    /// What the options say, as the configuration says it.
+    fn section(&self) -> Charge {
+        let tcp = self.listen.iter().copied().map(Door::Tcp);
+        Charge {
+            listen: tcp.chain(self.listen_tls.iter().copied().map(Door::Tls)).collect(),
             host: self.host.clone(),
             realm: self.realm.clone(),
             realms: self.serves.clone(),
-            addresses: self.addresses(),
-            state_id: SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |unix| unix.as_secs() as u32),
+            addresses: self.address.iter().copied().map(Ip).collect(),
             peers: self.peer.clone(),
+            allow: self.allow.iter().copied().map(Network).collect(),
+            certificate: self.certificate.clone(),
+            key: self.key.clone(),
+            client_issuers: self.client_issuers.clone(),
             watchdog: Duration::from_secs(self.watchdog),
-        };
-        let terms = Terms {
-            host: self.host.clone(),
-            realm: self.realm.clone(),
-            session_failover: false,
             failure_handling: self.failure_handling,
-        };
-        let mut options = trunkline_net::Options::default();
-        if let Some(threads) = self.threads {
-            options.threads = threads;
+            sessions: self.sessions,
+            keep_answers: Duration::from_secs(self.keep_answers),
+            threads: self.threads.unwrap_or(0),
+            connections: self.connections,
         }
-        if !self.allow.is_empty() {
-            options.tcp_networks = Networks::only(self.allow.clone());
-        }
-        options.limits.connections = self.connections;
-        Ok(Setup { local, terms, listens: self.listens()?, options })
     }
 
-    fn listens(&self) -> Result<Vec<Listen>, Failure> {
-        let mut listens: Vec<Listen> =
-            self.listen.iter().map(|address| Listen::Tcp { address: *address, tls: None }).collect();
-        if let (Some(certificate), Some(key)) = (&self.certificate, &self.key) {
-            let clients = self.client_issuers.clone().map_or(Clients::None, Clients::Require);
-            let (certificate, key) = (certificate.clone(), key.clone());
-            let tls = Encryption { certificate, key, clients, oldest: OldestTls::V12 }.load().map_err(failed)?;
-            listens.extend(self.listen_tls.iter().map(|at| Listen::Tcp { address: *at, tls: Some(tls.clone()) }));
-        }
-        listens.push(Listen::Unix { path: self.place.socket(), mode: CONTROL_MODE });
-        Ok(listens)
-    }
-
-    /// What clients are told; a name of all interfaces is none of ours.
-    fn addresses(&self) -> Vec<IpAddr> {
-        let listened = self.listen.iter().chain(&self.listen_tls).map(SocketAddr::ip);
-        let told = if self.address.is_empty() { listened.collect() } else { self.address.clone() };
-        let named: Vec<IpAddr> = told.into_iter().filter(|ip| !ip.is_unspecified()).collect();
-        if named.is_empty() { vec![IpAddr::V4(Ipv4Addr::LOCALHOST)] } else { named }
-    }
-
-    fn announce(&self, node: &Node) {
+    fn announce(&self, section: &Charge, node: &Node) {
         let (accounts, sessions) = node.look(|core| (core.state().accounts().count(), core.state().open_sessions()));
         eprintln!(
             "trunkline charge: {accounts} accounts, {sessions} open sessions in {}",
             self.place.ledger().display()
         );
-        for (at, address) in node.addresses().iter().enumerate() {
-            let kind = if at < self.listen.len() { "TCP" } else { "TLS" };
-            address.iter().for_each(|address| eprintln!("trunkline charge: Diameter over {kind} at {address}"));
+        for line in configured::told(section, node) {
+            eprintln!("trunkline charge: {line}");
         }
         eprintln!("trunkline charge: operated over {}", self.place.socket().display());
-        let open = node.addresses().iter().flatten().any(|address| !address.ip().is_loopback());
-        if open && self.allow.is_empty() && self.peer.is_empty() && self.client_issuers.is_none() {
+        if configured::open_to_all(section) {
             eprintln!("trunkline charge: whoever reaches it may charge: --allow NET or --peer NAME says who may");
         }
     }
-}
-
-fn hold(node: &Mutex<Node>) -> MutexGuard<'_, Node> {
-    node.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn page(node: &Node) -> Page {
-    let (accounts, sessions, unrated) =
-        node.look(|core| (core.state().accounts().count(), core.state().open_sessions(), core.state().unrated()));
-    let mut samples: Vec<Sample> =
-        node.counts().list().iter().map(|one| Sample::counter(one.name, one.help, one.value)).collect();
-    samples.push(Sample::gauge("trunkline_charge_accounts", "accounts", accounts as f64));
-    samples.push(Sample::gauge("trunkline_charge_sessions", "open sessions", sessions as f64));
-    samples.push(Sample::counter(
-        "trunkline_charge_unrated_total",
-        "reports of usage without price or session",
-        unrated,
-    ));
-    samples.extend(process::samples());
-    Page { samples, unhealthy: node.failure().into_iter().collect() }
 }

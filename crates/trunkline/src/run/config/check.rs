@@ -24,6 +24,7 @@ pub fn check(settings: &Settings) -> Vec<Objection> {
         "neither calls nor record is enabled: there would be nothing to do".to_owned()
     });
     cache(settings, &mut wrong);
+    charge(settings, &mut wrong);
     web(settings, &mut wrong);
     wrong.0
 }
@@ -55,6 +56,31 @@ fn cache(settings: &Settings, wrong: &mut Objections) {
         "nobody can sign in by UDP: its datagrams would not be answered".to_owned()
     });
     wrong.unless(settings.web.caches.len() <= CACHES_MAX, "web", "caches", || format!("more than {CACHES_MAX} caches"));
+}
+
+fn charge(settings: &Settings, wrong: &mut Objections) {
+    let charge = &settings.charge;
+    let again = |(i, door): (usize, &Door)| charge.listen.iter().take(i).any(|before| before == door);
+    for (_, door) in charge.listen.iter().enumerate().filter(|numbered| again(*numbered)) {
+        wrong.unless(false, "charge", "listen", || format!("'{door}' is named twice"));
+    }
+    for door in charge.listen.iter().filter(|door| matches!(door, Door::Udp(_) | Door::Unix(_))) {
+        wrong.unless(false, "charge", "listen", || format!("Diameter goes over TCP or TLS, not over {door}"));
+    }
+    let named = |name: &str| charge.listen.is_empty() || !name.trim().is_empty();
+    wrong.unless(named(&charge.host), "charge", "host", || "charging needs a name (Origin-Host)".to_owned());
+    wrong.unless(named(&charge.realm), "charge", "realm", || "charging needs a realm (Origin-Realm)".to_owned());
+    let shows = charge.listen.iter().any(|door| matches!(door, Door::Tls(_)));
+    let files = (charge.certificate.is_some(), charge.key.is_some());
+    wrong.unless(!shows || files == (true, true), "charge", "listen", || {
+        "a tls: address needs both certificate and key".to_owned()
+    });
+    wrong.unless(
+        shows || (files == (false, false) && charge.client_issuers.is_none()),
+        "charge",
+        "certificate",
+        || "is not used: no address of listen begins with tls:".to_owned(),
+    );
 }
 
 fn web(settings: &Settings, wrong: &mut Objections) {

@@ -188,3 +188,26 @@ fn a_cache_listens_where_it_is_said() {
     }
     assert!(load("web.caches = \"a:b\"").unwrap_err()[0].contains("a cache such as"));
 }
+
+#[test]
+fn charging_needs_a_name_and_doors_that_diameter_has() {
+    let text = "[charge]\nlisten = [\"127.0.0.1:3868\", \"tls:[::1]:5868\"]\nhost = \"ocs.example\"\nrealm = \"example\"\n\
+        certificate = \"/c\"\nkey = \"/k\"\naddresses = [\"192.0.2.1\"]\nfailure-handling = \"continue\"\n";
+    let charge = load(text).unwrap().settings.charge;
+    assert_eq!((charge.listen.len(), charge.failure_handling), (2, FailureHandling::Continue));
+    assert_eq!(charge.addresses, [Ip("192.0.2.1".parse().unwrap())]);
+    let text =
+        "[charge]\nlisten = [\"127.0.0.1:3868\", \"127.0.0.1:3868\", \"udp:127.0.0.1:1\", \"tls:127.0.0.1:2\"]\n";
+    let told = load(text).unwrap_err().join("\n");
+    for part in [
+        "'127.0.0.1:3868' is named twice",
+        "Diameter goes over TCP or TLS, not over udp:127.0.0.1:1",
+        "charging needs a name (Origin-Host)",
+        "charging needs a realm (Origin-Realm)",
+        "a tls: address needs both certificate and key",
+    ] {
+        assert!(told.contains(part), "no '{part}' in\n{told}");
+    }
+    assert!(load("[charge]\ncertificate = \"/c\"\n").unwrap_err()[0].contains("is not used"));
+    assert!(load("[charge]\naddresses = [\"ocs\"]\n").unwrap_err()[0].contains("an address such as"));
+}

@@ -1,0 +1,213 @@
+//! From `[charge]` of the configuration to a node.
+
+use crate::cache::files::{Clients, Encryption};
+use crate::failure::Failure;
+use crate::run::config::{Charge, Door, FailureHandling};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use trunkline_charge::gy::Terms;
+use trunkline_charge::ledger;
+use trunkline_charge::node::{Node, Opened, Setup};
+use trunkline_charge::peer::Local;
+use trunkline_charge::session::Limits;
+use trunkline_commit::{Folder, Options};
+use trunkline_net::{Listen, Networks, OldestTls, Tls};
+use trunkline_wire::diameter::enumerated::FailureHandling as OnFailure;
+
+/// Permissions of the socket for those who operate the node.
+const CONTROL_MODE: u32 = 0o600;
+
+/// What of a data folder is charging's.
+pub fn folder(data: &Path) -> PathBuf {
+    data.join("charge")
+}
+
+/// The ledger in a data folder.
+pub fn ledger(data: &Path) -> PathBuf {
+    folder(data).join("ledger")
+}
+
+/// Where the node of a data folder is operated.
+pub fn socket(data: &Path) -> PathBuf {
+    folder(data).join("control.sock")
+}
+
+/// The node of a configuration, listening, and not yet served; none where it names no address.
+///
+/// # Errors
+/// A file that cannot be read, or an address that cannot be had, by its key.
+pub fn open(charge: &Charge, data: &Path) -> Result<Option<Opened>, Failure> {
+    if charge.listen.is_empty() {
+        return Ok(None);
+    }
+    std::fs::create_dir_all(folder(data)).map_err(|e| Failure::Failed(format!("{}: {e}", folder(data).display())))?;
+    let opened = Opened::new(setup(charge, data)?).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    Ok(Some(opened))
+}
+
+/// Reads the ledger, and begins to serve.
+///
+/// # Errors
+/// The ledger is damaged or another's; the system has no thread left.
+pub fn start(opened: Opened, charge: &Charge, data: &Path) -> Result<Node, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("charging: {error}"));
+    let disk = Folder::open(&ledger(data)).map_err(|e| Failure::Failed(format!("{}: {e}", ledger(data).display())))?;
+    let kept_s = u32::try_from(charge.keep_answers.as_secs()).unwrap_or(u32::MAX);
+    let limits = Limits { sessions: charge.sessions as usize, kept_s, ..Limits::default() };
+    let options = Options::default();
+    let (core, log) = ledger::open(Arc::new(disk), options, limits).map_err(|e| failed(&e))?;
+    opened.start(core, log, options).map_err(|e| failed(&e))
+}
+
+fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
+    let local = Local {
+        host: charge.host.clone(),
+        realm: charge.realm.clone(),
+        realms: charge.realms.clone(),
+        addresses: addresses(charge),
+        state_id: SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |unix| unix.as_secs() as u32),
+        peers: charge.peers.clone(),
+        watchdog: charge.watchdog,
+    };
+    let terms = Terms {
+        host: charge.host.clone(),
+        realm: charge.realm.clone(),
+        session_failover: false,
+        failure_handling: match charge.failure_handling {
+            FailureHandling::Terminate => OnFailure::Terminate,
+            FailureHandling::Continue => OnFailure::Continue,
+            FailureHandling::RetryAndTerminate => OnFailure::RetryAndTerminate,
+        },
+    };
+    let mut options = trunkline_net::Options::default();
+    if charge.threads > 0 {
+        options.threads = usize::from(charge.threads);
+    }
+    if !charge.allow.is_empty() {
+        options.tcp_networks = Networks::only(charge.allow.iter().map(|network| network.0).collect());
+    }
+    options.limits.connections = charge.connections as usize;
+    Ok(Setup { local, terms, listens: listens(charge, data)?, options })
+}
+
+fn listens(charge: &Charge, data: &Path) -> Result<Vec<Listen>, Failure> {
+    let tls = encryption(charge)?;
+    let mut listens = Vec::new();
+    for door in &charge.listen {
+        listens.push(match door {
+            Door::Tcp(address) => Listen::Tcp { address: *address, tls: None },
+            Door::Tls(address) if tls.is_some() => Listen::Tcp { address: *address, tls: tls.clone() },
+            door => return Err(Failure::Failed(format!("charge.listen: Diameter does not listen at {door}"))),
+        });
+    }
+    listens.push(Listen::Unix { path: socket(data), mode: CONTROL_MODE });
+    Ok(listens)
+}
+
+fn encryption(charge: &Charge) -> Result<Option<Tls>, Failure> {
+    let (Some(certificate), Some(key)) = (charge.certificate.clone(), charge.key.clone()) else { return Ok(None) };
+    let clients = charge.client_issuers.clone().map_or(Clients::None, Clients::Require);
+    let tls = Encryption { certificate, key, clients, oldest: OldestTls::V12 }.load();
+    tls.map(Some).map_err(|why| Failure::Failed(format!("charge.certificate: {why}")))
+}
+
+/// What clients are told; the address of all interfaces is none of ours.
+fn addresses(charge: &Charge) -> Vec<IpAddr> {
+    let listened = charge.listen.iter().filter_map(address).map(|address| address.ip());
+    let told: Vec<IpAddr> = match charge.addresses.is_empty() {
+        true => listened.collect(),
+        false => charge.addresses.iter().map(|ip| ip.0).collect(),
+    };
+    let named: Vec<IpAddr> = told.into_iter().filter(|ip| !ip.is_unspecified()).collect();
+    if named.is_empty() { vec![IpAddr::V4(Ipv4Addr::LOCALHOST)] } else { named }
+}
+
+fn address(door: &Door) -> Option<SocketAddr> {
+    match door {
+        Door::Tcp(address) | Door::Tls(address) => Some(*address),
+        Door::Udp(_) | Door::Unix(_) => None,
+    }
+}
+
+/// Where it listens, a line each.
+pub fn told(charge: &Charge, node: &Node) -> Vec<String> {
+    let kind = |door: &Door| if matches!(door, Door::Tls(_)) { "TLS" } else { "TCP" };
+    let doors = charge.listen.iter().zip(node.addresses());
+    doors.filter_map(|(door, address)| Some(format!("Diameter over {} at {}", kind(door), (*address)?))).collect()
+}
+
+/// Whether whoever reaches it may charge: a warning for that.
+pub fn open_to_all(charge: &Charge) -> bool {
+    let reached = charge.listen.iter().filter_map(address).any(|address| !address.ip().is_loopback());
+    reached && charge.allow.is_empty() && charge.peers.is_empty() && charge.client_issuers.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixStream;
+
+    fn at(listen: Vec<Door>) -> Charge {
+        Charge { listen, host: "ocs.example".to_owned(), realm: "example".to_owned(), threads: 1, ..Charge::default() }
+    }
+
+    #[test]
+    fn without_an_address_there_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(open(&Charge::default(), folder.path()).unwrap().is_none());
+        assert!(!super::folder(folder.path()).exists());
+    }
+
+    #[test]
+    fn it_serves_where_it_is_said_and_is_operated_over_its_socket() {
+        let folder = tempfile::tempdir().unwrap();
+        let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
+        let opened = open(&section, folder.path()).unwrap().unwrap();
+        let mut node = start(opened, &section, folder.path()).unwrap();
+        let told = told(&section, &node);
+        assert!(told[0].starts_with("Diameter over TCP at 127.0.0.1:") && told.len() == 1, "{told:?}");
+        let mut stream = UnixStream::connect(socket(folder.path())).unwrap();
+        stream.write_all(b"{\"do\":\"status\"}\n").unwrap();
+        let mut reply = String::new();
+        BufReader::new(stream).read_line(&mut reply).unwrap();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&reply).unwrap()["accounts"], 0);
+        // The folder is this node's.
+        let other = open(&at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]), &folder.path().join("other")).unwrap();
+        let Err(Failure::Failed(why)) = start(other.unwrap(), &section, folder.path()) else { panic!("two nodes") };
+        assert!(why.contains("another process uses this folder"), "{why}");
+        node.stop().unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_told_by_its_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = |section: &Charge| match open(section, folder.path()) {
+            Err(Failure::Failed(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let taken = at(vec![Door::Tcp(taken.local_addr().unwrap())]);
+        assert!(told(&taken).starts_with("charge.listen: "), "{}", told(&taken));
+        let nowhere = Some("/nowhere/at/all".into());
+        let unread = Charge {
+            certificate: nowhere.clone(),
+            key: nowhere,
+            ..at(vec![Door::Tls("127.0.0.1:0".parse().unwrap())])
+        };
+        assert!(told(&unread).starts_with("charge.certificate: /nowhere/at/all"), "{}", told(&unread));
+        assert!(told(&at(vec![Door::Udp("127.0.0.1:1".parse().unwrap())])).contains("does not listen at udp:"));
+    }
+
+    #[test]
+    fn clients_are_told_addresses_that_they_can_reach() {
+        let doors = |texts: &[&str]| texts.iter().map(|text| Door::Tcp(text.parse().unwrap())).collect();
+        let local: IpAddr = "127.0.0.1".parse().unwrap();
+        assert_eq!(addresses(&at(doors(&["0.0.0.0:3868"]))), [local]);
+        assert_eq!(addresses(&at(doors(&["192.0.2.1:3868", "[::]:3868"]))), ["192.0.2.1".parse::<IpAddr>().unwrap()]);
+        assert!(open_to_all(&at(doors(&["192.0.2.1:3868"]))) && !open_to_all(&at(doors(&["127.0.0.1:3868"]))));
+    }
+}

@@ -1,0 +1,80 @@
+//! The section of charging, and its types.
+
+use super::cache::Door;
+use super::web::Network;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use trunkline_kit::config::{Raw, Value, quoted};
+
+trunkline_kit::section! {
+    /// Online charging by Diameter Gy, served beside the rest: it runs where `listen` names an address.
+    /// docs/manual/charging.md says how it is operated; `trunkline charge serve` serves it without the rest.
+    pub struct Charge {
+        /// Where it listens for Diameter: `ADDRESS:PORT` by TCP (3868), `tls:ADDRESS:PORT` (5868). Empty for no charging.
+        listen: Vec<Door> = Vec::new() => Restart;
+        /// Our name to clients (Origin-Host); needed where it listens.
+        host: String = String::new() => Restart;
+        /// Our realm (Origin-Realm); needed where it listens.
+        realm: String = String::new() => Restart;
+        /// Realms that are served besides it.
+        realms: Vec<String> = Vec::new() => Restart;
+        /// What clients are told as our addresses (Host-IP-Address); empty for those that are listened on.
+        addresses: Vec<Ip> = Vec::new() => Restart;
+        /// The clients that may connect, by their Origin-Host; empty for all.
+        peers: Vec<String> = Vec::new() => Restart;
+        /// The networks that may connect; empty for all.
+        allow: Vec<Network> = Vec::new() => Restart;
+        /// The certificate with its chain, PEM, that `tls:` addresses show.
+        certificate: Option<PathBuf> = None => Restart;
+        /// Its key, PEM.
+        key: Option<PathBuf> = None => Restart;
+        /// The certificates of those whose signature a client's certificate has to have, PEM; `none` asks for none.
+        client_issuers: Option<PathBuf> = None => Restart;
+        /// After how long without a word a client is asked whether it is there (Tw of RFC 3539).
+        watchdog: Duration = Duration::from_secs(30) => Restart, Duration::from_secs(6) => Duration::from_secs(3600);
+        /// What clients do when no server answers (Credit-Control-Failure-Handling).
+        failure_handling: FailureHandling = FailureHandling::Terminate => Restart;
+        /// Sessions at a time, those among them whose answers are kept after their end; one more is told that we are
+        /// too busy.
+        sessions: u32 = 4_000_000 => Restart, 1 => 100_000_000;
+        /// For how long answers are kept after a session: longer than any client repeats a request.
+        keep_answers: Duration = Duration::from_secs(300) => Restart,
+            Duration::from_secs(30) => Duration::from_secs(86_400);
+        /// Threads for connections; 0 for one a processor.
+        threads: u16 = 0 => Restart, 0 => 256;
+        /// Connections at a time.
+        connections: u32 = 10_000 => Restart, 1 => 1_000_000;
+    }
+}
+
+trunkline_kit::choices! {
+    /// What clients do when no server answers (RFC 8506 section 8.14).
+    pub enum FailureHandling {
+        /// They end the service.
+        Terminate = "terminate",
+        /// It goes on without charge.
+        Continue = "continue",
+        /// They ask another server, then end it.
+        RetryAndTerminate = "retry-and-terminate",
+    }
+}
+
+/// An address without a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ip(pub IpAddr);
+
+impl Value for Ip {
+    fn kind() -> String {
+        "an address such as \"192.0.2.1\"".to_owned()
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let address = raw.as_text().and_then(|text| text.trim().parse().ok());
+        address.map(Ip).ok_or_else(|| format!("expected {}, not {}", Self::kind(), raw.describe()))
+    }
+
+    fn text(&self) -> String {
+        quoted(&self.0.to_string())
+    }
+}
