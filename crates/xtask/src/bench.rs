@@ -2,6 +2,7 @@
 
 mod cache;
 mod calls;
+mod charge;
 mod example;
 mod find;
 mod live;
@@ -112,6 +113,7 @@ const KINDS: &[Kind] = &[
         beside: &[["memcached", "-V"], ["nutcracker", "-V"]],
         run: route::run,
     },
+    Kind { name: "charge", title: "Charging", document: "bench/charge.md", beside: &[], run: charge::run },
 ];
 
 /// Measures, and writes the documents (not with `--quick`); true if every program of ours did what it must.

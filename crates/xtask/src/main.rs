@@ -15,7 +15,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask tidy [--fix]        the project's own rules: who may depend on whom, names, widths, paths; --fix mends some
 cargo xtask accuracy [--write]  our figures against the oracle's; --write renews docs/accuracy.md
-cargo xtask bench [--quick] [read|live|log|find|search|web|cache|route ...]
+cargo xtask bench [--quick] [read|live|log|find|search|web|cache|route|charge ...]
                                our figures beside other programs': bench/*.md; all of them, or those that are named
 cargo xtask loom [NAME ...]     what threads meet at, in every order that loom finds
 cargo xtask loom --breaks [WORD ...]

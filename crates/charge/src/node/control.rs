@@ -104,7 +104,7 @@ impl Worker {
         out.extend_from_slice(reply.to_string().as_bytes());
         out.push(b'\n');
         if link.pending.put(after) {
-            self.waits(link.id, after);
+            self.waits(link, after);
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Link {
     pub origin: Box<str>,
     /// When it is looked at next.
     pub registered: Duration,
+    /// The thread knows for which entry it waits.
+    pub waits: bool,
     /// It is not read until answers have left.
     pub holds: bool,
 }

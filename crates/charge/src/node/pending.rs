@@ -28,6 +28,11 @@ impl Pending {
         end > before
     }
 
+    /// The entry that the first of them waits for.
+    pub fn first(&self) -> Option<u64> {
+        self.ends.front().map(|(after, _)| *after)
+    }
+
     /// Octets that wait.
     pub fn len(&self) -> usize {
         self.octets.len() - self.left

@@ -112,7 +112,7 @@ impl Worker {
             let _fits = refuse(&asked.message, &terms.host, &terms.realm, &failure, out);
         }
         if link.pending.put(*after) {
-            self.waits(link.id, *after);
+            self.waits(link, *after);
         }
     }
 

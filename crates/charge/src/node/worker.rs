@@ -43,7 +43,7 @@ pub(super) struct Worker {
     /// Said at once in this call.
     pub(super) said: Vec<u8>,
     thread: u16,
-    /// Entries that answers wait for, and whose they are; what comes behind one that waits longer waits with it.
+    /// Entries that the first answers of connections wait for; what comes behind one that waits longer waits with it.
     waiting: VecDeque<(u64, ConnectionId)>,
     /// Connections whose watchdog is to be looked at, by the second.
     watched: Vec<(Duration, ConnectionId)>,
@@ -68,17 +68,31 @@ impl Worker {
     }
 
     /// An answer of the connection was put, and waits for that entry.
-    pub(super) fn waits(&mut self, id: ConnectionId, after: u64) {
+    pub(super) fn waits(&mut self, link: &mut Link, after: u64) {
         self.wrote = true;
-        if self.waiting.back() != Some(&(after, id)) {
-            self.waiting.push_back((after, id));
+        if !link.waits {
+            link.waits = true;
+            self.waiting.push_back((after, link.id));
         }
     }
 
-    /// Says what may be said; whether there is more than there was room for.
+    /// Says what may be said, and waits for the rest.
     fn release(&mut self, link: &mut Link, output: &mut Output<'_>) -> Next {
-        let durable = self.shared.book.durable();
-        let full = link.pending.take(durable, output.room(), |octets| output.put(octets));
+        link.waits = false;
+        let mut full = false;
+        while let Some(after) = link.pending.first().filter(|_| !full) {
+            let durable = self.shared.book.durable();
+            if after > durable {
+                link.waits = true;
+                self.waiting.push_back((after, link.id));
+                // What became durable before this wish to be woken is found by another look.
+                self.shared.book.wait(self.thread);
+                if after > self.shared.book.durable() {
+                    break;
+                }
+            }
+            full = link.pending.take(self.shared.book.durable(), output.room(), |octets| output.put(octets));
+        }
         link.holds = link.holds && link.pending.len() > PENDING_OCTETS_MAX / 2;
         match (full, link.holds) {
             (true, _) => Next::Resume,
