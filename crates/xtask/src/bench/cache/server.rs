@@ -142,7 +142,7 @@ pub fn free() -> Result<SocketAddr, String> {
     (0..STEPS_MAX).find_map(|_| free()).ok_or_else(|| "no port is free".to_owned())
 }
 
-fn resident_octets(status: &str) -> f64 {
+pub fn resident_octets(status: &str) -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.trim().split(' ').next()?.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0
 }
