@@ -1,4 +1,5 @@
 //! A node in a folder of its own, and a client of Diameter that says what it is told to.
+#![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +11,7 @@ use trunkline_charge::gy::Terms;
 use trunkline_charge::node::{Node, Opened, Setup};
 use trunkline_charge::peer::Local;
 use trunkline_charge::session::Limits;
-use trunkline_commit::{Folder, Options};
+use trunkline_commit::{Disk, Folder, Options};
 use trunkline_net::Listen;
 use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
 use trunkline_wire::diameter::credit::{
@@ -54,6 +55,17 @@ pub fn local() -> Local {
 
 /// Starts a node on the ledger of a folder, with what `set` changes of who it is.
 pub fn start(folder: &Path, set: impl FnOnce(&mut Local)) -> World {
+    let options = Options { segment_octets: 4 << 20, ..Options::default() };
+    let disk = Folder::open(&folder.join("ledger")).expect("a folder");
+    start_on(folder, Arc::new(disk), options, set)
+}
+
+/// The same with its ledger on that disk.
+pub fn start_on<D>(folder: &Path, disk: Arc<D>, options: Options, set: impl FnOnce(&mut Local)) -> World
+where
+    D: Disk + Send + Sync + 'static,
+    D::File: Send + 'static,
+{
     let mut local = local();
     set(&mut local);
     let terms = Terms {
@@ -66,10 +78,8 @@ pub fn start(folder: &Path, set: impl FnOnce(&mut Local)) -> World {
         Listen::Tcp { address: "127.0.0.1:0".parse().expect("an address"), tls: None },
         Listen::Unix { path: folder.join("control.sock"), mode: 0o600 },
     ];
-    let options = trunkline_net::Options { threads: 2, ..trunkline_net::Options::default() };
-    let opened = Opened::new(Setup { local, terms, listens, options }).expect("listeners");
-    let disk = Arc::new(Folder::open(&folder.join("ledger")).expect("a folder"));
-    let options = Options { segment_octets: 4 << 20, ..Options::default() };
+    let net = trunkline_net::Options { threads: 2, ..trunkline_net::Options::default() };
+    let opened = Opened::new(Setup { local, terms, listens, options: net }).expect("listeners");
     let (core, log) = trunkline_charge::ledger::open(disk, options, Limits::default()).expect("a ledger");
     let node = opened.start(core, log, options).expect("a node");
     let address = node.addresses()[0].expect("an address");
@@ -177,6 +187,17 @@ impl Client {
                 read => self.input.extend_from_slice(&piece[..read]),
             }
         }
+    }
+
+    /// Whether nothing comes for half a second.
+    pub fn is_silent(&mut self) -> bool {
+        if !self.input.is_empty() {
+            return false;
+        }
+        self.stream.set_read_timeout(Some(Duration::from_millis(500))).expect("a time-out");
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
+        peeked.is_err()
     }
 
     pub fn ask(&mut self, octets: &[u8]) -> Vec<u8> {
