@@ -73,6 +73,8 @@ pub struct Exchange {
     pub kind: Kind,
     /// CC-Request-Number.
     pub number: u32,
+    /// The connection that it went by first, and its number there.
+    pub sent_by: (u32, u32),
     /// When it was due, in nanoseconds of the run.
     pub due_ns: u64,
     /// Copies that wait for an answer, or to be sent.
@@ -160,6 +162,11 @@ impl Exchanges {
         self.deadlines.push_back((deadline_ns, key));
     }
 
+    /// Whether a copy waits.
+    pub fn waits(&self, key: CopyKey) -> bool {
+        self.copies.contains_key(&key)
+    }
+
     /// A copy is over: answered or given up. None if it does not wait.
     pub fn take(&mut self, key: CopyKey) -> Option<Sent> {
         self.copies.remove(&key)
@@ -210,6 +217,7 @@ mod tests {
             client: 0,
             kind: Kind::Event,
             number: 0,
+            sent_by: (0, 0),
             due_ns: 0,
             copies: 2,
             tries: 1,
