@@ -69,7 +69,7 @@ fn together(drivers: Vec<Driver<'_>>, start: Instant, plan: &Plan, timeline: &Ti
             let done = (start.elapsed().as_millis() as u64).min(plan.run.as_millis() as u64);
             bar.draw(done, plan.run.as_millis() as u64, || timeline.last().map_or_else(String::new, progress));
             // The end of a run is seen at once, within a tick that nobody notices.
-            std::thread::sleep(TICK / 5);
+            std::thread::park_timeout(TICK / 5);
         }
         bar.end();
         for thread in threads {
