@@ -37,7 +37,7 @@ impl Usage {
             Usage::Between(least, most) if least == most => least.min(granted),
             Usage::Between(least, most) => {
                 let wide = u128::from(most - least) + 1;
-                let over = (u128::from(random.draw()) * wide) >> 64;
+                let over = (u128::from(random.number()) * wide) >> 64;
                 least.saturating_add(over as u64).min(granted)
             }
         }
