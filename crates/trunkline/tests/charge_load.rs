@@ -84,10 +84,11 @@ fn open_loop_begins_as_many_as_are_due() {
     let options = ["--sessions-per-second", "50", "--updates", "2", "--interval", "200ms", "--duration", "2"];
     let run = load(&server.address, &options, 0);
     compare_kinds(&run, &server);
-    assert_eq!((number(&run["types"]["initial"]["sent"]), run["due_per_second"].as_f64()), (100, Some(200.0)), "{run}");
-    // Updates follow 200 and 400 ms later, so that those of the last begins are not due any more.
-    assert_eq!(number(&run["types"]["update"]["sent"]), 90 + 80, "{run}");
-    assert_eq!(number(&run["types"]["termination"]["sent"]), 70, "{run}");
+    let due = |name: &str| number(&run["types"][name]["sent"]) + number(&run["types"][name]["unsent"]);
+    assert_eq!((due("initial"), run["due_per_second"].as_f64()), (100, Some(200.0)), "{run}");
+    // Updates follow 200 and 400 ms later, so that those of the last begins are not due any more. One that was late has
+    // no next one.
+    assert!((160..=90 + 80).contains(&due("update")) && (60..=70).contains(&due("termination")), "{run}");
 
     // A warm begin: as many requests are due in the first second as in the last one.
     let server = Responder::start(grant(1000));
@@ -229,7 +230,7 @@ fn a_connection_that_ends_is_opened_again() {
     let run = load(&server.address, &options, 3);
     let all = |run: &Value, name: &str| KINDS.iter().map(|kind| number(&run["types"][*kind][name])).sum::<u64>();
     assert!(all(&run, "lost") > 0 && number(&run["closed"]) > 0 && number(&run["resent"]) == 0, "{run}");
-    assert!(number(&run["reconnected"]) + 1 >= number(&run["closed"]), "{run}");
+    assert!(number(&run["reconnected"]) + 2 >= number(&run["closed"]), "{run}");
 
     // With more than one try nothing is lost: what waited comes again with the T bit.
     let server = Responder::start(close);
@@ -237,7 +238,8 @@ fn a_connection_that_ends_is_opened_again() {
     assert_eq!((all(&run, "lost"), all(&run, "timeouts")), (0, 0), "{run}");
     assert_eq!(run["requests"], run["answered"], "{run}");
     let again = server.requests().iter().filter(|seen| seen.again).count() as u64;
-    assert!(again > 0 && number(&run["resent"]) == again, "{run}");
+    // What is written to a connection that closes is not seen.
+    assert!(again > 0 && number(&run["resent"]) >= again, "{run}");
 }
 
 #[test]
@@ -488,7 +490,8 @@ fn quota_server(
 #[test]
 fn a_quota_server_by_gtpp() {
     let (address, asked) = quota_server(|_, role| Some((128, if role == Role::ServiceStopRequest { 0 } else { 700 })));
-    let options = ["--protocol", "gtpp", "--closed", "10", "--updates", "2", "--duration", "1", "--duplicates", "0.4"];
+    let options = ["--protocol", "gtpp", "--requests-per-second", "1500", "--interval", "50ms", "--updates", "2"];
+    let options = [&options[..], &["--duration", "1", "--duplicates", "0.4"]].concat();
     let run = load(&address, &options, 0);
     let asked = asked.lock().unwrap().clone();
     let mut firsts = std::collections::HashMap::new();

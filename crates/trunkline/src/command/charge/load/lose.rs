@@ -153,6 +153,11 @@ impl Driver<'_> {
         while let Some((key, sent)) = self.exchanges.expired(now_ns) {
             self.miss(sent, key.connection() as usize, Missing::TimeOut);
         }
+    }
+
+    /// Opens connections that are down, and sends or gives up what waits for one.
+    pub(super) fn look_after_clients(&mut self, now_ns: u64) {
+        self.open_connections(now_ns);
         for client in 0..self.clients.len() {
             while self.clients[client].again.front().is_some_and(|again| again.deadline_ns <= now_ns) {
                 if let Some(again) = self.clients[client].again.pop_front() {
@@ -255,7 +260,7 @@ impl Driver<'_> {
             let oldest_ns = begins.nth_ns(self.next_nth());
             self.tally.of(Kind::Initial).unsent(due.saturating_sub(self.began), waited_ns(oldest_ns));
         }
-        while let Some((due_ns, key)) = self.schedule.pop(end_ns) {
+        while let Some((due_ns, key)) = self.schedule.pop(end_ns.saturating_sub(1)) {
             if let Some(session) = self.sessions.get(key) {
                 let kind = session.next_kind();
                 self.tally.of(kind).unsent(1, waited_ns(due_ns));
