@@ -37,7 +37,11 @@ impl Driver<'_> {
             match self.connections[at].state {
                 State::Down(retry_ns) if retry_ns <= now_ns => self.open(at, now_ns),
                 State::Connecting(until_ns) | State::Greeting(until_ns) if until_ns <= now_ns => {
-                    self.close(at, "it does not answer the exchange of capabilities");
+                    let unheard = match self.plan.protocol {
+                        Protocol::Diameter => "it does not answer the exchange of capabilities",
+                        Protocol::Gtpp => "it does not answer the echo",
+                    };
+                    self.close(at, unheard);
                 }
                 _ => {}
             }
@@ -166,6 +170,7 @@ impl Driver<'_> {
                 }
             }
             self.resend(client);
+            self.send_backlog(client);
         }
     }
 

@@ -15,7 +15,7 @@ use trunkline_wire::gtpp::{GtppError, Header, Message, Version, Writer, cause, m
 
 /// What tells a copy that was sent on purpose from the first one: both have the same sequence number.
 pub const AGAIN: u32 = 1 << 16;
-/// Requests that wait at a time on a connection: half of the sequence numbers that there are.
+/// Requests of a thread that wait at a time: half of the sequence numbers that a connection has.
 pub const WAITING_MAX: usize = 32_768;
 /// Octets of a header before its sequence number.
 const SEQUENCE_AT: usize = 4;
