@@ -14,6 +14,7 @@ mod lose;
 mod pace;
 mod peer;
 mod plan;
+mod quota;
 mod report;
 mod request;
 mod run;
@@ -33,15 +34,15 @@ use crate::terminal::Terminal;
 use amount::{Usage, time};
 use clap::builder::RangedU64ValueParser;
 use pace::{Begins, Pace};
-use plan::Plan;
+use plan::{Plan, Protocol};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use subscribers::Subscribers;
 use timeline::Row;
 use trunkline_kit::exit::Exit;
-use trunkline_wire::diameter::PORT;
 use trunkline_wire::diameter::enumerated::SubscriptionIdType;
+use trunkline_wire::gtpp::profile::Profile;
 
 /// Requests a second that may be asked for.
 const RATE_MAX: f64 = 1e8;
@@ -69,6 +70,9 @@ pub struct Load {
     /// Whom to load: HOST or HOST:PORT
     #[arg(value_name = "ADDRESS")]
     target: Server,
+    /// What is spoken: Diameter Gy over TCP, or the flow of a quota server by GTP' version 0 over UDP
+    #[arg(long, value_enum, value_name = "NAME", default_value = "diameter")]
+    protocol: Protocol,
     /// Another server, for requests whose connection is lost or that time out; several: the option again
     #[arg(long, value_name = "HOST:PORT")]
     failover: Vec<Server>,
@@ -246,10 +250,13 @@ impl Load {
     /// The options as a plan.
     fn plan(&self) -> Result<Plan, Failure> {
         self.check()?;
-        let servers = [&self.target].into_iter().chain(&self.failover).map(|server| server.address(PORT));
+        let servers =
+            [&self.target].into_iter().chain(&self.failover).map(|server| server.address(self.protocol.port()));
         let servers: Vec<_> = servers.collect::<Result<_, _>>()?;
         let kind = SUBSCRIPTIONS.iter().find(|(name, _)| *name == self.subscription);
         Ok(Plan {
+            protocol: self.protocol,
+            profile: Profile::default(),
             clients: self.connections,
             threads: self.threads,
             pace: self.pace()?,
@@ -288,6 +295,8 @@ impl Load {
             "--rating-groups: at most 32, each once"
         } else if !(Duration::from_millis(100)..=RUN_MAX).contains(&self.duration) {
             "--duration: from 100ms to 24h"
+        } else if self.protocol == Protocol::Gtpp && (self.rating_groups.len() > 1 || self.events > 0.0) {
+            "--protocol gtpp: one rating group, and no events"
         } else if self.tx.is_zero() {
             "--tx: more than 0"
         } else if self.interval.is_some_and(|interval| interval.is_zero()) {
@@ -302,7 +311,9 @@ impl Load {
 
     /// Two of rate, sessions held and interval give the third.
     fn pace(&self) -> Result<Pace, Failure> {
-        let asked = self.requests_per_second.map(|rate| rate / Begins::requests_each(self.events, self.updates));
+        let firsts = if self.protocol == Protocol::Gtpp { 2 } else { 1 };
+        let each = Begins::requests_each(self.events, self.updates, firsts);
+        let asked = self.requests_per_second.map(|rate| rate / each);
         let held_each = Begins::held_each(self.events, self.updates);
         let (rate, interval) = match (self.sessions_per_second.or(asked), self.concurrent, self.interval) {
             (Some(_), Some(_), Some(_)) => {
@@ -327,7 +338,7 @@ impl Load {
         };
         // Who names sessions a second wants as many to begin from the start.
         let warm = if self.sessions_per_second.is_some() { Duration::ZERO } else { interval };
-        let begins = Begins::new(rate, self.events, self.updates, warm.as_secs_f64());
+        let begins = Begins::new(rate, self.events, self.updates, firsts, warm.as_secs_f64());
         Ok(Pace::Open { begins, interval_ns: u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX) })
     }
 }

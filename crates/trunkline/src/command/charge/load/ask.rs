@@ -5,6 +5,8 @@ use super::driver::{Driver, Phase};
 use super::exchanges::{CopyKey, Exchange, Outcome, Sent};
 use super::kind::Kind;
 use super::pace::Pace;
+use super::plan::Protocol;
+use super::quota;
 use super::request::{self, Ask, Service};
 use super::sessions::{Grant, Session, SessionKey};
 use std::cmp::Reverse;
@@ -14,10 +16,11 @@ use trunkline_wire::diameter::enumerated::ReportingReason;
 impl Session {
     /// What its next request is about.
     pub fn next_kind(&self) -> Kind {
-        match (self.number, self.ending || self.updates_left == 0) {
-            (0, _) => Kind::Initial,
-            (_, true) => Kind::Termination,
-            (_, false) => Kind::Update,
+        match self.number.checked_sub(self.before) {
+            None => Kind::Profile,
+            Some(0) => Kind::Initial,
+            Some(_) if self.ending || self.updates_left == 0 => Kind::Termination,
+            Some(_) => Kind::Update,
         }
     }
 }
@@ -90,7 +93,8 @@ impl Driver<'_> {
             return self.ask_event(client, due_ns);
         }
         let subscriber = self.next_subscriber();
-        match self.sessions.begin(subscriber, client as u32, updates) {
+        let before = u32::from(self.plan.protocol == Protocol::Gtpp);
+        match self.sessions.begin(subscriber, client as u32, updates, before) {
             Some(key) => {
                 self.tally.held_most = self.tally.held_most.max(self.sessions.held() as u64);
                 self.ask(key, due_ns);
@@ -136,7 +140,13 @@ impl Driver<'_> {
     /// The connection that a client sends by: that to the first server that is there.
     pub(super) fn connection_of(&self, client: usize) -> Option<usize> {
         let servers = self.plan.servers.len();
-        (client * servers..(client + 1) * servers).find(|at| self.connections[*at].takes_requests())
+        (client * servers..(client + 1) * servers).find(|at| self.takes_requests(*at))
+    }
+
+    /// Whether a request may be sent by a connection now.
+    pub(super) fn takes_requests(&self, at: usize) -> bool {
+        let numbered = self.plan.protocol == Protocol::Diameter || self.exchanges.waiting() < quota::WAITING_MAX;
+        numbered && self.connections[at].takes_requests()
     }
 
     /// Sends what waited for a connection.
@@ -157,7 +167,7 @@ impl Driver<'_> {
     pub(super) fn stop_session(&mut self, key: SessionKey, now_ns: u64) {
         let Some(session) = self.sessions.get(key) else { return };
         session.ending = true;
-        let (client, begun) = (session.client as usize, session.number > 0);
+        let (client, begun) = (session.client as usize, session.number > session.before);
         match self.connection_of(client).filter(|_| begun) {
             Some(at) => {
                 if let Some(session) = self.sessions.get(key) {
@@ -185,6 +195,7 @@ impl Driver<'_> {
             client: self.connections[at].client as u32,
             kind,
             number,
+            sent_by: (at as u32, 0),
             due_ns,
             copies: 1,
             tries: 1,
@@ -195,7 +206,7 @@ impl Driver<'_> {
         self.report_usage(key, exchange, kind, asked);
         self.send_first(exchange, at, key.serial as u32);
         // What the server asked for comes besides what is due.
-        let goes_on = !asked && kind != Kind::Termination;
+        let goes_on = !asked && matches!(kind, Kind::Initial | Kind::Update);
         if let (Pace::Open { interval_ns, .. }, true) = (self.plan.pace, goes_on) {
             self.schedule.push(due_ns + interval_ns, key);
         }
@@ -230,6 +241,7 @@ impl Driver<'_> {
             client: self.connections[at].client as u32,
             kind: Kind::Event,
             number: 0,
+            sent_by: (at as u32, 0),
             due_ns,
             copies: 1,
             tries: 1,
@@ -245,6 +257,10 @@ impl Driver<'_> {
     /// Writes a new request to its connection, and decides whether it is sent twice.
     fn send_first(&mut self, exchange: u32, at: usize, charging_id: u32) {
         let (mut session_id, mut subscriber) = std::mem::take(&mut self.texts);
+        let hop_by_hop = match self.plan.protocol {
+            Protocol::Diameter => self.connections[at].next_hop_by_hop(),
+            Protocol::Gtpp => self.next_sequence(at),
+        };
         let request = self.exchanges.get(exchange);
         let (kind, number, who) = (request.kind, request.number, request.subscriber);
         session_id.clear();
@@ -257,7 +273,8 @@ impl Driver<'_> {
             None => write!(session_id, "{};{};{};e", client.me.host, self.epoch.run, self.began),
         };
         self.plan.subscribers.push(who, &mut subscriber);
-        let (hop_by_hop, end_to_end) = (connection.next_hop_by_hop(), client.next_end_to_end());
+        let end_to_end = client.next_end_to_end();
+        request.sent_by.1 = hop_by_hop;
         let ask = Ask {
             plan: self.plan,
             me: &client.me,
@@ -273,7 +290,10 @@ impl Driver<'_> {
         if let Some(link) = &mut connection.link {
             let out = link.outgoing();
             let before = out.len();
-            ask.write(hop_by_hop, end_to_end, out);
+            match self.plan.protocol {
+                Protocol::Diameter => ask.write(hop_by_hop, end_to_end, out),
+                Protocol::Gtpp => quota::write(&ask, hop_by_hop, out),
+            }
             if self.plan.keeps_requests() {
                 request.octets.extend_from_slice(&out[before..]);
             }
@@ -296,7 +316,7 @@ impl Driver<'_> {
     }
 
     /// A copy is on its way by a connection.
-    fn register(&mut self, exchange: u32, at: usize, hop_by_hop: u32, duplicate: bool) {
+    pub(super) fn register(&mut self, exchange: u32, at: usize, hop_by_hop: u32, duplicate: bool) {
         let deadline_ns = self.now_ns() + self.patience_ns();
         self.exchanges.send(CopyKey::new(at as u32, hop_by_hop), Sent { exchange, duplicate }, deadline_ns);
         self.touch(at);
@@ -318,9 +338,17 @@ impl Driver<'_> {
             }
             self.duplicates.pop();
             let client = self.exchanges.get(exchange).client as usize;
-            let own = self.connection_of(client);
+            let own = match self.plan.protocol {
+                Protocol::Diameter => self.connection_of(client),
+                // A copy by GTP' is one only on its own connection.
+                Protocol::Gtpp => self.own_connection(exchange),
+            };
             let other = self.random.below(2 * self.clients.len() as u32) as usize;
-            let other = if other < self.clients.len() { self.connection_of(other) } else { None };
+            let other = if other < self.clients.len() && self.plan.protocol == Protocol::Diameter {
+                self.connection_of(other)
+            } else {
+                None
+            };
             match other.or(own) {
                 Some(at) => {
                     self.tally.duplicates += 1;
@@ -331,8 +359,17 @@ impl Driver<'_> {
         }
     }
 
+    /// The connection that a request went by, if it may go by it again.
+    fn own_connection(&mut self, exchange: u32) -> Option<usize> {
+        let (at, _) = self.exchanges.get(exchange).sent_by;
+        Some(at as usize).filter(|at| self.takes_requests(*at))
+    }
+
     /// Sends a request once more, with the T bit.
     pub(super) fn send_again(&mut self, exchange: u32, at: usize, duplicate: bool) {
+        if self.plan.protocol == Protocol::Gtpp {
+            return self.send_quota_again(exchange, at, duplicate);
+        }
         let connection = &mut self.connections[at];
         debug_assert_eq!(connection.state, State::Open);
         let hop_by_hop = connection.next_hop_by_hop();

@@ -28,6 +28,8 @@ pub const SESSIONS_MAX: usize = 4_000_000;
 const EVENTS_MAX: usize = 256;
 /// The longest wait, after which the end and time-outs are looked for.
 const WAIT_NS_MAX: u64 = 20_000_000;
+/// How often connections that are down, and what waits for them, are looked after.
+const LOOK_NS: u64 = 10_000_000;
 /// Requests that are made in a turn, before what has come is taken.
 const TURN_REQUESTS_MAX: usize = 512;
 /// Stops of sessions that wait for an answer at a time, once the run is over.
@@ -175,7 +177,7 @@ impl<'a> Driver<'a> {
         // Without it a wait ends up to 50 us late, which open loop would count as the server's.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         (self.start, self.phase) = (start, Phase::Play);
-        let mut events = Vec::with_capacity(EVENTS_MAX);
+        let (mut events, mut looked_ns) = (Vec::with_capacity(EVENTS_MAX), 0);
         while self.phase != Phase::Over {
             let now_ns = self.now_ns();
             self.hand.tick(now_ns, &mut self.ledger);
@@ -186,7 +188,10 @@ impl<'a> Driver<'a> {
             self.wait(&mut events, wait_ns);
             let now_ns = self.now_ns();
             self.expire(now_ns);
-            self.open_connections(now_ns);
+            if now_ns >= looked_ns + LOOK_NS {
+                looked_ns = now_ns;
+                self.look_after_clients(now_ns);
+            }
         }
         self.hand.end();
         if let Some(ledger) = &mut self.ledger {

@@ -73,6 +73,8 @@ pub struct Exchange {
     pub kind: Kind,
     /// CC-Request-Number.
     pub number: u32,
+    /// The connection that it went by first, and its number there.
+    pub sent_by: (u32, u32),
     /// When it was due, in nanoseconds of the run.
     pub due_ns: u64,
     /// Copies that wait for an answer, or to be sent.
@@ -106,8 +108,10 @@ pub struct Exchanges {
     free: Vec<u32>,
     spare: Vec<Vec<u8>>,
     groups: usize,
-    copies: HashMap<CopyKey, Sent, BuildHasherDefault<KeyHasher>>,
-    /// All wait equally long, so that the oldest one is the next.
+    /// Copies on their way, each with its deadline.
+    copies: HashMap<CopyKey, (Sent, u64), BuildHasherDefault<KeyHasher>>,
+    /// All wait equally long, so that the oldest one is the next. Those that were answered stand here until their time
+    /// has come, when their key may be that of another copy.
     deadlines: VecDeque<(u64, CopyKey)>,
 }
 
@@ -156,13 +160,18 @@ impl Exchanges {
 
     /// A copy goes out.
     pub fn send(&mut self, key: CopyKey, sent: Sent, deadline_ns: u64) {
-        self.copies.insert(key, sent);
+        self.copies.insert(key, (sent, deadline_ns));
         self.deadlines.push_back((deadline_ns, key));
+    }
+
+    /// Whether a copy waits.
+    pub fn waits(&self, key: CopyKey) -> bool {
+        self.copies.contains_key(&key)
     }
 
     /// A copy is over: answered or given up. None if it does not wait.
     pub fn take(&mut self, key: CopyKey) -> Option<Sent> {
-        self.copies.remove(&key)
+        self.copies.remove(&key).map(|(sent, _)| sent)
     }
 
     /// A copy less, on its way or to be sent; without any, the request is forgotten.
@@ -180,7 +189,7 @@ impl Exchanges {
     /// The next copy whose time is over.
     pub fn expired(&mut self, now_ns: u64) -> Option<(CopyKey, Sent)> {
         while let Some((deadline_ns, key)) = self.deadlines.front().copied() {
-            let waits = self.copies.contains_key(&key);
+            let waits = self.copies.get(&key).is_some_and(|(_, its_ns)| *its_ns == deadline_ns);
             if waits && deadline_ns > now_ns {
                 return None;
             }
@@ -210,6 +219,7 @@ mod tests {
             client: 0,
             kind: Kind::Event,
             number: 0,
+            sent_by: (0, 0),
             due_ns: 0,
             copies: 2,
             tries: 1,
@@ -231,6 +241,11 @@ mod tests {
         assert!(all.take(key(0, 1)).is_some() && all.take(key(0, 1)).is_none());
         assert!(all.expired(150).is_none() && all.expired(250).is_some_and(|(_, sent)| sent.duplicate));
         assert_eq!((all.take_all_of(0).len(), all.take_all_of(1).len(), all.waiting()), (0, 1, 0));
+        // A key that is used again has the time of its second use.
+        all.send(key(2, 1), first, 400);
+        all.take(key(2, 1));
+        all.send(key(2, 1), first, 500);
+        assert!(all.expired(450).is_none() && all.waits(key(2, 1)) && all.expired(500).is_some());
         all.get(place).octets.push(1);
         all.used_of(place)[0].units = 5;
         all.release(place);

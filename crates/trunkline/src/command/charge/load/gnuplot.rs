@@ -1,6 +1,6 @@
 //! The seconds of a run for gnuplot: a script, and the figures beside it.
 
-use super::kind::Kind;
+use super::kind::{KINDS, Kind};
 use super::timeline::{KindSecond, Row};
 use std::fmt::Write;
 use std::path::Path;
@@ -34,16 +34,18 @@ pub fn script(title: &str, figures: &Path, rows: &[Row]) -> String {
             plots.push(format!("figures using 1:{column} with lines lw 2 title '{}'", kind.name()));
         }
     }
-    plots.push("figures using 1:6 with lines lw 2 lc rgb '#c0392b' title 'failed'".to_owned());
+    plots.push(format!("figures using 1:{} with lines lw 2 lc rgb '#c0392b' title 'failed'", KINDS + 2));
     format!(
         "figures = '{}'\nset terminal svg size 960,640 enhanced background rgb 'white'\nset output '{}'\n\
          set multiplot layout 2,1 title '{}' noenhanced\nset grid\nset key outside right\nset xlabel 'seconds'\n\
          set yrange [0:*]\nset ylabel 'requests/s'\nplot {}\nset ylabel 'milliseconds'\n\
-         plot figures using 1:7 with lines lw 2 title 'p50', figures using 1:8 with lines lw 2 title 'p99'\n\
+         plot figures using 1:{} with lines lw 2 title 'p50', figures using 1:{} with lines lw 2 title 'p99'\n\
          unset multiplot\n",
         quoted(figures),
         quoted(&figures.with_extension("gnuplot.svg")),
         title.replace('\'', "''"),
-        plots.join(", ")
+        plots.join(", "),
+        KINDS + 3,
+        KINDS + 4
     )
 }

@@ -93,7 +93,9 @@ impl<'a> Part<'a> {
         let mut services = Services { out, first: true };
         if exchange.session.is_some() {
             for (group, used) in plan.groups.iter().zip(used) {
-                services.push(*group, Some(used), given.iter().find(|given| given.group == Some(*group)));
+                // What names no group is given to the only one.
+                let its = |given: &&Given| given.group.is_none_or(|its| its == *group);
+                services.push(*group, Some(used), given.iter().find(its));
             }
         } else {
             services.push(plan.event_group, None, given.first());

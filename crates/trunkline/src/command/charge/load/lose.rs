@@ -7,6 +7,8 @@ use super::kind::Kind;
 use super::link::Link;
 use super::pace::Pace;
 use super::peer;
+use super::plan::Protocol;
+use super::quota;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
 use trunkline_wire::diameter::Message;
@@ -35,7 +37,11 @@ impl Driver<'_> {
             match self.connections[at].state {
                 State::Down(retry_ns) if retry_ns <= now_ns => self.open(at, now_ns),
                 State::Connecting(until_ns) | State::Greeting(until_ns) if until_ns <= now_ns => {
-                    self.close(at, "it does not answer the exchange of capabilities");
+                    let unheard = match self.plan.protocol {
+                        Protocol::Diameter => "it does not answer the exchange of capabilities",
+                        Protocol::Gtpp => "it does not answer the echo",
+                    };
+                    self.close(at, unheard);
                 }
                 _ => {}
             }
@@ -43,11 +49,12 @@ impl Driver<'_> {
     }
 
     fn open(&mut self, at: usize, now_ns: u64) {
-        let opened = Link::connect(self.plan.servers[self.connections[at].server]).and_then(|link| {
-            let flags = EventFlags::IN | EventFlags::OUT;
-            epoll::add(&self.poll, link.socket(), EventData::new_u64(at as u64), flags)?;
-            Ok(link)
-        });
+        let opened =
+            Link::connect(self.plan.servers[self.connections[at].server], self.plan.protocol).and_then(|link| {
+                let flags = EventFlags::IN | EventFlags::OUT;
+                epoll::add(&self.poll, link.socket(), EventData::new_u64(at as u64), flags)?;
+                Ok(link)
+            });
         match opened {
             Ok(link) => {
                 let connection = &mut self.connections[at];
@@ -66,9 +73,13 @@ impl Driver<'_> {
         match link.connected() {
             Ok(local) => {
                 connection.state = State::Greeting(now_ns + GREET_NS);
-                let hop_by_hop = connection.hop_by_hop.wrapping_add(1);
-                connection.hop_by_hop = hop_by_hop;
-                self.clients[connection.client].me.ask_capabilities(local.ip(), hop_by_hop, link.outgoing());
+                let number = connection.hop_by_hop.wrapping_add(1);
+                connection.hop_by_hop = number;
+                let me = &self.clients[connection.client].me;
+                match self.plan.protocol {
+                    Protocol::Diameter => me.ask_capabilities(local.ip(), number, link.outgoing()),
+                    Protocol::Gtpp => quota::ask_echo(number, link.outgoing()),
+                }
                 self.touch(at);
             }
             Err(e) => self.close(at, &reason(&e)),
@@ -78,13 +89,18 @@ impl Driver<'_> {
     /// The server has told who it is.
     pub(super) fn greeted(&mut self, at: usize, message: &Message<'_>) -> Result<(), String> {
         let (_, realm) = peer::capabilities(message)?;
+        self.opened(at, realm);
+        Ok(())
+    }
+
+    /// Requests may be sent.
+    pub(super) fn opened(&mut self, at: usize, realm: String) {
         let connection = &mut self.connections[at];
         (connection.realm, connection.state) = (realm, State::Open);
         self.tally.reconnected += u64::from(std::mem::replace(&mut connection.was_open, true));
         let client = connection.client;
         self.resend(client);
         self.send_backlog(client);
-        Ok(())
     }
 
     /// Sends what waits on a connection, and has the system tell when there is room for more.
@@ -141,6 +157,11 @@ impl Driver<'_> {
         while let Some((key, sent)) = self.exchanges.expired(now_ns) {
             self.miss(sent, key.connection() as usize, Missing::TimeOut);
         }
+    }
+
+    /// Opens connections that are down, and sends or gives up what waits for one.
+    pub(super) fn look_after_clients(&mut self, now_ns: u64) {
+        self.open_connections(now_ns);
         for client in 0..self.clients.len() {
             while self.clients[client].again.front().is_some_and(|again| again.deadline_ns <= now_ns) {
                 if let Some(again) = self.clients[client].again.pop_front() {
@@ -149,6 +170,7 @@ impl Driver<'_> {
                 }
             }
             self.resend(client);
+            self.send_backlog(client);
         }
     }
 
@@ -199,7 +221,7 @@ impl Driver<'_> {
         let servers = self.plan.servers.len();
         let (first, nth) = (client * servers, before - client * servers);
         let all = (1..=servers).map(|step| first + (nth + step) % servers);
-        all.into_iter().find(|at| self.connections[*at].takes_requests())
+        all.into_iter().find(|at| self.takes_requests(*at))
     }
 
     /// A request has no answer, for good.
@@ -243,7 +265,7 @@ impl Driver<'_> {
             let oldest_ns = begins.nth_ns(self.next_nth());
             self.tally.of(Kind::Initial).unsent(due.saturating_sub(self.began), waited_ns(oldest_ns));
         }
-        while let Some((due_ns, key)) = self.schedule.pop(end_ns) {
+        while let Some((due_ns, key)) = self.schedule.pop(end_ns.saturating_sub(1)) {
             if let Some(session) = self.sessions.get(key) {
                 let kind = session.next_kind();
                 self.tally.of(kind).unsent(1, waited_ns(due_ns));
@@ -278,7 +300,8 @@ impl Driver<'_> {
         self.phase = Phase::Leave(until_ns);
         for at in 0..self.connections.len() {
             let connection = &mut self.connections[at];
-            if connection.state != State::Open {
+            // GTP' has no leave to take.
+            if connection.state != State::Open || self.plan.protocol == Protocol::Gtpp {
                 self.forget(at);
                 continue;
             }
@@ -293,7 +316,8 @@ impl Driver<'_> {
     }
 }
 
-fn reason(error: &io::Error) -> String {
+/// What the system says, for a person.
+pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => format!("nobody listens there ({error})"),
         _ => error.to_string(),

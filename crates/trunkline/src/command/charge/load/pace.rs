@@ -26,18 +26,20 @@ pub struct Begins {
     per_second: f64,
     events: f64,
     updates: u32,
+    firsts: u32,
     warm_seconds: f64,
 }
 
 impl Begins {
-    /// So many a second, `events` of them events (0 to 1), sessions with that many updates; warm for so many seconds.
-    pub fn new(per_second: f64, events: f64, updates: u32, warm_seconds: f64) -> Self {
-        Begins { per_second, events, updates, warm_seconds }
+    /// So many a second, `events` of them events (0 to 1), sessions with `firsts` requests before the first interval
+    /// and that many updates; warm for so many seconds.
+    pub fn new(per_second: f64, events: f64, updates: u32, firsts: u32, warm_seconds: f64) -> Self {
+        Begins { per_second, events, updates, firsts, warm_seconds }
     }
 
     /// Requests that are due in a second, for each that begins.
-    pub fn requests_each(events: f64, updates: u32) -> f64 {
-        events + (1.0 - events) * (f64::from(updates) + 2.0)
+    pub fn requests_each(events: f64, updates: u32, firsts: u32) -> f64 {
+        events + (1.0 - events) * (f64::from(firsts) + f64::from(updates) + 1.0)
     }
 
     /// Sessions that are held, for each that begins in an interval.
@@ -47,7 +49,7 @@ impl Begins {
 
     /// Requests that are due in a second.
     pub fn requests_per_second(&self) -> f64 {
-        self.per_second * Begins::requests_each(self.events, self.updates)
+        self.per_second * Begins::requests_each(self.events, self.updates, self.firsts)
     }
 
     fn warm_per_second(&self) -> f64 {
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_steady_begin() {
-        let begins = Begins::new(100.0, 0.0, 8, 0.0);
+        let begins = Begins::new(100.0, 0.0, 8, 1, 0.0);
         assert_eq!((begins.nth_ns(0), begins.nth_ns(1), begins.nth_ns(250)), (0, 10_000_000, 2_500_000_000));
         assert_eq!((begins.before(0), begins.before(2_500_000_000), begins.before(2_500_000_001)), (0, 250, 251));
         assert_eq!((begins.updates_at(0), begins.requests_per_second()), (8, 1000.0));
@@ -109,7 +111,7 @@ mod tests {
     #[test]
     fn a_warm_begin_has_all_requests_due_after_an_interval() {
         let (updates, interval) = (3, 2.0);
-        let begins = Begins::new(10.0, 0.2, updates, interval);
+        let begins = Begins::new(10.0, 0.2, updates, 1, interval);
         let mut due = [0u32; 8];
         for nth in 0..begins.before(8_000_000_000) {
             let at = begins.nth_ns(nth);

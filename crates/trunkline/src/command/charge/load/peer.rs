@@ -1,6 +1,7 @@
 //! What peers say to each other besides credit control: capabilities, watchdog, disconnecting, and the answers to what a
 //! server asks within a session (RFC 6733 sections 5 and 8).
 
+use super::kind::result_name;
 use std::net::IpAddr;
 use trunkline_wire::diameter::base::{
     AbortSessionAnswer, CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest, DeviceWatchdogAnswer,
@@ -119,13 +120,8 @@ pub fn capabilities(message: &Message<'_>) -> Result<(String, String), String> {
     let answer = answer.map_err(|failure| format!("its Capabilities-Exchange-Answer: {failure}"))?;
     match answer.result_code {
         result_code::SUCCESS => Ok((answer.origin_host.to_owned(), answer.origin_realm.to_owned())),
-        code => Err(format!("it refuses the exchange of capabilities: {code} {}", name(code))),
+        code => Err(format!("it refuses the exchange of capabilities: {code} {}", result_name(code))),
     }
-}
-
-/// A result code's name, or nothing.
-pub fn name(code: u32) -> &'static str {
-    result_code::name(code).unwrap_or_default()
 }
 
 #[cfg(test)]

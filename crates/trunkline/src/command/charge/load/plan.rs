@@ -1,15 +1,49 @@
 //! What a run does: the options, as values that need no more checks.
 
 use super::amount::Usage;
+use super::kind::Kind;
 use super::pace::Pace;
 use super::subscribers::Subscribers;
 use std::net::SocketAddr;
 use std::time::Duration;
 use trunkline_wire::diameter::enumerated::SubscriptionIdType;
+use trunkline_wire::gtpp::profile::Profile;
+use trunkline_wire::{diameter, gtpp};
+
+/// What is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Protocol {
+    /// Diameter Gy, over TCP.
+    Diameter,
+    /// The flow of a quota server by GTP', over UDP.
+    Gtpp,
+}
+
+impl Protocol {
+    /// The types of requests that it has.
+    pub fn kinds(self) -> &'static [Kind] {
+        match self {
+            Protocol::Diameter => &[Kind::Initial, Kind::Update, Kind::Termination, Kind::Event],
+            Protocol::Gtpp => &[Kind::Profile, Kind::Initial, Kind::Update, Kind::Termination],
+        }
+    }
+
+    /// Its port.
+    pub fn port(self) -> u16 {
+        match self {
+            Protocol::Diameter => diameter::PORT,
+            Protocol::Gtpp => gtpp::PORT,
+        }
+    }
+}
 
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// Numbers of messages and elements by GTP'.
+    pub profile: Profile,
     /// The server, then those that are asked when one fails.
     pub servers: Vec<SocketAddr>,
     /// Connections to a server, each with its own Origin-Host.

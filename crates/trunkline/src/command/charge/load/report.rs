@@ -1,7 +1,6 @@
 //! What came of a run, as tables or a line of JSON.
 
-use super::kind::Kind;
-use super::peer;
+use super::kind::{Kind, Level, result_name};
 use super::tally::{KindTally, Tally};
 use crate::show::figure::{count, octets};
 use crate::show::table::{Row, Table, number, text};
@@ -22,6 +21,8 @@ pub struct Report {
     pub elapsed: Duration,
     /// What was counted.
     pub tally: Tally,
+    /// The types of requests that the protocol has.
+    pub kinds: &'static [Kind],
     /// Requests a second that were to be due once all sessions have begun, in open loop.
     pub due_per_second: Option<f64>,
     /// Processor time that the server took.
@@ -42,7 +43,7 @@ impl Report {
     pub fn json(&self) -> Value {
         let tally = &self.tally;
         let types: Map<String, Value> =
-            Kind::ALL.iter().map(|kind| (kind.name().to_owned(), self.kind_json(*kind))).collect();
+            self.kinds.iter().map(|kind| (kind.name().to_owned(), self.kind_json(*kind))).collect();
         json!({
             "seconds": self.elapsed.as_secs_f64(), "due_per_second": self.due_per_second,
             "requests": tally.all(|kind| kind.sent), "answered": tally.all(|kind| kind.answered),
@@ -72,7 +73,7 @@ impl Report {
 
     fn kind_json(&self, kind: Kind) -> Value {
         let counts = &self.tally.kinds[kind.place()];
-        let failure = |((level, code), times): &((super::kind::Level, u32), u64)| json!({ "level": level.name(), "code": code, "name": peer::name(*code), "count": times });
+        let failure = |((level, code), times): &((Level, u32), u64)| json!({ "level": level.name(), "code": code, "name": result_name(*code), "count": times });
         json!({
             "sent": counts.sent, "answered": counts.answered, "succeeded": counts.succeeded,
             "failed": counts.failed(), "timeouts": counts.timeouts, "lost": counts.lost, "unsent": counts.unsent,
@@ -123,7 +124,7 @@ impl Report {
         for kind in Kind::ALL {
             for ((level, code), times) in sorted(&self.tally.kinds[kind.place()]) {
                 any = true;
-                let cells = [kind.name(), level.name(), &code.to_string(), peer::name(code), &count(times)];
+                let cells = [kind.name(), level.name(), &code.to_string(), result_name(code), &count(times)];
                 let cells = cells.map(|cell| Line::new(terminal).with(Style::Plain, cell)).to_vec();
                 table.row(Row { cells, below: Vec::new() });
             }
@@ -205,7 +206,7 @@ fn milliseconds(ns: u64) -> String {
     format!("{:.2} ms", ns as f64 / 1e6)
 }
 
-fn sorted(counts: &KindTally) -> Vec<((super::kind::Level, u32), u64)> {
+fn sorted(counts: &KindTally) -> Vec<((Level, u32), u64)> {
     let mut failures = counts.failures.clone();
     failures.sort_unstable();
     failures

@@ -77,7 +77,7 @@ impl Ask<'_> {
         match self.kind {
             Kind::Termination => w.unsigned32(TERMINATION_CAUSE, LOGOUT),
             Kind::Event => w.unsigned32(REQUESTED_ACTION, RequestedAction::DirectDebiting as u32),
-            Kind::Initial | Kind::Update => {}
+            Kind::Initial | Kind::Update | Kind::Profile => {}
         }
         w.unsigned32(MULTIPLE_SERVICES_INDICATOR, MultipleServicesIndicator::Supported as u32);
         self.services.iter().for_each(|service| self.service(service, w));

@@ -31,7 +31,7 @@ pub fn run(load: &Load, plan: &Plan) -> Result<(Report, Vec<Row>), Failure> {
     allow_files(u64::from(plan.clients) * plan.servers.len() as u64);
     let csv = load.csv.as_deref().map(create).transpose()?;
     let ledger = load.ledger.as_deref().map(create).transpose()?.map(Ledger::new);
-    let (stop, timeline) = (Stop::on_signals(), Timeline::new(plan.threads, csv));
+    let (stop, timeline) = (Stop::on_signals(), Timeline::new(plan.threads, plan.protocol.kinds(), csv));
     let (flag, epoch) = (stop.flag(), epoch());
     let mut drivers = Vec::new();
     for thread in 0..plan.threads {
@@ -53,7 +53,10 @@ pub fn run(load: &Load, plan: &Plan) -> Result<(Report, Vec<Row>), Failure> {
     let rows = timeline.rows().map_err(failed(&load.csv))?;
     ledger.map_or(Ok(()), Ledger::end).map_err(failed(&load.ledger))?;
     let processor = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-    Ok((Report { elapsed, tally, due_per_second: plan.due_per_second(), processor }, rows))
+    Ok((
+        Report { elapsed, tally, kinds: plan.protocol.kinds(), due_per_second: plan.due_per_second(), processor },
+        rows,
+    ))
 }
 
 /// All threads at once, with a progress line; their tallies together.
@@ -66,7 +69,7 @@ fn together(drivers: Vec<Driver<'_>>, start: Instant, plan: &Plan, timeline: &Ti
             let done = (start.elapsed().as_millis() as u64).min(plan.run.as_millis() as u64);
             bar.draw(done, plan.run.as_millis() as u64, || timeline.last().map_or_else(String::new, progress));
             // The end of a run is seen at once, within a tick that nobody notices.
-            std::thread::sleep(TICK / 5);
+            std::thread::park_timeout(TICK / 5);
         }
         bar.end();
         for thread in threads {

@@ -40,6 +40,8 @@ pub struct Session {
     pub late_ns: Option<u64>,
     /// Whether its next request ends it.
     pub ending: bool,
+    /// Requests before its first one by CC-Request-Type: the subscriber's profile, by GTP'.
+    pub before: u32,
     /// Whether the server has asked for a request of it (RAR, ASR) while it was busy.
     pub asked: bool,
 }
@@ -68,7 +70,7 @@ impl Sessions {
     }
 
     /// A new one; none where as many are held as may be.
-    pub fn begin(&mut self, subscriber: u32, client: u32, updates: u32) -> Option<SessionKey> {
+    pub fn begin(&mut self, subscriber: u32, client: u32, updates: u32, before: u32) -> Option<SessionKey> {
         if self.held >= self.max {
             return None;
         }
@@ -89,6 +91,7 @@ impl Sessions {
             busy: false,
             late_ns: None,
             ending: false,
+            before,
             asked: false,
         };
         self.places[place as usize] = Some(session);
@@ -136,13 +139,13 @@ mod tests {
     #[test]
     fn a_place_is_used_again_by_another_session() {
         let mut sessions = Sessions::new(2, 2);
-        let first = sessions.begin(7, 0, 3).unwrap();
+        let first = sessions.begin(7, 0, 3, 0).unwrap();
         sessions.grants_of(first.place)[1].units = 9;
-        let second = sessions.begin(8, 0, 3).unwrap();
-        assert!(sessions.begin(9, 0, 3).is_none() && sessions.held() == 2);
+        let second = sessions.begin(8, 0, 3, 0).unwrap();
+        assert!(sessions.begin(9, 0, 3, 0).is_none() && sessions.held() == 2);
         sessions.end(first);
         sessions.end(first);
-        let third = sessions.begin(9, 1, 0).unwrap();
+        let third = sessions.begin(9, 1, 0, 1).unwrap();
         assert_eq!((third.place, sessions.held()), (first.place, 2));
         assert!(sessions.get(first).is_none() && sessions.get(third).unwrap().subscriber == 9);
         assert_eq!(sessions.grants_of(third.place), [Grant::default(); 2]);

@@ -12,7 +12,7 @@ const RIGHT: f64 = 24.0;
 /// Points of a line; of a longer run several seconds make one.
 const POINTS_MAX: usize = 600;
 /// Colours of the types, in the order of [`Kind::ALL`]: told apart by those who see few colours, too.
-const COLOURS: [&str; KINDS] = ["#4477aa", "#66ccee", "#228833", "#ccbb44"];
+const COLOURS: [&str; KINDS] = ["#4477aa", "#66ccee", "#228833", "#ccbb44", "#bbbbbb"];
 const FAILED: &str = "#cc3311";
 const P50: &str = "#888888";
 const P99: &str = "#aa3377";
@@ -242,7 +242,7 @@ mod tests {
     fn figures_and_script_for_gnuplot() {
         use crate::command::charge::load::gnuplot::{figures, script};
         let text = figures(&rows(2));
-        assert_eq!(text.lines().nth(1), Some("0 100 800 0 0 4 0.400 1.500 9.000"));
+        assert_eq!(text.lines().nth(1), Some("0 100 800 0 0 0 4 0.400 1.500 9.000"));
         let script = script("it's", std::path::Path::new("x.dat"), &rows(2));
         assert!(
             script.contains("'it''s'") && script.contains("using 1:3") && !script.contains("using 1:5"),

@@ -5,8 +5,10 @@ use super::connection::State;
 use super::driver::{Driver, Phase};
 use super::exchanges::{CopyKey, Exchange, Outcome, Said, Sent};
 use super::kind::{Kind, Level, is_success};
-use super::link::frames;
+use super::link::{Received, datagram_frames, frames};
+use super::lose::reason;
 use super::pace::Pace;
+use super::plan::Protocol;
 use super::sessions::{Grant, Session, SessionKey};
 use rustix::event::epoll::EventFlags;
 use trunkline_wire::diameter::base::refuse;
@@ -32,18 +34,40 @@ impl Driver<'_> {
     /// Reads once, and takes the messages that are whole.
     fn receive(&mut self, at: usize, room: &mut [u8]) -> Result<(), String> {
         let Some(link) = &mut self.connections[at].link else { return Ok(()) };
-        let (whole, new) = link.receive(room).map_err(|e| e.to_string())?;
+        let Received { whole, new, broken } = link.receive(room).map_err(|e| reason(&e))?;
         self.tally.received_octets += new as u64;
+        (0..broken).for_each(|_| self.malformed(|| "a datagram that is none of GTP'".to_owned()));
         let now_ns = self.now_ns();
-        let mut frames = frames(&room[..whole]);
+        match self.plan.protocol {
+            Protocol::Diameter => self.messages(at, &room[..whole], now_ns),
+            Protocol::Gtpp => self.quota_messages(at, &room[..whole], now_ns),
+        }
+    }
+
+    fn messages(&mut self, at: usize, octets: &[u8], now_ns: u64) -> Result<(), String> {
+        let mut frames = frames(octets);
         while let Some(octets) = frames.next_message().map_err(|e| e.to_string())? {
             let message = Message::new(octets).map_err(|failure| format!("what is no message: {failure}"))?;
             self.message(at, &message, now_ns)?;
         }
         if let Some(link) = &mut self.connections[at].link {
-            link.keep(&room[frames.taken()..whole]);
+            link.keep(&octets[frames.taken()..]);
         }
         Ok(())
+    }
+
+    fn quota_messages(&mut self, at: usize, octets: &[u8], now_ns: u64) -> Result<(), String> {
+        let mut frames = datagram_frames(octets);
+        while let Some(octets) = frames.next_message().map_err(|e| e.to_string())? {
+            self.quota_message(at, octets, now_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Counts what cannot be read.
+    pub(super) fn malformed(&mut self, why: impl FnOnce() -> String) {
+        self.tally.malformed += 1;
+        self.tally.trouble(why);
     }
 
     fn message(&mut self, at: usize, message: &Message<'_>, now_ns: u64) -> Result<(), String> {
@@ -100,7 +124,7 @@ impl Driver<'_> {
     }
 
     /// The session of a Session-Id that [`super::ask`] has made.
-    fn session_of(&mut self, session_id: &str) -> Option<SessionKey> {
+    pub(super) fn session_of(&mut self, session_id: &str) -> Option<SessionKey> {
         let mut parts = session_id.rsplit(';');
         let (place, serial) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         self.sessions.get(SessionKey { place, serial }).map(|session| session.key)
@@ -126,8 +150,7 @@ impl Driver<'_> {
         let read = answer::read(message, self.plan.keeps_requests(), &mut given);
         self.given = given;
         let answer = read.and_then(|answer| self.fits(&answer, sent).map(|()| answer)).unwrap_or_else(|why| {
-            self.tally.malformed += 1;
-            self.tally.trouble(|| why);
+            self.malformed(|| why);
             self.given.clear();
             Answer::default()
         });
@@ -142,7 +165,7 @@ impl Driver<'_> {
         if fits { Ok(()) } else { Err("an answer with the type or the number of another request".to_owned()) }
     }
 
-    fn take_answer(&mut self, sent: Sent, answer: &Answer, now_ns: u64) {
+    pub(super) fn take_answer(&mut self, sent: Sent, answer: &Answer, now_ns: u64) {
         let granted = self.given.iter().map(|given| given.units).sum();
         let said = Said { digest: answer.digest, result: answer.result, granted };
         match self.exchanges.get(sent.exchange).outcome {
@@ -213,6 +236,10 @@ impl Driver<'_> {
             self.tally.broken_off += u64::from(!whole);
             return self.sessions.end(key);
         }
+        if kind == Kind::Profile {
+            // The session itself follows at once.
+            return self.follow(key, now_ns);
+        }
         let any = self.grant(key);
         let Some(session) = self.sessions.get(key) else { return };
         session.busy = false;
@@ -228,6 +255,15 @@ impl Driver<'_> {
             }
             _ if matches!(self.plan.pace, Pace::Closed { .. }) => self.ready.push_back(key),
             _ => {}
+        }
+    }
+
+    fn follow(&mut self, key: SessionKey, now_ns: u64) {
+        if let Some(session) = self.sessions.get(key) {
+            session.busy = false;
+        }
+        if self.phase == Phase::Play {
+            self.ask(key, now_ns);
         }
     }
 

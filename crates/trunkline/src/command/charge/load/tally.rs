@@ -1,6 +1,6 @@
 //! What is counted, a tally for each thread, added up at the end.
 
-use super::kind::{KINDS, Kind, Level, is_success};
+use super::kind::{KINDS, Kind, Level, is_refusal, is_success};
 use trunkline_kit::histogram::Histogram;
 
 /// Differences between answers to copies that are told one by one.
@@ -155,7 +155,7 @@ impl Tally {
 
     /// Whether nothing says that the server, or the way to it, is unhealthy: refusals for want of money are none.
     pub fn is_healthy(&self) -> bool {
-        let unhealthy = |code: u32| !is_success(code) && code / 1000 != 4;
+        let unhealthy = |code: u32| !is_success(code) && !is_refusal(code);
         let failures = self.kinds.iter().flat_map(|kind| &kind.failures);
         let refused = failures.clone().any(|((level, code), _)| *level == Level::Command && unhealthy(*code));
         let missing = self.all(|kind| kind.timeouts + kind.lost) + self.duplicates_unanswered;

@@ -76,20 +76,23 @@ impl Row {
 }
 
 /// The first line of a file of rows.
-pub fn heading() -> String {
+pub fn heading(kinds: &[Kind]) -> String {
     let of_kind = |kind: &Kind| {
         let name = kind.name();
         format!("{name}_sent,{name}_answered,{name}_failed,{name}_timeouts")
     };
-    let kinds: Vec<String> = Kind::ALL.iter().map(of_kind).collect();
+    let kinds: Vec<String> = kinds.iter().map(of_kind).collect();
     format!("second,{},p50_ms,p99_ms,max_ms", kinds.join(","))
 }
 
 impl Row {
     /// Its line in a file.
-    pub fn line(&self) -> String {
-        let of_kind = |kind: &KindSecond| format!("{},{},{},{}", kind.sent, kind.answered, kind.failed, kind.timeouts);
-        let kinds: Vec<String> = self.kinds.iter().map(of_kind).collect();
+    pub fn line(&self, kinds: &[Kind]) -> String {
+        let of_kind = |kind: &Kind| {
+            let KindSecond { sent, answered, failed, timeouts } = self.kinds[kind.place()];
+            format!("{sent},{answered},{failed},{timeouts}")
+        };
+        let kinds: Vec<String> = kinds.iter().map(of_kind).collect();
         let [p50, p99, most] = [self.p50_ns, self.p99_ns, self.most_ns].map(|ns| ns as f64 / 1e6);
         format!("{},{},{p50:.3},{p99:.3},{most:.3}", self.second, kinds.join(","))
     }
@@ -108,20 +111,22 @@ struct Inner {
     waiting: BTreeMap<u64, Second>,
     rows: Vec<Row>,
     csv: Option<BufWriter<File>>,
+    kinds: &'static [Kind],
     error: Option<io::Error>,
 }
 
 impl Timeline {
-    /// Of this many threads; rows go to the file as they come.
-    pub fn new(threads: usize, csv: Option<File>) -> Self {
+    /// Of this many threads; rows go to the file as they come, with these kinds of requests.
+    pub fn new(threads: usize, kinds: &'static [Kind], csv: Option<File>) -> Self {
         let mut inner = Inner {
             reached: vec![0; threads],
             waiting: BTreeMap::new(),
             rows: Vec::new(),
             csv: csv.map(BufWriter::new),
+            kinds,
             error: None,
         };
-        inner.write(&heading());
+        inner.write(&heading(kinds));
         Timeline { inner: Mutex::new(inner) }
     }
 
@@ -156,7 +161,7 @@ impl Inner {
         let last = self.waiting.last_key_value().map_or(0, |(last, _)| last + 1);
         for number in self.rows.len() as u64..over.min(last) {
             let row = Row::new(number, &self.waiting.remove(&number).unwrap_or_default());
-            self.write(&row.line());
+            self.write(&row.line(self.kinds));
             self.rows.push(row);
         }
     }
@@ -219,7 +224,7 @@ mod tests {
 
     #[test]
     fn rows_come_when_all_threads_are_beyond_them() {
-        let timeline = Timeline::new(2, None);
+        let timeline = Timeline::new(2, &Kind::ALL, None);
         let (mut one, mut other) = (Hand::new(&timeline, 0), Hand::new(&timeline, 1));
         one.second().of(Kind::Initial).sent = 3;
         one.second().latency.record(5_000_000, 1);
@@ -235,7 +240,8 @@ mod tests {
         let rows = timeline.rows().unwrap();
         let seen: Vec<_> = rows.iter().map(|row| (row.second, row.all(|kind| kind.sent + kind.failed))).collect();
         assert_eq!(seen, [(0, 7), (1, 1), (2, 0), (3, 0)]);
-        assert_eq!(rows[0].line(), "0,7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,5.000,5.000,5.000");
-        assert_eq!(heading().split(',').count(), rows[0].line().split(',').count());
+        let kinds = [Kind::Update, Kind::Initial];
+        assert_eq!(rows[0].line(&kinds), "0,0,0,0,0,7,0,0,0,5.000,5.000,5.000");
+        assert_eq!(heading(&kinds).split(',').count(), rows[0].line(&kinds).split(',').count());
     }
 }
