@@ -10,7 +10,7 @@ mod book;
 mod codec;
 mod entry;
 
-pub use audit::{Difference, audit};
+pub use audit::{Difference, Sums, audit};
 pub use book::{Account, Bucket, Counter};
 pub use codec::{Broken, FORMAT_VERSION, Octets};
 pub(crate) use codec::{fields, words};

@@ -13,9 +13,10 @@
 //! GTP' and CDRs of calls are all rated alike. What it does is an [`account::Entry`], and its state is the fold of all
 //! entries. [`calendar`] knows days, windows and periods of a plan's time zone.
 //!
-//! All of it is pure: time comes with each call, the rules of time zones come with the program, and the same requests
-//! give the same answers. Money is [`money::Money`], whole minor units; prices are millionths of them, added up exactly
-//! and rounded at one place ([`rate`]). Rules chosen where the standards are silent stand at [`session`].
+//! All of it but [`ledger`], which keeps entries and snapshots on a disk, is pure: time comes with each call, the rules
+//! of time zones come with the program, and the same requests give the same answers. Money is [`money::Money`], whole
+//! minor units; prices are millionths of them, added up exactly and rounded at one place ([`rate`]). Rules chosen where
+//! the standards are silent stand at [`session`].
 //!
 //! **What is bounded**: a plan ([`tariff`]), units and money ([`units::UNITS_MAX`], [`money::MONEY_MAX`]), a request
 //! ([`session::SERVICES_MAX`] and its neighbours), sessions ([`session::Limits`]), answers that are kept
@@ -24,7 +25,12 @@
 
 pub mod account;
 pub mod calendar;
+pub mod exercise;
+pub mod gy;
+pub mod ledger;
 pub mod money;
+pub mod node;
+pub mod peer;
 pub mod rate;
 pub mod session;
 pub mod tariff;

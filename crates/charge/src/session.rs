@@ -14,8 +14,12 @@
 //!   behind.
 //! - **Late requests.** An update with a number below the newest that never came before is charged, and granted
 //!   nothing: what the newer one was granted stands.
-//! - **Usage without a session** (unknown, closed) is answered 5002 and kept in the ledger as unrated. So is usage for
-//!   which no rule holds (5031) or a rule that denies it (4010).
+//! - **Usage without a session** (unknown, closed) is answered 5002 and kept in the ledger as unrated, once: copies are
+//!   known by Origin-Host and End-to-End Identifier, the newest [`STRAYS_MAX`]. So is usage for which no rule holds
+//!   (5031) or a rule that denies it (4010).
+//! - **Services of a session** beyond [`SESSION_SERVICES_MAX`] are granted nothing (5012).
+//! - **Free usage** (4011, RFC 8506 section 9.1) is granted nothing and needs no report; what is reported stands in the
+//!   ledger at no price.
 //! - **Usage beyond a grant** is charged as far as there is money that nobody else reserved; what is missing is told in
 //!   the ledger as short. A prepaid balance is never below zero.
 //! - **A change of the price** within a grant is told (Tariff-Time-Change) where both prices have the same steps and
@@ -34,24 +38,31 @@
 mod charge;
 mod event;
 mod grant;
+mod look;
+mod open;
 mod operate;
 mod request;
 mod state;
 
-pub use operate::Refused;
+pub use look::Shown;
+pub use operate::{PLANS_MAX, Refused};
 pub use request::{
-    Action, Answer, Asked, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side, TEXT_OCTETS_MAX, USED_MAX,
-    Used, code,
+    Action, Answer, Asked, FACTS_OCTETS_MAX, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side,
+    TEXT_OCTETS_MAX, USED_MAX, Used, code,
 };
-pub use state::{KEPT_MAX, NUMBERS_MAX, State};
+pub use state::{
+    KEPT_MAX, NUMBERS_MAX, NoSnapshot, PlanText, Restoring, SESSION_SERVICES_MAX, SNAPSHOT_VERSION, STRAYS_MAX, State,
+};
 
 use crate::account::{Cause, Effect, Entry, Kept, Octets, Place};
 use crate::calendar::Moment;
-use crate::tariff::{Code, Context, Plan};
+use crate::tariff::{Code, Context, Plan, read};
 use crate::units::Amounts;
+use grant::plan_code;
 use hashbrown::HashMap;
 use state::{Phase, Session};
 use std::sync::LazyLock;
+use trunkline_kit::config::Mistake;
 
 /// Sessions that one call of [`Core::handle_timeout`] ends.
 pub const TIMEOUTS_MAX: usize = 1000;
@@ -83,6 +94,26 @@ pub struct Outcome {
     /// The entry that has to be durable before the answer leaves: also of a copy, whose original may not be yet.
     pub after: u64,
 }
+
+/// This program does not read the text of a plan that is in the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanFault {
+    /// The plan.
+    pub name: Box<str>,
+    /// The number of its text, from 1 on.
+    pub version: u32,
+    /// What this program finds wrong in it.
+    pub mistakes: Vec<Mistake>,
+}
+
+impl core::fmt::Display for PlanFault {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "plan '{}', version {}, is not read by this program:", self.name, self.version)?;
+        self.mistakes.iter().try_for_each(|mistake| write!(f, "\n  {mistake}"))
+    }
+}
+
+impl std::error::Error for PlanFault {}
 
 /// What the server asks of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,9 +156,35 @@ impl Core {
         &self.state
     }
 
+    /// A core that goes on from what entries or a snapshot came to.
+    ///
+    /// # Errors
+    /// This program does not read the text of a plan that holds.
+    pub fn of(state: State, limits: Limits) -> Result<Core, PlanFault> {
+        let mut core = Core { limits, state, ..Core::default() };
+        let codes: Vec<Code> = core.state.plans().map(|plan| plan_code(&plan.name)).collect();
+        codes.into_iter().try_for_each(|code| core.read_plan(code))?;
+        Ok(core)
+    }
+
     /// Does what an entry says that was written before.
-    pub fn apply(&mut self, entry: &Entry) {
-        self.state.apply_entry(entry);
+    ///
+    /// # Errors
+    /// It brings a plan whose text this program does not read: the core has the state of the entry and cannot go on.
+    pub fn apply(&mut self, entry: &Entry) -> Result<(), PlanFault> {
+        self.state.fold(entry);
+        entry.effects.iter().try_for_each(|effect| match effect {
+            Effect::Plan { name, .. } => self.read_plan(plan_code(name)),
+            _ => Ok(()),
+        })
+    }
+
+    fn read_plan(&mut self, code: Code) -> Result<(), PlanFault> {
+        let Some(known) = self.state.plan(code) else { return Ok(()) };
+        let (name, version) = (known.name.clone(), known.version);
+        let plan = read("plan", &known.text).map_err(|mistakes| PlanFault { name, version, mistakes })?;
+        self.plans.insert(code, plan);
+        Ok(())
     }
 
     /// Takes a request at `now`.
@@ -136,7 +193,7 @@ impl Core {
         if !request.is_within_limits() {
             return self.nothing(code::INVALID_VALUE);
         }
-        let slot = self.state.slot(&request.session);
+        let slot = self.state.sessions.find(&request.session);
         match slot.and_then(|slot| self.state.session(slot).map(|session| (slot, session))) {
             Some((slot, session)) => match self.known(request, session) {
                 Ok(()) => self.go_on(request, slot, now),
@@ -150,9 +207,9 @@ impl Core {
 
     /// Whether a request of a known session is a new one; else its answer.
     fn known(&self, request: &Request, session: &Session) -> Result<(), Outcome> {
-        if let Some(kept) = session.kept.iter().find(|kept| kept.number == request.number) {
+        if let Some(kept) = session.answers.iter().find(|kept| kept.number == request.number) {
             if kept.end_to_end == request.end_to_end || kept.fingerprint == request.fingerprint() {
-                let answer = Answer::take(&mut &kept.answer[..]);
+                let answer = Answer::take(&mut &*kept.answer);
                 return Err(answer.map_or_else(
                     || self.nothing(code::UNABLE_TO_COMPLY),
                     |answer| Outcome { answer, entry: None, after: kept.sequence },
@@ -174,12 +231,20 @@ impl Core {
         Outcome { answer: Answer::of(code), entry: None, after: 0 }
     }
 
-    /// Usage of no session: told in the ledger, charged to nobody.
+    /// Usage of no session: told in the ledger, charged to nobody; once, however often the request comes.
     fn unrated(&mut self, request: &Request, now: Moment) -> Outcome {
+        if let Some(after) = self.state.stray(&request.origin, request.end_to_end, now) {
+            return Outcome { after, ..self.nothing(code::UNKNOWN_SESSION) };
+        }
         let used = request.services.iter().flat_map(|asked| asked.used.iter().map(|used| (asked.key, used.amounts)));
         let used = used.filter(|(_, amounts)| !amounts.is_nothing());
-        let effects: Vec<Effect> =
+        let mut effects: Vec<Effect> =
             used.map(|(service, used)| Effect::Unrated { session: request.session.clone(), service, used }).collect();
+        if !effects.is_empty() {
+            let until = now.saturating_add(i64::from(self.limits.kept_s));
+            let (origin, end_to_end) = (request.origin.clone(), request.end_to_end);
+            effects.push(Effect::Stray { origin, end_to_end, until });
+        }
         let entry = (!effects.is_empty()).then(|| self.write(effects, now));
         Outcome {
             after: entry.as_ref().map_or(0, |entry| entry.sequence),
@@ -191,22 +256,22 @@ impl Core {
     /// Applies effects as an entry.
     fn write(&mut self, effects: Vec<Effect>, now: Moment) -> Entry {
         let entry = Entry { sequence: self.state.sequence + 1, at: now.max(self.state.latest), effects };
-        self.state.apply_entry(&entry);
+        self.state.fold(&entry);
         entry
     }
 
     /// The first request of a session, or an event.
     fn begin(&mut self, request: &Request, now: Moment) -> Outcome {
-        let known = request.identities.iter().find_map(|identity| self.state.identities.get(identity)).copied();
+        let known = request.identities.iter().find_map(|identity| self.state.subscribers.find(identity));
         let Some(number) = known else { return self.nothing(code::USER_UNKNOWN) };
-        let account = self.state.subscribers.get(&number).map_or(0, |subscriber| subscriber.account);
+        let account = self.state.subscribers.get(number).map_or(0, |subscriber| subscriber.account);
         if self.plan_of(account).is_none() {
             return self.nothing(code::UNABLE_TO_COMPLY);
         }
-        if self.state.watch.0.len() >= self.limits.sessions {
+        if self.state.sessions.len() >= self.limits.sessions {
             return self.nothing(code::TOO_BUSY);
         }
-        let slot = self.state.next_slot();
+        let slot = self.state.sessions.next();
         let opened = Effect::Opened {
             slot,
             session: request.session.clone(),
@@ -214,6 +279,7 @@ impl Core {
             subscriber: number,
             account,
             place: request.place.clone().unwrap_or_default(),
+            facts: request.facts.clone(),
         };
         self.work(request, slot, account, now, Some(opened))
     }
@@ -223,7 +289,8 @@ impl Core {
         self.work(request, slot, account, now, None)
     }
 
-    fn plan_of(&self, account: u64) -> Option<&Plan> {
+    /// The plan of an account.
+    pub fn plan_of(&self, account: u64) -> Option<&Plan> {
         self.plans.get(&self.state.account(account)?.plan)
     }
 
@@ -246,7 +313,7 @@ impl Core {
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called: at the next deadline or before it.
     pub fn next_timeout(&self) -> Option<Moment> {
-        self.state.watch.0.first().map(|(at, _)| *at)
+        self.state.next_watch()
     }
 
     /// Ends sessions of which nothing came for too long, and forgets answers; at most [`TIMEOUTS_MAX`] at once, so it
@@ -271,7 +338,7 @@ impl Core {
             let Some(session) = self.state.session(slot) else { continue };
             let abort = session.phase == Phase::Aborting;
             if abort || (session.push && session.phase == Phase::Open) {
-                return Some(Push { session: (&*session.name).into(), origin: (&*session.origin).into(), abort });
+                return Some(Push { session: session.name.clone(), origin: session.access.origin.clone(), abort });
             }
         }
         None
@@ -306,7 +373,7 @@ impl Work<'_> {
     }
 
     fn go_to(&mut self, place: &Place) {
-        if self.state.session(self.slot).is_some_and(|session| session.place != *place) {
+        if self.state.session(self.slot).is_some_and(|session| session.access.place != *place) {
             self.effect(Effect::Moved { slot: self.slot, place: place.clone() });
         }
     }
@@ -334,8 +401,8 @@ impl Work<'_> {
 
     /// When the session is given up: twice the longest validity (Tcc, RFC 8506 section 13).
     fn supervised(&self) -> Moment {
-        let services = self.state.session(self.slot).into_iter().flat_map(|session| &session.services);
-        let valid = services.filter_map(|service| service.grant.as_deref()).map(|grant| grant.until - grant.since);
+        let services = self.state.session(self.slot).into_iter().flat_map(Session::grants);
+        let valid = services.map(|grant| grant.until - grant.since);
         self.now.saturating_add(valid.max().map_or(i64::from(self.limits.idle_s), |valid| valid.saturating_mul(2)))
     }
 
@@ -353,12 +420,12 @@ impl Work<'_> {
 
     fn place(&self) -> &Place {
         static NOWHERE: LazyLock<Place> = LazyLock::new(Place::default);
-        self.state.session(self.slot).map(|session| &session.place).unwrap_or(&NOWHERE)
+        self.state.session(self.slot).map(|session| &session.access.place).unwrap_or(&NOWHERE)
     }
 
     /// Tells of usage that has no price.
     fn no_price(&mut self, service: crate::account::ServiceKey, used: Amounts) {
-        let session = self.state.session(self.slot).map_or_else(Box::default, |session| (&*session.name).into());
+        let session = self.state.session(self.slot).map_or_else(Box::default, |session| session.name.clone());
         if !used.is_nothing() {
             self.effect(Effect::Unrated { session, service, used });
         }

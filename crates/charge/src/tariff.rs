@@ -10,7 +10,7 @@ mod settings;
 
 pub use context::{Context, Plmn};
 pub use prefixes::{PREFIX_DIGITS_MAX, PREFIXES_MAX, Prefixes};
-pub use read::read;
+pub use read::{NAME_OCTETS_MAX, PLAN_OCTETS_MAX, read};
 pub use settings::{AllowanceSection, CapSection, FinalAction, Outcome, PlanSection, Rounding, RuleSection, Then};
 
 use crate::calendar::{Calendar, Days, Local, Moment, Period};

@@ -32,6 +32,10 @@ enum Step {
     },
     /// The program is killed, and reads its disk.
     Restart,
+    /// What is in memory is a snapshot, and read again.
+    Store,
+    /// Usage comes of a session that is none.
+    Stray(u32),
     TopUp(i64),
     Bundle(bool),
     /// So many seconds pass.
@@ -48,6 +52,8 @@ fn steps() -> impl Strategy<Value = Step> {
         2 => (0usize..4, 0..GROUPS.len(), percent)
             .prop_map(|(session, group, percent)| Step::Swap { session, group, percent }),
         1 => Just(Step::Restart),
+        2 => Just(Step::Store),
+        1 => (0u32..5).prop_map(Step::Stray),
         2 => (0i64..300).prop_map(Step::TopUp),
         1 => any::<bool>().prop_map(Step::Bundle),
         3 => prop_oneof![0i64..100, 3000i64..8000, 80_000i64..90_000].prop_map(Step::Wait),
@@ -93,6 +99,12 @@ impl World {
             Step::Copy(index) if !self.sent.is_empty() => self.copy(index.index(self.sent.len())),
             Step::Copy(_) => {}
             Step::Restart => self.network.restart(),
+            Step::Store => self.network.store(),
+            Step::Stray(end_to_end) => {
+                let usage = vec![asked(1, Some(500), None)];
+                let request = self.network.request("none", Kind::Update, *end_to_end, usage);
+                assert_eq!(self.network.send(&request).code, 5002);
+            }
             Step::TopUp(amount) => self.network.top_up(*amount),
             Step::Bundle(gift) => {
                 let name = if *gift { "gift" } else { "monthly" };
@@ -173,7 +185,9 @@ impl World {
 /// What each service of each session was charged, and could not be charged, is the price of all that it used: in
 /// however many reports, in whatever order, before and after restarts. Of rules without bundles, caps and times.
 fn check_prices(network: &Network) {
-    let (plan, mut names, mut sums) = (network::plan(), HashMap::new(), HashMap::new());
+    network.check_from_the_first();
+    let plan = network.core.plan("test").expect("its plan");
+    let (mut names, mut sums) = (HashMap::new(), HashMap::new());
     for effect in network.entries.iter().flat_map(|entry| &entry.effects) {
         match effect {
             Effect::Opened { slot, session, .. } => {

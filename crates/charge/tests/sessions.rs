@@ -2,10 +2,10 @@
 
 mod network;
 
-use network::{NOW, Network, asked, plan};
+use network::{NOW, Network, asked};
 use trunkline_charge::account::{Effect, Identity, IdentityKind, MoneyReason, audit};
 use trunkline_charge::money::Money;
-use trunkline_charge::session::{Action, Asked, Kind, Limits, Refused, Side, Used, code};
+use trunkline_charge::session::{Action, Asked, Core, Kind, Limits, Refused, Request, Side, Used, code};
 use trunkline_charge::units::{Amounts, Unit};
 
 const DATA: u32 = 1;
@@ -57,7 +57,7 @@ fn a_copy_gets_the_same_answer_and_is_not_charged() {
     let first = network.core.handle(&initial, NOW);
     let copy = network.core.handle(&initial, NOW + 3);
     assert_eq!((&copy.answer, copy.entry, copy.after), (&first.answer, None, first.after));
-    network.entries.extend(first.entry);
+    first.entry.into_iter().for_each(|entry| network.write(entry));
     let update = network.request("s", Kind::Update, 1, vec![asked(DATA, Some(50_000), Some(0))]);
     let answer = network.send(&update);
     let balance = network.account().balance;
@@ -395,9 +395,107 @@ fn an_aborted_session_is_granted_nothing_and_charged_to_its_end() {
 fn a_new_plan_asks_open_sessions_to_come_again() {
     let mut network = Network::new(Money(1000), Money::ZERO);
     network.initial("s", vec![asked(DATA, None, Some(0))]);
-    network.core.set_plan(plan());
+    network.set_plan(network::PLAN);
     assert_eq!(network.core.poll().map(|push| push.origin), Some("gw.example".into()));
     assert_eq!(network.core.poll(), None);
+}
+
+/// A tariff holds as soon as it is set, and a start reads it out of the ledger.
+#[test]
+fn plans_are_part_of_the_ledger() {
+    let mut network = Network::new(Money(1000), Money::ZERO);
+    let told = |network: &Network| {
+        let plans = network.core.plans().map(|plan| (plan.name.to_string(), plan.version, plan.since));
+        plans.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&network), [("test".to_owned(), 1, 1)]);
+    let dearer = network::PLAN.replace("\"1.5\"", "3");
+    network.set_plan(&dearer);
+    assert_eq!(told(&network), [("test".to_owned(), 2, network.core.state().sequence())]);
+    network.restart();
+    network.initial("s", vec![asked(DATA, None, Some(0))]);
+    network.end("s", 1, vec![asked(DATA, Some(10_000), None)]);
+    assert_eq!(network.account().balance, Money(1000 - 30));
+    let mistakes = network.core.set_plan("[plan]\nname = 1", NOW).expect_err("no plan");
+    assert!(mistakes.len() > 1, "{mistakes:?}");
+    let long = network::PLAN.replace("\"test\"", &format!("\"{}\"", "x".repeat(300)));
+    assert!(network.core.set_plan(&long, NOW).is_err());
+    // A program that reads other plans says so, and does not go on.
+    let (mut core, mut entry) = (Core::new(Limits::default()), network.entries[0].clone());
+    entry.effects = vec![Effect::Plan { name: "old".into(), text: "[plan]\ncurrency = \"euro\"".into() }];
+    let fault = core.apply(&entry).expect_err("not read").to_string();
+    assert!(fault.starts_with("plan 'old', version 1, is not read by this program:\n  plan:"), "{fault}");
+    assert!(Core::of(core.state().clone(), Limits::default()).is_err());
+    // A text that another one replaced is of no matter.
+    let mut state = core.state().clone();
+    let text = network::PLAN.replace("\"test\"", "\"old\"");
+    entry.effects = vec![Effect::Plan { name: "old".into(), text: text.into() }];
+    state.fold(&entry);
+    assert!(Core::of(state, Limits::default()).is_ok_and(|core| core.plan("old").is_some()));
+}
+
+#[test]
+fn usage_of_no_session_is_told_once() {
+    let mut network = Network::new(Money(1000), Money::ZERO);
+    let request = network.request("gone", Kind::Update, 3, vec![asked(DATA, Some(500), None)]);
+    assert_eq!(network.send(&request).code, code::UNKNOWN_SESSION);
+    let entries = network.entries.len();
+    let copy = network.core.handle(&request, NOW + 100);
+    assert_eq!((copy.answer.code, copy.entry, copy.after), (code::UNKNOWN_SESSION, None, entries as u64));
+    network.restart();
+    assert_eq!(network.send(&request).code, code::UNKNOWN_SESSION);
+    assert_eq!((network.core.state().unrated(), network.entries.len()), (1, entries));
+    // Others are others, and identifiers come again.
+    network.send(&Request { origin: "other.example".into(), ..request.clone() });
+    network.now = NOW + 301;
+    network.send(&request);
+    assert_eq!(network.core.state().unrated(), 3);
+    for end_to_end in 0..2000 {
+        network.send(&Request { end_to_end: 10_000 + end_to_end, ..request.clone() });
+    }
+    network.send(&request);
+    assert_eq!(network.core.state().unrated(), 3 + 2000 + 1, "the newest are remembered");
+    network.check_from_the_first();
+}
+
+/// RFC 8506 section 9.1: the service may be given, and needs no credit control.
+#[test]
+fn free_usage_costs_nothing_and_stands_in_the_ledger() {
+    let mut network = Network::new(Money(1000), Money::ZERO);
+    let answer = network.initial("s", vec![asked(FREE, None, Some(0)), asked(DATA, None, Some(0))]);
+    let given = &answer.services[0];
+    assert_eq!((answer.code, given.code), (code::SUCCESS, code::NOT_APPLICABLE));
+    assert_eq!((given.granted, given.validity, given.last.clone()), (None, None, None));
+    assert_eq!(answer.services[1].code, code::SUCCESS, "the others go on");
+    let answer = network.update("s", 1, vec![asked(FREE, Some(7000), Some(0))]);
+    assert_eq!(answer.services[0].code, code::NOT_APPLICABLE);
+    network.end("s", 2, vec![asked(FREE, Some(500), None), asked(DATA, Some(1000), None)]);
+    let charges: Vec<_> = network.charges().map(|charge| (charge.units, charge.used.seconds, charge.money.0)).collect();
+    assert_eq!(charges, [(7000, 7000, 0), (500, 500, 0), (1000, 1000, 2)]);
+    assert_eq!(network.account().balance, Money(998));
+    network.check();
+}
+
+#[test]
+fn the_ledger_tells_what_records_of_usage_need() {
+    let mut network = Network::new(Money(100_000), Money::ZERO);
+    let facts: Box<[u8]> = [7; 100].into();
+    let request = network.request("s", Kind::Initial, 0, vec![asked(VOICE, None, Some(0))]);
+    let long = Request { facts: [7; 5000].into(), ..request.clone() };
+    assert_eq!(network.send(&long).code, code::INVALID_VALUE);
+    let answer = network.send(&Request { facts: facts.clone(), ..request.clone() });
+    assert_eq!(network.send(&request), answer, "facts are nothing that is asked");
+    let opened = network.entries.iter().flat_map(|entry| &entry.effects).find_map(|effect| match effect {
+        Effect::Opened { facts, .. } => Some(facts.clone()),
+        _ => None,
+    });
+    assert_eq!(opened, Some(facts));
+    // Nine hours over the change of the price at 18:00: two charges, and the report stands in the first.
+    network.now += 9 * 3600;
+    network.end("s", 1, vec![asked(VOICE, Some(9 * 3600), None)]);
+    let charges: Vec<_> = network.charges().map(|charge| (charge.units, charge.used.seconds)).collect();
+    assert_eq!(charges, [(8 * 3600, 9 * 3600), (3600, 0)]);
+    network.check();
 }
 
 #[test]

@@ -35,7 +35,9 @@
 //!   appends wait or fail, and is tried again.
 //! - *What a start finds is synced again* before it counts: the kernel may have kept it where only the process ended.
 //! - *A snapshot* is written under another name, synced, renamed, and the folder is synced; the two newest are kept,
-//!   and all segments from the older one on.
+//!   and all segments from the older one on. Where the records are a history ([`Keep::All`]) all segments are kept, and
+//!   snapshots are there for a fast start alone; the history is cut by a snapshot of its own that it then begins with
+//!   ([`SnapshotWriter::open_with`]), and what comes back of what was cut is removed again.
 //!
 //! # What is bounded
 //!
@@ -61,5 +63,5 @@ pub use disk::Disk;
 pub use fault::{Fault, Refused};
 pub use folder::Folder;
 pub use log::{Found, Group, Log, Options, make};
-pub use read::{Sealed, read_sealed};
-pub use snapshot::{Snapshot, SnapshotWriter};
+pub use read::{Sealed, read, read_sealed, sealed, sealed_before};
+pub use snapshot::{Keep, Snapshot, SnapshotWriter};

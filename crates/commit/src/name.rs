@@ -10,6 +10,11 @@ pub fn snapshot(last: u64) -> String {
     format!("{last:020}.snapshot")
 }
 
+/// A snapshot that the records behind it begin with.
+pub fn opening(last: u64) -> String {
+    format!("{last:020}.opening")
+}
+
 /// A snapshot that is being written.
 pub fn unfinished(last: u64) -> String {
     format!("{last:020}.snapshot.part")
@@ -25,6 +30,8 @@ pub enum Kind {
     Segment(u64),
     /// A snapshot, and the number of the last record that it stands for.
     Snapshot(u64),
+    /// A snapshot that the records after this number begin with: those up to it were given up.
+    Opening(u64),
     /// A snapshot that was not finished, or a segment not used yet.
     Unfinished,
     /// Somebody else's.
@@ -41,6 +48,9 @@ pub fn kind(name: &str) -> Kind {
     }
     if let Some(stem) = name.strip_suffix(".log") {
         return number(stem).map_or(Kind::Foreign, Kind::Segment);
+    }
+    if let Some(stem) = name.strip_suffix(".opening") {
+        return number(stem).map_or(Kind::Foreign, Kind::Opening);
     }
     name.strip_suffix(".snapshot").and_then(number).map_or(Kind::Foreign, Kind::Snapshot)
 }
@@ -59,6 +69,7 @@ mod tests {
         assert_eq!(kind(&segment(1)), Kind::Segment(1));
         assert_eq!(kind(&segment(u64::MAX)), Kind::Segment(u64::MAX));
         assert_eq!(kind(&snapshot(7)), Kind::Snapshot(7));
+        assert_eq!(kind(&opening(7)), Kind::Opening(7));
         assert_eq!(kind(&unfinished(7)), Kind::Unfinished);
         assert_eq!(kind(NEXT), Kind::Unfinished);
         for foreign in ["1.log", "+0000000000000000001.log", "99999999999999999999.log", "lock", ".log", "x.snapshot"] {

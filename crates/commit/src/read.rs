@@ -5,6 +5,8 @@
 //!  | "TRKLLOG1" | salt | first | crc32 | zero | blocks ...
 //! ```
 
+use core::ops::ControlFlow;
+
 use crate::block::{self, ALIGNED, HEAD_OCTETS, Head};
 use crate::disk::Disk;
 use crate::fault::Fault;
@@ -168,6 +170,57 @@ pub fn read_sealed<D: Disk>(
         true => Ok(()),
         false => Err(Fault::damaged(&name::segment(next), 0, format!("records {next} to {} are gone", sealed.to))),
     }
+}
+
+/// The last record of the segments that are closed; 0 if none is. To be asked beside the log that is written.
+///
+/// # Errors
+/// The folder cannot be listed.
+pub fn sealed<D: Disk>(disk: &D) -> Result<u64, Fault> {
+    Ok(segments(disk)?.last().map_or(0, |(first, _)| first - 1))
+}
+
+/// The last record of the closed segments that hold nothing from a number on; 0 if there are none.
+///
+/// # Errors
+/// The folder cannot be listed.
+pub fn sealed_before<D: Disk>(disk: &D, number: u64) -> Result<u64, Fault> {
+    let segments = segments(disk)?;
+    Ok(segments.iter().map(|(first, _)| first - 1).filter(|last| *last < number).max().unwrap_or_default())
+}
+
+/// Shows records from a number on, until `see` breaks off or there are none: those of the segment that is being
+/// written, too, as far as they are whole, which may be some that are not durable yet. The number after the last that
+/// was shown.
+///
+/// # Errors
+/// Some are not there, or `see` refuses one.
+pub fn read<D: Disk>(
+    disk: &D,
+    from: u64,
+    mut see: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, String>,
+) -> Result<u64, Fault> {
+    let segments = segments(disk)?;
+    let mut next = from;
+    for (at, (first, name)) in segments.iter().enumerate() {
+        if segments.get(at + 1).is_some_and(|(first, _)| *first <= from) {
+            continue;
+        }
+        missing(name, next, *first)?;
+        let mut shown = ControlFlow::Continue(());
+        Segment::load(disk, name)?.each(|number, record| {
+            if number < from || shown.is_break() {
+                return Ok(());
+            }
+            shown = see(number, record).map_err(|why| Fault::Refused { number, why })?;
+            next = number + 1;
+            Ok(())
+        })?;
+        if shown.is_break() {
+            break;
+        }
+    }
+    Ok(next)
 }
 
 /// That no records are missing before a segment.

@@ -15,6 +15,15 @@ const PIECE: usize = 1 << 20;
 /// Snapshots that are kept: should the newest be damaged, the one before it is read, with the segments since.
 const KEPT: usize = 2;
 
+/// What stays of the segments that a snapshot stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Those since the older of the two snapshots that are kept: the log is there for the next start.
+    Needed,
+    /// All: the records are a history, which only [`SnapshotWriter::open_with`] cuts.
+    All,
+}
+
 /// A snapshot that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
@@ -29,11 +38,24 @@ impl Snapshot {
     /// # Errors
     /// The folder cannot be listed.
     pub fn all<D: Disk>(disk: &D) -> Result<Vec<Snapshot>, Fault> {
-        let names = disk.list().map_err(Fault::io("the folder"))?;
-        let named = |name: String| match name::kind(&name) {
-            Kind::Snapshot(last) => Some(Snapshot { name, last }),
+        Snapshot::named(disk, |kind| match kind {
+            Kind::Snapshot(last) => Some(last),
             _ => None,
-        };
+        })
+    }
+
+    /// What the records begin with: the newest snapshot for which those before it were given up; none if the first
+    /// record of all is there.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn opening<D: Disk>(disk: &D) -> Result<Option<Snapshot>, Fault> {
+        Ok(openings(disk)?.into_iter().next())
+    }
+
+    fn named<D: Disk>(disk: &D, last: impl Fn(Kind) -> Option<u64>) -> Result<Vec<Snapshot>, Fault> {
+        let names = disk.list().map_err(Fault::io("the folder"))?;
+        let named = |name: String| last(name::kind(&name)).map(|last| Snapshot { name, last });
         let mut all: Vec<_> = names.into_iter().filter_map(named).collect();
         all.sort_by_key(|snapshot| core::cmp::Reverse(snapshot.last));
         Ok(all)
@@ -188,24 +210,56 @@ impl<'a, D: Disk> SnapshotWriter<'a, D> {
     ///
     /// # Errors
     /// It cannot be written. What cannot be removed stays, and is tried again with the next one.
-    pub fn finish(mut self) -> Result<usize, Fault> {
+    pub fn finish(self, keep: Keep) -> Result<usize, Fault> {
+        let disk = self.disk;
+        let name = name::snapshot(self.last);
+        self.put_in_place(&name)?;
+        prune(disk, keep)
+    }
+
+    /// As [`finish`](Self::finish), and the records that it stands for are given up: those after it begin with it. All
+    /// of their segments are removed but one that has records after it, too. A log that keeps [`Keep::All`] is cut in
+    /// no other way.
+    ///
+    /// # Errors
+    /// It cannot be written, or there is no snapshot, or one that stands for less: a start may need what would go.
+    pub fn open_with(self) -> Result<usize, Fault> {
+        let disk = self.disk;
+        if Snapshot::all(disk)?.last().is_none_or(|oldest| oldest.last < self.last) {
+            return Err(Fault::Option(format!("a snapshot stands for less than records up to {}", self.last)));
+        }
+        let name = name::opening(self.last);
+        self.put_in_place(&name)?;
+        prune(disk, Keep::All)
+    }
+
+    fn put_in_place(mut self, name: &str) -> Result<(), Fault> {
         if self.begun > 0 {
             self.write()?;
         }
         self.write()?;
         self.disk.sync(&self.file).map_err(Fault::io(&self.name))?;
-        let name = name::snapshot(self.last);
-        self.disk.rename(&self.name, &name).map_err(Fault::io(&self.name))?;
-        prune(self.disk)
+        self.disk.rename(&self.name, name).map_err(Fault::io(&self.name))
     }
 }
 
-/// Removes snapshots beyond those kept, and segments that all of the kept stand for.
-fn prune<D: Disk>(disk: &D) -> Result<usize, Fault> {
-    let snapshots = Snapshot::all(disk)?;
-    let Some(oldest) = snapshots.get(KEPT - 1) else { return Ok(0) };
+/// Removes snapshots beyond those kept, and segments that nothing needs; what came back since it was removed, too.
+fn prune<D: Disk>(disk: &D, keep: Keep) -> Result<usize, Fault> {
+    let (snapshots, openings) = (Snapshot::all(disk)?, openings(disk)?);
+    let given_up = openings.first().map_or(0, |opening| opening.last);
+    let needless = match keep {
+        Keep::Needed => snapshots.get(KEPT - 1).map_or(0, |oldest| oldest.last),
+        Keep::All => given_up,
+    };
     let segments = segments(disk)?;
-    let closed = segments.windows(2).filter(|pair| pair[1].0 <= oldest.last + 1).map(|pair| &pair[0].1);
-    let gone = snapshots.iter().skip(KEPT).map(|snapshot| &snapshot.name).chain(closed);
-    Ok(gone.filter(|name| disk.remove(name).is_ok()).count())
+    let closed = segments.windows(2).filter(|pair| pair[1].0 <= needless + 1).map(|pair| &pair[0].1);
+    let old = snapshots.iter().skip(KEPT).chain(openings.iter().skip(1)).map(|snapshot| &snapshot.name);
+    Ok(old.chain(closed).filter(|name| disk.remove(name).is_ok()).count())
+}
+
+fn openings<D: Disk>(disk: &D) -> Result<Vec<Snapshot>, Fault> {
+    Snapshot::named(disk, |kind| match kind {
+        Kind::Opening(last) => Some(last),
+        _ => None,
+    })
 }

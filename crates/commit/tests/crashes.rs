@@ -2,16 +2,19 @@
 
 mod world;
 
+use core::ops::ControlFlow;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use trunkline_commit::{Group, Log, Options, Refused, Sealed, Snapshot, SnapshotWriter, read_sealed};
+use trunkline_commit::{
+    Group, Keep, Log, Options, Refused, Sealed, Snapshot, SnapshotWriter, read, read_sealed, sealed,
+};
 use world::{End, World};
 
 const OPTIONS: Options = Options { segment_octets: 4096, waiting_octets: 1 << 20 };
 
 /// What there is to know: each record's number is its place.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Truth {
     /// Those that were told to be durable, or were found.
     told: Vec<Vec<u8>>,
@@ -19,9 +22,14 @@ struct Truth {
     appended: Vec<Vec<u8>>,
     /// Makes every record another one.
     made: u64,
+    keep: Keep,
 }
 
 impl Truth {
+    fn new(keep: Keep) -> Truth {
+        Truth { told: Vec::new(), appended: Vec::new(), made: 0, keep }
+    }
+
     fn record(&mut self, octets: usize) -> Vec<u8> {
         self.made += 1;
         let mut record = self.made.to_le_bytes().to_vec();
@@ -64,8 +72,20 @@ fn open(world: &Arc<World>) -> (Log<World>, Vec<Vec<u8>>) {
     (log, begun)
 }
 
+/// The records from a number on.
+fn history(world: &World, from: u64) -> Vec<Vec<u8>> {
+    let mut records = Vec::new();
+    let next = read(world, from, |number, record| {
+        assert_eq!(number, from + records.len() as u64);
+        records.push(record.to_vec());
+        Ok(ControlFlow::Continue(()))
+    });
+    assert_eq!(next.unwrap(), from + records.len() as u64);
+    records
+}
+
 /// Folds the closed segments into a snapshot, as who runs beside the log does.
-fn snapshot(world: &World, sealed: u64) -> Result<(), trunkline_commit::Fault> {
+fn snapshot(world: &World, sealed: u64, keep: Keep) -> Result<(), trunkline_commit::Fault> {
     let newest = Snapshot::all(world)?.into_iter().next();
     let mut records = Vec::new();
     if let Some(newest) = &newest {
@@ -85,7 +105,7 @@ fn snapshot(world: &World, sealed: u64) -> Result<(), trunkline_commit::Fault> {
     })?;
     let mut writer = SnapshotWriter::begin(world, sealed)?;
     records.iter().try_for_each(|record| writer.put(record))?;
-    writer.finish().map(|_| ())
+    writer.finish(keep).map(|_| ())
 }
 
 #[derive(Clone, Debug)]
@@ -108,7 +128,7 @@ fn live(log: &mut Log<World>, world: &World, truth: &mut Truth, acts: &[Act]) ->
     let mut group = Group::new(&OPTIONS);
     for act in acts {
         match act {
-            Act::Snapshot => snapshot(world, log.sealed())?,
+            Act::Snapshot => snapshot(world, log.sealed(), truth.keep)?,
             Act::Commit(records) => {
                 for octets in records {
                     let record = truth.record(*octets);
@@ -133,8 +153,10 @@ proptest! {
     fn what_was_told_is_there_after_any_end(
         lives in prop::collection::vec(
             (prop::collection::vec(act(), 1..40), 0..120_u32, any::<bool>(), any::<u64>()), 1..7),
+        all in any::<bool>(),
     ) {
-        let (world, mut truth) = (Arc::new(World::default()), Truth::default());
+        let keep = if all { Keep::All } else { Keep::Needed };
+        let (world, mut truth) = (Arc::new(World::default()), Truth::new(keep));
         for (acts, operations, power, seed) in lives {
             world.ends_after(operations);
             // A start may meet the end, too.
@@ -147,13 +169,16 @@ proptest! {
             let (log, found) = open(&world);
             opened.push(log);
             truth.found(found);
+            if keep == Keep::All {
+                prop_assert_eq!(history(&world, 1), truth.told.clone());
+            }
         }
     }
 }
 
 #[test]
 fn no_room_for_a_segment_takes_nothing_and_goes_on_when_there_is() {
-    let (world, mut truth) = (Arc::new(World::default()), Truth::default());
+    let (world, mut truth) = (Arc::new(World::default()), Truth::new(Keep::Needed));
     let (mut log, _) = open(&world);
     world.has_room(Some(100));
     let acts = vec![Act::Commit(vec![900]); 10];
@@ -171,7 +196,7 @@ fn no_room_for_a_segment_takes_nothing_and_goes_on_when_there_is() {
 
 /// A log of four segments, of which the first two are in a snapshot each.
 fn long(world: &Arc<World>) -> Truth {
-    let mut truth = Truth::default();
+    let mut truth = Truth::new(Keep::Needed);
     let (mut log, _) = open(world);
     for _ in 0..2 {
         live(&mut log, world, &mut truth, &vec![Act::Commit(vec![400, 400]); 6]).unwrap();
@@ -251,4 +276,42 @@ fn who_does_not_understand_a_record_ends_the_start() {
     let refused = Log::open(Arc::clone(&world), OPTIONS, |_| Ok(()), |_, _| Err("of a newer program".to_owned()));
     let fault = refused.unwrap_err().to_string();
     assert!(fault.starts_with("record ") && fault.ends_with(": of a newer program"), "{fault}");
+}
+
+/// A history is kept whole, whatever snapshots stand for it, until it is cut; then it begins with what it was cut with.
+#[test]
+fn a_history_is_cut_by_what_it_then_begins_with() {
+    let (world, mut truth) = (Arc::new(World::default()), Truth::new(Keep::All));
+    let (mut log, _) = open(&world);
+    for _ in 0..4 {
+        live(&mut log, &world, &mut truth, &vec![Act::Commit(vec![400, 400]); 6]).unwrap();
+        live(&mut log, &world, &mut truth, &[Act::Snapshot]).unwrap();
+    }
+    assert_eq!((Snapshot::all(&*world).unwrap().len(), sealed(&*world).unwrap()), (2, log.sealed()));
+    assert_eq!((history(&world, 1), Snapshot::opening(&*world).unwrap()), (truth.told.clone(), None));
+    let mut shown = 0;
+    let next = read(&*world, 3, |_, _| {
+        shown += 1;
+        Ok(if shown == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    });
+    assert_eq!((next.unwrap(), shown), (8, 5));
+    // Nothing newer stands for what is cut.
+    let writer = SnapshotWriter::begin(&*world, log.sealed() + 1).unwrap();
+    assert!(writer.open_with().is_err());
+    let segments = names(&world, ".log");
+    let cut = segments[2].trim_end_matches(".log").parse::<u64>().unwrap() - 1;
+    let cut_with = |cut: u64| {
+        let mut writer = SnapshotWriter::begin(&*world, cut).unwrap();
+        truth.told[..cut as usize].iter().try_for_each(|record| writer.put(record)).unwrap();
+        writer.open_with().unwrap()
+    };
+    assert_eq!(cut_with(cut), 2);
+    assert_eq!(Snapshot::opening(&*world).unwrap().map(|opening| opening.last), Some(cut));
+    assert_eq!(history(&world, cut + 1), truth.told[cut as usize..]);
+    assert!(read(&*world, cut, |_, _| Ok(ControlFlow::Continue(()))).is_err(), "it is gone");
+    // The segment before is needed as long as it has records after the cut; the opening before is not.
+    assert_eq!(cut_with(cut + 1), 1);
+    assert_eq!(history(&world, cut + 2), truth.told[cut as usize + 1..]);
+    drop(log);
+    assert_eq!(open(&world).1, truth.told);
 }

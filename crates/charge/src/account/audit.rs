@@ -4,7 +4,7 @@ use super::{Account, Effect, Entry};
 use crate::money::Money;
 use crate::session::State;
 use crate::tariff::Code;
-use std::collections::BTreeMap;
+use hashbrown::HashMap;
 
 /// An account that is not what its entries say, or holds what it must not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,51 +16,95 @@ pub struct Difference {
 }
 
 /// Adds up all entries, from the first on, and compares the sums with the state.
-///
-/// Looks at nothing but the entries' amounts. Then at what must hold at any time: reservations are those of the
-/// grants, and are there; nothing is below zero but what a credit limit lets be.
 pub fn audit<'a>(entries: impl IntoIterator<Item = &'a Entry>, state: &State) -> Vec<Difference> {
-    let (mut money, mut units) = (BTreeMap::new(), BTreeMap::new());
-    for effect in entries.into_iter().flat_map(|entry| &entry.effects) {
-        match effect {
-            Effect::Money { account, amount, .. } => *money.entry(*account).or_insert(0) += amount.0,
-            Effect::Units { account, allowance, amount, .. } => {
-                *units.entry((*account, *allowance)).or_insert(0) += amount
-            }
-            Effect::Charged { account, charge, .. } => {
-                *money.entry(*account).or_insert(0) -= charge.money.0;
-                for (allowance, taken) in &charge.taken {
-                    *units.entry((*account, *allowance)).or_insert(0) -= *taken as i64;
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut found = Vec::new();
-    for (number, account) in state.accounts() {
-        let mut differs = |what: String| found.push(Difference { account: number, what });
-        sums(number, account, &money, &units, &mut differs);
-        held(number, account, state, &mut differs);
-    }
-    found
+    let mut sums = Sums::default();
+    entries.into_iter().for_each(|entry| sums.add(entry));
+    sums.differences(state)
 }
 
-fn sums(
-    number: u64,
-    account: &Account,
-    money: &BTreeMap<u64, i64>,
-    units: &BTreeMap<(u64, Code), i64>,
-    differs: &mut impl FnMut(String),
-) {
-    let sum = money.get(&number).copied().unwrap_or_default();
-    if account.balance.0 != sum {
-        differs(format!("the balance is {}, its entries are {sum}", account.balance));
+/// What entries come to, account by account, by their amounts alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sums(HashMap<u64, Sum>);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    money: i64,
+    units: Vec<(Code, i64)>,
+}
+
+impl Sum {
+    fn add(&mut self, allowance: Code, amount: i64) {
+        match self.units.iter_mut().find(|(code, _)| *code == allowance) {
+            Some((_, sum)) => *sum = sum.saturating_add(amount),
+            None => self.units.push((allowance, amount)),
+        }
     }
-    for ((_, allowance), sum) in units.range((number, Code(0))..=(number, Code(u32::MAX))) {
+}
+
+impl Sums {
+    /// The balances of a state: what entries come to that are not there any more.
+    pub fn opening(state: &State) -> Sums {
+        let sum = |account: &Account| {
+            let units = account.buckets.iter().map(|bucket| (bucket.allowance, bucket.left as i64));
+            Sum { money: account.balance.0, units: units.collect() }
+        };
+        Sums(state.accounts().map(|(number, account)| (number, sum(account))).collect())
+    }
+
+    /// Adds the amounts of an entry.
+    pub fn add(&mut self, entry: &Entry) {
+        for effect in &entry.effects {
+            match effect {
+                Effect::Money { account, amount, .. } => self.money(*account, amount.0),
+                Effect::Units { account, allowance, amount, .. } => self.of(*account).add(*allowance, *amount),
+                Effect::Charged { account, charge, .. } => {
+                    self.money(*account, charge.money.0.saturating_neg());
+                    let taken = charge.taken.iter();
+                    taken.for_each(|(code, units)| self.of(*account).add(*code, (*units as i64).saturating_neg()));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn of(&mut self, account: u64) -> &mut Sum {
+        self.0.entry(account).or_default()
+    }
+
+    fn money(&mut self, account: u64, amount: i64) {
+        let sum = self.of(account);
+        sum.money = sum.money.saturating_add(amount);
+    }
+
+    /// Where a state is not what the sums say. Also what must hold at any time: reservations are those of the grants,
+    /// and are there; nothing is below zero but what a credit limit lets be.
+    pub fn differences(&self, state: &State) -> Vec<Difference> {
+        let mut found = Vec::new();
+        for (number, account) in state.accounts() {
+            let mut differs = |what: String| found.push(Difference { account: number, what });
+            sums(account, self.0.get(&number).unwrap_or(&Sum::default()), &mut differs);
+            held(number, account, state, &mut differs);
+        }
+        let nobody = self.0.keys().filter(|number| state.account(**number).is_none());
+        let what = || "there are entries of it, and it is not there".to_owned();
+        found.extend(nobody.map(|account| Difference { account: *account, what: what() }));
+        found
+    }
+}
+
+fn sums(account: &Account, sum: &Sum, differs: &mut impl FnMut(String)) {
+    if account.balance.0 != sum.money {
+        differs(format!("the balance is {}, its entries are {}", account.balance, sum.money));
+    }
+    for (allowance, sum) in &sum.units {
         let left = account.bucket(*allowance).map_or(0, |bucket| bucket.left);
         if i64::try_from(left) != Ok(*sum) {
             differs(format!("allowance {} holds {left}, its entries are {sum}", allowance.0));
         }
+    }
+    let known = |code: Code| sum.units.iter().any(|(allowance, _)| *allowance == code);
+    for bucket in account.buckets.iter().filter(|bucket| bucket.left > 0 && !known(bucket.allowance)) {
+        differs(format!("allowance {} holds {}, and has no entries", bucket.allowance.0, bucket.left));
     }
 }
 

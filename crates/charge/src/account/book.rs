@@ -1,5 +1,6 @@
 //! An account: what it has, what is reserved of it, and what it used in its periods.
 
+use super::codec::{Octets, fields};
 use super::entry::{Charge, Grant};
 use crate::calendar::Moment;
 use crate::money::Money;
@@ -52,6 +53,11 @@ pub struct Counter {
     pub reserved: i64,
 }
 
+fields! {
+    Bucket { allowance, left, reserved, ends }
+    Counter { code, ends, used, reserved }
+}
+
 impl Account {
     /// What may be spent, reserved or not.
     pub fn spendable(&self) -> Money {
@@ -72,6 +78,26 @@ impl Account {
     pub fn counter(&self, code: Code, at: Moment) -> (i64, i64) {
         let found = self.counters.iter().find(|counter| counter.code == code);
         found.map_or((0, 0), |counter| (if counter.ends > at { counter.used } else { 0 }, counter.reserved))
+    }
+
+    pub(crate) fn put_without_sessions(&self, out: &mut Vec<u8>) {
+        let Account { plan, credit, balance, reserved, grants, buckets, counters, sessions: _ } = self;
+        (*plan, (*credit, (*balance, (*reserved, *grants)))).put(out);
+        buckets.put(out);
+        counters.put(out);
+    }
+
+    pub(crate) fn take_without_sessions(from: &mut &[u8]) -> Option<Account> {
+        let (plan, (credit, (balance, (reserved, grants)))) = Octets::take(from)?;
+        let (buckets, counters) = (Octets::take(from)?, Octets::take(from)?);
+        Some(Account { plan, credit, balance, reserved, grants, buckets, counters, sessions: Vec::new() })
+    }
+
+    /// A session of it begins.
+    pub(crate) fn opened(&mut self, slot: u32) {
+        // Most have one, and there are many of them.
+        self.sessions.reserve_exact(usize::from(self.sessions.len() < 4));
+        self.sessions.push(slot);
     }
 
     /// Adds units to a bucket or takes them away; one without units goes when it expires.
@@ -108,24 +134,26 @@ impl Account {
         self.grants += u32::from(grant.units > 0);
         for (code, units) in &grant.taken {
             if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.allowance == *code) {
-                bucket.reserved += units;
+                bucket.reserved = bucket.reserved.saturating_add(*units);
             }
         }
         for code in &grant.caps {
-            self.counter_mut(*code, Moment::MIN).reserved += grant.money.0;
+            let counter = self.counter_mut(*code, Moment::MIN);
+            counter.reserved = counter.reserved.saturating_add(grant.money.0);
         }
     }
 
     pub(crate) fn release(&mut self, grant: &Grant) {
         self.reserved = self.reserved.minus(grant.money);
-        self.grants -= u32::from(grant.units > 0);
+        self.grants = self.grants.saturating_sub(u32::from(grant.units > 0));
         for (code, units) in &grant.taken {
             if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.allowance == *code) {
                 bucket.reserved = bucket.reserved.saturating_sub(*units);
             }
         }
         for code in &grant.caps {
-            self.counter_mut(*code, Moment::MIN).reserved -= grant.money.0;
+            let counter = self.counter_mut(*code, Moment::MIN);
+            counter.reserved = counter.reserved.saturating_sub(grant.money.0);
         }
     }
 

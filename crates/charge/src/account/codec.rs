@@ -12,7 +12,7 @@ use crate::money::Money;
 use crate::tariff::{Code, Plmn};
 
 /// The first octet of an entry. One that differs is refused: what was written is never guessed.
-pub const FORMAT_VERSION: u8 = 1;
+pub const FORMAT_VERSION: u8 = 2;
 
 /// Octets that are no entry of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +162,16 @@ impl<T: Octets> Octets for Vec<T> {
         let count = usize::try_from(u64::take(from)?).ok()?;
         // Each item has an octet at least: what a broken length asks for is never allocated.
         (count <= from.len()).then(|| (0..count).map(|_| T::take(from)).collect())?
+    }
+}
+
+impl<T: Octets> Octets for Box<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        T::put(self, out);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        T::take(from).map(Box::new)
     }
 }
 

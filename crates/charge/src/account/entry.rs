@@ -78,6 +78,9 @@ pub enum Effect {
         account: u64,
         /// Where.
         place: Place,
+        /// What only records of usage tell, in octets that their writer made (at most
+        /// [`FACTS_OCTETS_MAX`](crate::session::FACTS_OCTETS_MAX)); the state does not keep them.
+        facts: Box<[u8]>,
     },
     /// A session goes on elsewhere.
     Moved {
@@ -145,6 +148,22 @@ pub enum Effect {
         /// Nothing else: always true.
         done: bool,
     },
+    /// A plan, or another text of one, holds from now on: sessions under it are asked to come again.
+    Plan {
+        /// Its name.
+        name: Box<str>,
+        /// Its file.
+        text: Box<str>,
+    },
+    /// Usage of no session was told in this entry: copies of the request are not told again.
+    Stray {
+        /// Origin-Host of the client.
+        origin: Box<str>,
+        /// End-to-End Identifier.
+        end_to_end: u32,
+        /// When it is forgotten.
+        until: Moment,
+    },
 }
 
 /// Why money comes or goes.
@@ -207,7 +226,7 @@ pub struct Identity {
 }
 
 /// What a rule is chosen by, of a session.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// Access point.
     pub apn: Box<str>,
@@ -239,6 +258,8 @@ pub struct Charge {
     pub unit: Unit,
     /// How many.
     pub units: u64,
+    /// What the client reported, of all kinds. Of a report in several pieces the first one tells it.
+    pub used: Amounts,
     /// What is debited.
     pub money: Money,
     /// What should have been debited, too, and was not there: usage beyond what was granted.
@@ -298,7 +319,7 @@ fields! {
     Identity { kind, text }
     Place { apn, network, rat, destination }
     ServiceKey { rating_group, service }
-    Charge { service, rule, unit, units, money, short, taken, counters, meter, until }
+    Charge { service, rule, unit, units, used, money, short, taken, counters, meter, until }
     Grant { unit, units, money, taken, caps, since, change, until, last, pool }
     Kept { number, end_to_end, fingerprint, sequence, answer }
     Meter { position, rest, owed, floor, settled, paying }
@@ -319,7 +340,7 @@ variants! {
         1 => Subscriber { subscriber, account, identities }
         2 => Money { account, reason, amount, note }
         3 => Units { account, allowance, reason, amount, ends }
-        4 => Opened { slot, session, origin, subscriber, account, place }
+        4 => Opened { slot, session, origin, subscriber, account, place, facts }
         5 => Moved { slot, place }
         6 => Charged { slot, account, charge }
         7 => Granted { slot, service, grant }
@@ -328,5 +349,7 @@ variants! {
         10 => Aborting { slot, deadline }
         11 => Closed { slot, cause, deadline }
         12 => Forgotten { slot, done }
+        13 => Plan { name, text }
+        14 => Stray { origin, end_to_end, until }
     }
 }

@@ -5,8 +5,9 @@ use crate::calendar::Moment;
 use crate::tariff::{Context, Plan, Rule};
 use crate::units::{Amounts, Unit};
 
-/// Pieces of one report: a change of the price every minute for a day and a half.
-pub const PIECES_MAX: usize = 2000;
+/// Pieces of one report: day and night for six days. All those of a request are one record of the ledger (1 MiB): 64
+/// services with three reports each of so many, each charge at most 330 octets.
+pub const PIECES_MAX: usize = 12;
 
 /// A part of usage at one price.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +37,7 @@ pub fn pieces<'a>(plan: &'a Plan, context: &Context<'_>, begin: Moment, end: Mom
     }
     let (mut pieces, mut last, mut shared) = (Vec::new(), whole, 0);
     let mut looked = begin;
-    while let Some(change) = plan.next_change(context, looked, end - 1).filter(|_| pieces.len() < PIECES_MAX) {
+    while let Some(change) = plan.next_change(context, looked, end - 1).filter(|_| pieces.len() + 1 < PIECES_MAX) {
         looked = change;
         let rule = plan.rule(context, change);
         if rule.is_some_and(|rule| rule.unit == Unit::Seconds) {

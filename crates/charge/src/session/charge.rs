@@ -6,7 +6,7 @@ use super::{Given, Work, code};
 use crate::account::{Account, Charge, Effect, Grant, ServiceKey, UnitsReason};
 use crate::calendar::{Moment, NEVER};
 use crate::money::Money;
-use crate::rate::{Bought, Meter, Piece, View, buy, pieces};
+use crate::rate::{Bought, Meter, Piece, Quantity, View, buy, pieces};
 use crate::tariff::{Code, Outcome, Plan, Rounding, Rule, Then};
 use crate::units::{Amounts, Unit};
 use std::sync::LazyLock;
@@ -48,6 +48,7 @@ pub(super) fn charge(plan: &Plan, service: ServiceKey, piece: &Piece<'_>, rule: 
         rule: Code::of("rule", &rule.name),
         unit: rule.unit,
         units: piece.used.amount,
+        used: Amounts::default(),
         money: bought.money,
         short: Money::ZERO,
         taken: taken.map(|(at, units)| (plan.allowances[usize::from(*at)].code, units)).collect(),
@@ -55,6 +56,17 @@ pub(super) fn charge(plan: &Plan, service: ServiceKey, piece: &Piece<'_>, rule: 
         meter: bought.meter,
         until: piece.at,
     }
+}
+
+/// A report of a service at work.
+struct Report<'a> {
+    key: ServiceKey,
+    /// The grant that it is of.
+    own: Option<&'a Grant>,
+    /// What it was charged so far.
+    drawn: Money,
+    /// What was reported and does not stand in the ledger yet.
+    untold: Amounts,
 }
 
 impl Work<'_> {
@@ -95,7 +107,7 @@ impl Work<'_> {
         let since = self.service(asked.key).map_or(self.now, |service| service.until);
         // What is late belongs to a grant that is gone: the one that is there is not its own.
         let own = self.service(asked.key).and_then(|service| service.grant.as_deref()).filter(|_| !late).cloned();
-        let mut drawn = Money::ZERO;
+        let mut report = Report { key: asked.key, own: own.as_ref(), drawn: Money::ZERO, untold: Amounts::default() };
         for side in [None, Some(Side::Before), Some(Side::After)] {
             let used = asked.used.iter().filter(|used| used.side == side).fold(Amounts::default(), add);
             let change = own.as_ref().and_then(|own| own.change).map(|change| change.min(self.now));
@@ -105,7 +117,8 @@ impl Work<'_> {
                 _ => (since, self.now),
             };
             if !used.is_nothing() {
-                self.used(asked.key, &used, (begin, end), own.as_ref(), &mut drawn);
+                report.untold = used;
+                self.used(&mut report, &used, (begin, end));
             }
         }
         if let Some(own) = own {
@@ -114,29 +127,36 @@ impl Work<'_> {
     }
 
     /// A part of a report.
-    fn used(
-        &mut self,
-        key: ServiceKey,
-        used: &Amounts,
-        (begin, end): (Moment, Moment),
-        own: Option<&Grant>,
-        drawn: &mut Money,
-    ) {
-        let plan = self.plan;
+    fn used(&mut self, report: &mut Report<'_>, used: &Amounts, (begin, end): (Moment, Moment)) {
+        let (plan, key) = (self.plan, report.key);
         let pieces = pieces(plan, &Self::context(self.place(), key), begin, end, used);
         let whole = pieces.len() == 1;
         for piece in pieces {
             match piece.rule.map(|rule| (rule, rule.outcome)) {
-                Some((rule, Outcome::Priced)) => self.piece(key, &piece, rule, own, drawn),
-                Some((_, Outcome::Free)) => {}
+                Some((rule, Outcome::Priced)) => self.piece(report, &piece, rule),
+                Some((rule, Outcome::Free)) => self.free(report, piece, rule, used, whole),
                 _ if whole => self.no_price(key, *used),
                 _ => self.no_price(key, Amounts::of(piece.used.unit, piece.used.amount)),
             }
         }
     }
 
-    /// Charges usage at one price; `drawn` is what the report was charged so far.
-    fn piece(&mut self, key: ServiceKey, piece: &Piece<'_>, rule: &Rule, own: Option<&Grant>, drawn: &mut Money) {
+    /// Usage that costs nothing stands in the ledger, too, and moves no meter.
+    fn free(&mut self, report: &mut Report<'_>, piece: Piece<'_>, rule: &Rule, used: &Amounts, whole: bool) {
+        let service = self.service(report.key);
+        let unit = service.filter(|_| whole).map_or(piece.used.unit, |service| service.unit);
+        let amount = if whole { used.get(unit) } else { piece.used.amount };
+        let meter = service.filter(|service| service.unit == unit).map_or(meter(service, rule), |s| s.meter);
+        let bought = Bought { meter, taken: Default::default(), counted: 0, money: Money::ZERO };
+        let piece = Piece { used: Quantity { unit, amount }, ..piece };
+        let mut charge = charge(self.plan, report.key, &piece, rule, &bought);
+        (charge.unit, charge.until, charge.used) = (unit, self.now, core::mem::take(&mut report.untold));
+        self.effect(Effect::Charged { slot: self.slot, account: self.account, charge });
+    }
+
+    /// Charges usage at one price.
+    fn piece(&mut self, report: &mut Report<'_>, piece: &Piece<'_>, rule: &Rule) {
+        let (key, own) = (report.key, report.own);
         let account = self.own_account();
         let view = view(self.plan, account, own, rule, piece.at);
         let bought = buy(rule, meter(self.service(key), rule), &view, piece.used.amount);
@@ -146,13 +166,13 @@ impl Work<'_> {
         let payable = bought.money.min(there);
         let mut charge = charge(self.plan, key, piece, rule, &Bought { money: payable, ..bought });
         charge.short = bought.money.minus(payable);
-        charge.until = self.now;
+        (charge.until, charge.used) = (self.now, core::mem::take(&mut report.untold));
         if rule.rounding == Rounding::Report {
             charge.meter = charge.meter.after_report();
         }
-        let before = drawn.minus(reserved).or_nothing();
-        *drawn = drawn.plus(payable);
-        let beyond = drawn.minus(reserved).or_nothing().minus(before).min(pooled);
+        let before = report.drawn.minus(reserved).or_nothing();
+        report.drawn = report.drawn.plus(payable);
+        let beyond = report.drawn.minus(reserved).or_nothing().minus(before).min(pooled);
         self.effect(Effect::Charged { slot: self.slot, account: self.account, charge });
         self.draw(key, own.map_or(0, |own| own.pool), beyond);
     }

@@ -7,6 +7,7 @@ use crate::account::{Effect, MoneyReason};
 use crate::money::Money;
 use crate::rate::{Meter, Piece, Quantity, View, buy};
 use crate::tariff::{Outcome, Rule, Then};
+use crate::units::Amounts;
 
 impl Work<'_> {
     /// Answers an event, service by service.
@@ -65,7 +66,8 @@ impl Work<'_> {
         let Some(bought) = self.pays(rule, units) else { return refused(given.key, code::LIMIT_REACHED) };
         let used = Quantity { unit: rule.unit, amount: units };
         let piece = Piece { rule: None, at: self.now, used };
-        let charge = charge(self.plan, given.key, &piece, rule, &bought);
+        let mut charge = charge(self.plan, given.key, &piece, rule, &bought);
+        charge.used = Amounts::of(rule.unit, units);
         add(&mut answer.cost, charge.money);
         self.effect(Effect::Charged { slot: self.slot, account: self.account, charge });
         given

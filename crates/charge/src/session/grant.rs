@@ -30,6 +30,9 @@ impl Work<'_> {
     /// Grants a service what can be paid.
     pub(super) fn grant(&mut self, key: ServiceKey, wanted: &Amounts) -> Given {
         let plan = self.plan;
+        if self.state.session(self.slot).is_none_or(|session| !session.has_room(key)) {
+            return refused(key, code::UNABLE_TO_COMPLY);
+        }
         let context = Self::context(self.place(), key);
         let rule = match plan.rule(&context, self.now) {
             Some(rule) if rule.outcome == Outcome::Priced => rule,

@@ -2,14 +2,17 @@
 
 use super::grant::plan_code;
 use super::request::{IDENTITIES_MAX, TEXT_OCTETS_MAX};
-use super::state::Phase;
+use super::state::{Phase, PlanText};
 use super::{Core, Limits};
 use crate::account::{Effect, Entry, Identity, MoneyReason, UnitsReason};
 use crate::calendar::{Moment, NEVER};
 use crate::money::{MONEY_MAX, Money};
-use crate::tariff::{Code, Plan};
+use crate::tariff::{Code, Plan, read};
 use crate::units::UNITS_MAX;
+use trunkline_kit::config::{Mistake, Place};
 
+/// Plans at most.
+pub const PLANS_MAX: usize = 256;
 /// Bundles of an account.
 const BUCKETS_MAX: usize = 64;
 
@@ -20,6 +23,8 @@ pub enum Refused {
     NoPlan,
     /// There is no such account.
     NoAccount,
+    /// There is such an account already.
+    AccountThere,
     /// There is no such allowance in the account's plan.
     NoAllowance,
     /// There is no such open session.
@@ -39,6 +44,7 @@ impl core::fmt::Display for Refused {
         f.write_str(match self {
             Refused::NoPlan => "no such plan",
             Refused::NoAccount => "no such account",
+            Refused::AccountThere => "there is such an account already",
             Refused::NoAllowance => "no such allowance in the account's plan",
             Refused::NoSession => "no such open session",
             Refused::IdentityTaken => "an identity belongs to another subscriber",
@@ -57,15 +63,34 @@ impl Core {
         self.limits
     }
 
-    /// Adds a plan, or puts it in the place of the one of its name: sessions under it are asked to come again. Plans
-    /// are no part of the ledger: entries say what was charged, not by which text.
-    pub fn set_plan(&mut self, plan: Plan) {
+    /// Adds a plan, or puts it in the place of the one of its name: sessions under it are asked to come again. Its
+    /// text stands in the ledger, so that a start needs nothing else; what was charged stays as it was.
+    ///
+    /// # Errors
+    /// All mistakes of the text (as of a file named `plan`); more than [`PLANS_MAX`] plans, or a name that is another
+    /// plan's in the ledger ([`Code`]).
+    pub fn set_plan(&mut self, text: &str, now: Moment) -> Result<Entry, Vec<Mistake>> {
+        let plan = read("plan", text)?;
+        let wrong = |what: String| {
+            let place = Place::File { path: "plan".to_owned(), line: 1, column: 1 };
+            Err(vec![Mistake { place, what }])
+        };
         let code = plan_code(&plan.name);
-        if self.plans.insert(code, plan).is_some() {
-            let under = self.state.accounts().filter(|(_, account)| account.plan == code);
-            let accounts: Vec<u64> = under.map(|(number, _)| number).collect();
-            accounts.into_iter().for_each(|account| self.state.push(account, true));
+        match self.state.plan(code).map(|known| &*known.name) {
+            Some(known) if known != plan.name => {
+                return wrong(format!("'{}' and '{known}' are the same in the ledger: rename it", plan.name));
+            }
+            None if self.plans.len() >= PLANS_MAX => return wrong(format!("more than {PLANS_MAX} plans")),
+            _ => {}
         }
+        let effect = Effect::Plan { name: plan.name.as_str().into(), text: text.into() };
+        self.plans.insert(code, plan);
+        Ok(self.write(vec![effect], now))
+    }
+
+    /// The plans that hold, in no certain order.
+    pub fn plans(&self) -> impl Iterator<Item = &PlanText> {
+        self.state.plans()
     }
 
     /// A plan by its name.
@@ -105,11 +130,11 @@ impl Core {
         if identities.len() > IDENTITIES_MAX || !short {
             return Err(Refused::TooMuch);
         }
-        let owner = |identity: &Identity| self.state.identities.get(identity).copied();
+        let owner = |identity: &Identity| self.state.subscribers.find(identity);
         if identities.iter().filter_map(owner).any(|owner| owner != subscriber) {
             return Err(Refused::IdentityTaken);
         }
-        let before = self.state.subscribers.get(&subscriber).map(|known| known.account);
+        let before = self.state.subscribers.get(subscriber).map(|known| known.account);
         if before.is_some_and(|before| before != account && self.has_session(before, subscriber)) {
             return Err(Refused::SessionsOpen);
         }
@@ -182,7 +207,7 @@ impl Core {
     /// # Errors
     /// There is no such open session.
     pub fn abort(&mut self, session: &str, now: Moment) -> Result<Entry, Refused> {
-        let slot = self.state.slot(session).ok_or(Refused::NoSession)?;
+        let slot = self.state.sessions.find(session).ok_or(Refused::NoSession)?;
         let known = self.state.session(slot).filter(|session| session.phase != Phase::Closed);
         let deadline = known.ok_or(Refused::NoSession)?.deadline;
         Ok(self.write(vec![Effect::Aborting { slot, deadline }], now))

@@ -15,6 +15,8 @@ pub const SERVICES_MAX: usize = 64;
 pub const USED_MAX: usize = 8;
 /// Octets of a Session-Id, an Origin-Host, an access point, a destination, an identity.
 pub const TEXT_OCTETS_MAX: usize = 256;
+/// Octets of what only records of usage tell of a session.
+pub const FACTS_OCTETS_MAX: usize = 2048;
 /// Identities of a request or a subscriber.
 pub const IDENTITIES_MAX: usize = 8;
 
@@ -61,6 +63,9 @@ pub struct Request {
     pub place: Option<Place>,
     /// Services (Multiple-Services-Credit-Control).
     pub services: Vec<Asked>,
+    /// Of a first request or an event, what only records of usage tell: charging id, gateway, in octets of whoever
+    /// writes those records. A copy may bring others.
+    pub facts: Box<[u8]>,
 }
 
 /// What a request is about.
@@ -207,6 +212,7 @@ impl Request {
             && !self.session.is_empty()
             && short(&self.session)
             && short(&self.origin)
+            && self.facts.len() <= FACTS_OCTETS_MAX
             && self.identities.len() <= IDENTITIES_MAX
             && self.identities.iter().all(|identity| short(&identity.text))
             && self.services.len() <= SERVICES_MAX

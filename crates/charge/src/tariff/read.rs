@@ -11,8 +11,10 @@ use toml::de::{DeArray, DeTable, DeValue};
 use trunkline_kit::config::{self, Mistake, Raw, Section, Sheet, sheet};
 use trunkline_kit::nearest::suggestion;
 
-/// The longest file of a plan, octets: prefixes of all the world fit in.
-pub const PLAN_OCTETS_MAX: usize = 8 << 20;
+/// The longest file of a plan, octets: it is one record of the ledger (1 MiB), with room for what stands beside it.
+pub const PLAN_OCTETS_MAX: usize = (1 << 20) - 1024;
+/// Octets of the name of a plan.
+pub const NAME_OCTETS_MAX: usize = 256;
 const SECTIONS: [&str; 6] = ["plan", "networks", "destinations", "allowance", "cap", "version"];
 
 /// Reads the file that is named `path` when mistakes are told.
@@ -76,6 +78,9 @@ impl Reader<'_, '_> {
     fn names(&mut self, plan: &Plan, keys: &Keys) {
         if plan.name.is_empty() {
             self.sheet.wrong(keys.at("name"), "[plan] needs a name".to_owned());
+        }
+        if plan.name.len() > NAME_OCTETS_MAX {
+            self.sheet.wrong(keys.at("name"), format!("a name has at most {NAME_OCTETS_MAX} octets"));
         }
         if plan.currency.len() != 3 || !plan.currency.bytes().all(|octet| octet.is_ascii_uppercase()) {
             self.sheet

@@ -1,17 +1,16 @@
 //! A client, an operator and a disk around the core: every entry goes through its octets.
 
 use trunkline_charge::account::{
-    Account, Charge, Effect, Entry, Identity, IdentityKind, MoneyReason, ServiceKey, audit,
+    Account, Charge, Effect, Entry, Identity, IdentityKind, MoneyReason, ServiceKey, Sums, audit,
 };
 use trunkline_charge::money::Money;
-use trunkline_charge::session::{Answer, Asked, Core, Kind, Limits, Refused, Request, Used};
-use trunkline_charge::tariff::{Plan, read};
+use trunkline_charge::session::{Answer, Asked, Core, Kind, Limits, Refused, Request, Restoring, State, Used};
 use trunkline_charge::units::Amounts;
 
 /// Tuesday 2026-11-24 10:00 UTC.
 pub const NOW: i64 = 1_795_514_400;
 
-const PLAN: &str = r#"
+pub const PLAN: &str = r#"
 [plan]
 name = "test"
 [allowance.gift]
@@ -54,16 +53,17 @@ rule = [
 ]
 "#;
 
-pub fn plan() -> Plan {
-    read("plan", PLAN).unwrap_or_else(|mistakes| panic!("{mistakes:?}"))
-}
-
 /// A core with one subscriber.
 pub struct Network {
     pub core: Core,
     pub entries: Vec<Entry>,
     pub now: i64,
     limits: Limits,
+    /// What reads each entry as it is written, and what adds it up.
+    follower: Core,
+    /// What takes the same requests, and is never stored.
+    twin: Core,
+    sums: Sums,
 }
 
 /// What is asked of a rating group: octets or seconds that were used, and what is wanted; 0 is as the server likes.
@@ -77,15 +77,21 @@ pub fn asked(group: u32, used: Option<u64>, wanted: Option<u64>) -> Asked {
 }
 
 #[allow(dead_code, reason = "each test takes what it needs")]
+pub fn snapshot(state: &State) -> Vec<Vec<u8>> {
+    trunkline_charge::exercise::records(state)
+}
+
+#[allow(dead_code, reason = "each test takes what it needs")]
 impl Network {
     pub fn new(balance: Money, credit: Money) -> Network {
         Network::of(Limits::default(), balance, credit)
     }
 
     pub fn of(limits: Limits, balance: Money, credit: Money) -> Network {
-        let mut core = Core::new(limits);
-        core.set_plan(plan());
-        let mut network = Network { core, entries: Vec::new(), now: NOW, limits };
+        let [core, follower, twin] = [(); 3].map(|()| Core::new(limits));
+        let mut network =
+            Network { core, entries: Vec::new(), now: NOW, limits, follower, twin, sums: Sums::default() };
+        network.set_plan(PLAN);
         let entry = network.core.set_account(1, "test", credit, NOW);
         network.entry(entry);
         let imsi = Identity::new(IdentityKind::Imsi, "001010000000001");
@@ -99,9 +105,19 @@ impl Network {
         self.write(entry.expect("it is done"));
     }
 
-    fn write(&mut self, entry: Entry) {
+    pub fn set_plan(&mut self, text: &str) {
+        let entry = self.core.set_plan(text, self.now);
+        self.write(entry.unwrap_or_else(|mistakes| panic!("{mistakes:?}")));
+    }
+
+    pub fn write(&mut self, entry: Entry) {
         let read = Entry::decode(&entry.encode()).expect("its own octets");
-        assert_eq!(read, entry);
+        assert_eq!((read.sequence, &read), (self.entries.len() as u64 + 1, &entry));
+        self.follower.apply(&read).expect("a plan that was read before");
+        self.sums.add(&read);
+        if self.twin.state().sequence() < read.sequence {
+            self.twin.apply(&read).expect("a plan that was read before");
+        }
         self.entries.push(read);
     }
 
@@ -131,11 +147,13 @@ impl Network {
             identities: vec![Identity::new(IdentityKind::Imsi, "001010000000001")],
             place: None,
             services,
+            facts: Box::default(),
         }
     }
 
     pub fn send(&mut self, request: &Request) -> Answer {
         let outcome = self.core.handle(request, self.now);
+        assert_eq!(outcome, self.twin.handle(request, self.now));
         assert!(outcome.after <= self.core.state().sequence());
         outcome.entry.into_iter().for_each(|entry| self.write(entry));
         outcome.answer
@@ -166,8 +184,7 @@ impl Network {
     /// The core that the entries make.
     pub fn replayed(&self) -> Core {
         let mut core = Core::new(self.limits);
-        core.set_plan(plan());
-        self.entries.iter().for_each(|entry| core.apply(entry));
+        self.entries.iter().try_for_each(|entry| core.apply(entry)).expect("plans that were read before");
         core
     }
 
@@ -175,11 +192,41 @@ impl Network {
     pub fn restart(&mut self) {
         self.check();
         self.core = self.replayed();
+        self.check();
+    }
+
+    /// Goes on with what a snapshot says, which is all that there was.
+    pub fn store(&mut self) {
+        let records = snapshot(self.core.state());
+        let mut restoring = Restoring::default();
+        records.iter().try_for_each(|record| restoring.take(record)).expect("its own records");
+        let state = restoring.state().expect("all of them");
+        assert!(state == *self.core.state(), "a snapshot makes another state");
+        assert_eq!(snapshot(&state), records);
+        self.core = Core::of(state, self.limits).expect("plans that were read before");
+        self.check();
+    }
+
+    /// Goes on with a core that a disk told of, and its entries.
+    pub fn resume(&mut self, core: Core) {
+        self.entries.truncate(core.state().sequence() as usize);
+        let read = self.replayed();
+        assert!(read.state() == core.state(), "the disk made another state");
+        self.sums = Sums::default();
+        self.entries.iter().for_each(|entry| self.sums.add(entry));
+        (self.follower, self.twin, self.core) = (read.clone(), read, core);
+        self.check();
     }
 
     /// The books balance, and the entries make the same state again.
     pub fn check(&self) {
+        assert_eq!(self.sums.differences(self.core.state()), []);
+        assert!(self.follower.state() == self.core.state(), "entries make another state");
+    }
+
+    /// The same of all entries from the first on.
+    pub fn check_from_the_first(&self) {
         assert_eq!(audit(&self.entries, self.core.state()), []);
-        assert!(self.replayed().state() == self.core.state(), "entries make another state");
+        assert!(self.replayed().state() == self.core.state(), "all entries make another state");
     }
 }

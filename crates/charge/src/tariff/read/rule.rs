@@ -57,6 +57,7 @@ fn together(section: &RuleSection, keys: &Keys, wrong: &mut Wrong) {
     check(section.tiers.len() > 1 && section.counter.is_empty(), "tiers", "tiers go by a counter: counter = \"NAME\"");
     let redirects = section.last == FinalAction::Redirect;
     check(redirects && section.redirect.is_empty(), "last", "redirect = \"URL\" says where to");
+    check(section.redirect.len() > 1024, "redirect", "at most 1024 octets");
     check(!redirects && !section.redirect.is_empty(), "redirect", "it is for last = \"redirect\"");
     let by_report = section.rounding == Rounding::Report;
     check(by_report && section.minimum.0 > 0, "minimum", "the minimum is a session's, and rounding a report's");

@@ -1,0 +1,165 @@
+//! The ledger on a disk: one log of entries, and snapshots of the state for a fast start. The core's only I/O, over any
+//! [`Disk`].
+//!
+//! A record of the log is an [`Entry`], and its number is the entry's: a start, a fold or an audit that finds another
+//! one refuses. Snapshots hold [`State::snapshot`]; they are folded beside the log ([`fold`]) and stand for what they
+//! say, but the entries stay: the ledger is the history, and [`audit`] adds all of it up. Only [`retain`] gives entries
+//! up: it writes what they come to as an opening, with which the history then begins.
+
+mod reading;
+mod statement;
+
+pub use statement::{Line, Mark, STATEMENT_ENTRIES_MAX, Statement, statement};
+
+use crate::account::{Difference, Entry, Sums};
+use crate::session::{Core, Limits, PlanFault, State};
+use core::cell::RefCell;
+use core::ops::ControlFlow;
+use reading::{Reading, entry};
+use std::sync::Arc;
+use trunkline_commit::{Disk, Fault as LogFault, Keep, Log, Options, Sealed, Snapshot, SnapshotWriter};
+
+/// The ledger cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The log or a snapshot: damaged, not of this program, or the disk fails.
+    #[error(transparent)]
+    Log(#[from] LogFault),
+    /// A plan that holds is not read by this program: an upgrade refuses what the program before it took.
+    #[error(transparent)]
+    Plan(#[from] PlanFault),
+}
+
+/// A snapshot that was folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Folded {
+    /// The entry up to which it stands for all.
+    pub sequence: u64,
+    /// Entries that were read since the snapshot before it; 0 if there were none, and nothing was written.
+    pub entries: u64,
+    /// Files that are not needed any more and were removed.
+    pub removed: usize,
+}
+
+/// What an audit found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audit {
+    /// The first entry that was read; those before it, if any, are an opening.
+    pub first: u64,
+    /// The last one.
+    pub last: u64,
+    /// Accounts.
+    pub accounts: usize,
+    /// What is wrong: nothing.
+    pub differences: Vec<Difference>,
+}
+
+/// Opens the ledger in a folder, or begins one: the newest snapshot, then the entries since. The log goes on with the
+/// entry after the core's [`State::sequence`].
+///
+/// # Errors
+/// Something that was told to be durable is gone, or is not read by this program.
+pub fn open<D: Disk>(disk: Arc<D>, options: Options, limits: Limits) -> Result<(Core, Log<D>), Fault> {
+    let reading = RefCell::new(Reading::default());
+    let log = Log::open(
+        disk,
+        options,
+        |record| reading.borrow_mut().snapshot(record),
+        |number, record| reading.borrow_mut().entry(number, record).map(drop),
+    )?;
+    let state = reading.into_inner().state().map_err(|why| LogFault::Refused { number: log.next() - 1, why })?;
+    Ok((Core::of(state, limits)?, log))
+}
+
+/// Makes a snapshot of the newest one and the closed segments since, in memory of its own; all entries stay. One fold
+/// runs at a time, beside the log that is written or without it.
+///
+/// # Errors
+/// As [`open`]; or the disk fails: what is there stays.
+pub fn fold<D: Disk>(disk: &D) -> Result<Folded, Fault> {
+    let sequence = trunkline_commit::sealed(disk)?;
+    let newest = Snapshot::all(disk)?.into_iter().next();
+    let from = newest.as_ref().map_or(0, |newest| newest.last);
+    if sequence <= from {
+        return Ok(Folded { sequence: from, entries: 0, removed: 0 });
+    }
+    let writer = write(disk, newest.as_ref(), sequence)?;
+    Ok(Folded { sequence, entries: sequence - from, removed: writer.finish(Keep::All)? })
+}
+
+/// Writes a snapshot of what another one and the entries since come to.
+fn write<'d, D: Disk>(disk: &'d D, before: Option<&Snapshot>, to: u64) -> Result<SnapshotWriter<'d, D>, Fault> {
+    let state = state_at(disk, before, to)?;
+    let mut writer = SnapshotWriter::begin(disk, to)?;
+    state.snapshot(|record| writer.put(record))?;
+    Ok(writer)
+}
+
+fn state_at<D: Disk>(disk: &D, before: Option<&Snapshot>, to: u64) -> Result<State, Fault> {
+    let mut reading = read_snapshot(disk, before)?;
+    let from = before.map_or(0, |before| before.last) + 1;
+    if from <= to {
+        trunkline_commit::read_sealed(disk, Sealed { from, to }, |number, record| {
+            reading.entry(number, record).map(drop)
+        })?;
+    }
+    Ok(reading.state().map_err(|why| LogFault::Refused { number: to, why })?)
+}
+
+fn read_snapshot<D: Disk>(disk: &D, snapshot: Option<&Snapshot>) -> Result<Reading, Fault> {
+    let mut reading = Reading::default();
+    if let Some(snapshot) = snapshot {
+        snapshot.each(disk, |record| reading.snapshot(record))?;
+    }
+    Ok(reading)
+}
+
+/// Gives up the entries before a number, as far as closed segments hold nothing else and all snapshots stand for them:
+/// what they come to is written as the opening of those after it. The first entry that is there from now on.
+///
+/// # Errors
+/// As [`fold`].
+pub fn retain<D: Disk>(disk: &D, before: u64) -> Result<u64, Fault> {
+    let opening = Snapshot::opening(disk)?;
+    let first = opening.as_ref().map_or(0, |opening| opening.last) + 1;
+    let snapshots = Snapshot::all(disk)?;
+    let oldest = snapshots.last().map_or(0, |oldest| oldest.last);
+    let cut = trunkline_commit::sealed_before(disk, before.min(oldest + 1))?;
+    if cut < first {
+        return Ok(first);
+    }
+    let base = snapshots.iter().find(|snapshot| snapshot.last <= cut).or(opening.as_ref());
+    write(disk, base, cut)?.open_with()?;
+    Ok(cut + 1)
+}
+
+/// Reads all entries that are there, adds them up account by account, and compares the sums with the state that a start
+/// now would come to. Needs the memory of that state.
+///
+/// # Errors
+/// As [`open`].
+pub fn audit<D: Disk>(disk: &D) -> Result<Audit, Fault> {
+    let opening = Snapshot::opening(disk)?;
+    let opened = state_at(disk, opening.as_ref(), 0)?;
+    let (first, mut sums) = (opened.sequence() + 1, Sums::opening(&opened));
+    drop(opened);
+    let newest = Snapshot::all(disk)?.into_iter().next();
+    let known = newest.as_ref().map_or(0, |newest| newest.last);
+    let mut reading = read_snapshot(disk, newest.as_ref())?;
+    let next = trunkline_commit::read(disk, first, |number, record| {
+        let entry = if number > known { reading.entry(number, record)? } else { entry(number, record)? };
+        sums.add(&entry);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let state = reading.state().map_err(|why| LogFault::Refused { number: next - 1, why })?;
+    Ok(Audit { first, last: next - 1, accounts: state.accounts().count(), differences: sums.differences(&state) })
+}
+
+/// Shows entries from a number on, until `see` breaks off; the number after the last one. Beside a log that is written
+/// the last ones may not be durable yet.
+///
+/// # Errors
+/// They are not there, or not read by this program.
+pub fn read<D: Disk>(disk: &D, from: u64, mut see: impl FnMut(Entry) -> ControlFlow<()>) -> Result<u64, Fault> {
+    Ok(trunkline_commit::read(disk, from, |number, record| Ok(see(entry(number, record)?)))?)
+}

@@ -1,0 +1,294 @@
+//! The state as records, and read again: a start then needs no entry before it.
+//!
+//! ```text
+//! record      its kind u8, its fields; numbers and texts as in an entry of the ledger
+//! first       0 head: version u8, sequence, time, unrated, slots
+//! then        1 free slots in their order, 2 plan, 3 account, 4 subscriber, 5 session by its slot, 6 stray, 8 more
+//!             sessions of an account, any number
+//! last        7 end: how many records there were before it
+//! ```
+
+use super::answers::Answers;
+use super::session::{Phase, Service, Session};
+use super::{PlanText, State, Stray};
+use crate::account::{Account, Identity, Octets, Place, fields};
+use crate::calendar::Moment;
+use crate::tariff::Code;
+
+/// The version of the records of a snapshot. One that differs is refused: a start then reads all entries.
+pub const SNAPSHOT_VERSION: u8 = 1;
+/// Slots of a record.
+const SLOTS_MAX: usize = 10_000;
+
+/// Records that are no snapshot that this program reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoSnapshot {
+    /// They are of another version.
+    Version(u8),
+    /// They do not fit together; what does not.
+    Broken(&'static str),
+}
+
+impl core::fmt::Display for NoSnapshot {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            NoSnapshot::Version(version) => {
+                write!(f, "a snapshot of version {version}, this program reads {SNAPSHOT_VERSION}")
+            }
+            NoSnapshot::Broken(what) => write!(f, "not a snapshot: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for NoSnapshot {}
+
+struct Head {
+    sequence: u64,
+    latest: Moment,
+    unrated: u64,
+    slots: u32,
+}
+
+struct PlanRecord {
+    name: Box<str>,
+    text: Box<str>,
+    version: u32,
+    since: u64,
+}
+
+struct SubscriberRecord {
+    number: u64,
+    account: u64,
+    identities: Vec<Identity>,
+}
+
+struct SessionRecord {
+    name: Box<str>,
+    origin: Box<str>,
+    place: Place,
+    subscriber: u64,
+    account: u64,
+    services: Vec<Service>,
+    answers: Box<[u8]>,
+    number: u32,
+    seen: u64,
+    deadline: Moment,
+    phase: u8,
+    push: bool,
+}
+
+fields! {
+    Head { sequence, latest, unrated, slots }
+    PlanRecord { name, text, version, since }
+    SubscriberRecord { number, account, identities }
+    SessionRecord {
+        name, origin, place, subscriber, account, services, answers, number, seen, deadline, phase, push
+    }
+    Service { key, meter, unit, until, grant }
+    Stray { origin, end_to_end, sequence, until }
+}
+
+/// Writes records one after the other into the same memory.
+struct Writing<P> {
+    put: P,
+    record: Vec<u8>,
+    count: u64,
+}
+
+impl<E, P: FnMut(&[u8]) -> Result<(), E>> Writing<P> {
+    fn put(&mut self, kind: u8, fields: impl FnOnce(&mut Vec<u8>)) -> Result<(), E> {
+        self.record.clear();
+        self.record.push(kind);
+        fields(&mut self.record);
+        self.count += 1;
+        (self.put)(&self.record)
+    }
+}
+
+impl State {
+    /// Gives all of it to `put`, record by record; each is shorter than 1 MiB. The same state gives the same records.
+    ///
+    /// # Errors
+    /// That of `put`.
+    pub fn snapshot<E>(&self, put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let mut out = Writing { put, record: Vec::new(), count: 0 };
+        let (sequence, latest, unrated) = (self.sequence, self.latest, self.unrated);
+        let head = Head { sequence, latest, unrated, slots: self.sessions.used() };
+        out.put(0, |record| {
+            record.push(SNAPSHOT_VERSION);
+            head.put(record);
+        })?;
+        for free in self.sessions.free().chunks(SLOTS_MAX) {
+            out.put(1, |record| free.to_vec().put(record))?;
+        }
+        for plan in self.plans.values() {
+            let (name, text) = (plan.name.clone(), Box::from(&*plan.text));
+            out.put(2, |record| PlanRecord { name, text, version: plan.version, since: plan.since }.put(record))?;
+        }
+        self.put_accounts(&mut out)?;
+        for (slot, session) in self.sessions.iter() {
+            out.put(5, |record| {
+                slot.put(record);
+                put_session(session, record);
+            })?;
+        }
+        self.strays.iter().try_for_each(|stray| out.put(6, |record| stray.put(record)))?;
+        let count = out.count;
+        out.put(7, |record| count.put(record))
+    }
+
+    fn put_accounts<E, P: FnMut(&[u8]) -> Result<(), E>>(&self, out: &mut Writing<P>) -> Result<(), E> {
+        let mut accounts: Vec<_> = self.accounts().collect();
+        accounts.sort_unstable_by_key(|(number, _)| *number);
+        for (number, account) in accounts {
+            let (first, more) = account.sessions.split_at(account.sessions.len().min(SLOTS_MAX));
+            out.put(3, |record| {
+                number.put(record);
+                account.put_without_sessions(record);
+                put_list(first, record);
+            })?;
+            for more in more.chunks(SLOTS_MAX) {
+                out.put(8, |record| {
+                    number.put(record);
+                    put_list(more, record);
+                })?;
+            }
+        }
+        let mut subscribers: Vec<_> = self.subscribers.iter().collect();
+        subscribers.sort_unstable_by_key(|(number, _)| *number);
+        for (number, known) in subscribers {
+            out.put(4, |record| {
+                number.put(record);
+                known.account.put(record);
+                put_list(&known.identities, record);
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// As [`SessionRecord`], without a copy of it.
+fn put_session(session: &Session, record: &mut Vec<u8>) {
+    session.name.put(record);
+    session.access.origin.put(record);
+    session.access.place.put(record);
+    session.subscriber.put(record);
+    session.account.put(record);
+    put_list(&session.services, record);
+    let answers = session.answers.octets();
+    (answers.len() as u64).put(record);
+    record.extend_from_slice(answers);
+    session.number.put(record);
+    session.seen.put(record);
+    session.deadline.put(record);
+    record.push(session.phase as u8);
+    session.push.put(record);
+}
+
+fn put_list<T: Octets>(items: &[T], record: &mut Vec<u8>) {
+    (items.len() as u64).put(record);
+    items.iter().for_each(|item| item.put(record));
+}
+
+/// A state that is read from its snapshot.
+#[derive(Debug, Default)]
+pub struct Restoring {
+    state: State,
+    slots: u32,
+    count: u64,
+    ended: bool,
+}
+
+impl Restoring {
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// It is none of a snapshot, or does not fit to those before it: nothing more is to be done with it.
+    pub fn take(&mut self, record: &[u8]) -> Result<(), NoSnapshot> {
+        let (kind, mut rest) = record.split_first().ok_or(NoSnapshot::Broken("an empty record"))?;
+        if self.ended || (*kind == 0) != (self.count == 0) {
+            return Err(NoSnapshot::Broken("it has a head first, and an end last"));
+        }
+        match (*kind, rest.first()) {
+            (0, Some(&SNAPSHOT_VERSION)) => rest = &rest[1..],
+            (0, Some(version)) => return Err(NoSnapshot::Version(*version)),
+            _ => {}
+        }
+        let taken = self.record(*kind, &mut rest);
+        if taken.is_none() || !rest.is_empty() {
+            return Err(NoSnapshot::Broken("a record is not one"));
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    fn record(&mut self, kind: u8, from: &mut &[u8]) -> Option<()> {
+        let state = &mut self.state;
+        match kind {
+            0 => {
+                let head = Head::take(from)?;
+                (state.sequence, state.latest, state.unrated) = (head.sequence, head.latest, head.unrated);
+                self.slots = head.slots;
+            }
+            1 => state.sessions.restore_free(&Vec::<u32>::take(from)?),
+            2 => {
+                let PlanRecord { name, text, version, since } = PlanRecord::take(from)?;
+                let plan = PlanText { text: text.into(), version, since, name };
+                state.plans.insert(Code::of("plan", &plan.name), plan);
+            }
+            3 => {
+                let (number, mut account) = (u64::take(from)?, Account::take_without_sessions(from)?);
+                account.sessions = Vec::take(from)?;
+                account.sessions.shrink_to_fit();
+                state.accounts.insert(number, Box::new(account));
+            }
+            8 => {
+                let account = state.accounts.get_mut(&u64::take(from)?)?;
+                account.sessions.extend(Vec::<u32>::take(from)?);
+            }
+            4 => {
+                let known = SubscriberRecord::take(from)?;
+                state.subscribers.set(known.number, known.account, &known.identities);
+            }
+            5 => self.session(from)?,
+            6 => state.strays.push_back(Stray::take(from)?),
+            7 => self.ended = (u64::take(from)? == self.count).then_some(true)?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn session(&mut self, from: &mut &[u8]) -> Option<()> {
+        let (slot, record) = (u32::take(from)?, SessionRecord::take(from)?);
+        let access = self.state.accesses.0.of(&record.origin, &record.place);
+        let new = Session::new(&record.name, access, (record.subscriber, record.account));
+        let session = Session {
+            services: record.services.into(),
+            answers: Answers::read(record.answers)?,
+            number: record.number,
+            seen: record.seen,
+            deadline: record.deadline,
+            phase: [Phase::Open, Phase::Aborting, Phase::Closed].into_iter().find(|p| *p as u8 == record.phase)?,
+            push: record.push,
+            ..new
+        };
+        let (aborting, asked) = (session.phase == Phase::Aborting, session.push);
+        self.state.sessions.restore(slot, session)?;
+        if record.deadline < Moment::MAX {
+            self.state.watch(slot, record.deadline);
+        }
+        if aborting || asked {
+            self.state.pushes.0.push_back(slot);
+        }
+        Some(())
+    }
+
+    /// The state, once all records were taken.
+    ///
+    /// # Errors
+    /// Some are missing.
+    pub fn state(mut self) -> Result<State, NoSnapshot> {
+        let whole = self.ended && self.state.sessions.restored(self.slots).is_some();
+        if whole { Ok(self.state) } else { Err(NoSnapshot::Broken("records are missing, or too many")) }
+    }
+}
