@@ -5,7 +5,9 @@ mod served;
 use serde_json::json;
 use served::{Ccr, Client, imsi, read, start};
 use std::time::Duration;
-use trunkline_wire::diameter::base::{DeviceWatchdogRequest, DisconnectPeerRequest, ReAuthAnswer, ReAuthRequest};
+use trunkline_wire::diameter::base::{
+    AbortSessionRequest, DeviceWatchdogRequest, DisconnectPeerRequest, ReAuthAnswer, ReAuthRequest,
+};
 use trunkline_wire::diameter::dictionary::avp::{FAILED_AVP, RESULT_CODE};
 use trunkline_wire::diameter::enumerated::{DisconnectCause, RequestType};
 use trunkline_wire::diameter::{Header, Message, application, command, flag};
@@ -175,6 +177,25 @@ fn clients_are_asked_to_come_again_after_a_top_up() {
     assert_eq!(client.charge(&ccr("s;1", number, RequestType::Update, &imsi, None)).1, Some(100 << 10));
     let counts = world.node.counts();
     assert_eq!((counts.pushed, counts.pushes_answered), (1, 1));
+}
+
+#[test]
+fn a_client_behind_an_agent_is_asked_by_its_own_realm() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = start(folder.path(), |_| {});
+    world.fill(1, 1);
+    let imsi = imsi(1);
+    let mut agent = Client::of(world.address, "dra.transit.example", "transit.example");
+    let begin = ccr("s;1", 0, RequestType::Initial, &imsi, None).octets("pgw.example.org", 7);
+    assert_eq!(read(&agent.ask(&begin)), (2001, Some(1 << 10), Some(2001)));
+    world.order(&json!({ "do": "top-up", "account": 1, "amount": 500 }));
+    let asked = agent.receive().expect("a RAR");
+    let rar = ReAuthRequest::read(&Message::new(&asked).unwrap()).expect("a RAR");
+    assert_eq!((rar.destination_host, rar.destination_realm), ("pgw.example.org", "example.org"));
+    world.order(&json!({ "do": "abort", "session": "s;1" }));
+    let asked = agent.receive().expect("an ASR");
+    let asr = AbortSessionRequest::read(&Message::new(&asked).unwrap()).expect("an ASR");
+    assert_eq!((asr.destination_host, asr.destination_realm), ("pgw.example.org", "example.org"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use trunkline_wire::diameter::credit::{
 };
 use trunkline_wire::diameter::dictionary::avp::{
     ADDRESS_DATA, AUTH_APPLICATION_ID, CALLED_PARTY_ADDRESS, MULTIPLE_SERVICES_CREDIT_CONTROL, ORIGIN_HOST,
-    PS_INFORMATION, RECIPIENT_ADDRESS, RECIPIENT_INFO, REQUESTED_ACTION, SESSION_ID, SUBSCRIPTION_ID,
+    ORIGIN_REALM, PS_INFORMATION, RECIPIENT_ADDRESS, RECIPIENT_INFO, REQUESTED_ACTION, SESSION_ID, SUBSCRIPTION_ID,
     USED_SERVICE_UNIT,
 };
 use trunkline_wire::diameter::enumerated::{RequestType, RequestedAction, SubscriptionIdType, TariffChangeUsage};
@@ -48,6 +48,7 @@ pub fn ask<'a>(message: &Message<'a>, ccr: &CreditControlRequest<'a>) -> Result<
             Err(offends(invalid, SESSION_ID))
         }
         () if request.origin.len() > TEXT_OCTETS_MAX => Err(offends(invalid, ORIGIN_HOST)),
+        () if ccr.origin_realm.len() > TEXT_OCTETS_MAX => Err(offends(invalid, ORIGIN_REALM)),
         () if request.services.len() > SERVICES_MAX => Err(offends(many, MULTIPLE_SERVICES_CREDIT_CONTROL)),
         () if request.services.iter().any(|asked| asked.used.len() > USED_MAX) => Err(offends(many, USED_SERVICE_UNIT)),
         () if request.identities.iter().any(|i| i.text.len() > TEXT_OCTETS_MAX) => {

@@ -96,10 +96,10 @@ impl Keeper {
     /// ends by its supervision.
     fn send(&mut self, at: Instant, push: Push) {
         let sent = match self.shared.routes.get(&push.origin) {
-            Some(id) => self.waker.to_connection(id, Mail::Push(push)),
-            None => Err(MailboxFull(Mail::Push(push))),
+            Some(route) => self.waker.to_connection(route.id, Mail::Push(push, route.realm)),
+            None => Err(MailboxFull(Mail::Push(push, Box::default()))),
         };
-        if let Err(MailboxFull(Mail::Push(push))) = sent {
+        if let Err(MailboxFull(Mail::Push(push, _))) = sent {
             if self.waiting.len() < WAITING_MAX {
                 self.waiting.push_back((at + AGAIN, push));
             }

@@ -36,8 +36,8 @@ impl Worker {
             }
         }
         if peer.is_open() && link.origin.is_empty() {
-            let host: Box<str> = peer.host().into();
-            self.route(link, &host);
+            let (host, realm): (Box<str>, Box<str>) = (peer.host().into(), peer.realm().into());
+            self.route(link, &host, &realm);
         }
         self.decide(link, asked, now);
         (frames.taken(), open)
@@ -96,7 +96,7 @@ impl Worker {
         for (asked, decided) in asked.iter().zip(decided) {
             self.count(asked.request.kind, &decided);
             if asked.request.origin != link.origin {
-                self.route(link, &asked.request.origin);
+                self.route(link, &asked.request.origin, asked.ccr.origin_realm);
             }
             self.answer(link, asked, &decided);
         }
@@ -116,9 +116,9 @@ impl Worker {
         }
     }
 
-    fn route(&self, link: &mut Link, host: &str) {
+    fn route(&self, link: &mut Link, host: &str, realm: &str) {
         link.origin = host.into();
-        self.shared.routes.set(host, link.id);
+        self.shared.routes.set(host, realm, link.id);
     }
 
     fn count(&mut self, kind: Kind, decided: &Decided) {

@@ -11,15 +11,23 @@ pub const ROUTES_MAX: usize = 100_000;
 /// Questions that found no way; one more is forgotten, and its session is ended by supervision at the latest.
 pub const BACK_MAX: usize = 100_000;
 
+/// The way to a client: a connection of its own, or that of an agent between.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Route {
+    pub id: ConnectionId,
+    /// Its Origin-Realm, by which agents route what is for it.
+    pub realm: Box<str>,
+}
+
 /// By Origin-Host.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
-    routes: Mutex<HashMap<Box<str>, ConnectionId>>,
+    routes: Mutex<HashMap<Box<str>, Route>>,
     back: Mutex<Vec<Push>>,
 }
 
 impl Routes {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, ConnectionId>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Route>> {
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -36,23 +44,26 @@ impl Routes {
         core::mem::take(&mut self.back.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub fn set(&self, host: &str, id: ConnectionId) {
+    pub fn set(&self, host: &str, realm: &str, id: ConnectionId) {
         let mut routes = self.lock();
         if let Some(known) = routes.get_mut(host) {
-            *known = id;
+            known.id = id;
+            if *known.realm != *realm {
+                known.realm = realm.into();
+            }
         } else if routes.len() < ROUTES_MAX {
-            routes.insert(host.into(), id);
+            routes.insert(host.into(), Route { id, realm: realm.into() });
         }
     }
 
-    pub fn get(&self, host: &str) -> Option<ConnectionId> {
-        self.lock().get(host).copied()
+    pub fn get(&self, host: &str) -> Option<Route> {
+        self.lock().get(host).cloned()
     }
 
     /// A connection is gone.
     pub fn remove(&self, host: &str, id: ConnectionId) {
         let mut routes = self.lock();
-        if routes.get(host) == Some(&id) {
+        if routes.get(host).is_some_and(|route| route.id == id) {
             routes.remove(host);
         }
     }

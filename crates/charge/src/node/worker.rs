@@ -32,8 +32,8 @@ pub(super) fn fitted(options: Options) -> Options {
 pub(super) enum Mail {
     /// More is durable.
     Durable,
-    /// A client is to be asked.
-    Push(Push),
+    /// A client of that realm is to be asked.
+    Push(Push, Box<str>),
 }
 
 /// See the module.
@@ -170,13 +170,13 @@ impl Service for Worker {
     }
 
     fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
-        let (Mail::Push(push), Speaks::Diameter(peer)) = (mail, &mut link.speaks) else { return Next::More };
+        let (Mail::Push(push, realm), Speaks::Diameter(peer)) = (mail, &mut link.speaks) else { return Next::More };
         let local = &self.shared.local;
         if !peer.is_open() || output.room() < ROOM_OCTETS {
             self.shared.routes.give_back(push);
             return if link.holds { Next::Hold } else { Next::More };
         }
-        let pushed = output.append(|out| peer.push(local, push, now.monotonic, out));
+        let pushed = output.append(|out| peer.push(local, push, &realm, now.monotonic, out));
         self.counts.pushed += 1;
         if let Ok(Some(given_up)) = pushed {
             self.counts.pushes_lost += 1;
@@ -225,7 +225,7 @@ impl Service for Worker {
     }
 
     fn undelivered(&mut self, mail: Mail, _: Now) {
-        if let Mail::Push(push) = mail {
+        if let Mail::Push(push, _) = mail {
             self.shared.routes.give_back(push);
         }
     }

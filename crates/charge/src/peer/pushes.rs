@@ -48,7 +48,8 @@ impl Pushes {
 }
 
 impl Peer {
-    /// Asks the client of a session; the one that was given up for it, if there were too many.
+    /// Asks the client of a session, which is of `realm` and may be beyond this peer; the one that was given up for it,
+    /// if there were too many.
     ///
     /// # Errors
     /// It does not fit into a message.
@@ -56,6 +57,7 @@ impl Peer {
         &mut self,
         local: &Local,
         push: Push,
+        realm: &str,
         now: Duration,
         out: &mut Vec<u8>,
     ) -> Result<Option<Pushed>, TooLong> {
@@ -64,37 +66,12 @@ impl Peer {
         let header = Header::request(what, application::CREDIT_CONTROL);
         let header = Header { hop_by_hop, end_to_end: hop_by_hop, ..header };
         match push.abort {
-            true => self.abort(local, &push).write(&header, out)?,
-            false => self.ask_again(local, &push).write(&header, out)?,
+            true => abort(local, &push, realm).write(&header, out)?,
+            false => ask_again(local, &push, realm).write(&header, out)?,
         }
         let given_up = if self.pushes.waiting.len() < PUSHES_MAX { None } else { self.pushes.waiting.pop_front() };
         self.pushes.waiting.push_back((hop_by_hop, now + PATIENCE, push));
         Ok(given_up.map(|(.., push)| Pushed { push, result: None }))
-    }
-
-    fn ask_again<'a>(&'a self, local: &'a Local, push: &'a Push) -> ReAuthRequest<'a> {
-        ReAuthRequest {
-            session_id: &push.session,
-            origin_host: &local.host,
-            origin_realm: &local.realm,
-            destination_realm: &self.realm,
-            destination_host: &push.origin,
-            auth_application_id: application::CREDIT_CONTROL,
-            re_auth_request_type: ReAuthRequestType::AuthorizeOnly,
-            ..ReAuthRequest::default()
-        }
-    }
-
-    fn abort<'a>(&'a self, local: &'a Local, push: &'a Push) -> AbortSessionRequest<'a> {
-        AbortSessionRequest {
-            session_id: &push.session,
-            origin_host: &local.host,
-            origin_realm: &local.realm,
-            destination_realm: &self.realm,
-            destination_host: &push.origin,
-            auth_application_id: application::CREDIT_CONTROL,
-            ..AbortSessionRequest::default()
-        }
     }
 
     /// The next question that was not answered in time.
@@ -117,5 +94,30 @@ impl Peer {
         };
         // One that cannot be read is an answer all the same, and no success.
         Some(Pushed { push, result: Some(result.unwrap_or(0)) })
+    }
+}
+
+fn ask_again<'a>(local: &'a Local, push: &'a Push, realm: &'a str) -> ReAuthRequest<'a> {
+    ReAuthRequest {
+        session_id: &push.session,
+        origin_host: &local.host,
+        origin_realm: &local.realm,
+        destination_realm: realm,
+        destination_host: &push.origin,
+        auth_application_id: application::CREDIT_CONTROL,
+        re_auth_request_type: ReAuthRequestType::AuthorizeOnly,
+        ..ReAuthRequest::default()
+    }
+}
+
+fn abort<'a>(local: &'a Local, push: &'a Push, realm: &'a str) -> AbortSessionRequest<'a> {
+    AbortSessionRequest {
+        session_id: &push.session,
+        origin_host: &local.host,
+        origin_realm: &local.realm,
+        destination_realm: realm,
+        destination_host: &push.origin,
+        auth_application_id: application::CREDIT_CONTROL,
+        ..AbortSessionRequest::default()
     }
 }

@@ -142,11 +142,16 @@ pub struct Client {
 impl Client {
     /// Connects and exchanges capabilities.
     pub fn new(address: SocketAddr, host: &str) -> Client {
+        Client::of(address, host, "example.org")
+    }
+
+    /// The same in a realm.
+    pub fn of(address: SocketAddr, host: &str, realm: &str) -> Client {
         let mut client = Client::raw(address, host);
         let hosts = [HostAddress::Ip("127.0.0.1".parse().expect("an address"))];
         let cer = CapabilitiesExchangeRequest {
             origin_host: host,
-            origin_realm: "example.org",
+            origin_realm: realm,
             host_ip_addresses: List::Values(&hosts),
             vendor_id: 0,
             product_name: "test",

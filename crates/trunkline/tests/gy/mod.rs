@@ -1,9 +1,11 @@
 //! A charging node as a process, and clients of Gy that go on whatever becomes of it.
+#![allow(dead_code, reason = "each test takes what it needs")]
 
 mod ccr;
 mod client;
 
 pub use client::Client;
+pub use memcached::free_port;
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -50,15 +52,20 @@ fn trunkline(folder: &Path, words: &[&str]) -> Command {
 impl Node {
     /// Starts it on a folder, at the port that it had there before.
     pub fn start(folder: &Path) -> Node {
+        Node::start_with(folder, &[])
+    }
+
+    /// The same with more options.
+    pub fn start_with(folder: &Path, options: &[&str]) -> Node {
         let noted = folder.join("port");
         let port = std::fs::read_to_string(&noted).unwrap_or_else(|_| {
-            let port = memcached::free_port();
+            let port = free_port();
             std::fs::write(&noted, &port).expect("a file");
             port
         });
         let listen = format!("127.0.0.1:{port}");
         let words = ["serve", "--host", "ocs.example", "--realm", "example", "--listen", &listen, "--threads", "2"];
-        let mut child = trunkline(folder, &words).stderr(Stdio::piped()).spawn().expect("the program");
+        let mut child = trunkline(folder, &words).args(options).stderr(Stdio::piped()).spawn().expect("the program");
         let mut said = BufReader::new(child.stderr.take().expect("standard error"));
         let mut line = String::new();
         while !line.contains("operated over") {
@@ -77,8 +84,13 @@ impl Node {
 
     /// A plan, and accounts from 1 on with so much each.
     pub fn fill(&self, accounts: u64, balance: i64) {
+        self.fill_under(PLAN, accounts, balance);
+    }
+
+    /// The same under a plan that has the name `standard`.
+    pub fn fill_under(&self, text: &str, accounts: u64, balance: i64) {
         let plan = self.folder.join("standard.toml");
-        std::fs::write(&plan, PLAN).expect("a file");
+        std::fs::write(&plan, text).expect("a file");
         self.run(&["plan", plan.to_str().expect("a path")], "");
         let mut file = "subscriber,account,plan,balance,imsi\n".to_owned();
         (1..=accounts).for_each(|number| {

@@ -1,0 +1,78 @@
+//! freeDiameter as a relay between clients and a node.
+
+use super::recorder::PATIENCE;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where Debian has it.
+pub const PROGRAM: &str = "/usr/bin/freeDiameterd";
+pub const HOST: &str = "dra.transit.example";
+pub const REALM: &str = "transit.example";
+
+/// The process; it ends with its owner.
+pub struct Relay {
+    child: Child,
+}
+
+impl Relay {
+    /// At a port, to a server of that name; it takes one client in. What it needs lies in a folder.
+    #[expect(clippy::disallowed_methods, reason = "it does not say when it listens")]
+    pub fn start(folder: &Path, port: u16, server: (&str, SocketAddr), client: &str) -> Relay {
+        std::fs::write(folder.join("relay.conf"), configuration(folder, port, server)).expect("a file");
+        std::fs::write(folder.join("clients.conf"), format!("ALLOW_IPSEC {client}\n")).expect("a file");
+        certify(folder);
+        let log = std::fs::File::create(folder.join("relay.log")).expect("a file");
+        let mut command = Command::new(PROGRAM);
+        command.arg("-c").arg(folder.join("relay.conf")).stdin(Stdio::null());
+        let child = command.stderr(log.try_clone().expect("a descriptor")).stdout(log).spawn().expect("freeDiameter");
+        let mut relay = Relay { child };
+        let until = Instant::now() + PATIENCE;
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let ended = relay.child.try_wait().expect("its state").is_some();
+            let log = || std::fs::read_to_string(folder.join("relay.log")).unwrap_or_default();
+            assert!(!ended && Instant::now() < until, "freeDiameter does not listen: {}", log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        relay
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn configuration(folder: &Path, port: u16, (name, server): (&str, SocketAddr)) -> String {
+    let folder = folder.display();
+    let (ip, server_port) = (server.ip(), server.port());
+    format!(
+        r#"Identity = "{HOST}";
+Realm = "{REALM}";
+Port = {port};
+SecPort = 0;
+No_SCTP;
+No_IPv6;
+TLS_Cred = "{folder}/relay.pem", "{folder}/relay.key";
+TLS_CA = "{folder}/relay.pem";
+TLS_DH_Bits = 768;
+LoadExtension = "/usr/lib/freeDiameter/acl_wl.fdx" : "{folder}/clients.conf";
+ConnectPeer = "{name}" {{ ConnectTo = "{ip}"; Port = {server_port}; No_TLS; }};
+"#
+    )
+}
+
+/// It does not start without a certificate, which nobody is shown here.
+fn certify(folder: &Path) {
+    let key = KeyPair::generate().expect("a key");
+    let mut params = CertificateParams::new(vec![HOST.to_owned()]).expect("a name");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).expect("signed");
+    std::fs::write(folder.join("relay.pem"), certificate.pem()).expect("a file");
+    std::fs::write(folder.join("relay.key"), key.serialize_pem()).expect("a file");
+}
