@@ -77,39 +77,60 @@ pub fn open<D: Disk>(disk: Arc<D>, options: Options, limits: Limits) -> Result<(
 /// # Errors
 /// As [`open`]; or the disk fails: what is there stays.
 pub fn fold<D: Disk>(disk: &D) -> Result<Folded, Fault> {
+    fold_at_ease(disk, &mut || {})
+}
+
+/// The same, with a rest after each record that is read or written: beside a node that answers, a fold takes no time
+/// that others want.
+///
+/// # Errors
+/// As [`fold`].
+pub fn fold_at_ease<D: Disk>(disk: &D, rest: &mut dyn FnMut()) -> Result<Folded, Fault> {
     let sequence = trunkline_commit::sealed(disk)?;
     let newest = Snapshot::all(disk)?.into_iter().next();
     let from = newest.as_ref().map_or(0, |newest| newest.last);
     if sequence <= from {
         return Ok(Folded { sequence: from, entries: 0, removed: 0 });
     }
-    let writer = write(disk, newest.as_ref(), sequence)?;
+    let writer = write(disk, newest.as_ref(), sequence, rest)?;
     Ok(Folded { sequence, entries: sequence - from, removed: writer.finish(Keep::All)? })
 }
 
 /// Writes a snapshot of what another one and the entries since come to.
-fn write<'d, D: Disk>(disk: &'d D, before: Option<&Snapshot>, to: u64) -> Result<SnapshotWriter<'d, D>, Fault> {
-    let state = state_at(disk, before, to)?;
+fn write<'d, D: Disk>(
+    disk: &'d D,
+    before: Option<&Snapshot>,
+    to: u64,
+    rest: &mut dyn FnMut(),
+) -> Result<SnapshotWriter<'d, D>, Fault> {
+    let state = state_at(disk, before, to, rest)?;
     let mut writer = SnapshotWriter::begin(disk, to)?;
-    state.snapshot(|record| writer.put(record))?;
+    state.snapshot(|record| {
+        rest();
+        writer.put(record)
+    })?;
     Ok(writer)
 }
 
-fn state_at<D: Disk>(disk: &D, before: Option<&Snapshot>, to: u64) -> Result<State, Fault> {
-    let mut reading = read_snapshot(disk, before)?;
+fn state_at<D: Disk>(disk: &D, before: Option<&Snapshot>, to: u64, rest: &mut dyn FnMut()) -> Result<State, Fault> {
+    let mut reading = read_snapshot(disk, before, rest)?;
     let from = before.map_or(0, |before| before.last) + 1;
     if from <= to {
         trunkline_commit::read_sealed(disk, Sealed { from, to }, |number, record| {
+            rest();
             reading.entry(number, record).map(drop)
         })?;
     }
     Ok(reading.state().map_err(|why| LogFault::Refused { number: to, why })?)
 }
 
-fn read_snapshot<D: Disk>(disk: &D, snapshot: Option<&Snapshot>) -> Result<Reading, Fault> {
+fn read_snapshot<D: Disk>(disk: &D, snapshot: Option<&Snapshot>, rest: &mut dyn FnMut()) -> Result<Reading, Fault> {
     let mut reading = Reading::default();
     if let Some(snapshot) = snapshot {
-        snapshot.each(disk, |record| reading.snapshot(record))?;
+        snapshot.each(disk, |record| {
+            rest();
+            reading.snapshot(record)
+        })?;
     }
     Ok(reading)
 }
@@ -129,7 +150,7 @@ pub fn retain<D: Disk>(disk: &D, before: u64) -> Result<u64, Fault> {
         return Ok(first);
     }
     let base = snapshots.iter().find(|snapshot| snapshot.last <= cut).or(opening.as_ref());
-    write(disk, base, cut)?.open_with()?;
+    write(disk, base, cut, &mut || {})?.open_with()?;
     Ok(cut + 1)
 }
 
@@ -140,12 +161,12 @@ pub fn retain<D: Disk>(disk: &D, before: u64) -> Result<u64, Fault> {
 /// As [`open`].
 pub fn audit<D: Disk>(disk: &D) -> Result<Audit, Fault> {
     let opening = Snapshot::opening(disk)?;
-    let opened = state_at(disk, opening.as_ref(), 0)?;
+    let opened = state_at(disk, opening.as_ref(), 0, &mut || {})?;
     let (first, mut sums) = (opened.sequence() + 1, Sums::opening(&opened));
     drop(opened);
     let newest = Snapshot::all(disk)?.into_iter().next();
     let known = newest.as_ref().map_or(0, |newest| newest.last);
-    let mut reading = read_snapshot(disk, newest.as_ref())?;
+    let mut reading = read_snapshot(disk, newest.as_ref(), &mut || {})?;
     let next = trunkline_commit::read(disk, first, |number, record| {
         let entry = if number > known { reading.entry(number, record)? } else { entry(number, record)? };
         sums.add(&entry);

@@ -197,6 +197,8 @@ impl<'a, D: Disk> SnapshotWriter<'a, D> {
     fn write(&mut self) -> Result<(), Fault> {
         block::end(&mut self.block, self.written + 1, self.begun, self.salt);
         self.disk.write(&self.file, self.at, &self.block).map_err(Fault::io(&self.name))?;
+        // Piece by piece: the log beside it does not wait for all of it at the end.
+        self.disk.sync(&self.file).map_err(Fault::io(&self.name))?;
         self.at += self.block.len() as u64;
         self.written += u64::from(self.begun);
         self.begun = 0;

@@ -62,7 +62,7 @@ pub fn statement<D: Disk>(disk: &D, account: u64, from: Option<Mark>, most: usiz
 
 /// The first entry that is there, and the account's balance before it.
 fn opening<D: Disk>(disk: &D, account: u64) -> Result<Mark, Fault> {
-    let state = state_at(disk, Snapshot::opening(disk)?.as_ref(), 0)?;
+    let state = state_at(disk, Snapshot::opening(disk)?.as_ref(), 0, &mut || {})?;
     let balance = state.account(account).map_or(Money::ZERO, |account| account.balance);
     Ok(Mark { next: state.sequence() + 1, balance })
 }

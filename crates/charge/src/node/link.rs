@@ -39,6 +39,7 @@ impl Link {
             pending: Pending::default(),
             origin: Box::default(),
             registered: Duration::MAX,
+            waits: false,
             holds: false,
         }
     }
