@@ -17,8 +17,8 @@
 //!   log, and an account is not split among threads. Octets are read and written outside of it.
 //! - When the disk is behind or full, nothing is granted that could not be told: a request is answered 3004 before the
 //!   core sees it, sessions that begin and events first ([`BUSY_PERCENT`]).
-//! - When a write fails, what is in memory is more than what is on disk: nothing is answered any more, and the node ends
-//!   ([`Node::failure`]).
+//! - When a write fails, what is in memory is more than what is on disk: nothing is decided any more, what is asked is
+//!   answered 3004, and the node is to end ([`Node::failure`]).
 
 mod book;
 mod control;
@@ -42,6 +42,7 @@ use folds::Folds;
 use house::House;
 use routes::Routes;
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_commit::{Disk, Log};
 use trunkline_net::{Doorway, Listen, Server, StartError, ThreadsFailed};
@@ -69,6 +70,8 @@ struct Shared {
     book: Book,
     routes: Routes,
     counts: Vec<Mutex<Counts>>,
+    /// Connections that came, from any number on: identifiers of each begin elsewhere.
+    connections: AtomicU32,
 }
 
 /// A node that serves. Dropped, it is stopped and waited for.
@@ -120,6 +123,7 @@ impl Opened {
             book,
             routes: Routes::default(),
             counts: (0..threads).map(|_| Mutex::default()).collect(),
+            connections: AtomicU32::new(0),
         });
         let seat = Arc::clone(&shared);
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
@@ -166,10 +170,11 @@ impl Node {
     /// # Errors
     /// Threads of the server failed.
     pub fn stop(&mut self) -> Result<(), ThreadsFailed> {
-        drop(self.house.take());
-        drop(self.folds.take());
         let Some(mut server) = self.server.take() else { return Ok(()) };
         server.stop();
-        server.join()
+        let stopped = server.join();
+        drop(self.house.take());
+        drop(self.folds.take());
+        stopped
     }
 }

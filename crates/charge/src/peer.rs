@@ -88,6 +88,16 @@ impl Peer {
         self.phase == Phase::Open
     }
 
+    /// Whether the end was said.
+    pub fn is_closing(&self) -> bool {
+        self.phase == Phase::Closing
+    }
+
+    /// What it says is not read just now: its silence does not count.
+    pub fn excuse(&mut self, now: Duration) {
+        self.watchdog.heard(now);
+    }
+
     fn hop_by_hop(&mut self) -> u32 {
         self.next_hop_by_hop = self.next_hop_by_hop.wrapping_add(1);
         self.next_hop_by_hop

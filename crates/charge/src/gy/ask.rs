@@ -11,8 +11,8 @@ use trunkline_wire::diameter::credit::{
 };
 use trunkline_wire::diameter::dictionary::avp::{
     ADDRESS_DATA, AUTH_APPLICATION_ID, CALLED_PARTY_ADDRESS, MULTIPLE_SERVICES_CREDIT_CONTROL, ORIGIN_HOST,
-    ORIGIN_REALM, PS_INFORMATION, RECIPIENT_ADDRESS, RECIPIENT_INFO, REQUESTED_ACTION, SESSION_ID, SUBSCRIPTION_ID,
-    USED_SERVICE_UNIT,
+    ORIGIN_REALM, PS_INFORMATION, RECIPIENT_ADDRESS, RECIPIENT_INFO, REQUESTED_ACTION, SERVICE_INFORMATION, SESSION_ID,
+    SUBSCRIPTION_ID, USED_SERVICE_UNIT,
 };
 use trunkline_wire::diameter::enumerated::{RequestType, RequestedAction, SubscriptionIdType, TariffChangeUsage};
 use trunkline_wire::diameter::{Avps, Failure, Header, Key, Message, Value, Writer, application, result_code};
@@ -24,7 +24,7 @@ use trunkline_wire::diameter::{Avps, Failure, Header, Key, Message, Value, Write
 /// action, a list or a text beyond its limit.
 pub fn ask<'a>(message: &Message<'a>, ccr: &CreditControlRequest<'a>) -> Result<Request, Failure<'a>> {
     let offends = |result, key: Key| {
-        message.avps().find(key).map_or_else(|| Failure::missing(key), |avp| Failure::of_avp(result, &avp))
+        message.avps().find(key).map_or_else(|| Failure::of_message(result), |avp| Failure::of_avp(result, &avp))
     };
     if ccr.auth_application_id != application::CREDIT_CONTROL {
         return Err(offends(result_code::INVALID_AVP_VALUE, AUTH_APPLICATION_ID));
@@ -51,11 +51,17 @@ pub fn ask<'a>(message: &Message<'a>, ccr: &CreditControlRequest<'a>) -> Result<
         () if ccr.origin_realm.len() > TEXT_OCTETS_MAX => Err(offends(invalid, ORIGIN_REALM)),
         () if request.services.len() > SERVICES_MAX => Err(offends(many, MULTIPLE_SERVICES_CREDIT_CONTROL)),
         () if request.services.iter().any(|asked| asked.used.len() > USED_MAX) => Err(offends(many, USED_SERVICE_UNIT)),
+        () if place_octets(&request) > TEXT_OCTETS_MAX => Err(offends(invalid, SERVICE_INFORMATION)),
         () if request.identities.iter().any(|i| i.text.len() > TEXT_OCTETS_MAX) => {
             Err(offends(invalid, SUBSCRIPTION_ID))
         }
         () => Ok(request),
     }
+}
+
+/// Octets of the longer of access point and number.
+fn place_octets(request: &Request) -> usize {
+    request.place.as_ref().map_or(0, |place| place.apn.len().max(place.destination.len()))
 }
 
 /// What a CCR is about; none of an event that does not say.

@@ -3,8 +3,8 @@
 use super::worker::Mail;
 use crate::account::{Entry, FORMAT_VERSION, Octets};
 use crate::calendar::Moment;
-use crate::session::{Answer, Core, Kind, Push, Refused, Request, code};
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::session::{Answer, Core, Kind, Outcome, Push, Refused, Request, code};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use trunkline_commit::{Committer, Disk, Log, Options, Progress};
 use trunkline_kit::config::Mistake;
@@ -97,6 +97,7 @@ impl Told {
 
     fn wake(&self) {
         let Some(waker) = self.waker.get() else { return };
+        fence(Ordering::SeqCst);
         for (thread, waits) in self.waits.iter().enumerate() {
             if waits.swap(false, Ordering::SeqCst) {
                 // A box that is full is looked into anyway; a thread that has ended waits for nothing.
@@ -169,6 +170,8 @@ impl Book {
     /// The thread has answers that wait: it is woken when more is durable than is now.
     pub fn wait(&self, thread: u16) {
         self.told.waits[usize::from(thread)].store(true, Ordering::SeqCst);
+        // With that in [`Told::wake`]: either this thread sees what is durable, or that one sees that it waits.
+        fence(Ordering::SeqCst);
     }
 
     pub fn log_counts(&self) -> trunkline_commit::Counts {
@@ -200,10 +203,13 @@ impl Desk<'_> {
 
     /// Decides about a request; none of it is durable yet.
     pub fn handle(&mut self, request: &Request, now: Moment) -> Decided {
-        if !self.takes(request.kind) {
-            return Decided { answer: Answer::of(code::TOO_BUSY), after: 0, currency: String::new(), copy: false };
-        }
-        let outcome = self.inner.core.handle(request, now);
+        let known = if self.takes(request.kind) { None } else { Some(self.inner.core.copy_of(request)) };
+        let outcome = match known {
+            None => self.inner.core.handle(request, now),
+            // What was answered before needs no disk.
+            Some(Some(outcome)) => outcome,
+            Some(None) => Outcome { answer: Answer::of(code::TOO_BUSY), entry: None, after: 0 },
+        };
         let copy = outcome.entry.is_none() && outcome.after > 0;
         if let Some(entry) = &outcome.entry {
             self.inner.outbox.put(entry);

@@ -7,7 +7,8 @@
 //! ```
 
 use super::book::Desk;
-use super::link::Link;
+use super::link::{Link, PENDING_OCTETS_MAX};
+use super::requests::Flow;
 use super::worker::Worker;
 use crate::account::{Account, Identity, IdentityKind, MoneyReason};
 use crate::calendar::Moment;
@@ -21,7 +22,7 @@ use trunkline_net::Now;
 /// Octets of a line: a plan's text fits into it.
 pub(super) const LINE_OCTETS_MAX: usize = 4 << 20;
 /// Sessions of an account that are told.
-const SESSIONS_MAX: usize = 1000;
+const SESSIONS_MAX: usize = 100;
 
 /// What is asked. Amounts are minor units.
 #[derive(Debug, Deserialize)]
@@ -76,10 +77,13 @@ enum Order {
 }
 
 impl Worker {
-    /// Takes the whole lines at the front of what came: octets taken, and whether the connection goes on.
-    pub(super) fn lines(&mut self, link: &mut Link, input: &[u8], now: Now) -> (usize, bool) {
+    /// Takes the whole lines at the front of what came, until many replies wait: octets taken, and how it goes on.
+    pub(super) fn lines(&mut self, link: &mut Link, input: &[u8], now: Now) -> (usize, Flow) {
         let mut taken = 0;
         while let Some(end) = input[taken..].iter().position(|octet| *octet == b'\n') {
+            if link.pending.len() > PENDING_OCTETS_MAX {
+                return (taken, Flow::Yields);
+            }
             let line = &input[taken..taken + end];
             taken += end + 1;
             if !line.trim_ascii().is_empty() {
@@ -87,7 +91,7 @@ impl Worker {
             }
         }
         let long = input.len() - taken > LINE_OCTETS_MAX;
-        (taken, !long)
+        (taken, if long { Flow::Ends } else { Flow::GoesOn })
     }
 
     fn line(&mut self, link: &mut Link, line: &[u8], now: Now) {
@@ -100,10 +104,12 @@ impl Worker {
             Err(why) => (0, json!({ "error": why })),
         };
         drop(desk);
-        let out = link.pending.octets();
+        // In order: one that waits for nothing waits behind those that do.
+        let after = after.max(link.pending.last().unwrap_or(0));
+        let out = if after == 0 { &mut self.said } else { link.pending.octets() };
         out.extend_from_slice(reply.to_string().as_bytes());
         out.push(b'\n');
-        if link.pending.put(after) {
+        if after > 0 && link.pending.put(after) {
             self.waits(link, after);
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::ledger::fold_at_ease;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trunkline_commit::{Disk, Log, sealed};
@@ -20,15 +20,17 @@ const RECORDS: u32 = 64;
 const RESTS: u32 = 4;
 
 /// Works a fifth of the time: on a processor that has nothing else to spare, answers wait for a moment of it at most.
-struct Pace {
+struct Pace<'a> {
     records: u32,
     since: Instant,
+    /// Who waits for its end: then it does not rest.
+    ended: &'a Receiver<()>,
 }
 
-impl Pace {
+impl Pace<'_> {
     fn rest(&mut self) {
         self.records += 1;
-        if self.records % RECORDS == 0 {
+        if self.records % RECORDS == 0 && self.ended.try_recv() == Err(TryRecvError::Empty) {
             std::thread::park_timeout(self.since.elapsed() * RESTS);
             self.since = Instant::now();
         }
@@ -52,7 +54,7 @@ impl Folds {
             // Where the system does not let it be lower it is as all others.
             let _lower = rustix::process::nice(19);
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                folded = look(&*disk, folded);
+                folded = look(&*disk, folded, &ended);
             }
         };
         let thread = std::thread::Builder::new().name("charge-folds".to_owned()).spawn(runs)?;
@@ -69,12 +71,12 @@ impl Drop for Folds {
 }
 
 /// Makes a snapshot if there is much since the last one; the entry up to which the newest stands.
-fn look<D: Disk>(disk: &D, folded: u64) -> u64 {
+fn look<D: Disk>(disk: &D, folded: u64, ended: &Receiver<()>) -> u64 {
     let due = sealed(disk).is_ok_and(|sealed| sealed >= folded + ENTRIES);
     if !due {
         return folded;
     }
-    let mut pace = Pace { records: 0, since: Instant::now() };
+    let mut pace = Pace { records: 0, since: Instant::now(), ended };
     match fold_at_ease(disk, &mut || pace.rest()) {
         Ok(made) => {
             tracing::info!(

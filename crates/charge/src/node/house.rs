@@ -80,7 +80,8 @@ impl Keeper {
     /// The next question: a new one, or one whose time has come again and that is still to be asked.
     fn next(&mut self, at: Instant) -> Option<Push> {
         let mut desk = self.shared.book.desk();
-        if let Some(push) = desk.push() {
+        // With too many that wait for another try the core keeps those that are new.
+        if let Some(push) = (self.waiting.len() < WAITING_MAX).then(|| desk.push()).flatten() {
             return Some(push);
         }
         while self.waiting.front().is_some_and(|(due, _)| *due <= at) {

@@ -13,12 +13,12 @@ pub(super) struct Link {
     pub id: ConnectionId,
     pub speaks: Speaks,
     pub pending: Pending,
-    /// The client that asked last over it, when that is no longer the one before.
-    pub origin: Box<str>,
+    /// Clients are asked over it.
+    pub routed: bool,
     /// When it is looked at next.
     pub registered: Duration,
-    /// The thread knows for which entry it waits.
-    pub waits: bool,
+    /// The entry for which its thread has it in its queue, or had.
+    pub waits: Option<u64>,
     /// It is not read until answers have left.
     pub holds: bool,
 }
@@ -37,9 +37,9 @@ impl Link {
             id,
             speaks,
             pending: Pending::default(),
-            origin: Box::default(),
+            routed: false,
             registered: Duration::MAX,
-            waits: false,
+            waits: None,
             holds: false,
         }
     }

@@ -33,6 +33,11 @@ impl Pending {
         self.ends.front().map(|(after, _)| *after)
     }
 
+    /// The entry that the last of them waits for.
+    pub fn last(&self) -> Option<u64> {
+        self.ends.back().map(|(after, _)| *after)
+    }
+
     /// Octets that wait.
     pub fn len(&self) -> usize {
         self.octets.len() - self.left
@@ -42,8 +47,8 @@ impl Pending {
         self.ends.is_empty()
     }
 
-    /// The answers that may leave now, at most so many octets; those that do not fit stay. Whether some stay for want
-    /// of room.
+    /// The answers that may leave now, at most so many octets; of one that does not fit a part leaves. Whether some stay
+    /// for want of room.
     pub fn take(&mut self, durable: u64, room: usize, say: impl FnOnce(&[u8])) -> bool {
         let (mut end, mut full) = (self.left, false);
         while let Some((after, until)) = self.ends.front().copied() {
@@ -51,7 +56,7 @@ impl Pending {
                 break;
             }
             if until - self.left > room {
-                full = true;
+                (end, full) = (self.left + room, true);
                 break;
             }
             end = until;
@@ -94,8 +99,8 @@ mod tests {
         }
         assert!(!pending.put(9));
         assert_eq!(taken(&mut pending, 2, 100), ("aa".to_owned(), false));
-        assert_eq!(taken(&mut pending, 3, 2), (String::new(), true));
-        assert_eq!((taken(&mut pending, 3, 4), pending.len()), (("bbbc".to_owned(), false), 2));
+        assert_eq!(taken(&mut pending, 3, 2), ("bb".to_owned(), true));
+        assert_eq!((taken(&mut pending, 3, 2), pending.len()), (("bc".to_owned(), false), 2));
         pending.octets().extend_from_slice(b"e");
         assert!(pending.put(5));
         assert_eq!(taken(&mut pending, 9, 100), ("dde".to_owned(), false));

@@ -2,7 +2,7 @@
 
 use super::book::Decided;
 use super::link::{Link, Speaks};
-use super::worker::Worker;
+use super::worker::{ROOM_OCTETS, Worker};
 use crate::calendar::Moment;
 use crate::gy;
 use crate::peer::{MESSAGE_OCTETS_MAX, Peer, Taken};
@@ -12,6 +12,24 @@ use trunkline_wire::diameter::base::refuse;
 use trunkline_wire::diameter::credit::CreditControlRequest;
 use trunkline_wire::diameter::{Failure, Frames, Message, result_code};
 
+/// Octets of the longest message before a peer has said who it is.
+const FIRST_OCTETS_MAX: usize = 4096;
+/// Octets of answers at once, and requests that wait for the book, after which others have their turn. With what the
+/// last message adds they have room in one call.
+const SAID_OCTETS_MAX: usize = ROOM_OCTETS / 4;
+const ASKED_MAX: usize = 256;
+
+/// How a connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// With what comes.
+    GoesOn,
+    /// With what is there, after the others.
+    Yields,
+    /// Not at all.
+    Ends,
+}
+
 /// A credit-control request that is to be decided.
 struct Asked<'a> {
     message: Message<'a>,
@@ -20,27 +38,32 @@ struct Asked<'a> {
 }
 
 impl Worker {
-    /// Takes the whole messages at the front of what came: octets taken, and whether the connection goes on.
-    pub(super) fn messages(&mut self, link: &mut Link, input: &[u8], now: Now) -> (usize, bool) {
-        let Link { speaks: Speaks::Diameter(peer), .. } = link else { return (0, false) };
-        let mut frames = Frames::new(input, MESSAGE_OCTETS_MAX);
-        let (mut asked, mut open) = (Vec::new(), true);
-        while open {
+    /// Takes the whole messages at the front of what came, as many as there is room for answers: octets taken, and how
+    /// it goes on.
+    pub(super) fn messages(&mut self, link: &mut Link, input: &[u8], now: Now) -> (usize, Flow) {
+        let Link { speaks: Speaks::Diameter(peer), .. } = link else { return (0, Flow::Ends) };
+        let (mut taken, mut asked, mut flow) = (0, Vec::new(), Flow::GoesOn);
+        while flow == Flow::GoesOn {
+            let octets_max = if peer.is_open() { MESSAGE_OCTETS_MAX } else { FIRST_OCTETS_MAX };
+            let mut frames = Frames::new(&input[taken..], octets_max);
             match frames.next_message() {
-                Ok(Some(octets)) => open = self.message(peer, octets, now, &mut asked),
+                Ok(Some(octets)) if !self.message(peer, octets, now, &mut asked) => flow = Flow::Ends,
+                Ok(Some(_)) if self.said.len() > SAID_OCTETS_MAX || asked.len() >= ASKED_MAX => flow = Flow::Yields,
+                Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(_) => {
                     self.counts.streams_broken += 1;
-                    open = false;
+                    flow = Flow::Ends;
                 }
             }
+            taken += frames.taken();
         }
-        if peer.is_open() && link.origin.is_empty() {
-            let (host, realm): (Box<str>, Box<str>) = (peer.host().into(), peer.realm().into());
-            self.route(link, &host, &realm);
+        if peer.is_open() && !link.routed {
+            link.routed = true;
+            self.shared.routes.set(peer.host(), peer.realm(), link.id);
         }
         self.decide(link, asked, now);
-        (frames.taken(), open)
+        (taken, flow)
     }
 
     /// Takes a message; whether the connection goes on.
@@ -49,7 +72,10 @@ impl Worker {
         let opens = !peer.is_open();
         let taken = peer.take(&self.shared.local, octets, now.monotonic, &mut self.said);
         match taken {
-            Err(_) => self.counts.messages_refused += 1,
+            Err(_) => {
+                self.counts.messages_refused += 1;
+                return !opens;
+            }
             Ok(Taken::Opened) => self.counts.peers_opened += 1,
             Ok(Taken::Done(result)) => {
                 self.counts.messages_refused += u64::from(result != 0 && result != result_code::SUCCESS);
@@ -93,32 +119,31 @@ impl Worker {
         let mut desk = self.shared.book.desk();
         let decided: Vec<Decided> = asked.iter().map(|asked| desk.handle(&asked.request, moment)).collect();
         drop(desk);
+        let mut last = "";
         for (asked, decided) in asked.iter().zip(decided) {
             self.count(asked.request.kind, &decided);
-            if asked.request.origin != link.origin {
-                self.route(link, &asked.request.origin, asked.ccr.origin_realm);
+            // Who is not known here has no session to be asked about.
+            if decided.after > 0 && *asked.request.origin != *last {
+                last = &asked.request.origin;
+                self.shared.routes.set(last, asked.ccr.origin_realm, link.id);
             }
             self.answer(link, asked, &decided);
         }
     }
 
+    /// An answer that follows from no entry leaves at once, before those that wait.
     fn answer(&mut self, link: &mut Link, asked: &Asked<'_>, decided: &Decided) {
         let Decided { answer, after, currency, .. } = decided;
         let terms = &self.shared.terms;
-        let out = link.pending.octets();
+        let out = if *after == 0 { &mut self.said } else { link.pending.octets() };
         if gy::tell(&asked.message, &asked.ccr, answer, terms, currency, out).is_err() {
             // More than a message holds cannot be answered to what came in one; should it be, the client is told.
             let failure = Failure::of_message(result_code::UNABLE_TO_COMPLY);
             let _fits = refuse(&asked.message, &terms.host, &terms.realm, &failure, out);
         }
-        if link.pending.put(*after) {
+        if *after > 0 && link.pending.put(*after) {
             self.waits(link, *after);
         }
-    }
-
-    fn route(&self, link: &mut Link, host: &str, realm: &str) {
-        link.origin = host.into();
-        self.shared.routes.set(host, realm, link.id);
     }
 
     fn count(&mut self, kind: Kind, decided: &Decided) {

@@ -60,11 +60,8 @@ impl Routes {
         self.lock().get(host).cloned()
     }
 
-    /// A connection is gone.
-    pub fn remove(&self, host: &str, id: ConnectionId) {
-        let mut routes = self.lock();
-        if routes.get(host).is_some_and(|route| route.id == id) {
-            routes.remove(host);
-        }
+    /// A connection is gone, and with it the way to all clients behind it.
+    pub fn remove(&self, id: ConnectionId) {
+        self.lock().retain(|_, route| route.id != id);
     }
 }

@@ -4,17 +4,19 @@ use super::Shared;
 use super::control::LINE_OCTETS_MAX;
 use super::counts::Counts;
 use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
+use super::requests::Flow;
 use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
 use crate::session::Push;
 use core::time::Duration;
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use trunkline_net::{
     Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Replies, Seat, Service, Taken,
 };
 
 /// Room for what one read is answered at once: watchdogs, refusals.
-const ROOM_OCTETS: usize = 256 << 10;
+pub(super) const ROOM_OCTETS: usize = 256 << 10;
 
 /// Input that is kept: a line of those who operate, or a message.
 const CARRIED_OCTETS: usize = LINE_OCTETS_MAX + 1;
@@ -70,21 +72,19 @@ impl Worker {
     /// An answer of the connection was put, and waits for that entry.
     pub(super) fn waits(&mut self, link: &mut Link, after: u64) {
         self.wrote = true;
-        if !link.waits {
-            link.waits = true;
+        // One that is durable has left the queue, or is about to.
+        if link.waits.is_none_or(|waits| waits <= self.shared.book.durable()) {
+            link.waits = Some(after);
             self.waiting.push_back((after, link.id));
         }
     }
 
     /// Says what may be said, and waits for the rest.
     fn release(&mut self, link: &mut Link, output: &mut Output<'_>) -> Next {
-        link.waits = false;
         let mut full = false;
         while let Some(after) = link.pending.first().filter(|_| !full) {
-            let durable = self.shared.book.durable();
-            if after > durable {
-                link.waits = true;
-                self.waiting.push_back((after, link.id));
+            if after > self.shared.book.durable() {
+                self.waits(link, after);
                 // What became durable before this wish to be woken is found by another look.
                 self.shared.book.wait(self.thread);
                 if after > self.shared.book.durable() {
@@ -101,6 +101,18 @@ impl Worker {
         }
     }
 
+    /// What was said at once leaves; the end of a connection behind the answers that it would cut off.
+    fn say(&mut self, link: &mut Link, output: &mut Output<'_>) {
+        let ends = matches!(&link.speaks, Speaks::Diameter(peer) if peer.is_closing());
+        match link.pending.last().filter(|_| ends) {
+            Some(after) => {
+                link.pending.octets().extend_from_slice(&self.said);
+                link.pending.put(after);
+            }
+            None => output.put(&self.said),
+        }
+    }
+
     /// Has the connection looked at when something of it is due.
     fn register(&mut self, link: &mut Link, now: Duration) {
         let Some(due) = link.due() else { return };
@@ -112,6 +124,10 @@ impl Worker {
 
     fn watch(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Option<Next> {
         let Speaks::Diameter(peer) = &mut link.speaks else { return None };
+        if link.holds || output.room() < ROOM_OCTETS {
+            // What it says is not read now: that it is silent tells nothing.
+            peer.excuse(now.monotonic);
+        }
         while let Some(lost) = peer.unanswered(now.monotonic) {
             self.counts.pushes_lost += 1;
             self.shared.routes.give_back(lost.push);
@@ -139,7 +155,8 @@ impl Service for Worker {
             return Link::new(arrival.id, Speaks::Control);
         }
         // Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
-        let seed = (now.unix.as_secs() as u32) << 20 ^ now.monotonic.subsec_nanos();
+        let nth = self.shared.connections.fetch_add(1, Ordering::Relaxed);
+        let seed = (now.unix.as_secs() as u32) << 20 ^ nth.wrapping_mul(4099);
         let peer = Peer::new(&self.shared.local, seed, now.monotonic);
         let mut link = Link::new(arrival.id, Speaks::Diameter(Box::new(peer)));
         self.register(&mut link, now.monotonic);
@@ -151,16 +168,17 @@ impl Service for Worker {
             return Taken { octets: 0, next: Next::Resume };
         }
         self.said.clear();
-        let (octets, open) = match link.speaks {
+        let (octets, flow) = match link.speaks {
             Speaks::Diameter(_) => self.messages(link, input, now),
             Speaks::Control => self.lines(link, input, now),
         };
-        output.put(&self.said);
+        self.say(link, output);
         link.holds = link.pending.len() > PENDING_OCTETS_MAX;
-        let next = match (open, link.holds) {
-            (false, _) => Next::Close,
-            (true, true) => Next::Hold,
-            (true, false) => Next::More,
+        let next = match flow {
+            Flow::Ends => Next::Close,
+            _ if link.holds => Next::Hold,
+            Flow::Yields => Next::Yield,
+            Flow::GoesOn => Next::More,
         };
         Taken { octets, next }
     }
@@ -238,8 +256,9 @@ impl Service for Worker {
 
     fn closed(&mut self, link: Link, _: Cause, _: Now) {
         let Speaks::Diameter(mut peer) = link.speaks else { return };
-        self.shared.routes.remove(peer.host(), link.id);
-        self.shared.routes.remove(&link.origin, link.id);
+        if link.routed {
+            self.shared.routes.remove(link.id);
+        }
         peer.left().for_each(|pushed| self.shared.routes.give_back(pushed.push));
     }
 

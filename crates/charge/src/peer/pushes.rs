@@ -24,9 +24,10 @@ pub struct Pushed {
 }
 
 impl Pushed {
-    /// Whether the client knows now, or knows no such session: it need not be asked again.
+    /// Whether the client knows now, or says that asking again is of no use: it knows no such session, no such command.
     pub fn is_done(&self) -> bool {
-        self.result.is_some_and(|code| code / 1000 == 2 || code == result_code::UNKNOWN_SESSION_ID)
+        let for_good = |code| matches!(code / 1000, 2 | 5) || code == result_code::COMMAND_UNSUPPORTED;
+        self.result.is_some_and(for_good)
     }
 }
 

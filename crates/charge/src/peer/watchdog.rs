@@ -10,6 +10,9 @@ pub const WATCHDOG_LEAST_S: u64 = 6;
 /// How far each wait is from Tw, at most, so that not all peers are asked at once.
 const JITTER_MS: u64 = 2000;
 
+/// How long a CER is waited for.
+const FIRST_WAIT: Duration = Duration::from_secs(10);
+
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
@@ -44,6 +47,8 @@ impl Watchdog {
     pub fn new(tw: Duration, seed: u32, now: Duration) -> Watchdog {
         let mut watchdog = Watchdog { tw, due: now, phase: Watch::Okay, seed };
         watchdog.set(now);
+        // Who it is has to be said soon.
+        watchdog.due = watchdog.due.min(now + FIRST_WAIT);
         watchdog
     }
 

@@ -1,7 +1,7 @@
 //! What others may see of the state: to show it, or to answer by it.
 
-use super::Core;
 use super::state::{Phase, Session};
+use super::{Core, Outcome, Request};
 use crate::account::{Account, Grant, Identity, ServiceKey};
 use crate::calendar::Moment;
 
@@ -29,6 +29,12 @@ impl Core {
     pub fn currency(&self, identities: &[Identity]) -> Option<&str> {
         let (_, account) = identities.iter().find_map(|identity| self.subscriber_of(identity))?;
         self.plan_of(account).map(|plan| plan.currency.as_str())
+    }
+
+    /// The answer that a copy of a request gets; none of what is no copy.
+    pub fn copy_of(&self, request: &Request) -> Option<Outcome> {
+        let session = self.state.session(self.state.sessions.find(&request.session)?)?;
+        self.known(request, session).err().filter(|outcome| outcome.after > 0)
     }
 
     /// Subscriber and account of an identity.

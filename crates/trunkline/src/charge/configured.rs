@@ -3,6 +3,7 @@
 use crate::cache::files::{Clients, Encryption};
 use crate::failure::Failure;
 use crate::run::config::{Charge, Door, FailureHandling};
+use crate::web::desk;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub fn open(charge: &Charge, data: &Path) -> Result<Option<Opened>, Failure> {
         return Ok(None);
     }
     std::fs::create_dir_all(folder(data)).map_err(|e| Failure::Failed(format!("{}: {e}", folder(data).display())))?;
+    // Who the node becomes has to write there.
+    desk::hand_over_folder(data, &folder(data));
     let opened = Opened::new(setup(charge, data)?).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
     Ok(Some(opened))
 }

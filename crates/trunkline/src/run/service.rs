@@ -180,6 +180,10 @@ impl Service {
     pub fn look_after(&self) {
         look_at_cards(&self.cards, &self.engine.shared, false);
         look_for_bursts(&self.bursts, &self.engine.shared, false);
+        if let Some(charging) = self.view.charging().filter(|charging| charging.failure().is_some()) {
+            // Clients see it go, and ask another server. That threads failed is told at the end, too.
+            let _ = charging.stop();
+        }
         let Some(recorder) = &self.recorder else { return };
         let recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(recorder) = recorder.as_ref() else { return };

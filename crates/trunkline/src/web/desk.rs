@@ -88,6 +88,15 @@ pub fn hand_over(data: &Path, files: &[&str]) {
     paths.for_each(|path| _ = std::os::unix::fs::lchown(path, Some(owner.uid()), Some(owner.gid())));
 }
 
+/// A folder that root made in the data folder belongs to whom the data folder belongs.
+pub fn hand_over_folder(data: &Path, folder: &Path) {
+    let Ok(owner) = std::fs::metadata(data) else { return };
+    if rustix::process::geteuid().is_root() && owner.uid() != 0 {
+        // As above.
+        _ = std::os::unix::fs::lchown(folder, Some(owner.uid()), Some(owner.gid()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

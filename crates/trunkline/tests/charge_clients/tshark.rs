@@ -68,7 +68,9 @@ pub fn decoded(said: &[Said]) -> Vec<Decoded> {
     std::fs::write(&file, capture(said)).expect("a file");
     let mut command = Command::new("tshark");
     command.arg("-2").arg("-r").arg(&file).args(["-T", "fields", "-E", "separator=|"]);
-    FIELDS.iter().for_each(|field| drop(command.args(["-e", field])));
+    for field in FIELDS {
+        command.args(["-e", field]);
+    }
     let done = command.output().expect("tshark");
     let (out, error) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     assert!(done.status.success(), "tshark: {error}");

@@ -4,6 +4,7 @@
 mod ccr;
 mod client;
 
+#[allow(unused_imports, reason = "each test takes what it needs")]
 pub use client::Client;
 pub use memcached::free_port;
 

@@ -1,7 +1,7 @@
 //! The sections: their defaults, their limits, and the files that are made from them.
 
 use super::check::check;
-use super::{Classes, Listen, Microburst, Settings, Snap, commented};
+use super::{Classes, FailureHandling, Ip, Listen, Microburst, Settings, Snap, commented};
 use std::path::{Path, PathBuf};
 use trunkline_kit::config::{Configuration, Loaded, Mistake, Sources, Value, markdown, read};
 
