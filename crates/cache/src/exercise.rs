@@ -53,6 +53,7 @@ pub fn binary(octets: &[u8]) {
 /// Datagrams: what is answered is one message, numbered through.
 pub fn udp(octets: &[u8]) {
     let (mut service, mut answer) = (service(), Vec::new());
+    assert_eq!(service.ahead([octets; 3].into_iter()), 3);
     let Some(id) = service.datagram(octets, &mut answer, now()) else {
         assert!(answer.is_empty());
         return;

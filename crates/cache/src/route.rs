@@ -9,6 +9,7 @@
 //! client stand in a queue in their order, and are told in that order, whenever their answers come. What an answer, or
 //! a server that is gone, means for an ask is decided in [`plan`]: it is finished, or goes to the next server.
 //! Connections to servers are pipelined: what waits on one is answered in its order, so that nothing has to be marked.
+//! Gets that go to a server one after the other are joined to one command ([`link`]).
 //!
 //! **What is bounded.** Commands of a client ([`RouteSection::client_queue`]), requests that wait on a connection
 //! ([`RouteSection::queue`], and the octets to be sent), values ([`RouteSection::value_max`]), lines, and the answers
@@ -20,6 +21,7 @@ mod client;
 mod command;
 pub mod config;
 mod counts;
+mod link;
 mod md5;
 mod plan;
 mod request;
@@ -27,10 +29,13 @@ mod ring;
 mod server;
 
 pub use counts::{Counts, Tally};
-pub use server::{State, Why};
+pub use link::{JOINED_KEYS_MAX, JOINED_OCTETS_MAX, State};
+pub use server::Why;
 
+use answer::{Asked, Said};
 use client::{Asks, Client, Input};
 use config::Config;
+use link::Role;
 use server::Servers;
 use std::fmt;
 use std::sync::Arc;
@@ -203,13 +208,11 @@ impl Router {
                 break;
             };
             match answer::read(&input[at..], waiting.asked, most) {
-                Ok(Some(answer)) => {
-                    self.servers.answered(link, answer.said == answer::Said::Refused);
-                    self.on_answer(waiting.role, answer.said, &input[at..at + answer.told]);
+                Ok(Some(answer)) if self.take(link, waiting.asked, answer.said, &input[at..at + answer.told]) => {
                     at += answer.octets;
                 }
                 Ok(None) => break,
-                Err(_) => {
+                Ok(Some(_)) | Err(_) => {
                     self.servers.cut(link, Why::Broken);
                     break;
                 }
@@ -218,12 +221,31 @@ impl Router {
         at
     }
 
+    /// Takes an answer, or a value of a get; false if nobody asked for it.
+    fn take(&mut self, link: u32, asked: Asked, said: Said, told: &[u8]) -> bool {
+        if (asked, said) == (Asked::Get, Said::Found) {
+            let (asks, key) = (&self.asks, answer::key(told));
+            let Some(role) = self.servers.value(link, |number| asks.look(number).request.key() == key) else {
+                return false;
+            };
+            self.on_answer(role, said, told);
+            return true;
+        }
+        while let Some(waiting) = self.servers.answered(link, said == Said::Refused) {
+            self.on_answer(waiting.role, said, told);
+            if !waiting.goes_on {
+                break;
+            }
+        }
+        true
+    }
+
     /// A connection to a server is closed, or did not come about: what waited on it goes on without.
     pub fn lost(&mut self, link: u32, now: Moment) {
         self.now = now;
-        let (why, waiting) = self.servers.closed(link, now.monotonic);
-        for waiting in waiting {
-            if let server::Role::Request(ask, part) = waiting.role {
+        let (why, queue) = self.servers.closed(link, now.monotonic);
+        for waiting in queue.waiting() {
+            if let Role::Request(ask, part) = waiting.role {
                 self.on_failure(ask, part, why);
             }
         }

@@ -223,6 +223,23 @@ impl Service {
         self.octets(connection, &[], out, now).next
     }
 
+    /// Has the items at hand that the first of these datagrams ask for, if several of them do; how many it looked at.
+    pub fn ahead<'d>(&mut self, datagrams: impl Iterator<Item = &'d [u8]>) -> usize {
+        let mut keys = [&[][..]; READ_AHEAD];
+        let (mut count, mut looked) = (0, 0);
+        for datagram in datagrams.take(READ_AHEAD) {
+            looked += 1;
+            if let Some((key, _)) = udp::read(datagram).ok().and_then(|request| text::sole_key(request.payload)) {
+                keys[count] = key;
+                count += 1;
+            }
+        }
+        if count > 1 && self.shared.settings.accounts.is_none() {
+            self.writer.read_ahead(&keys[..count]);
+        }
+        looked
+    }
+
     /// Answers a datagram of the UDP protocol: the number of the request, and the answer appended to `out`, to be sent
     /// as [`udp::datagrams`] says. None is told to what is no request, to one that wants no answer, and to anybody
     /// while clients have to sign in.

@@ -17,7 +17,8 @@
 //!   the number was raised before any slot could point to the new memory.
 //! * either check of a sweep alone, for the location or for the expiry, where a key is stored anew meanwhile: each
 //!   makes up for the other;
-//! * the second look at the head in `may_be_there` of `reclaim.rs`: no model has a split beside who reclaims.
+//! * the acquire fence in `may_be_there` of `reclaim.rs`: who sees a slot that was taken away has loaded it with
+//!   acquire, and sees the head that was stored before it.
 #![cfg(loom)]
 
 use loom::thread;
@@ -402,6 +403,31 @@ fn a_writer_beside_who_reclaims_its_old_item() {
         beside(move || put(&mut one, b"c", 2), || put(&mut other, b"y", 2));
         assert_eq!(get(&mut store.writer(), b"y"), Some(2));
         settle(&store, 5 - store.counts().evicted);
+    });
+}
+
+#[test]
+fn a_split_beside_who_reclaims_an_item_of_the_bucket() {
+    check(3, || {
+        let store = store(apart);
+        let chunk = store.counts().table_octets / 2;
+        let (mut one, mut other) = (store.writer(), store.writer());
+        put(&mut other, b"h", 1);
+        // Two items to a segment: nothing is left of the first one, which is kept for carrying, and of the second `f`.
+        [b"a", b"c", b"f", b"d", b"a", b"c", b"d", b"e"].into_iter().for_each(|key| put(&mut one, key, 1));
+        // Takes up the map, without which nothing is split.
+        assert_eq!(get(&mut other, b"f"), Some(1));
+        let counts = store.counts();
+        assert_eq!((counts.buckets, counts.items, counts.buckets_overflow), (6, 6, 0));
+        // No segment more, but a bucket: the next split, of bucket 2, takes `f` to bucket 6.
+        let rest = store.limit() - counts.used_octets - chunk;
+        one.charge(rest).expect("it is there");
+        // Loom tries a load before each store that it came behind: who splits is the one that runs first.
+        beside(move || put(&mut other, b"g", 2), || put(&mut one, b"a", 2));
+        assert_eq!((store.counts().buckets, store.counts().segments_reclaimed), (7, counts.segments_reclaimed + 1));
+        let mut reader = store.writer();
+        assert_eq!([b"f", b"a", b"g"].map(|key| get(&mut reader, key)), [Some(1), Some(2), Some(2)]);
+        settle(&store, 7);
     });
 }
 

@@ -26,8 +26,11 @@
 pub mod account;
 pub mod calendar;
 pub mod exercise;
+pub mod gy;
 pub mod ledger;
 pub mod money;
+pub mod node;
+pub mod peer;
 pub mod rate;
 pub mod session;
 pub mod tariff;

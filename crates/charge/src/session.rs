@@ -38,10 +38,13 @@
 mod charge;
 mod event;
 mod grant;
+mod look;
+mod open;
 mod operate;
 mod request;
 mod state;
 
+pub use look::Shown;
 pub use operate::{PLANS_MAX, Refused};
 pub use request::{
     Action, Answer, Asked, FACTS_OCTETS_MAX, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side,
@@ -286,7 +289,8 @@ impl Core {
         self.work(request, slot, account, now, None)
     }
 
-    fn plan_of(&self, account: u64) -> Option<&Plan> {
+    /// The plan of an account.
+    pub fn plan_of(&self, account: u64) -> Option<&Plan> {
         self.plans.get(&self.state.account(account)?.plan)
     }
 

@@ -22,8 +22,8 @@ pub struct Folder {
     path: PathBuf,
     /// For its sync.
     folder: File,
-    /// Held as long as the value lives.
-    _lock: File,
+    /// Held as long as the value lives; without it nothing is written.
+    lock: Option<File>,
 }
 
 impl Folder {
@@ -42,7 +42,20 @@ impl Folder {
         }
         let folder = File::open(path)?;
         folder.sync_all()?;
-        Ok(Folder { path: path.to_path_buf(), folder, _lock: lock })
+        Ok(Folder { path: path.to_path_buf(), folder, lock: Some(lock) })
+    }
+
+    /// Opens a folder to read it, beside the process that has it, if one does: nothing can be written.
+    ///
+    /// # Errors
+    /// The system's; NotFound if it is not there.
+    pub fn beside(path: &Path) -> io::Result<Folder> {
+        Ok(Folder { path: path.to_path_buf(), folder: File::open(path)?, lock: None })
+    }
+
+    fn may_write(&self) -> io::Result<()> {
+        let refused = || io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the folder was opened to be read");
+        self.lock.as_ref().map(drop).ok_or_else(refused)
     }
 
     /// Where it is.
@@ -63,6 +76,7 @@ impl Disk for Folder {
     }
 
     fn make(&self, name: &str, octets: u64) -> io::Result<File> {
+        self.may_write()?;
         let path = self.path.join(name);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(MODE).open(&path)?;
         let zeros = vec![0; PIECE];
@@ -79,7 +93,7 @@ impl Disk for Folder {
     }
 
     fn open(&self, name: &str) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).open(self.path.join(name))
+        OpenOptions::new().read(true).write(self.lock.is_some()).open(self.path.join(name))
     }
 
     fn read(&self, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
@@ -95,11 +109,13 @@ impl Disk for Folder {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.may_write()?;
         std::fs::rename(self.path.join(from), self.path.join(to))?;
         self.folder.sync_all()
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        self.may_write()?;
         std::fs::remove_file(self.path.join(name))
     }
 

@@ -11,7 +11,7 @@ use crate::options::{BATCH_DATAGRAMS_MAX, Limits, Networks};
 use crate::replies::{Piece, QUEUED_OCTETS_MAX, Replies};
 use crate::service::{Now, Service, UdpPeer};
 use crate::sockets::UdpSocket;
-use crate::sys::{Message, Receiver, Sender};
+use crate::sys::{Message, Received, Receiver, Sender};
 
 /// Batches of one socket in a round, before connections have their turn.
 const BATCHES_MAX: usize = 4;
@@ -23,6 +23,8 @@ const WAITS_MAX: u32 = 8;
 pub(crate) struct Datagrams {
     /// None without a socket: the places take memory.
     receiver: Option<Receiver>,
+    /// Of the last batch, the places of those that may come in, and whose they are.
+    admitted: Vec<(usize, UdpPeer)>,
     networks: Networks,
     pub(crate) out: Outgoing,
 }
@@ -47,6 +49,7 @@ impl Datagrams {
         let sender = Sender::new(BATCH_DATAGRAMS_MAX);
         Datagrams {
             receiver,
+            admitted: Vec::new(),
             networks,
             out: Outgoing { sockets, replies: Replies::default(), sender, send_wait, waits: 0 },
         }
@@ -75,23 +78,39 @@ impl Datagrams {
             }
         };
         counts.datagrams += came as u64;
-        for received in (0..came).filter_map(|at| receiver.datagram(at)) {
-            counts.datagram_octets += received.payload.len() as u64;
-            if !self.networks.contains(received.from.ip()) {
-                counts.datagrams_refused += 1;
-            } else if received.truncated {
-                counts.datagrams_truncated += 1;
-            } else {
-                let peer = UdpPeer { address: received.from, listener, local: received.local };
-                service.datagram(&peer, received.payload, &mut self.out.replies, now);
-                if self.out.replies.len() > QUEUED_OCTETS_MAX {
-                    self.out.flush(counts);
-                }
+        self.admitted.clear();
+        self.admitted.extend((0..came).filter_map(|at| {
+            let peer = admit(&receiver.datagram(at)?, &self.networks, listener, counts)?;
+            Some((at, peer))
+        }));
+        let mut seen = 0;
+        for (number, (at, peer)) in self.admitted.iter().enumerate() {
+            if number == seen {
+                let rest = self.admitted[number..].iter().map(|(at, _)| receiver.payload(*at));
+                seen = seen.saturating_add(service.ahead(rest).max(1));
+            }
+            service.datagram(peer, receiver.payload(*at), &mut self.out.replies, now);
+            if self.out.replies.len() > QUEUED_OCTETS_MAX {
+                self.out.flush(counts);
             }
         }
         self.out.flush(counts);
         came == BATCH_DATAGRAMS_MAX
     }
+}
+
+/// Whose datagram it is, if it may come in.
+fn admit(received: &Received<'_>, networks: &Networks, listener: u16, counts: &mut Counts) -> Option<UdpPeer> {
+    counts.datagram_octets += received.payload.len() as u64;
+    if !networks.contains(received.from.ip()) {
+        counts.datagrams_refused += 1;
+        return None;
+    }
+    if received.truncated {
+        counts.datagrams_truncated += 1;
+        return None;
+    }
+    Some(UdpPeer { address: received.from, listener, local: received.local })
 }
 
 impl Outgoing {
@@ -214,4 +233,62 @@ fn cut(pieces: &mut Vec<Piece>, at: usize, end: usize) -> usize {
     let single: Vec<Piece> = pieces[at..end].iter().flat_map(|p| (0..p.datagrams()).map(|n| p.datagram(n))).collect();
     pieces.splice(at..end, single);
     pieces.len() - before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Listen;
+    use crate::output::Output;
+    use crate::service::{Arrival, Next, Taken};
+    use crate::sockets;
+
+    /// Looks at three datagrams at a time, and notes the first octets of what it is shown.
+    #[derive(Default)]
+    struct Noting {
+        shown: Vec<Vec<u8>>,
+        /// With how many times it was shown something before.
+        handled: Vec<(u8, usize)>,
+    }
+
+    impl Service for Noting {
+        type Connection = ();
+        type Mail = ();
+
+        fn accepted(&mut self, _: &Arrival<'_>, _: Now) {}
+
+        fn octets(&mut self, (): &mut (), _: &[u8], _: &mut Output<'_>, _: Now) -> Taken {
+            Taken { octets: 0, next: Next::Close }
+        }
+
+        fn ahead<'d>(&mut self, payloads: impl Iterator<Item = &'d [u8]>) -> usize {
+            self.shown.push(payloads.map(|payload| payload[0]).collect());
+            3
+        }
+
+        fn datagram(&mut self, _: &UdpPeer, payload: &[u8], _: &mut Replies, _: Now) {
+            self.handled.push((payload[0], self.shown.len()));
+        }
+    }
+
+    #[test]
+    fn a_batch_is_shown_before_it_is_handled_without_strangers() {
+        let listen = [Listen::Udp { address: "127.0.0.1:0".parse().expect("address") }];
+        let limits = Limits { datagram_octets: 100, ..Limits::default() };
+        let mut opened = sockets::open(&listen, 1, &limits, true).expect("a socket");
+        let to = opened.addresses[0].expect("an address");
+        let networks = Networks::only(vec!["127.0.0.1/32".parse().expect("a network")]);
+        let mut datagrams = Datagrams::new(core::mem::take(&mut opened.threads[0].udp), &limits, networks);
+        let [friend, stranger] = ["127.0.0.1:0", "127.0.0.2:0"].map(|a| std::net::UdpSocket::bind(a).expect("socket"));
+        for number in 1..=8u8 {
+            let from = if number == 5 { &stranger } else { &friend };
+            let octets = if number == 6 { 101 } else { 10 };
+            from.send_to(&vec![number; octets], to).expect("sent");
+        }
+        let (mut service, mut counts) = (Noting::default(), Counts::default());
+        datagrams.serve(0, &mut service, &mut counts, Now::default());
+        assert_eq!(service.shown, [&[1, 2, 3, 4, 7, 8][..], &[4, 7, 8]]);
+        assert_eq!(service.handled, [(1, 1), (2, 1), (3, 1), (4, 2), (7, 2), (8, 2)]);
+        assert_eq!((counts.datagrams, counts.datagrams_refused, counts.datagrams_truncated), (8, 1, 1));
+    }
 }

@@ -7,7 +7,7 @@
 //!                                                  v
 //!             epoll --> turn of a connection: read -> Service::octets -> one write     epoll ..
 //!                   --> connections to others that stand now, or did not come about
-//!                   --> batch of datagrams: recvmmsg -> Service::datagram -> sendmmsg
+//!                   --> batch of datagrams: recvmmsg -> Service::ahead, Service::datagram -> sendmmsg
 //!                   --> bell: mail of other threads, connections after their handshake
 //!                                                  ^
 //!  TLS  --->  listener --> thread for handshakes --+

@@ -93,6 +93,14 @@ pub trait Service {
         let _ = (connection, cause, now);
     }
 
+    /// Datagrams that came together, all of allowed networks, before [`Service::datagram`] has the first of them: what
+    /// it will need of memory can be on its way for several at once. How many it has looked at; when those were
+    /// handled, it is asked again with the rest. 0 counts as 1.
+    fn ahead<'d>(&mut self, payloads: impl Iterator<Item = &'d [u8]>) -> usize {
+        let _ = payloads;
+        usize::MAX
+    }
+
     /// A datagram of an allowed network.
     fn datagram(&mut self, peer: &UdpPeer, payload: &[u8], replies: &mut Replies, now: Now) {
         let _ = (peer, payload, replies, now);

@@ -83,12 +83,17 @@ impl Receiver {
     /// One of those last received; none for an address of another family.
     pub(crate) fn datagram(&self, at: usize) -> Option<Received<'_>> {
         let header = self.headers[..self.used].get(at)?;
-        let start = at * self.stride;
-        let payload = self.octets.get(start..start + (header.msg_len as usize).min(self.stride - STAGGER_OCTETS))?;
         let from = address_of(&self.addresses[at])?;
         let control = &self.controls[at].0[..header.msg_hdr.msg_controllen.min(CONTROL_OCTETS)];
         let truncated = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
-        Some(Received { from, local: local_of(control), payload, truncated })
+        Some(Received { from, local: local_of(control), payload: self.payload(at), truncated })
+    }
+
+    /// The octets of one of those last received; none for another place.
+    pub(crate) fn payload(&self, at: usize) -> &[u8] {
+        let Some(header) = self.headers[..self.used].get(at) else { return &[] };
+        let (start, room) = (at * self.stride, self.stride - STAGGER_OCTETS);
+        &self.octets[start..start + (header.msg_len as usize).min(room)]
     }
 }
 

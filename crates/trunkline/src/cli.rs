@@ -44,6 +44,7 @@ pub enum Command {
     #[command(hide = true)]
     Extcap(command::extcap::Extcap),
     Cache(Box<command::cache::Cache>),
+    Charge(command::charge::Charge),
     Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),

@@ -3,6 +3,7 @@
 pub mod cache;
 pub mod call;
 pub mod calls;
+pub mod charge;
 pub mod completions;
 pub mod config;
 pub mod demo;
@@ -57,6 +58,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::ExtcapInstall(install) => install.run(),
         Command::Packets(packets) => packets.run(&terminal),
         Command::Cache(cache) => cache.run(&terminal),
+        Command::Charge(charge) => charge.run(&terminal),
         Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),

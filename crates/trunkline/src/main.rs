@@ -13,6 +13,7 @@ mod feed;
 mod moment;
 mod output;
 mod pager;
+mod processor;
 mod run;
 mod search;
 mod selection;

@@ -5,6 +5,7 @@ mod packets;
 pub use crate::cdr::exercise::cdr;
 pub use crate::diameter::exercise::diameter;
 pub use crate::gtpp::exercise::gtpp;
+pub use crate::ldap::exercise::ldap;
 pub use crate::pcap::exercise as pcap;
 pub use crate::pcapng::exercise as pcapng;
 pub use crate::sdp::exercise::sdp;

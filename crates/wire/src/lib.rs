@@ -41,6 +41,7 @@ pub mod ipv4;
 pub mod ipv6;
 mod juniper;
 mod l2tp;
+pub mod ldap;
 pub mod link;
 mod llc;
 mod loopback;

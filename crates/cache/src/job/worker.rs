@@ -141,6 +141,10 @@ impl trunkline_net::Service for Worker {
         self.shared.connection_event(&line, self.moment(now));
     }
 
+    fn ahead<'d>(&mut self, payloads: impl Iterator<Item = &'d [u8]>) -> usize {
+        self.service.ahead(payloads)
+    }
+
     fn datagram(&mut self, peer: &UdpPeer, payload: &[u8], replies: &mut Replies, now: trunkline_net::Now) {
         self.answer.clear();
         let now = self.moment(now);

@@ -2,7 +2,7 @@
 //! answer to what was asked ends the connection, as nothing behind it could be matched any more.
 
 use crate::protocol::number;
-use crate::protocol::words::Words;
+use crate::protocol::words::{self, Words};
 
 /// Octets of a line of an answer.
 pub const LINE_OCTETS_MAX: usize = 4096;
@@ -10,7 +10,7 @@ pub const LINE_OCTETS_MAX: usize = 4096;
 /// What was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// `get`, `gets`, `gat` or `gats` of one key: a value or none, then `END`.
+    /// `get`, `gets`, `gat` or `gats`: values, each of which is read as an answer, then `END`.
     Get,
     /// Anything else: a line, and a value behind it where that begins with `VA`.
     Line,
@@ -21,7 +21,7 @@ pub enum Asked {
 pub enum Said {
     /// A value, or the flags of an item (`VALUE`, `VA`, `HD`).
     Found,
-    /// Nothing is there (`END` alone, `EN`).
+    /// Nothing is there (`EN`), or no more (`END`).
     Missed,
     /// Anything else that is no error.
     Done,
@@ -29,14 +29,14 @@ pub enum Said {
     Refused,
 }
 
-/// A whole answer at the front of what came.
+/// A whole answer, or a value of a get's, at the front of what came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// What it says.
     pub said: Said,
     /// Octets of it.
     pub octets: usize,
-    /// Octets of it that are told to a client; of [`Asked::Get`] the value without the `END` behind it.
+    /// Octets of it that are told to a client: not the `END` of a get.
     pub told: usize,
 }
 
@@ -57,34 +57,33 @@ pub fn read(input: &[u8], asked: Asked, value_octets_max: usize) -> Result<Optio
     }
     match asked {
         Asked::Get if line == b"END" => Ok(Some(Answer { said: Said::Missed, octets: end, told: 0 })),
-        Asked::Get => value_and_end(input, end, Words::of(line), value_octets_max),
+        Asked::Get => {
+            let octets = length(value_length(Words::of(line))?, value_octets_max)?;
+            Ok(value(input, end, octets)?.map(found))
+        }
         Asked::Line => match line {
             [b'V', b'A', b' ', ..] => {
                 let octets = length(Words::of(line).at(1), value_octets_max)?;
-                Ok(value(input, end, octets)?.map(|end| Answer { said: Said::Found, octets: end, told: end }))
+                Ok(value(input, end, octets)?.map(found))
             }
             _ => Ok(Some(Answer { said: said(line), octets: end, told: end })),
         },
     }
 }
 
-/// `VALUE`, its octets, and the line behind it.
-fn value_and_end(
-    input: &[u8],
-    end: usize,
-    words: Words<'_>,
-    value_octets_max: usize,
-) -> Result<Option<Answer>, NoAnswer> {
-    if words.at(0) != b"VALUE" || !(4..=5).contains(&words.count()) {
-        return Err(NoAnswer);
-    }
-    let octets = length(words.at(3), value_octets_max)?;
-    let Some(told) = value(input, end, octets)? else { return Ok(None) };
-    let Some(last) = line_end(&input[told..])? else { return Ok(None) };
-    match trimmed(&input[told..told + last - 1]) {
-        b"END" => Ok(Some(Answer { said: Said::Found, octets: told + last, told })),
-        _ => Err(NoAnswer),
-    }
+fn found(octets: usize) -> Answer {
+    Answer { said: Said::Found, octets, told: octets }
+}
+
+/// The key of a value of a get.
+pub fn key(value: &[u8]) -> &[u8] {
+    let behind = words::next(value).map_or(&[][..], |(_, behind)| behind);
+    words::next(behind).map_or(&[], |(key, _)| key)
+}
+
+/// What `VALUE` says of its octets.
+fn value_length(words: Words<'_>) -> Result<&[u8], NoAnswer> {
+    if words.at(0) == b"VALUE" && (4..=5).contains(&words.count()) { Ok(words.at(3)) } else { Err(NoAnswer) }
 }
 
 /// The end of a value of so many octets behind a line; none if it is not here.
@@ -144,9 +143,10 @@ mod tests {
 
     #[test]
     fn answers_end_where_they_end() {
-        let found = all(b"VALUE k 5 4\r\nE\r\nD\r\nEND\r\n", Asked::Get);
-        assert_eq!((found.said, found.told), (Said::Found, 19));
-        assert_eq!(all(b"VALUE k 5 0 99\r\n\r\nEND\r\n", Asked::Get).said, Said::Found);
+        let value = b"VALUE k 5 4\r\nE\r\nD\r\n";
+        let found = all(value, Asked::Get);
+        assert_eq!((found.said, found.told, key(value)), (Said::Found, 19, &b"k"[..]));
+        assert_eq!(all(b"VALUE k 5 0 99\r\n\r\n", Asked::Get).said, Said::Found);
         assert_eq!((all(b"END\r\n", Asked::Get).said, all(b"END\r\n", Asked::Get).told), (Said::Missed, 0));
         assert_eq!(all(b"SERVER_ERROR out of memory\r\n", Asked::Get).said, Said::Refused);
         assert_eq!(all(b"VA 2 f5 W\r\nhi\r\n", Asked::Line).said, Said::Found);
@@ -161,7 +161,7 @@ mod tests {
         for (input, asked) in [
             (&b"STORED\r\n"[..], Asked::Get),
             (b"VALUE k 0 2\r\nabc\r\nEND\r\n", Asked::Get),
-            (b"VALUE k 0 2\r\nab\r\nVALUE k 0 2\r\n", Asked::Get),
+            (b"VALUE k 0 2 7 7\r\nab\r\n", Asked::Get),
             (b"VALUE k 0 1001\r\n", Asked::Get),
             (b"VA x\r\n", Asked::Line),
             (&[b'x'; LINE_OCTETS_MAX], Asked::Line),

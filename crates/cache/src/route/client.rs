@@ -7,6 +7,10 @@ use std::collections::VecDeque;
 /// Memory of a buffer that is kept for the next request.
 const KEPT_OCTETS_MAX: usize = 16 << 10;
 
+/// Keys of a get, and octets of their answers, that are told before the rest is here.
+const TOGETHER_KEYS: usize = 128;
+const TOGETHER_OCTETS: usize = 32 << 10;
+
 /// What a request is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -108,6 +112,11 @@ impl Asks {
         &mut self.all[number as usize]
     }
 
+    /// Looks at the one of that number.
+    pub fn look(&self, number: u32) -> &Ask {
+        &self.all[number as usize]
+    }
+
     /// It is over.
     pub fn free(&mut self, number: u32) {
         self.all[number as usize].renew();
@@ -138,6 +147,8 @@ pub struct Client {
     pub input: Input,
     /// It is among those to be woken.
     pub woken: bool,
+    /// Answers at the front of the queue that are being told.
+    ready: usize,
     /// Octets of the first answer that were said.
     said: usize,
     /// The first error among the keys of a get, told in place of its end.
@@ -150,10 +161,13 @@ impl Client {
     pub fn say(&mut self, asks: &mut Asks, mut room: usize, say: &mut dyn FnMut(&[u8])) -> (bool, usize) {
         let mut freed = 0;
         while let Some(number) = self.queue.front().copied() {
-            let ask = asks.get(number);
-            if !ask.done {
+            if self.ready == 0 {
+                self.ready = self.ready(asks);
+            }
+            if self.ready == 0 {
                 break;
             }
+            let ask = asks.get(number);
             self.prepare(ask);
             let piece = (ask.answer.len() - self.said).min(room);
             say(&ask.answer[self.said..self.said + piece]);
@@ -163,11 +177,28 @@ impl Client {
                 return (true, freed);
             }
             freed += ask.held;
-            self.said = 0;
+            (self.said, self.ready) = (0, self.ready - 1);
             self.queue.pop_front();
             asks.free(number);
         }
         (false, freed)
+    }
+
+    /// How many answers at the front are to be told now: all keys of a get, or so many that they do not wait for the
+    /// rest. Servers answer one after the other, and each piece would be a call of the system here and at the client.
+    fn ready(&self, asks: &Asks) -> usize {
+        let mut octets = 0;
+        for (before, number) in self.queue.iter().enumerate().take(TOGETHER_KEYS) {
+            let ask = asks.look(*number);
+            if !ask.done {
+                return 0;
+            }
+            octets += ask.answer.len();
+            if ask.last || octets >= TOGETHER_OCTETS {
+                return before + 1;
+            }
+        }
+        self.queue.len().min(TOGETHER_KEYS)
     }
 
     /// Makes an answer what the client is told of it.
@@ -191,5 +222,58 @@ impl Client {
         } else if !ask.request.is_told(ask.said, &ask.answer) {
             ask.answer.clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client with a get of so many keys, and their numbers.
+    fn get(asks: &mut Asks, keys: usize) -> Client {
+        let mut client = Client::default();
+        for key in 0..keys {
+            let number = asks.make();
+            let ask = asks.get(number);
+            (ask.request.asked, ask.last) = (Asked::Get, key + 1 == keys);
+            client.queue.push_back(number);
+        }
+        client
+    }
+
+    fn told(client: &mut Client, asks: &mut Asks, room: usize) -> (String, bool) {
+        let mut told = String::new();
+        let (more, _) = client.say(asks, room, &mut |octets| told.push_str(&String::from_utf8_lossy(octets)));
+        (told, more)
+    }
+
+    fn answer(asks: &mut Asks, number: u32, text: &str) {
+        let ask = asks.get(number);
+        (ask.done, ask.said, ask.answer) = (true, Said::Found, text.as_bytes().to_vec());
+    }
+
+    #[test]
+    fn a_get_is_told_when_all_of_it_is_here() {
+        let mut asks = Asks::default();
+        let mut client = get(&mut asks, 3);
+        [0, 2].into_iter().for_each(|number| answer(&mut asks, number, &format!("{number};")));
+        assert_eq!(told(&mut client, &mut asks, 100), (String::new(), false));
+        answer(&mut asks, 1, "1;");
+        assert_eq!(told(&mut client, &mut asks, 5), ("0;1;2".to_owned(), true));
+        assert_eq!(told(&mut client, &mut asks, 100), (";END\r\n".to_owned(), false));
+        assert!(client.queue.is_empty());
+    }
+
+    #[test]
+    fn what_is_much_does_not_wait_for_the_rest() {
+        let mut asks = Asks::default();
+        let mut client = get(&mut asks, TOGETHER_KEYS + 2);
+        (0..TOGETHER_KEYS as u32 + 1).for_each(|number| answer(&mut asks, number, "x"));
+        assert_eq!(told(&mut client, &mut asks, 1000), ("x".repeat(TOGETHER_KEYS), false));
+        let mut asks = Asks::default();
+        let mut client = get(&mut asks, 3);
+        answer(&mut asks, 0, &"y".repeat(TOGETHER_OCTETS));
+        assert_eq!(told(&mut client, &mut asks, usize::MAX).0.len(), TOGETHER_OCTETS);
+        assert_eq!(client.queue.len(), 2);
     }
 }

@@ -43,6 +43,8 @@ trunkline_kit::counters! {
     pub struct Tally {
         /// requests sent to the server
         sent: "trunkline_cache_route_server_requests_total",
+        /// requests whose key went in the get of the request before
+        joined: "trunkline_cache_route_server_joined_requests_total",
         /// answers that came from the server
         answered: "trunkline_cache_route_server_answers_total",
         /// answers of the server that were errors

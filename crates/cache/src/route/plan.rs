@@ -13,9 +13,10 @@ use super::Router;
 use super::answer::{Asked, Said};
 use super::client::Stage;
 use super::config::Policy;
+use super::link::Role;
 use super::request::Verb;
 use super::ring::tagged;
-use super::server::{Role, Why};
+use super::server::Why;
 
 impl Router {
     /// The first step of an ask.

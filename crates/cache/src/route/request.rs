@@ -1,7 +1,8 @@
 //! A client's command as it goes to a server: one key, always answered.
 //!
 //! `noreply` and the flag `q` are taken out, and what they leave unsaid is left out here: a server that says nothing
-//! cannot be told from one that is gone. A get of several keys becomes one command for each.
+//! cannot be told from one that is gone. A get of several keys becomes one command for each; those
+//! that go to a server one after the other are joined again on the way ([`super::link`]).
 
 use super::answer::{Asked, Said};
 use crate::protocol::base64;

@@ -191,6 +191,39 @@ fn a_datagram_is_answered_by_one_message() {
     assert_eq!(cut, 4);
 }
 
+/// What is looked at ahead is answered as if nobody had: whatever it is, and wherever keys lie.
+#[test]
+fn a_look_ahead_changes_nothing() {
+    let now = Now::new(unix_us() / 1_000_000 - 100, unix_us());
+    let value = "v".repeat(900);
+    let frame = |payload: &str| [b"\0\x01\0\0\0\x01\0\0", payload.as_bytes()].concat();
+    let mut datagrams: Vec<Vec<u8>> = (0..12).map(|n| frame(&format!("get k{n}\r\n"))).collect();
+    datagrams.extend([frame("get k1 k2\r\n"), frame("set k3 0 0 1\r\nx\r\n"), frame("get k3\r\n"), b"get".to_vec()]);
+    datagrams.extend([frame("mg k4 v\r\n"), frame("ms k5 99\r\n"), b"\0\x01\0\0\0\x02\0\0get k1\r\n".to_vec()]);
+    let answers = |looks: bool| {
+        let mut ours = Ours::new();
+        for n in 0..9 {
+            ours.exchange(format!("set k{n} 0 0 900\r\n{value}\r\n").as_bytes(), 0);
+        }
+        if looks {
+            let looked = |ours: &mut Ours, from: usize| ours.service.ahead(datagrams[from..].iter().map(Vec::as_slice));
+            assert_eq!((looked(&mut ours, 0), looked(&mut ours, 16), looked(&mut ours, 19)), (16, 3, 0));
+        }
+        let mut answer = Vec::new();
+        for datagram in &datagrams {
+            ours.service.datagram(datagram, &mut answer, now);
+        }
+        // Gets and sets in one piece, with a set that is not all there at the end.
+        let pieces = b"get k1\r\nset k1 0 0 2\r\nhi\r\nmg k1 v\r\nms new 3\r\nabc\r\nget new\r\nset k2 0 0 9\r\nab";
+        answer.extend(ours.exchange(pieces, 0));
+        let sums = ours.service.shared().sums();
+        (answer, sums.of(trunkline_cache::service::Count::Hit), sums.of(trunkline_cache::service::Count::Miss))
+    };
+    let looked = answers(true);
+    assert_eq!(looked, answers(false));
+    assert!(looked.1 > 10 && looked.2 > 2);
+}
+
 /// A client that asks for a hundred megabytes gets them by pieces.
 #[test]
 fn an_answer_stops_when_the_output_is_full() {

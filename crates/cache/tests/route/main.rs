@@ -4,9 +4,11 @@
 #[path = "../memcached/compare.rs"]
 mod compare;
 mod failures;
+mod joined;
 #[allow(dead_code, reason = "as above")]
 #[path = "../memcached/oracle.rs"]
 mod oracle;
+mod peers;
 mod policies;
 mod same;
 #[allow(dead_code, reason = "as above")]

@@ -23,6 +23,8 @@ pub enum Refused {
     NoPlan,
     /// There is no such account.
     NoAccount,
+    /// There is such an account already.
+    AccountThere,
     /// There is no such allowance in the account's plan.
     NoAllowance,
     /// There is no such open session.
@@ -42,6 +44,7 @@ impl core::fmt::Display for Refused {
         f.write_str(match self {
             Refused::NoPlan => "no such plan",
             Refused::NoAccount => "no such account",
+            Refused::AccountThere => "there is such an account already",
             Refused::NoAllowance => "no such allowance in the account's plan",
             Refused::NoSession => "no such open session",
             Refused::IdentityTaken => "an identity belongs to another subscriber",

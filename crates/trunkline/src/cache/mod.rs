@@ -6,6 +6,5 @@ pub mod ask;
 pub mod configured;
 pub mod files;
 pub mod here;
-pub mod random;
 pub mod target;
 pub mod told;

@@ -208,7 +208,7 @@ pub fn arguments(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     arguments
 }
 
-fn where_metrics(text: &str) -> Result<Listen, String> {
+pub(super) fn where_metrics(text: &str) -> Result<Listen, String> {
     Listen::of(&Raw::Word(text.to_owned()))
 }
 

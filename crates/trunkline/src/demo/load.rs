@@ -2,13 +2,13 @@
 //! Profiles are asked for, brought where they are missing, changed now and then; a report looks at many at once.
 //! It is simulated, on loopback, and bounded: a few hundred requests a second on one connection.
 
-use crate::cache::random::Random;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use trunkline_kit::random::Random;
 
 /// Subscribers whose profiles are asked for.
 const SUBSCRIBERS: u64 = 60_000;

@@ -281,6 +281,7 @@ dictionary! {
     TGPP_RAT_TYPE = TGPP 21 "3GPP-RAT-Type" Octets, M;
     TGPP_USER_LOCATION_INFO = TGPP 22 "3GPP-User-Location-Info" Octets, M;
     TGPP_MS_TIMEZONE = TGPP 23 "3GPP-MS-TimeZone" Octets, M;
+    CALLED_PARTY_ADDRESS = TGPP 832 "Called-Party-Address" Text, M;
     CG_ADDRESS = TGPP 846 "CG-Address" Address, M;
     GGSN_ADDRESS = TGPP 847 "GGSN-Address" Address, M;
     PS_FURNISH_CHARGING_INFORMATION = TGPP 865 "PS-Furnish-Charging-Information" Grouped, M;
@@ -297,9 +298,11 @@ dictionary! {
     POC_INFORMATION = TGPP 879 "PoC-Information" Grouped, M;
     MBMS_INFORMATION = TGPP 880 "MBMS-Information" Grouped, M;
     QUOTA_CONSUMPTION_TIME = TGPP 881 "Quota-Consumption-Time" Unsigned32, M;
+    ADDRESS_DATA = TGPP 897 "Address-Data" Text, M;
     QOS_INFORMATION = TGPP 1016 "QoS-Information" Grouped, M;
     QOS_CLASS_IDENTIFIER = TGPP 1028 "QoS-Class-Identifier" Enumerated, M;
     RAT_TYPE = TGPP 1032 "RAT-Type" Enumerated, -;
+    RECIPIENT_ADDRESS = TGPP 1201 "Recipient-Address" Grouped, M;
     UNIT_QUOTA_THRESHOLD = TGPP 1226 "Unit-Quota-Threshold" Unsigned32, M;
     PDP_ADDRESS = TGPP 1227 "PDP-Address" Address, M;
     SGSN_ADDRESS = TGPP 1228 "SGSN-Address" Address, M;
@@ -320,6 +323,7 @@ dictionary! {
     SMS_INFORMATION = TGPP 2000 "SMS-Information" Grouped, M;
     LOW_BALANCE_INDICATION = TGPP 2020 "Low-Balance-Indication" Named(names::LOW_BALANCE), M;
     REFUND_INFORMATION = TGPP 2022 "Refund-Information" Octets, M;
+    RECIPIENT_INFO = TGPP 2026 "Recipient-Info" Grouped, M;
     CHANGE_CONDITION = TGPP 2037 "Change-Condition" Enumerated, M;
     CHANGE_TIME = TGPP 2038 "Change-Time" Time, M;
     DIAGNOSTICS = TGPP 2039 "Diagnostics" Enumerated, M;

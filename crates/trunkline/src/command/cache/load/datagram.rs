@@ -100,6 +100,10 @@ impl Datagrams {
             };
             tally.received_octets += octets as u64;
             over += usize::from(self.datagram(&room[..octets], now_ns(), versions, tally)?);
+            // Nothing else is due: no call only to hear that nothing is there.
+            if self.waiting.is_empty() {
+                break;
+            }
         }
         Ok(over)
     }

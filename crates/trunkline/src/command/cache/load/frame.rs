@@ -1,6 +1,8 @@
 //! memcached's frame of a datagram (doc/protocol.txt, "UDP protocol"): 8 octets, request number, sequence, count and
 //! two reserved octets, each number of 16 bits, the high octet first. An answer of several is put together here.
 
+use std::ops::Range;
+
 /// Octets of the frame.
 pub const OCTETS: usize = 8;
 
@@ -40,8 +42,13 @@ impl Frame {
 /// The datagrams of a message that have come.
 #[derive(Debug, Default)]
 pub struct Message {
-    parts: Vec<Option<Vec<u8>>>,
+    /// Their octets, as they came.
+    octets: Vec<u8>,
+    /// Where those of each lie.
+    parts: Vec<Option<Range<usize>>>,
     missing: usize,
+    /// Whether each came behind the one before it.
+    in_order: bool,
 }
 
 impl Message {
@@ -52,18 +59,29 @@ impl Message {
     pub fn push(&mut self, frame: Frame, octets: &[u8]) -> Result<Option<Vec<u8>>, ()> {
         if self.parts.is_empty() {
             self.parts.resize(frame.count.into(), None);
-            self.missing = frame.count.into();
+            (self.missing, self.in_order) = (frame.count.into(), true);
         }
         if self.parts.len() != usize::from(frame.count) {
             return Err(());
         }
+        let came = self.parts.len() - self.missing;
         let Some(place) = self.parts.get_mut(usize::from(frame.sequence)) else { return Err(()) };
         // One that comes twice counts once.
-        if place.replace(octets.to_vec()).is_none() {
+        if place.is_none() {
+            *place = Some(self.octets.len()..self.octets.len() + octets.len());
+            self.octets.extend_from_slice(octets);
+            self.in_order &= usize::from(frame.sequence) == came;
             self.missing -= 1;
         }
-        let whole = self.missing == 0;
-        Ok(whole.then(|| std::mem::take(&mut self.parts).into_iter().flatten().flatten().collect()))
+        Ok((self.missing == 0).then(|| std::mem::take(self).whole()))
+    }
+
+    fn whole(self) -> Vec<u8> {
+        if self.in_order {
+            return self.octets;
+        }
+        let parts: Vec<&[u8]> = self.parts.into_iter().flatten().map(|part| &self.octets[part]).collect();
+        parts.concat()
     }
 }
 

@@ -1,5 +1,6 @@
 //! A run from connecting to the report: fill, measure, add up.
 
+use super::Load;
 use super::drive::{Driver, Pace};
 use super::link::Link;
 use super::plan::Plan;
@@ -7,8 +8,8 @@ use super::report::Report;
 use super::source::Source;
 use super::tally::Tally;
 use super::versions::Versions;
-use super::{Load, processor};
 use crate::failure::Failure;
+use crate::processor;
 use crate::stop::Stop;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::atomic::AtomicBool;
@@ -105,7 +106,7 @@ fn together<'p>(drivers: &mut [Driver<'_>], start: Instant, of: impl Fn(usize) -
 /// Tells the values of this run from those that an earlier one has left.
 fn run_number() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    crate::cache::random::mixed(since.as_nanos() as u64 ^ u64::from(std::process::id()) << 48) as u32
+    trunkline_kit::random::mixed(since.as_nanos() as u64 ^ u64::from(std::process::id()) << 48) as u32
 }
 
 /// Raises the limit of open files as far as it may be; where that is too little, connecting says so.

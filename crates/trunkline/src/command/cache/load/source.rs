@@ -4,8 +4,8 @@ use super::exchange::{Asked, Exchange};
 use super::plan::{self, Lengths, Plan};
 use super::value::{self, Stamp};
 use super::versions::Versions;
-use crate::cache::random::{Keys, Random};
 use std::ops::Range;
+use trunkline_kit::random::{Keys, Random};
 
 /// Which requests are made.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What is counted, a tally for each thread, added up at the end.
 
-use super::histogram::Histogram;
 use super::versions::Fault;
+use trunkline_kit::histogram::Histogram;
 
 /// Counts of a run.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! Values that say whose they are: run, key, version and length, a checksum over everything, then octets by chance.
 
-use crate::cache::random::mixed;
+use trunkline_kit::random::mixed;
 
 /// Octets of the shortest value that can be checked.
 pub const OCTETS_LEAST: usize = 24;

@@ -18,19 +18,19 @@ impl Random {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed(self.0)
     }
 
     /// Less than `limit`; 0 where that is 0.
     pub fn below(&mut self, limit: u32) -> u32 {
-        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u32
+        ((u128::from(self.number()) * u128::from(limit)) >> 64) as u32
     }
 
     /// From 0 to less than 1.
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.number() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

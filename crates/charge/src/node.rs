@@ -1,0 +1,175 @@
+//! The node: what speaks Diameter with clients, and keeps the ledger.
+//!
+//! ```text
+//!   net-0, net-1, ..  Worker: octets -> peer -> gy -> Book: core decides, entry to the outbox      one lock a read
+//!                     end of a round: outbox -> commit                                             one append a round
+//!   commit            a write and an fdatasync for all that came meanwhile -> durable up to N
+//!   net-0, net-1, ..  answers up to N leave, those of a connection in one write
+//!   charge-folds       a snapshot of the ledger, now and then, for a fast start
+//!   charge-house      10 times a second: sessions of which nothing came, questions to clients (RAR, ASR)
+//! ```
+//!
+//! # What holds
+//!
+//! - An answer leaves when the entry that it follows from is durable, and that of a copy when its original is. Nobody
+//!   waits for the disk: a thread goes on with other requests, and what has gathered is written at once.
+//! - There is one book, behind a lock that is held for the requests of one read: entries have one order, that of the
+//!   log, and an account is not split among threads. Octets are read and written outside of it.
+//! - When the disk is behind or full, nothing is granted that could not be told: a request is answered 3004 before the
+//!   core sees it, sessions that begin and events first ([`BUSY_PERCENT`]).
+//! - When a write fails, what is in memory is more than what is on disk: nothing is answered any more, and the node ends
+//!   ([`Node::failure`]).
+
+mod book;
+mod control;
+mod counts;
+mod folds;
+mod house;
+mod link;
+mod pending;
+mod requests;
+mod routes;
+mod worker;
+
+pub use book::BUSY_PERCENT;
+pub use counts::Counts;
+
+use crate::gy::Terms;
+use crate::peer::Local;
+use crate::session::Core;
+use book::Book;
+use folds::Folds;
+use house::House;
+use routes::Routes;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use trunkline_commit::{Disk, Log};
+use trunkline_net::{Doorway, Listen, Server, StartError, ThreadsFailed};
+use worker::{Mail, Worker};
+
+/// How a node is set up.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Who it is.
+    pub local: Local,
+    /// What stands in each answer.
+    pub terms: Terms,
+    /// Where it listens: TCP for Diameter, a unix socket for those who operate it.
+    pub listens: Vec<Listen>,
+    /// How the engine of connections runs.
+    pub options: trunkline_net::Options,
+}
+
+/// What the threads of a node share.
+struct Shared {
+    local: Local,
+    terms: Terms,
+    /// Which of the listeners are unix sockets.
+    control: Vec<bool>,
+    book: Book,
+    routes: Routes,
+    counts: Vec<Mutex<Counts>>,
+}
+
+/// A node that serves. Dropped, it is stopped and waited for.
+pub struct Node {
+    shared: Arc<Shared>,
+    server: Option<Server<Mail>>,
+    house: Option<House>,
+    folds: Option<Folds>,
+    addresses: Vec<Option<SocketAddr>>,
+}
+
+/// A node that listens, and serves nobody yet.
+#[derive(Debug)]
+pub struct Opened {
+    doorway: Doorway,
+    setup: Setup,
+}
+
+impl Opened {
+    /// Opens what it listens to. Between this and [`Opened::start`] a program gives up the rights that it needed, and
+    /// reads the ledger; clients that connect meanwhile wait.
+    ///
+    /// # Errors
+    /// An option makes no sense, or an address cannot be had.
+    pub fn new(setup: Setup) -> Result<Opened, StartError> {
+        let doorway = trunkline_net::open(&setup.listens, worker::fitted(setup.options.clone()))?;
+        Ok(Opened { doorway, setup })
+    }
+
+    /// Begins to serve with what the ledger came to, and the log that goes on with it.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn start<D>(self, core: Core, log: Log<D>, options: trunkline_commit::Options) -> Result<Node, StartError>
+    where
+        D: Disk + Send + Sync + 'static,
+        D::File: Send + 'static,
+    {
+        let Opened { doorway, setup: Setup { local, terms, listens, options: net } } = self;
+        let threads = net.threads;
+        let thread = |error| StartError::System { what: "a thread", error };
+        let told = Arc::new(book::Told::new(threads));
+        let folds = Folds::start(Arc::clone(log.disk()), &log).map_err(thread)?;
+        let book = Book::start(core, log, options, &told).map_err(thread)?;
+        let shared = Arc::new(Shared {
+            local,
+            terms,
+            control: listens.iter().map(|listen| matches!(listen, Listen::Unix { .. })).collect(),
+            book,
+            routes: Routes::default(),
+            counts: (0..threads).map(|_| Mutex::default()).collect(),
+        });
+        let seat = Arc::clone(&shared);
+        let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
+        let waker = server.waker();
+        told.set(waker.clone());
+        let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
+        let addresses = server.addresses().to_vec();
+        Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), addresses })
+    }
+}
+
+impl Node {
+    /// Where it listens, in the order of [`Setup::listens`]; none for unix sockets.
+    pub fn addresses(&self) -> &[Option<SocketAddr>] {
+        &self.addresses
+    }
+
+    /// What was counted until now.
+    pub fn counts(&self) -> Counts {
+        let mut sum = Counts::default();
+        for counts in &self.shared.counts {
+            sum.add(&counts.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        sum
+    }
+
+    /// What the log has done.
+    pub fn log_counts(&self) -> trunkline_commit::Counts {
+        self.shared.book.log_counts()
+    }
+
+    /// Looks at the state; requests wait meanwhile.
+    pub fn look<T>(&self, sees: impl FnOnce(&Core) -> T) -> T {
+        self.shared.book.look(sees)
+    }
+
+    /// Why the ledger cannot be written any more, if so: the node has to end.
+    pub fn failure(&self) -> Option<String> {
+        self.shared.book.failure()
+    }
+
+    /// Ends: nothing new is taken, what came is answered, clients are told.
+    ///
+    /// # Errors
+    /// Threads of the server failed.
+    pub fn stop(&mut self) -> Result<(), ThreadsFailed> {
+        drop(self.house.take());
+        drop(self.folds.take());
+        let Some(mut server) = self.server.take() else { return Ok(()) };
+        server.stop();
+        server.join()
+    }
+}

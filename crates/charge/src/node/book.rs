@@ -1,0 +1,260 @@
+//! The book: the core, and what it decided on its way to the disk.
+
+use super::worker::Mail;
+use crate::account::{Entry, FORMAT_VERSION, Octets};
+use crate::calendar::Moment;
+use crate::session::{Answer, Core, Kind, Push, Refused, Request, code};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use trunkline_commit::{Committer, Disk, Log, Options, Progress};
+use trunkline_kit::config::Mistake;
+use trunkline_net::Waker;
+
+/// Of what may wait for the disk, so much may before new sessions and events are refused, and before everything is.
+pub const BUSY_PERCENT: [usize; 2] = [25, 75];
+/// What an operator is told then.
+const BEHIND: &str = "the disk is behind or full: nothing is changed";
+/// Octets that the outbox keeps when it is empty.
+const KEPT_OCTETS: usize = 1 << 20;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Book {
+    inner: Mutex<Inner>,
+    committer: Committer,
+    /// Octets that may wait, and why nothing can be written any more.
+    waiting_octets: usize,
+    told: Arc<Told>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    core: Core,
+    outbox: Outbox,
+    /// The log did not take the outbox last time.
+    is_stuck: bool,
+}
+
+/// Entries that are on their way to the log, in order.
+#[derive(Debug, Default)]
+struct Outbox {
+    octets: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Outbox {
+    fn put(&mut self, entry: &Entry) {
+        self.octets.push(FORMAT_VERSION);
+        entry.put(&mut self.octets);
+        self.ends.push(self.octets.len());
+    }
+
+    fn records(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        let begins = core::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.octets[begin..*end])
+    }
+
+    fn clear(&mut self) {
+        self.octets.clear();
+        self.octets.shrink_to(KEPT_OCTETS);
+        self.ends.clear();
+    }
+}
+
+/// What the log tells, for the threads that wait for it.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// Whether a thread has answers that wait for the disk.
+    waits: Vec<AtomicBool>,
+    waker: OnceLock<Waker<Mail>>,
+    failure: OnceLock<String>,
+}
+
+impl Told {
+    /// For so many threads.
+    pub fn new(threads: usize) -> Told {
+        let waits = (0..threads).map(|_| AtomicBool::new(false)).collect();
+        Told { waits, waker: OnceLock::new(), failure: OnceLock::new() }
+    }
+
+    /// How threads are woken from now on.
+    pub fn set(&self, waker: Waker<Mail>) {
+        // Said once, at the start.
+        let _first = self.waker.set(waker);
+    }
+
+    fn tell(&self, progress: &Progress<'_>) {
+        match progress {
+            Progress::Durable(_) => self.wake(),
+            Progress::Room(fault) => tracing::error!("charging: no room for the ledger, nothing is granted: {fault}"),
+            Progress::Closed(fault) => {
+                tracing::error!("charging: the ledger cannot be written, nothing is answered any more: {fault}");
+                // The first reason is the reason.
+                let _first = self.failure.set(fault.to_string());
+            }
+        }
+    }
+
+    fn wake(&self) {
+        let Some(waker) = self.waker.get() else { return };
+        for (thread, waits) in self.waits.iter().enumerate() {
+            if waits.swap(false, Ordering::SeqCst) {
+                // A box that is full is looked into anyway; a thread that has ended waits for nothing.
+                let _taken = waker.to_thread(thread as u16, Mail::Durable);
+            }
+        }
+    }
+}
+
+/// The core, held for some requests.
+pub(super) struct Desk<'a> {
+    inner: MutexGuard<'a, Inner>,
+    /// How far the disk is behind, percent of what may wait.
+    behind: usize,
+}
+
+impl Book {
+    pub fn start<D>(core: Core, log: Log<D>, options: Options, told: &Arc<Told>) -> std::io::Result<Book>
+    where
+        D: Disk + Send + Sync + 'static,
+        D::File: Send + 'static,
+    {
+        let tells = Arc::clone(told);
+        let committer = Committer::start(log, options, move |progress| tells.tell(&progress))?;
+        let inner = Mutex::new(Inner { core, outbox: Outbox::default(), is_stuck: false });
+        Ok(Book { inner, committer, waiting_octets: options.waiting_octets, told: Arc::clone(told) })
+    }
+
+    /// Nothing that holds it can panic half-way through a change.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the core for some requests.
+    pub fn desk(&self) -> Desk<'_> {
+        let waiting = self.committer.waiting().octets;
+        let inner = self.lock();
+        let waiting = waiting + inner.outbox.octets.len();
+        let stuck = inner.is_stuck || self.told.failure.get().is_some();
+        let behind = if stuck { 100 } else { waiting.saturating_mul(100) / self.waiting_octets.max(1) };
+        Desk { inner, behind }
+    }
+
+    pub fn look<T>(&self, sees: impl FnOnce(&Core) -> T) -> T {
+        sees(&self.lock().core)
+    }
+
+    /// Hands the outbox to the log. What it does not take stays, and nothing more is taken meanwhile.
+    pub fn flush(&self) {
+        let mut inner = self.lock();
+        if inner.outbox.ends.is_empty() {
+            return;
+        }
+        let taken = self.committer.append(inner.outbox.records());
+        inner.is_stuck = taken.is_err();
+        match taken {
+            Ok(last) => {
+                debug_assert_eq!(last, inner.core.state().sequence(), "a record is an entry");
+                inner.outbox.clear();
+            }
+            Err(why) => tracing::debug!("charging: entries wait for the log: {why}"),
+        }
+    }
+
+    /// The newest entry that is durable.
+    pub fn durable(&self) -> u64 {
+        self.committer.durable()
+    }
+
+    /// The thread has answers that wait: it is woken when more is durable than is now.
+    pub fn wait(&self, thread: u16) {
+        self.told.waits[usize::from(thread)].store(true, Ordering::SeqCst);
+    }
+
+    pub fn log_counts(&self) -> trunkline_commit::Counts {
+        self.committer.counts()
+    }
+
+    pub fn failure(&self) -> Option<String> {
+        self.told.failure.get().cloned()
+    }
+}
+
+/// An answer, and the entry that has to be durable before it leaves.
+#[derive(Debug)]
+pub(super) struct Decided {
+    pub answer: Answer,
+    pub after: u64,
+    /// The currency of what it costs.
+    pub currency: String,
+    /// Whether it is the answer to a copy.
+    pub copy: bool,
+}
+
+impl Desk<'_> {
+    /// Whether the disk keeps up well enough for such a request.
+    fn takes(&self, kind: Kind) -> bool {
+        let begins = kind == Kind::Initial || kind.is_event();
+        self.behind < BUSY_PERCENT[usize::from(!begins)]
+    }
+
+    /// Decides about a request; none of it is durable yet.
+    pub fn handle(&mut self, request: &Request, now: Moment) -> Decided {
+        if !self.takes(request.kind) {
+            return Decided { answer: Answer::of(code::TOO_BUSY), after: 0, currency: String::new(), copy: false };
+        }
+        let outcome = self.inner.core.handle(request, now);
+        let copy = outcome.entry.is_none() && outcome.after > 0;
+        if let Some(entry) = &outcome.entry {
+            self.inner.outbox.put(entry);
+        }
+        let costs = outcome.answer.cost.and_then(|_| self.inner.core.currency(&request.identities));
+        Decided { currency: costs.unwrap_or_default().to_owned(), answer: outcome.answer, after: outcome.after, copy }
+    }
+
+    /// Has the operator's will done; the entry that has to be durable before it is told.
+    ///
+    /// # Errors
+    /// Why it is not done.
+    pub fn operate(&mut self, does: impl FnOnce(&mut Core) -> Result<Entry, Refused>) -> Result<u64, String> {
+        if self.behind >= BUSY_PERCENT[1] {
+            return Err(BEHIND.to_owned());
+        }
+        let entry = does(&mut self.inner.core).map_err(|refused| refused.to_string())?;
+        self.inner.outbox.put(&entry);
+        Ok(entry.sequence)
+    }
+
+    /// A plan holds from now on; the entry that has to be durable before it is told.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn set_plan(&mut self, text: &str, now: Moment) -> Result<u64, String> {
+        if self.behind >= BUSY_PERCENT[1] {
+            return Err(BEHIND.to_owned());
+        }
+        let lines = |mistakes: Vec<Mistake>| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n");
+        let entry = self.inner.core.set_plan(text, now).map_err(lines)?;
+        self.inner.outbox.put(&entry);
+        Ok(entry.sequence)
+    }
+
+    /// Ends what is due, as far as the disk keeps up; whether there is more.
+    pub fn time(&mut self, now: Moment) -> bool {
+        if self.behind >= BUSY_PERCENT[1] {
+            return false;
+        }
+        let entry = self.inner.core.handle_timeout(now);
+        entry.iter().for_each(|entry| self.inner.outbox.put(entry));
+        entry.is_some()
+    }
+
+    /// The next session that its client is to be asked about.
+    pub fn push(&mut self) -> Option<Push> {
+        self.inner.core.poll()
+    }
+
+    pub fn core(&self) -> &Core {
+        &self.inner.core
+    }
+}

@@ -1,0 +1,60 @@
+//! What a node counts.
+
+trunkline_kit::counters! {
+    /// Of all connections of a thread, or of all threads.
+    pub struct Counts {
+        /// messages of Diameter that came
+        messages: "trunkline_charge_messages_total",
+        /// peers whose capabilities were taken
+        peers_opened: "trunkline_charge_peers_opened_total",
+        /// peers whose capabilities were refused, or that did not begin with them
+        peers_refused: "trunkline_charge_peers_refused_total",
+        /// peers that did not answer the watchdog once
+        peers_suspect: "trunkline_charge_peers_suspect_total",
+        /// peers that were given up: no capabilities, or no answer to the watchdog
+        peers_lost: "trunkline_charge_peers_lost_total",
+        /// streams of octets that were no Diameter, or whose messages were too long
+        streams_broken: "trunkline_charge_streams_broken_total",
+        /// messages that were refused: broken, for others, or of what is not served here
+        messages_refused: "trunkline_charge_messages_refused_total",
+        /// credit-control requests that begin a session
+        initial: "trunkline_charge_requests_initial_total",
+        /// credit-control requests of a session
+        update: "trunkline_charge_requests_update_total",
+        /// credit-control requests that end a session
+        terminate: "trunkline_charge_requests_terminate_total",
+        /// credit-control requests of one event
+        event: "trunkline_charge_requests_event_total",
+        /// requests that were copies: their answer was given again
+        copies: "trunkline_charge_requests_copies_total",
+        /// answers that granted or took what was asked
+        answered_success: "trunkline_charge_answers_success_total",
+        /// answers that refused for the subscriber's sake: no money, no service, no such subscriber
+        answered_refused: "trunkline_charge_answers_refused_total",
+        /// answers that the disk was behind or full, or memory was
+        answered_busy: "trunkline_charge_answers_busy_total",
+        /// answers to what was wrong with a request
+        answered_failed: "trunkline_charge_answers_failed_total",
+        /// questions to clients (RAR, ASR) that were sent
+        pushed: "trunkline_charge_pushes_total",
+        /// questions to clients that were answered
+        pushes_answered: "trunkline_charge_pushes_answered_total",
+        /// questions to clients that were not answered in time, or had no way to them
+        pushes_lost: "trunkline_charge_pushes_lost_total",
+        /// what those who operate the node asked
+        control: "trunkline_charge_control_total",
+    }
+}
+
+impl Counts {
+    /// An answer to a credit-control request.
+    pub(super) fn answered(&mut self, code: u32) {
+        use crate::session::code::{TOO_BUSY, UNKNOWN_SESSION, USER_UNKNOWN};
+        *match code {
+            TOO_BUSY => &mut self.answered_busy,
+            2000..3000 => &mut self.answered_success,
+            4000..5000 | USER_UNKNOWN | UNKNOWN_SESSION => &mut self.answered_refused,
+            _ => &mut self.answered_failed,
+        } += 1;
+    }
+}

@@ -1,0 +1,114 @@
+//! What is done beside requests: sessions end of which nothing came, clients are asked to come again.
+
+use super::Shared;
+use super::worker::Mail;
+use crate::calendar::Moment;
+use crate::session::Push;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use trunkline_net::{MailboxFull, Waker};
+
+/// How often it looks.
+const PERIOD: Duration = Duration::from_millis(100);
+/// How long it waits until a client that was not reached is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+/// Questions that are sent in one look.
+const PUSHES_MAX: usize = 1000;
+/// Questions that wait for their next try.
+const WAITING_MAX: usize = 100_000;
+
+/// The thread; dropped, it ends.
+pub(super) struct House {
+    ends: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl House {
+    pub fn start(shared: Arc<Shared>, waker: Waker<Mail>) -> std::io::Result<House> {
+        let (ends, ended) = channel();
+        let mut keeper = Keeper { shared, waker, waiting: VecDeque::new() };
+        let runs = move || {
+            while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                keeper.look()
+            }
+        };
+        let thread = std::thread::Builder::new().name("charge-house".to_owned()).spawn(runs)?;
+        Ok(House { ends: Some(ends), thread: Some(thread) })
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        drop(self.ends.take());
+        // A panic of it was told when it happened.
+        let _ended = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+struct Keeper {
+    shared: Arc<Shared>,
+    waker: Waker<Mail>,
+    /// Questions that wait for their next try.
+    waiting: VecDeque<(Instant, Push)>,
+}
+
+impl Keeper {
+    fn look(&mut self) {
+        let now = moment();
+        // Each hold of the book is short: requests come between.
+        while self.shared.book.desk().time(now) {
+            self.shared.book.flush();
+        }
+        self.shared.book.flush();
+        self.pushes();
+    }
+
+    fn pushes(&mut self) {
+        let at = Instant::now();
+        let back = self.shared.routes.take_back();
+        let room = WAITING_MAX.saturating_sub(self.waiting.len());
+        self.waiting.extend(back.into_iter().take(room).map(|push| (at + AGAIN, push)));
+        for _ in 0..PUSHES_MAX {
+            let Some(push) = self.next(at) else { return };
+            self.send(at, push);
+        }
+    }
+
+    /// The next question: a new one, or one whose time has come again and that is still to be asked.
+    fn next(&mut self, at: Instant) -> Option<Push> {
+        let mut desk = self.shared.book.desk();
+        if let Some(push) = desk.push() {
+            return Some(push);
+        }
+        while self.waiting.front().is_some_and(|(due, _)| *due <= at) {
+            let (_, push) = self.waiting.pop_front()?;
+            if desk.core().is_asked(&push.session) {
+                return Some(push);
+            }
+        }
+        None
+    }
+
+    /// To the connection on which the client asked last; else later. A session that its client does not come back to
+    /// ends by its supervision.
+    fn send(&mut self, at: Instant, push: Push) {
+        let sent = match self.shared.routes.get(&push.origin) {
+            Some(id) => self.waker.to_connection(id, Mail::Push(push)),
+            None => Err(MailboxFull(Mail::Push(push))),
+        };
+        if let Err(MailboxFull(Mail::Push(push))) = sent {
+            if self.waiting.len() < WAITING_MAX {
+                self.waiting.push_back((at + AGAIN, push));
+            }
+        }
+    }
+}
+
+/// Seconds since 1970.
+fn moment() -> Moment {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Moment::try_from(unix.as_secs()).unwrap_or(Moment::MAX)
+}

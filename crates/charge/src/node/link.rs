@@ -1,0 +1,51 @@
+//! A connection: a client of Diameter, or somebody who operates the node.
+
+use super::pending::Pending;
+use crate::peer::Peer;
+use core::time::Duration;
+use trunkline_net::ConnectionId;
+
+/// Octets of answers that wait for the disk; with so many a connection is not read.
+pub const PENDING_OCTETS_MAX: usize = 1 << 20;
+
+/// What is kept of a connection.
+pub(super) struct Link {
+    pub id: ConnectionId,
+    pub speaks: Speaks,
+    pub pending: Pending,
+    /// The client that asked last over it, when that is no longer the one before.
+    pub origin: Box<str>,
+    /// When it is looked at next.
+    pub registered: Duration,
+    /// It is not read until answers have left.
+    pub holds: bool,
+}
+
+/// What is spoken.
+pub(super) enum Speaks {
+    /// Diameter.
+    Diameter(Box<Peer>),
+    /// Lines of JSON ([`super::control`]).
+    Control,
+}
+
+impl Link {
+    pub fn new(id: ConnectionId, speaks: Speaks) -> Link {
+        Link {
+            id,
+            speaks,
+            pending: Pending::default(),
+            origin: Box::default(),
+            registered: Duration::MAX,
+            holds: false,
+        }
+    }
+
+    /// When its watchdog is to be looked at.
+    pub fn due(&self) -> Option<Duration> {
+        match &self.speaks {
+            Speaks::Diameter(peer) => Some(peer.due()),
+            Speaks::Control => None,
+        }
+    }
+}

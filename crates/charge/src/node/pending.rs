@@ -1,0 +1,100 @@
+//! Answers of a connection that wait for the disk.
+
+use std::collections::VecDeque;
+
+/// In the order in which they leave.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    octets: Vec<u8>,
+    /// Octets that have left already, from the front.
+    left: usize,
+    /// The entry that each waits for, and where it ends.
+    ends: VecDeque<(u64, usize)>,
+}
+
+impl Pending {
+    /// Where an answer is appended, which then is [`Pending::put`].
+    pub fn octets(&mut self) -> &mut Vec<u8> {
+        &mut self.octets
+    }
+
+    /// What was appended leaves after that entry is durable. Whether there was anything.
+    pub fn put(&mut self, after: u64) -> bool {
+        let before = self.ends.back().map_or(self.left, |(_, end)| *end);
+        let end = self.octets.len();
+        if end > before {
+            self.ends.push_back((after, end));
+        }
+        end > before
+    }
+
+    /// Octets that wait.
+    pub fn len(&self) -> usize {
+        self.octets.len() - self.left
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The answers that may leave now, at most so many octets; those that do not fit stay. Whether some stay for want
+    /// of room.
+    pub fn take(&mut self, durable: u64, room: usize, say: impl FnOnce(&[u8])) -> bool {
+        let (mut end, mut full) = (self.left, false);
+        while let Some((after, until)) = self.ends.front().copied() {
+            if after > durable {
+                break;
+            }
+            if until - self.left > room {
+                full = true;
+                break;
+            }
+            end = until;
+            self.ends.pop_front();
+        }
+        say(&self.octets[self.left..end]);
+        self.left = end;
+        if self.ends.is_empty() {
+            // An idle connection holds nothing.
+            *self = Pending::default();
+        } else if self.left > self.octets.len() / 2 {
+            self.forget();
+        }
+        full
+    }
+
+    fn forget(&mut self) {
+        self.octets.drain(..self.left);
+        self.ends.iter_mut().for_each(|(_, end)| *end -= self.left);
+        self.left = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(pending: &mut Pending, durable: u64, room: usize) -> (String, bool) {
+        let mut said = String::new();
+        let full = pending.take(durable, room, |octets| said.push_str(core::str::from_utf8(octets).unwrap()));
+        (said, full)
+    }
+
+    #[test]
+    fn answers_leave_in_order_when_they_are_durable() {
+        let mut pending = Pending::default();
+        for (text, after) in [("aa", 1), ("bbb", 3), ("c", 2), ("dd", 4)] {
+            pending.octets().extend_from_slice(text.as_bytes());
+            assert!(pending.put(after));
+        }
+        assert!(!pending.put(9));
+        assert_eq!(taken(&mut pending, 2, 100), ("aa".to_owned(), false));
+        assert_eq!(taken(&mut pending, 3, 2), (String::new(), true));
+        assert_eq!((taken(&mut pending, 3, 4), pending.len()), (("bbbc".to_owned(), false), 2));
+        pending.octets().extend_from_slice(b"e");
+        assert!(pending.put(5));
+        assert_eq!(taken(&mut pending, 9, 100), ("dde".to_owned(), false));
+        assert!(pending.is_empty());
+        assert_eq!(pending.octets().len(), 0);
+    }
+}

@@ -1,0 +1,241 @@
+//! The service of a thread: messages in, answers out when they are durable.
+
+use super::Shared;
+use super::control::LINE_OCTETS_MAX;
+use super::counts::Counts;
+use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
+use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
+use crate::session::Push;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::sync::{Arc, PoisonError};
+use trunkline_net::{
+    Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Replies, Seat, Service, Taken,
+};
+
+/// Room for what one read is answered at once: watchdogs, refusals.
+const ROOM_OCTETS: usize = 256 << 10;
+
+/// Input that is kept: a line of those who operate, or a message.
+const CARRIED_OCTETS: usize = LINE_OCTETS_MAX + 1;
+
+const _: () = assert!(CARRIED_OCTETS > MESSAGE_OCTETS_MAX);
+
+/// The engine's options with the room that the service needs.
+pub(super) fn fitted(options: Options) -> Options {
+    let limits = Limits { output_octets: 4 * ROOM_OCTETS, carried_octets: CARRIED_OCTETS, ..options.limits };
+    Options { limits, ..options }
+}
+
+/// What threads are told.
+#[derive(Debug)]
+pub(super) enum Mail {
+    /// More is durable.
+    Durable,
+    /// A client is to be asked.
+    Push(Push),
+}
+
+/// See the module.
+pub(super) struct Worker {
+    pub(super) shared: Arc<Shared>,
+    pub(super) counts: Counts,
+    /// Said at once in this call.
+    pub(super) said: Vec<u8>,
+    thread: u16,
+    /// Entries that answers wait for, and whose they are; what comes behind one that waits longer waits with it.
+    waiting: VecDeque<(u64, ConnectionId)>,
+    /// Connections whose watchdog is to be looked at, by the second.
+    watched: Vec<(Duration, ConnectionId)>,
+    /// A second has gone by.
+    ticked: bool,
+    /// The outbox may have something of ours.
+    wrote: bool,
+}
+
+impl Worker {
+    pub fn new(shared: Arc<Shared>, seat: &Seat<Mail>) -> Worker {
+        Worker {
+            shared,
+            counts: Counts::default(),
+            said: Vec::new(),
+            thread: seat.thread,
+            waiting: VecDeque::new(),
+            watched: Vec::new(),
+            ticked: false,
+            wrote: false,
+        }
+    }
+
+    /// An answer of the connection was put, and waits for that entry.
+    pub(super) fn waits(&mut self, id: ConnectionId, after: u64) {
+        self.wrote = true;
+        if self.waiting.back() != Some(&(after, id)) {
+            self.waiting.push_back((after, id));
+        }
+    }
+
+    /// Says what may be said; whether there is more than there was room for.
+    fn release(&mut self, link: &mut Link, output: &mut Output<'_>) -> Next {
+        let durable = self.shared.book.durable();
+        let full = link.pending.take(durable, output.room(), |octets| output.put(octets));
+        link.holds = link.holds && link.pending.len() > PENDING_OCTETS_MAX / 2;
+        match (full, link.holds) {
+            (true, _) => Next::Resume,
+            (false, true) => Next::Hold,
+            (false, false) => Next::More,
+        }
+    }
+
+    /// Has the connection looked at when something of it is due.
+    fn register(&mut self, link: &mut Link, now: Duration) {
+        let Some(due) = link.due() else { return };
+        if due < link.registered || link.registered <= now {
+            link.registered = due;
+            self.watched.push((due, link.id));
+        }
+    }
+
+    fn watch(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Option<Next> {
+        let Speaks::Diameter(peer) = &mut link.speaks else { return None };
+        while let Some(lost) = peer.unanswered(now.monotonic) {
+            self.counts.pushes_lost += 1;
+            self.shared.routes.give_back(lost.push);
+        }
+        let due = output.append(|out| peer.watch(&self.shared.local, now.monotonic, out));
+        match due {
+            Due::Suspect => self.counts.peers_suspect += 1,
+            Due::Close => {
+                self.counts.peers_lost += 1;
+                return Some(Next::Close);
+            }
+            Due::Nothing | Due::Asked => {}
+        }
+        self.register(link, now.monotonic);
+        None
+    }
+}
+
+impl Service for Worker {
+    type Connection = Link;
+    type Mail = Mail;
+
+    fn accepted(&mut self, arrival: &Arrival<'_>, now: Now) -> Link {
+        if self.shared.control.get(arrival.listener) == Some(&true) {
+            return Link::new(arrival.id, Speaks::Control);
+        }
+        // Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
+        let seed = (now.unix.as_secs() as u32) << 20 ^ now.monotonic.subsec_nanos();
+        let peer = Peer::new(&self.shared.local, seed, now.monotonic);
+        let mut link = Link::new(arrival.id, Speaks::Diameter(Box::new(peer)));
+        self.register(&mut link, now.monotonic);
+        link
+    }
+
+    fn octets(&mut self, link: &mut Link, input: &[u8], output: &mut Output<'_>, now: Now) -> Taken {
+        if output.room() < ROOM_OCTETS {
+            return Taken { octets: 0, next: Next::Resume };
+        }
+        self.said.clear();
+        let (octets, open) = match link.speaks {
+            Speaks::Diameter(_) => self.messages(link, input, now),
+            Speaks::Control => self.lines(link, input, now),
+        };
+        output.put(&self.said);
+        link.holds = link.pending.len() > PENDING_OCTETS_MAX;
+        let next = match (open, link.holds) {
+            (false, _) => Next::Close,
+            (true, true) => Next::Hold,
+            (true, false) => Next::More,
+        };
+        Taken { octets, next }
+    }
+
+    fn resume(&mut self, link: &mut Link, output: &mut Output<'_>, _: Now) -> Next {
+        self.release(link, output)
+    }
+
+    fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
+        let (Mail::Push(push), Speaks::Diameter(peer)) = (mail, &mut link.speaks) else { return Next::More };
+        let local = &self.shared.local;
+        if !peer.is_open() || output.room() < ROOM_OCTETS {
+            self.shared.routes.give_back(push);
+            return if link.holds { Next::Hold } else { Next::More };
+        }
+        let pushed = output.append(|out| peer.push(local, push, now.monotonic, out));
+        self.counts.pushed += 1;
+        if let Ok(Some(given_up)) = pushed {
+            self.counts.pushes_lost += 1;
+            self.shared.routes.give_back(given_up.push);
+        }
+        self.register(link, now.monotonic);
+        if link.holds { Next::Hold } else { Next::More }
+    }
+
+    fn woken(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {
+        if let Some(next) = self.watch(link, output, now) {
+            return next;
+        }
+        self.release(link, output)
+    }
+
+    fn errands(&mut self, errands: &mut Errands<Link>, now: Now) {
+        if core::mem::take(&mut self.wrote) {
+            self.shared.book.flush();
+        }
+        // What became durable between the look and the wish to be woken is found by the second look.
+        for _ in 0..2 {
+            let durable = self.shared.book.durable();
+            while let Some((_, id)) = self.waiting.front().copied().filter(|(after, _)| *after <= durable) {
+                self.waiting.pop_front();
+                errands.wake(id);
+            }
+            if self.waiting.is_empty() {
+                break;
+            }
+            self.shared.book.wait(self.thread);
+        }
+        if core::mem::take(&mut self.ticked) {
+            self.watched.retain(|(due, id)| {
+                let later = *due > now.monotonic;
+                if !later {
+                    errands.wake(*id);
+                }
+                later
+            });
+        }
+    }
+
+    fn owes(&self, link: &Link) -> bool {
+        !link.pending.is_empty()
+    }
+
+    fn undelivered(&mut self, mail: Mail, _: Now) {
+        if let Mail::Push(push) = mail {
+            self.shared.routes.give_back(push);
+        }
+    }
+
+    fn farewell(&mut self, link: &mut Link, output: &mut Output<'_>, _: Now) {
+        if let Speaks::Diameter(peer) = &mut link.speaks {
+            output.append(|out| peer.disconnect(&self.shared.local, out));
+        }
+    }
+
+    fn closed(&mut self, link: Link, _: Cause, _: Now) {
+        let Speaks::Diameter(mut peer) = link.speaks else { return };
+        self.shared.routes.remove(peer.host(), link.id);
+        self.shared.routes.remove(&link.origin, link.id);
+        peer.left().for_each(|pushed| self.shared.routes.give_back(pushed.push));
+    }
+
+    fn rest(&mut self) {
+        let counts = &self.shared.counts[usize::from(self.thread)];
+        *counts.lock().unwrap_or_else(PoisonError::into_inner) = self.counts;
+    }
+
+    fn tick(&mut self, _: &mut Replies, _: Now) {
+        // What the log did not take in time is brought again.
+        (self.wrote, self.ticked) = (true, true);
+    }
+}

@@ -1,0 +1,110 @@
+//! Capabilities exchange (RFC 6733 section 5.3): who is there, and whether both speak credit control.
+
+use super::{Peer, Phase};
+use core::net::IpAddr;
+use core::time::Duration;
+use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
+use trunkline_wire::diameter::dictionary::TGPP;
+use trunkline_wire::diameter::{Failure, HostAddress, List, Message, TooLong, Writer, application, flag, result_code};
+
+/// Octets of a host or a realm that is taken.
+pub const NAME_OCTETS_MAX: usize = 256;
+
+/// Who we are, and with whom we speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// Origin-Host.
+    pub host: String,
+    /// Origin-Realm.
+    pub realm: String,
+    /// Realms that are served besides it.
+    pub realms: Vec<String>,
+    /// Host-IP-Address, one at least.
+    pub addresses: Vec<IpAddr>,
+    /// Origin-State-Id: grows with each start.
+    pub state_id: u32,
+    /// Origin-Hosts that may connect; none at all is everyone.
+    pub peers: Vec<String>,
+    /// Tw of the watchdog (RFC 3539 section 3.4.1).
+    pub watchdog: Duration,
+}
+
+/// Product-Name of the CEA.
+const PRODUCT: &str = "Trunkline";
+
+impl Local {
+    /// Whether a realm is one of ours; names of hosts and realms know no capitals (RFC 6733 section 4.3.1).
+    pub fn serves(&self, realm: &str) -> bool {
+        self.realm.eq_ignore_ascii_case(realm) || self.realms.iter().any(|other| other.eq_ignore_ascii_case(realm))
+    }
+
+    fn knows(&self, host: &str) -> bool {
+        self.peers.is_empty() || self.peers.iter().any(|peer| peer.eq_ignore_ascii_case(host))
+    }
+}
+
+impl Peer {
+    /// Answers a CER; the result. A peer that is open keeps its name.
+    pub(super) fn exchange(&mut self, local: &Local, message: &Message<'_>, out: &mut Vec<u8>) -> u32 {
+        let read = CapabilitiesExchangeRequest::read(message);
+        let result = match &read {
+            Err(failure) => failure.result,
+            Ok(cer) if self.is_open() && *cer.origin_host != *self.host => result_code::UNKNOWN_PEER,
+            Ok(cer) => judge(local, cer),
+        };
+        // Host, realm and addresses of the configuration, and one failure, fit into a message.
+        let _fits = answer(local, message, result, read.as_ref().err(), out);
+        if let Some(cer) = read.ok().filter(|_| result == result_code::SUCCESS && self.phase == Phase::New) {
+            (self.host, self.realm, self.phase) = (cer.origin_host.into(), cer.origin_realm.into(), Phase::Open);
+        }
+        result
+    }
+}
+
+fn judge(local: &Local, cer: &CapabilitiesExchangeRequest<'_>) -> u32 {
+    let named = |name: &str| !name.is_empty() && name.len() <= NAME_OCTETS_MAX;
+    if !named(cer.origin_host) || !named(cer.origin_realm) {
+        result_code::INVALID_AVP_VALUE
+    } else if !local.knows(cer.origin_host) || cer.origin_host.eq_ignore_ascii_case(&local.host) {
+        result_code::UNKNOWN_PEER
+    } else if !cer.offers(application::CREDIT_CONTROL) {
+        result_code::NO_COMMON_APPLICATION
+    } else if !cer.inband_security_ids.is_empty() && !cer.inband_security_ids.iter().any(|id| id == 0) {
+        // TLS begins before the first message or not at all (RFC 6733 section 13.1).
+        result_code::NO_COMMON_SECURITY
+    } else {
+        result_code::SUCCESS
+    }
+}
+
+fn answer(
+    local: &Local,
+    message: &Message<'_>,
+    result: u32,
+    failure: Option<&Failure<'_>>,
+    out: &mut Vec<u8>,
+) -> Result<(), TooLong> {
+    let addresses: Vec<HostAddress<'_>> = local.addresses.iter().map(|ip| HostAddress::Ip(*ip)).collect();
+    let mut header = message.header.answer();
+    if result_code::is_protocol_error(result) {
+        header.flags |= flag::ERROR;
+    }
+    let cea = CapabilitiesExchangeAnswer {
+        result_code: result,
+        origin_host: &local.host,
+        origin_realm: &local.realm,
+        host_ip_addresses: List::Values(&addresses),
+        vendor_id: 0,
+        product_name: PRODUCT,
+        origin_state_id: Some(local.state_id),
+        supported_vendor_ids: List::Values(&[TGPP]),
+        auth_application_ids: List::Values(&[application::CREDIT_CONTROL]),
+        ..CapabilitiesExchangeAnswer::default()
+    };
+    let mut writer = Writer::new(out, &header);
+    cea.write_avps(&mut writer);
+    if let Some(failure) = failure {
+        failure.write(&mut writer);
+    }
+    writer.finish()
+}

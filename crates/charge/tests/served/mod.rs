@@ -1,0 +1,252 @@
+//! A node in a folder of its own, and a client of Diameter that says what it is told to.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline_charge::gy::Terms;
+use trunkline_charge::node::{Node, Opened, Setup};
+use trunkline_charge::peer::Local;
+use trunkline_charge::session::Limits;
+use trunkline_commit::{Folder, Options};
+use trunkline_net::Listen;
+use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
+use trunkline_wire::diameter::credit::{
+    CreditControlAnswer, CreditControlRequest, MultipleServices, PsInformation, RequestedServiceUnit,
+    ServiceInformation, SubscriptionId, UsedServiceUnit,
+};
+use trunkline_wire::diameter::enumerated::{FailureHandling, RequestType, SubscriptionIdType};
+use trunkline_wire::diameter::{Frames, Header, HostAddress, List, Message, application, command};
+
+pub const PLAN: &str = r#"
+[plan]
+name = "standard"
+currency = "EUR"
+time-zone = "Europe/Paris"
+[[version]]
+from = "2026-01-01"
+rule = [
+  { name = "sms", rating-groups = [7], unit = "events", price = 9 },
+  { name = "data", rating-groups = [1], step = "1 KiB", price = 1, tranche = "100 KiB", tranche-least = "1 KiB", validity = "1 h" },
+]
+"#;
+
+/// A node and where it is.
+pub struct World {
+    pub node: Node,
+    pub folder: PathBuf,
+    pub address: SocketAddr,
+}
+
+pub fn local() -> Local {
+    Local {
+        host: "ocs.example.org".to_owned(),
+        realm: "example.org".to_owned(),
+        realms: Vec::new(),
+        addresses: vec!["127.0.0.1".parse().expect("an address")],
+        state_id: 1,
+        peers: Vec::new(),
+        watchdog: Duration::from_secs(30),
+    }
+}
+
+/// Starts a node on the ledger of a folder, with what `set` changes of who it is.
+pub fn start(folder: &Path, set: impl FnOnce(&mut Local)) -> World {
+    let mut local = local();
+    set(&mut local);
+    let terms = Terms {
+        host: local.host.clone(),
+        realm: local.realm.clone(),
+        session_failover: false,
+        failure_handling: FailureHandling::Terminate,
+    };
+    let listens = vec![
+        Listen::Tcp { address: "127.0.0.1:0".parse().expect("an address"), tls: None },
+        Listen::Unix { path: folder.join("control.sock"), mode: 0o600 },
+    ];
+    let options = trunkline_net::Options { threads: 2, ..trunkline_net::Options::default() };
+    let opened = Opened::new(Setup { local, terms, listens, options }).expect("listeners");
+    let disk = Arc::new(Folder::open(&folder.join("ledger")).expect("a folder"));
+    let options = Options { segment_octets: 4 << 20, ..Options::default() };
+    let (core, log) = trunkline_charge::ledger::open(disk, options, Limits::default()).expect("a ledger");
+    let node = opened.start(core, log, options).expect("a node");
+    let address = node.addresses()[0].expect("an address");
+    World { node, folder: folder.to_path_buf(), address }
+}
+
+impl World {
+    /// What an operator's line is answered.
+    pub fn order(&self, order: &serde_json::Value) -> serde_json::Value {
+        self.line(&order.to_string())
+    }
+
+    pub fn line(&self, line: &str) -> serde_json::Value {
+        let mut stream = UnixStream::connect(self.folder.join("control.sock")).expect("the socket");
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
+        stream.write_all(format!("{line}\n").as_bytes()).expect("written");
+        let mut reply = String::new();
+        BufReader::new(stream).read_line(&mut reply).expect("a reply");
+        serde_json::from_str(&reply).expect("JSON")
+    }
+
+    /// A plan, and accounts 1 to `count` with so much each, whose IMSI is `00101` and the number.
+    pub fn fill(&self, count: u64, balance: i64) {
+        let done = |reply: serde_json::Value| assert!(reply.get("error").is_none(), "{reply}");
+        done(self.order(&serde_json::json!({ "do": "plan", "text": PLAN })));
+        for number in 1..=count {
+            done(self.order(&serde_json::json!({ "do": "account", "account": number, "plan": "standard" })));
+            let identities = [format!("imsi:{}", imsi(number))];
+            let subscriber = serde_json::json!({
+                "do": "subscriber", "subscriber": number, "account": number, "identities": identities,
+            });
+            done(self.order(&subscriber));
+            done(
+                self.order(
+                    &serde_json::json!({ "do": "top-up", "account": number, "amount": balance, "note": "cash" }),
+                ),
+            );
+        }
+    }
+
+    pub fn balance(&self, account: u64) -> (i64, i64) {
+        let shown = self.order(&serde_json::json!({ "do": "show-account", "account": account }));
+        let of = |name: &str| shown.get(name).and_then(serde_json::Value::as_i64).expect("an amount");
+        (of("balance"), of("reserved"))
+    }
+}
+
+pub fn imsi(number: u64) -> String {
+    format!("00101{number:010}")
+}
+
+/// A connection of a client.
+pub struct Client {
+    pub stream: TcpStream,
+    pub host: String,
+    input: Vec<u8>,
+    next: u32,
+}
+
+impl Client {
+    /// Connects and exchanges capabilities.
+    pub fn new(address: SocketAddr, host: &str) -> Client {
+        let mut client = Client::raw(address, host);
+        let hosts = [HostAddress::Ip("127.0.0.1".parse().expect("an address"))];
+        let cer = CapabilitiesExchangeRequest {
+            origin_host: host,
+            origin_realm: "example.org",
+            host_ip_addresses: List::Values(&hosts),
+            vendor_id: 0,
+            product_name: "test",
+            auth_application_ids: List::Values(&[application::CREDIT_CONTROL]),
+            ..CapabilitiesExchangeRequest::default()
+        };
+        let mut out = Vec::new();
+        cer.write(&Header::request(command::CAPABILITIES_EXCHANGE, application::BASE), &mut out).expect("it fits");
+        let answer = client.ask(&out);
+        let cea = CapabilitiesExchangeAnswer::read(&Message::new(&answer).expect("a message")).expect("a CEA");
+        assert_eq!(cea.result_code, 2001);
+        client
+    }
+
+    /// Connects and says nothing.
+    pub fn raw(address: SocketAddr, host: &str) -> Client {
+        let stream = TcpStream::connect(address).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
+        stream.set_nodelay(true).expect("an option");
+        Client { stream, host: host.to_owned(), input: Vec::new(), next: 1 }
+    }
+
+    pub fn send(&mut self, octets: &[u8]) {
+        self.stream.write_all(octets).expect("written");
+    }
+
+    /// The next message; none when the connection has ended.
+    pub fn receive(&mut self) -> Option<Vec<u8>> {
+        loop {
+            if let Some(message) = Frames::new(&self.input, 1 << 20).next_message().expect("Diameter") {
+                let message = message.to_vec();
+                self.input.drain(..message.len());
+                return Some(message);
+            }
+            let mut piece = [0; 65_536];
+            match self.stream.read(&mut piece).expect("an answer in time") {
+                0 => return None,
+                read => self.input.extend_from_slice(&piece[..read]),
+            }
+        }
+    }
+
+    pub fn ask(&mut self, octets: &[u8]) -> Vec<u8> {
+        self.send(octets);
+        self.receive().expect("an answer")
+    }
+
+    /// The octets of a request of this client.
+    pub fn ccr(&mut self, ccr: &Ccr<'_>) -> Vec<u8> {
+        self.next += 1;
+        ccr.octets(&self.host, self.next)
+    }
+
+    /// Asks, and reads result, number of octets granted, and the result of the first service.
+    pub fn charge(&mut self, ccr: &Ccr<'_>) -> (u32, Option<u64>, Option<u32>) {
+        let octets = self.ccr(ccr);
+        read(&self.ask(&octets))
+    }
+}
+
+/// What of an answer most tests look at.
+pub fn read(answer: &[u8]) -> (u32, Option<u64>, Option<u32>) {
+    let message = Message::new(answer).expect("a message");
+    let cca = CreditControlAnswer::read_avps(message.avps()).expect("a CCA");
+    let service = cca.services.iter().next();
+    let granted = service.and_then(|service| service.granted).and_then(|granted| granted.total_octets);
+    (cca.result_code.expect("a result"), granted, service.and_then(|service| service.result_code))
+}
+
+/// A request of packet switched charging, with one service.
+#[derive(Clone, Copy)]
+pub struct Ccr<'a> {
+    pub session: &'a str,
+    pub number: u32,
+    pub kind: RequestType,
+    pub imsi: &'a str,
+    pub used: Option<u64>,
+    /// Whether units are asked for.
+    pub asks: bool,
+}
+
+impl Ccr<'_> {
+    pub fn octets(&self, host: &str, identifier: u32) -> Vec<u8> {
+        let used = self.used.map(|octets| UsedServiceUnit { total_octets: Some(octets), ..UsedServiceUnit::default() });
+        let services = [MultipleServices {
+            rating_group: Some(1),
+            requested: self.asks.then(RequestedServiceUnit::default),
+            used: List::Values(used.as_slice()),
+            ..MultipleServices::default()
+        }];
+        let subscriber = [SubscriptionId { kind: SubscriptionIdType::Imsi, name: self.imsi }];
+        let ps = PsInformation { called_station_id: Some("internet"), ..PsInformation::default() };
+        let ccr = CreditControlRequest {
+            session_id: self.session,
+            origin_host: host,
+            origin_realm: "example.org",
+            destination_realm: "example.org",
+            auth_application_id: application::CREDIT_CONTROL,
+            service_context_id: "32251@3gpp.org",
+            request_type: self.kind,
+            request_number: self.number,
+            subscription_ids: List::Values(&subscriber),
+            services: List::Values(&services),
+            service_information: Some(ServiceInformation { ps: Some(ps), ..ServiceInformation::default() }),
+            ..CreditControlRequest::default()
+        };
+        let header = Header::request(command::CREDIT_CONTROL, application::CREDIT_CONTROL);
+        let header = Header { hop_by_hop: identifier, end_to_end: identifier, ..header };
+        let mut out = Vec::new();
+        ccr.write(&header, &mut out).expect("it fits");
+        out
+    }
+}

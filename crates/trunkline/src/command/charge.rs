@@ -1,0 +1,58 @@
+//! `trunkline charge`: online charging, and what stands beside it.
+
+mod books;
+mod import;
+mod load;
+mod operate;
+mod place;
+mod serve;
+mod server;
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use trunkline_kit::exit::Exit;
+
+/// Charge online, and load a charging server
+#[derive(Debug, clap::Args)]
+#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(after_help = "Examples:\n  \
+    trunkline charge serve --host ocs.example.org --realm example.org\n  \
+    trunkline charge plan standard.toml            a plan, which holds from now on\n  \
+    trunkline charge import subscribers.csv        accounts and subscribers\n  \
+    trunkline charge top-up 17 500                 five euros for account 17\n  \
+    trunkline charge show imsi:001010000000017     whose it is, what is left, what is granted\n  \
+    trunkline charge ledger 17                     what came to it and went\n  \
+    trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
+    trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
+    docs/manual/charge-load.md has the whole of it.")]
+pub struct Charge {
+    /// What to do.
+    #[command(subcommand)]
+    tool: Tool,
+}
+
+/// What there is, a file each.
+#[derive(Debug, clap::Subcommand)]
+enum Tool {
+    Serve(Box<serve::Serve>),
+    Import(import::Import),
+    Audit(books::Audit),
+    Ledger(books::Statement),
+    Load(Box<load::Load>),
+    #[command(flatten)]
+    Order(operate::Order),
+}
+
+impl Charge {
+    /// Does what the subcommand says.
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        match &self.tool {
+            Tool::Serve(serve) => serve.run(),
+            Tool::Import(import) => import.run(),
+            Tool::Audit(audit) => audit.run(),
+            Tool::Ledger(ledger) => ledger.run(terminal),
+            Tool::Load(load) => load.run(terminal),
+            Tool::Order(order) => order.run(),
+        }
+    }
+}

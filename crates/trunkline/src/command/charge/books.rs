@@ -1,0 +1,183 @@
+//! `trunkline charge audit` and `ledger`: the books as they stand on disk, whether or not a node serves.
+
+use super::place::Place;
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::show::table::{self, Row, Table, number, text};
+use crate::show::text::{Keep, Line as Cell, Style};
+use crate::terminal::Terminal;
+use serde_json::json;
+use std::collections::VecDeque;
+use std::io::Write;
+use trunkline_charge::account::Effect;
+use trunkline_charge::calendar::Moment;
+use trunkline_charge::ledger::{self, Line};
+use trunkline_commit::Folder;
+use trunkline_kit::exit::Exit;
+use trunkline_store::time::rfc3339;
+
+/// Differences that are told one by one.
+const TOLD_MAX: usize = 100;
+/// Lines of a statement that are read at once.
+const LINES: usize = 10_000;
+
+/// Add up the ledger, account by account, and compare the sums with the balances
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Reads all entries that are there, beside a node that serves or without one. Exit code 3 if \
+    anything differs.")]
+pub struct Audit {
+    #[command(flatten)]
+    place: Place,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Show what came to an account and went, with the balance after each entry
+#[derive(Debug, clap::Args)]
+pub struct Statement {
+    /// The account
+    #[arg(value_name = "ACCOUNT")]
+    account: u64,
+    #[command(flatten)]
+    place: Place,
+    /// The newest lines of the table
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    limit: usize,
+    /// All of it, one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+fn open(place: &Place) -> Result<Folder, Failure> {
+    let folder = place.ledger();
+    Folder::beside(&folder).map_err(|e| Failure::Failed(format!("no ledger in {}: {e}", folder.display())))
+}
+
+impl Audit {
+    /// Does it.
+    ///
+    /// # Errors
+    /// There is no ledger, or it is damaged.
+    pub fn run(&self) -> Result<Exit, Failure> {
+        let audit = ledger::audit(&open(&self.place)?).map_err(failed)?;
+        let mut out = stdout();
+        let differences = &audit.differences;
+        if self.json {
+            let told: Vec<_> =
+                differences.iter().map(|one| json!({ "account": one.account, "what": one.what })).collect();
+            let (first, last, accounts) = (audit.first, audit.last, audit.accounts);
+            let reply = json!({ "first": first, "last": last, "accounts": accounts, "differences": told });
+            writeln!(out, "{reply}")?;
+        } else {
+            writeln!(out, "entries {} to {}, {} accounts", audit.first, audit.last, audit.accounts)?;
+            for one in differences.iter().take(TOLD_MAX) {
+                writeln!(out, "account {}: {}", one.account, one.what)?;
+            }
+            match differences.len() {
+                0 => writeln!(out, "every balance is the sum of its entries")?,
+                count => writeln!(out, "{count} differences")?,
+            }
+        }
+        out.flush()?;
+        Ok(if differences.is_empty() { Exit::Done } else { Exit::Degraded })
+    }
+}
+
+impl Statement {
+    /// Does it.
+    ///
+    /// # Errors
+    /// There is no ledger, or it is damaged.
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let disk = open(&self.place)?;
+        let (mut rows, mut count, mut from, mut out) = (VecDeque::new(), 0_usize, None, stdout());
+        loop {
+            let part = ledger::statement(&disk, self.account, from, LINES).map_err(failed)?;
+            count += part.lines.len();
+            if self.json {
+                part.lines.iter().try_for_each(|line| writeln!(out, "{}", line_json(line)))?;
+            } else {
+                rows.extend(part.lines);
+                rows.drain(..rows.len().saturating_sub(self.limit));
+            }
+            if part.whole {
+                break;
+            }
+            from = Some(part.next);
+        }
+        if !self.json {
+            self.tell(&mut out, &rows, count, terminal)?;
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+
+    fn tell(
+        &self,
+        out: &mut impl Write,
+        rows: &VecDeque<Line>,
+        count: usize,
+        terminal: &Terminal,
+    ) -> Result<(), Failure> {
+        if rows.is_empty() {
+            writeln!(out, "nothing came to account {}, and nothing went", self.account)?;
+            return Ok(());
+        }
+        let what = text("what").cuts(16, Keep::Start);
+        let mut shown = Table::new(vec![number("entry"), text("time"), what, number("amount"), number("balance")]);
+        rows.iter().for_each(|line| shown.row(row(line, terminal)));
+        table::write(&shown.lines(terminal), terminal, out)?;
+        let left = count - rows.len();
+        let older = if left > 0 { format!("; {left} older lines: --limit or --json") } else { String::new() };
+        writeln!(out, "amounts in minor units{older}")?;
+        Ok(())
+    }
+}
+
+/// What an effect is, in words.
+fn what(effect: &Effect) -> String {
+    match effect {
+        Effect::Money { reason, note, .. } if note.is_empty() => format!("{reason:?}").to_lowercase(),
+        Effect::Money { reason, note, .. } => format!("{} ({note})", format!("{reason:?}").to_lowercase()),
+        Effect::Units { reason, amount, .. } => format!("{amount} units {}", format!("{reason:?}").to_lowercase()),
+        Effect::Charged { charge, .. } => {
+            let group =
+                charge.service.rating_group.map_or_else(String::new, |group| format!(" of rating group {group}"));
+            let short =
+                if charge.short.0 > 0 { format!(", {} more were not there", charge.short.0) } else { String::new() };
+            format!("{} {:?}{group}{short}", charge.units, charge.unit).to_lowercase()
+        }
+        _ => String::new(),
+    }
+}
+
+fn row(line: &Line, terminal: &Terminal) -> Row {
+    let cells = [
+        line.sequence.to_string(),
+        time(line.at),
+        what(&line.effect),
+        line.amount.0.to_string(),
+        line.balance.0.to_string(),
+    ];
+    let cells = cells.iter().map(|cell| Cell::new(terminal).with(Style::Plain, cell)).collect();
+    Row { cells, below: Vec::new() }
+}
+
+fn line_json(line: &Line) -> serde_json::Value {
+    json!({
+        "sequence": line.sequence,
+        "at": time(line.at),
+        "amount": line.amount.0,
+        "balance": line.balance.0,
+        "effect": line.effect,
+    })
+}
+
+fn time(at: Moment) -> String {
+    rfc3339(at.saturating_mul(1_000_000_000))
+}

@@ -1,0 +1,297 @@
+//! What those who operate a charging node do: plans, accounts, subscribers, money, sessions.
+
+use super::place::Place;
+use crate::failure::Failure;
+use crate::output::stdout;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+use trunkline_kit::exit::Exit;
+use trunkline_store::time::rfc3339;
+
+/// What a node is asked to do, and told of.
+#[derive(Debug, clap::Subcommand)]
+pub enum Order {
+    /// Bring a plan: it holds from now on, in place of the one of its name
+    Plan {
+        /// Its file (docs/manual/tariffs.md)
+        #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        file: PathBuf,
+        #[command(flatten)]
+        to: To,
+    },
+    /// Make an account that has money from the beginning; one that is there stays as it is
+    Open {
+        /// Its number
+        #[arg(value_name = "ACCOUNT")]
+        account: u64,
+        /// Its plan
+        #[arg(long, value_name = "NAME")]
+        plan: String,
+        /// What it has, in minor units (cents)
+        #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
+        balance: i64,
+        /// What it may owe, in minor units; 0 is prepaid
+        #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
+        credit: i64,
+        #[command(flatten)]
+        to: To,
+    },
+    /// Make an account, or change its plan and credit
+    Account {
+        /// Its number
+        #[arg(value_name = "ACCOUNT")]
+        account: u64,
+        /// Its plan
+        #[arg(long, value_name = "NAME")]
+        plan: String,
+        /// What it may owe, in minor units; 0 is prepaid
+        #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
+        credit: i64,
+        #[command(flatten)]
+        to: To,
+    },
+    /// Make a subscriber, or change its account and identities
+    Subscriber {
+        /// Its number
+        #[arg(value_name = "SUBSCRIBER")]
+        subscriber: u64,
+        /// The account that pays
+        #[arg(long, value_name = "ACCOUNT")]
+        account: u64,
+        /// What it is known by: imsi:.., e164:.., sip:.., nai:.., private:..
+        #[arg(value_name = "IDENTITY", required = true)]
+        identities: Vec<String>,
+        #[command(flatten)]
+        to: To,
+    },
+    /// The subscriber paid: sessions that had nothing left are asked to come again
+    TopUp {
+        /// The account
+        #[arg(value_name = "ACCOUNT")]
+        account: u64,
+        /// Minor units (cents)
+        #[arg(value_name = "AMOUNT")]
+        amount: i64,
+        /// For what, for the ledger
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        note: String,
+        #[command(flatten)]
+        to: To,
+    },
+    /// Money comes, or goes as far as it is there and not reserved, because the operator says so
+    Adjust {
+        /// The account
+        #[arg(value_name = "ACCOUNT")]
+        account: u64,
+        /// Minor units (cents); less than zero goes
+        #[arg(value_name = "AMOUNT", allow_negative_numbers = true)]
+        amount: i64,
+        /// Why, for the ledger
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        note: String,
+        #[command(flatten)]
+        to: To,
+    },
+    /// Give an account a bundle of its plan
+    Buy {
+        /// The account
+        #[arg(value_name = "ACCOUNT")]
+        account: u64,
+        /// The allowance, by its name in the plan
+        #[arg(value_name = "ALLOWANCE")]
+        allowance: String,
+        #[command(flatten)]
+        to: To,
+    },
+    /// End a session: nothing more is granted, and its client is asked to end it (ASR)
+    Abort {
+        /// Session-Id
+        #[arg(value_name = "SESSION")]
+        session: String,
+        #[command(flatten)]
+        to: To,
+    },
+    /// Show an account by its number, a subscriber by an identity (imsi:..), or a session by its Session-Id
+    Show {
+        /// Which
+        #[arg(value_name = "WHICH")]
+        which: String,
+        #[command(flatten)]
+        to: To,
+    },
+    /// Tell how many there are of everything
+    Status {
+        #[command(flatten)]
+        to: To,
+    },
+}
+
+/// Which node, and how it is told.
+#[derive(Clone, Debug, clap::Args)]
+pub struct To {
+    #[command(flatten)]
+    place: Place,
+    /// The reply as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Order {
+    /// Has it done.
+    ///
+    /// # Errors
+    /// What the node says against it; no node serves.
+    pub fn run(&self) -> Result<Exit, Failure> {
+        let (order, to) = self.line()?;
+        let reply = to.place.node()?.order(&order)?;
+        let mut out = stdout();
+        if to.json {
+            writeln!(out, "{reply}")?;
+        } else {
+            tell(&mut out, &reply)?;
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+
+    fn line(&self) -> Result<(Value, &To), Failure> {
+        Ok(match self {
+            Order::Plan { file, to } => {
+                let text =
+                    std::fs::read_to_string(file).map_err(|e| Failure::Failed(format!("{}: {e}", file.display())))?;
+                (json!({ "do": "plan", "text": text }), to)
+            }
+            Order::Open { account, plan, balance, credit, to } => {
+                (json!({ "do": "open", "account": account, "plan": plan, "balance": balance, "credit": credit }), to)
+            }
+            Order::Account { account, plan, credit, to } => {
+                (json!({ "do": "account", "account": account, "plan": plan, "credit": credit }), to)
+            }
+            Order::Subscriber { subscriber, account, identities, to } => {
+                let who = json!({ "do": "subscriber", "subscriber": subscriber, "account": account, "identities": identities });
+                (who, to)
+            }
+            Order::TopUp { account, amount, note, to } => {
+                (json!({ "do": "top-up", "account": account, "amount": amount, "note": note }), to)
+            }
+            Order::Adjust { account, amount, note, to } => {
+                (json!({ "do": "adjust", "account": account, "amount": amount, "note": note }), to)
+            }
+            Order::Buy { account, allowance, to } => {
+                (json!({ "do": "buy", "account": account, "allowance": allowance }), to)
+            }
+            Order::Abort { session, to } => (json!({ "do": "abort", "session": session }), to),
+            Order::Show { which, to } => (show(which), to),
+            Order::Status { to } => (json!({ "do": "status" }), to),
+        })
+    }
+}
+
+fn show(which: &str) -> Value {
+    let kinds = ["imsi:", "e164:", "sip:", "sips:", "nai:", "private:"];
+    match which.parse::<u64>() {
+        Ok(account) => json!({ "do": "show-account", "account": account }),
+        Err(_) if kinds.iter().any(|kind| which.starts_with(kind)) => {
+            json!({ "do": "show-subscriber", "identity": which })
+        }
+        Err(_) => json!({ "do": "show-session", "session": which }),
+    }
+}
+
+/// A reply for people: a line for each thing that is told.
+fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
+    if let Some(sequence) = reply.get("sequence").filter(|_| reply.get("accounts").is_none()) {
+        writeln!(out, "done, entry {sequence} of the ledger")?;
+    }
+    if let Some(subscriber) = reply.get("subscriber").filter(|_| reply.get("identities").is_some()) {
+        let names: Vec<&str> = reply["identities"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        writeln!(out, "subscriber {subscriber}  {}", names.join("  "))?;
+    }
+    for account in [reply, &reply["account"]].into_iter().filter(|value| value.get("balance").is_some()) {
+        account_lines(out, account)?;
+    }
+    if reply.get("session").is_some() {
+        session_lines(out, reply, &|amount| format!("{amount} minor units"))?;
+    }
+    if reply.get("accounts").is_some() {
+        let plans = reply["plans"].as_array().into_iter().flatten();
+        let plans: Vec<String> = plans
+            .map(|plan| format!("{} (version {})", plan["name"].as_str().unwrap_or("?"), plan["version"]))
+            .collect();
+        let plans =
+            if plans.is_empty() { "none yet: `trunkline charge plan FILE`".to_owned() } else { plans.join(", ") };
+        writeln!(out, "plans           {plans}")?;
+        writeln!(out, "accounts        {}", reply["accounts"])?;
+        writeln!(out, "open sessions   {}", reply["open_sessions"])?;
+        writeln!(out, "ledger entries  {}", reply["sequence"])?;
+        writeln!(out, "unrated reports {}", reply["unrated"])?;
+    }
+    Ok(())
+}
+
+fn account_lines(out: &mut impl Write, account: &Value) -> std::io::Result<()> {
+    let currency = account["currency"].as_str().unwrap_or("");
+    let decimals = account["decimals"].as_u64().unwrap_or(0) as u32;
+    let money = |minor: i64| amount(minor, decimals, currency);
+    let of = |name: &str| money(account[name].as_i64().unwrap_or(0));
+    let (plan, number) = (account["plan"].as_str().unwrap_or("?"), &account["number"]);
+    let (balance, reserved, credit) = (of("balance"), of("reserved"), of("credit"));
+    writeln!(out, "account {number}  plan {plan}  balance {balance}  reserved {reserved}  credit {credit}")?;
+    for bundle in account["allowances"].as_array().into_iter().flatten() {
+        let until = moment(&bundle["ends"]);
+        writeln!(out, "  allowance  left {} units  reserved {}  until {until}", bundle["left"], bundle["reserved"])?;
+    }
+    account["sessions"].as_array().into_iter().flatten().try_for_each(|session| session_lines(out, session, &money))
+}
+
+fn session_lines(out: &mut impl Write, session: &Value, money: &dyn Fn(i64) -> String) -> std::io::Result<()> {
+    let (name, origin) = (session["session"].as_str().unwrap_or("?"), session["origin"].as_str().unwrap_or("?"));
+    let ends = if session["aborting"] == true { "  is to end" } else { "" };
+    writeln!(out, "  session {name}  of {origin}  given up at {}{ends}", moment(&session["deadline"]))?;
+    for service in session["services"].as_array().into_iter().flatten() {
+        let named = |key: &str, word: &str| service[key].as_u64().map(|number| format!("{word} {number}  "));
+        let key = [named("rating_group", "rating group"), named("service", "service")];
+        let key: String = key.into_iter().flatten().collect();
+        let granted = &service["granted"];
+        let what = match granted["units"].as_u64().filter(|units| *units > 0) {
+            Some(units) => format!("{units} units granted for {}", money(granted["money"].as_i64().unwrap_or(0))),
+            None => "nothing granted".to_owned(),
+        };
+        writeln!(out, "    {key}{what}")?;
+    }
+    Ok(())
+}
+
+/// `12.34 EUR`.
+fn amount(minor: i64, decimals: u32, currency: &str) -> String {
+    let (unit, digits) = (10_u64.pow(decimals.min(6)), decimals.min(6) as usize);
+    let (sign, minor) = (if minor < 0 { "-" } else { "" }, minor.unsigned_abs());
+    let rest = if digits == 0 { String::new() } else { format!(".{:0digits$}", minor % unit) };
+    format!("{sign}{}{rest} {currency}", minor / unit)
+}
+
+/// A moment as people read it; one that never comes.
+fn moment(seconds: &Value) -> String {
+    let ns = seconds.as_i64().and_then(|seconds| seconds.checked_mul(1_000_000_000));
+    ns.map_or_else(|| "never".to_owned(), rfc3339)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_the_decimals_of_their_currency() {
+        assert_eq!(amount(1234, 2, "EUR"), "12.34 EUR");
+        assert_eq!(amount(-5, 2, "EUR"), "-0.05 EUR");
+        assert_eq!(amount(500, 0, "JPY"), "500 JPY");
+    }
+
+    #[test]
+    fn what_is_shown_is_told_by_its_form() {
+        assert_eq!(show("17")["do"], "show-account");
+        assert_eq!(show("imsi:00101")["do"], "show-subscriber");
+        assert_eq!(show("pgw.example.org;1;2")["do"], "show-session");
+    }
+}

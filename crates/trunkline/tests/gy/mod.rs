@@ -1,0 +1,131 @@
+//! A charging node as a process, and clients of Gy that go on whatever becomes of it.
+
+mod ccr;
+mod client;
+
+pub use client::Client;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use trunkline_charge::account::{Effect, Entry};
+use trunkline_commit::Folder;
+
+#[path = "../memcached/mod.rs"]
+mod memcached;
+
+const PLAN: &str = r#"
+[plan]
+name = "standard"
+currency = "EUR"
+time-zone = "Europe/Paris"
+[[version]]
+from = "2026-01-01"
+rule = [
+  { name = "data", rating-groups = [1], step = "1 KiB", price = 1, tranche = "1 MiB", tranche-least = "1 KiB", validity = "1 h" },
+]
+"#;
+
+/// The process.
+pub struct Node {
+    child: Child,
+    folder: PathBuf,
+    pub address: SocketAddr,
+}
+
+/// The name of an account's subscriber.
+pub fn imsi(account: u64) -> String {
+    format!("00101{account:010}")
+}
+
+fn trunkline(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+    command.arg("charge").args(words).args(["--data".as_ref(), folder.as_os_str()]);
+    command
+}
+
+impl Node {
+    /// Starts it on a folder, at the port that it had there before.
+    pub fn start(folder: &Path) -> Node {
+        let noted = folder.join("port");
+        let port = std::fs::read_to_string(&noted).unwrap_or_else(|_| {
+            let port = memcached::free_port();
+            std::fs::write(&noted, &port).expect("a file");
+            port
+        });
+        let listen = format!("127.0.0.1:{port}");
+        let words = ["serve", "--host", "ocs.example", "--realm", "example", "--listen", &listen, "--threads", "2"];
+        let mut child = trunkline(folder, &words).stderr(Stdio::piped()).spawn().expect("the program");
+        let mut said = BufReader::new(child.stderr.take().expect("standard error"));
+        let mut line = String::new();
+        while !line.contains("operated over") {
+            line.clear();
+            assert_ne!(said.read_line(&mut line).expect("text"), 0, "it does not serve");
+        }
+        // What it says later must find somebody who reads.
+        std::thread::spawn(move || said.read_to_end(&mut Vec::new()));
+        Node { child, folder: folder.to_path_buf(), address: listen.parse().expect("an address") }
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("its end");
+    }
+
+    /// A plan, and accounts from 1 on with so much each.
+    pub fn fill(&self, accounts: u64, balance: i64) {
+        let plan = self.folder.join("standard.toml");
+        std::fs::write(&plan, PLAN).expect("a file");
+        self.run(&["plan", plan.to_str().expect("a path")], "");
+        let mut file = "subscriber,account,plan,balance,imsi\n".to_owned();
+        (1..=accounts).for_each(|number| {
+            file.push_str(&format!("{number},{number},standard,{balance},{}\n", imsi(number)));
+        });
+        let told = self.run(&["import", "-"], &file);
+        assert_eq!(told.trim(), format!("{accounts} accounts opened, 0 were there, {accounts} subscribers, 0 refused"));
+    }
+
+    fn run(&self, words: &[&str], input: &str) -> String {
+        let mut command = trunkline(&self.folder, words);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program");
+        child.stdin.take().expect("standard input").write_all(input.as_bytes()).expect("written");
+        let done = child.wait_with_output().expect("its end");
+        assert!(done.status.success(), "{words:?}: {:?}", done.status);
+        String::from_utf8(done.stdout).expect("text")
+    }
+
+    pub fn json(&self, words: &[&str]) -> Value {
+        let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+        serde_json::from_str(&self.run(&words, "")).expect("JSON")
+    }
+
+    /// Octets that the ledger has as charged.
+    pub fn charged_octets(&self) -> u64 {
+        let disk = Folder::beside(&self.folder.join("charge/ledger")).expect("the ledger");
+        let mut octets = 0;
+        let add = |entry: Entry| {
+            octets += entry
+                .effects
+                .iter()
+                .map(|effect| match effect {
+                    Effect::Charged { charge, .. } => charge.units,
+                    _ => 0,
+                })
+                .sum::<u64>();
+            ControlFlow::Continue(())
+        };
+        trunkline_charge::ledger::read(&disk, 1, add).expect("entries");
+        octets
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
