@@ -357,13 +357,14 @@ fn read_segments<D: Disk>(
     known: u64,
     fold: &mut impl FnMut(u64, &[u8]) -> Result<(), String>,
 ) -> Result<Option<(Segment, End)>, Fault> {
-    let (mut next, mut last) = (known + 1, None);
+    let (mut next, mut last): (u64, Option<(Segment, End)>) = (known + 1, None);
     for (at, (first, name)) in segments.iter().enumerate() {
         if segments.get(at + 1).is_some_and(|(first, _)| *first <= known + 1) {
             continue;
         }
         missing(name, next, *first)?;
-        let segment = Segment::load(disk, name)?;
+        let memory = last.take().map_or_else(Vec::new, |(segment, _)| segment.into_memory());
+        let segment = Segment::load(disk, name, memory)?;
         let end = segment.each(|number, record| match number > known {
             true => fold(number, record).map_err(|why| Fault::Refused { number, why }),
             false => Ok(()),

@@ -48,9 +48,9 @@ pub struct End {
 }
 
 impl Segment {
-    /// Reads a whole segment.
-    pub fn load<D: Disk>(disk: &D, name: &str) -> Result<Segment, Fault> {
-        let octets = whole(disk, name).map_err(Fault::io(name))?;
+    /// Reads a whole segment into memory that another one had, if any did.
+    pub fn load<D: Disk>(disk: &D, name: &str, memory: Vec<u8>) -> Result<Segment, Fault> {
+        let octets = whole(disk, name, memory).map_err(Fault::io(name))?;
         let named = name::kind(name);
         let head = octets.first_chunk::<SEGMENT_HEAD_OCTETS>();
         let Some(head) = head.filter(|head| crc32fast::hash(&head[..24]).to_le_bytes() == head[24..28]) else {
@@ -62,6 +62,11 @@ impl Segment {
             return Err(Fault::damaged(name, 0, "the head of the segment is not that of its name"));
         }
         Ok(Segment { name: name.to_owned(), octets, salt, first })
+    }
+
+    /// Its memory, for the next one.
+    pub fn into_memory(self) -> Vec<u8> {
+        self.octets
     }
 
     /// Shows the records with their numbers, up to the first block that is not whole.
@@ -152,18 +157,19 @@ pub fn read_sealed<D: Disk>(
     mut see: impl FnMut(u64, &[u8]) -> Result<(), String>,
 ) -> Result<(), Fault> {
     let segments = segments(disk)?;
-    let mut next = sealed.from;
+    let (mut next, mut memory) = (sealed.from, Vec::new());
     for (at, (first, name)) in segments.iter().enumerate() {
         let behind = segments.get(at + 1).is_some_and(|(first, _)| *first <= sealed.from);
         if behind || *first > sealed.to {
             continue;
         }
         missing(name, next, *first)?;
-        let end =
-            Segment::load(disk, name)?.each(|number, record| match number >= sealed.from && number <= sealed.to {
-                true => see(number, record).map_err(|why| Fault::Refused { number, why }),
-                false => Ok(()),
-            })?;
+        let segment = Segment::load(disk, name, memory)?;
+        let end = segment.each(|number, record| match number >= sealed.from && number <= sealed.to {
+            true => see(number, record).map_err(|why| Fault::Refused { number, why }),
+            false => Ok(()),
+        })?;
+        memory = segment.into_memory();
         next = end.next;
     }
     match next > sealed.to {
@@ -201,14 +207,15 @@ pub fn read<D: Disk>(
     mut see: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, String>,
 ) -> Result<u64, Fault> {
     let segments = segments(disk)?;
-    let mut next = from;
+    let (mut next, mut memory) = (from, Vec::new());
     for (at, (first, name)) in segments.iter().enumerate() {
         if segments.get(at + 1).is_some_and(|(first, _)| *first <= from) {
             continue;
         }
         missing(name, next, *first)?;
         let mut shown = ControlFlow::Continue(());
-        Segment::load(disk, name)?.each(|number, record| {
+        let segment = Segment::load(disk, name, memory)?;
+        segment.each(|number, record| {
             if number < from || shown.is_break() {
                 return Ok(());
             }
@@ -216,6 +223,7 @@ pub fn read<D: Disk>(
             next = number + 1;
             Ok(())
         })?;
+        memory = segment.into_memory();
         if shown.is_break() {
             break;
         }
@@ -231,11 +239,11 @@ pub fn missing(name: &str, next: u64, first: u64) -> Result<(), Fault> {
     }
 }
 
-fn whole<D: Disk>(disk: &D, name: &str) -> std::io::Result<Vec<u8>> {
+fn whole<D: Disk>(disk: &D, name: &str, mut octets: Vec<u8>) -> std::io::Result<Vec<u8>> {
     const PIECE: usize = 1 << 20;
-    let (file, mut octets, mut len) = (disk.open(name)?, Vec::new(), 0);
+    let (file, mut len) = (disk.open(name)?, 0);
     loop {
-        octets.resize(len + PIECE, 0);
+        octets.resize(octets.len().max(len + PIECE), 0);
         let read = disk.read(&file, len as u64, &mut octets[len..])?;
         len += read;
         if read == 0 {

@@ -122,7 +122,7 @@ fn held(number: u64, account: &Account, state: &State, differs: &mut impl FnMut(
         differs(format!("prepaid, and at {}", account.balance));
     }
     for bucket in &account.buckets {
-        let taken = grants().flat_map(|grant| &grant.taken).filter(|(code, _)| *code == bucket.allowance);
+        let taken = grants().flat_map(|grant| grant.taken).filter(|(code, _)| *code == bucket.allowance);
         let reserved: u64 = taken.map(|(_, units)| units).sum();
         if bucket.reserved != reserved || reserved > bucket.left {
             let (allowance, left) = (bucket.allowance.0, bucket.left);

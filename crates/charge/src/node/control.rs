@@ -206,8 +206,9 @@ fn session_of(shown: &Shown<'_>) -> Value {
         .services
         .iter()
         .map(|(key, grant)| {
-            let granted =
-                grant.map(|grant| json!({ "units": grant.units, "money": grant.money.0, "until": grant.until }));
+            let granted = grant
+                .as_ref()
+                .map(|grant| json!({ "units": grant.units, "money": grant.money.0, "until": grant.until }));
             json!({ "rating_group": key.rating_group, "service": key.service, "granted": granted })
         })
         .collect();

@@ -106,7 +106,7 @@ impl Work<'_> {
     pub(super) fn report(&mut self, asked: &Asked, late: bool) {
         let since = self.service(asked.key).map_or(self.now, |service| service.until);
         // What is late belongs to a grant that is gone: the one that is there is not its own.
-        let own = self.service(asked.key).and_then(|service| service.grant.as_deref()).filter(|_| !late).cloned();
+        let own = self.service(asked.key).and_then(Service::grant).filter(|_| !late);
         let mut report = Report { key: asked.key, own: own.as_ref(), drawn: Money::ZERO, untold: Amounts::default() };
         for side in [None, Some(Side::Before), Some(Side::After)] {
             let used = asked.used.iter().filter(|used| used.side == side).fold(Amounts::default(), add);
@@ -181,7 +181,7 @@ impl Work<'_> {
     fn pooled(&self, key: ServiceKey, own: Option<&Grant>) -> Money {
         let Some(own) = own.filter(|own| own.pool > 0) else { return Money::ZERO };
         let services = self.state.session(self.slot).into_iter().flat_map(|session| &session.services);
-        let others = services.filter(|service| service.key != key).filter_map(|service| service.grant.as_deref());
+        let others = services.filter(|service| service.key != key).filter_map(Service::grant);
         others.filter(|grant| grant.pool == own.pool).fold(Money::ZERO, |sum, grant| sum.plus(grant.money))
     }
 
@@ -191,8 +191,8 @@ impl Work<'_> {
         while beyond > Money::ZERO && pool > 0 {
             let services = self.state.session(self.slot).into_iter().flat_map(|session| &session.services);
             let other = services.filter(|service| service.key != key).find_map(|service| {
-                let grant = service.grant.as_deref()?;
-                (grant.pool == pool && grant.money > Money::ZERO).then(|| (service.key, grant.clone()))
+                let grant = service.grant()?;
+                (grant.pool == pool && grant.money > Money::ZERO).then_some((service.key, grant))
             });
             let Some((other, mut grant)) = other else { return };
             let part = grant.money.min(beyond);

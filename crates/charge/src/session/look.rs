@@ -21,7 +21,7 @@ pub struct Shown<'a> {
     /// When it is given up unless something comes.
     pub deadline: Moment,
     /// Its services, with what each was granted last.
-    pub services: Vec<(ServiceKey, Option<&'a Grant>)>,
+    pub services: Vec<(ServiceKey, Option<Grant>)>,
 }
 
 impl Core {
@@ -80,6 +80,6 @@ fn shown(session: &Session) -> Shown<'_> {
         account: session.account,
         aborting: session.phase == Phase::Aborting,
         deadline: session.deadline,
-        services: session.services.iter().map(|service| (service.key, service.grant.as_deref())).collect(),
+        services: session.services.iter().map(|service| (service.key, service.grant())).collect(),
     }
 }

@@ -88,7 +88,7 @@ impl State {
     }
 
     /// What the sessions of an account were granted.
-    pub fn grants(&self, account: u64) -> impl Iterator<Item = &Grant> {
+    pub fn grants(&self, account: u64) -> impl Iterator<Item = Grant> {
         let slots = self.accounts.get(&account).into_iter().flat_map(|account| &account.sessions);
         slots.filter_map(|slot| self.session(*slot)).flat_map(Session::grants)
     }
@@ -243,7 +243,7 @@ impl State {
         if let Some(service) = session.service_mut(key, grant.unit, grant.since) {
             // What is reported next was used since then.
             service.until = grant.since;
-            service.grant = Some(Box::new(grant.clone()));
+            service.hold(grant);
         }
     }
 
@@ -251,7 +251,7 @@ impl State {
     fn release(&mut self, slot: u32, key: ServiceKey) {
         let Some(session) = self.session_mut(slot) else { return };
         let account = session.account;
-        let grant = session.services.iter_mut().find(|service| service.key == key).and_then(|s| s.grant.take());
+        let grant = session.services.iter_mut().find(|service| service.key == key).and_then(Service::release);
         if let Some(grant) = grant {
             self.with(account, |account| account.release(&grant));
         }
@@ -272,7 +272,7 @@ impl State {
         let account = session.account;
         let services = core::mem::take(&mut session.services);
         self.with(account, |account| {
-            services.iter().filter_map(|service| service.grant.as_deref()).for_each(|grant| account.release(grant));
+            services.iter().filter_map(Service::grant).for_each(|grant| account.release(&grant));
             account.sessions.retain(|other| *other != slot);
         });
     }

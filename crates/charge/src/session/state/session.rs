@@ -2,7 +2,7 @@
 
 use super::Aside;
 use super::answers::Answers;
-use crate::account::{Grant, Place, ServiceKey};
+use crate::account::{Grant, Octets, Place, ServiceKey};
 use crate::calendar::Moment;
 use crate::rate::Meter;
 use crate::units::Unit;
@@ -65,7 +65,8 @@ pub struct Service {
     pub unit: Unit,
     /// Since when what is reported next was used: the last report or grant.
     pub until: Moment,
-    pub grant: Option<Box<Grant>>,
+    /// The octets of its grant, which are a quarter of it; none.
+    pub held: Box<[u8]>,
 }
 
 impl Session {
@@ -104,7 +105,7 @@ impl Session {
         let at = self.services.iter().position(|service| service.key == key).unwrap_or_else(|| {
             let mut services = core::mem::take(&mut self.services).into_vec();
             services.reserve_exact(1);
-            services.push(Service { key, meter: Meter::default(), unit, until: since, grant: None });
+            services.push(Service { key, meter: Meter::default(), unit, until: since, held: Box::default() });
             self.services = services.into();
             self.services.len() - 1
         });
@@ -112,8 +113,8 @@ impl Session {
     }
 
     /// What its services are granted.
-    pub fn grants(&self) -> impl Iterator<Item = &Grant> {
-        self.services.iter().filter_map(|service| service.grant.as_deref())
+    pub fn grants(&self) -> impl Iterator<Item = Grant> {
+        self.services.iter().filter_map(Service::grant)
     }
 
     /// Whether a request of that number came before; none if it is too old to say.
@@ -133,6 +134,27 @@ impl Session {
         } else if let Some(back) = self.number.checked_sub(number).filter(|back| *back < NUMBERS_MAX) {
             self.seen |= 1 << back;
         }
+    }
+}
+
+impl Service {
+    /// What it is granted.
+    pub fn grant(&self) -> Option<Grant> {
+        (!self.held.is_empty()).then(|| Grant::take(&mut &*self.held)).flatten()
+    }
+
+    /// It is granted this from now on.
+    pub fn hold(&mut self, grant: &Grant) {
+        let mut octets = Vec::with_capacity(64);
+        grant.put(&mut octets);
+        self.held = octets.into();
+    }
+
+    /// It is granted nothing; what it was.
+    pub fn release(&mut self) -> Option<Grant> {
+        let grant = self.grant();
+        self.held = Box::default();
+        grant
     }
 }
 

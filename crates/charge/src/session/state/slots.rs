@@ -92,6 +92,13 @@ impl Slots {
         Some(session)
     }
 
+    /// Makes room for so many, before there is any.
+    pub fn reserve(&mut self, count: usize) {
+        self.sessions.reserve(count);
+        // Without a session there is nothing to hash.
+        self.names.0.slots.reserve(count, |_| 0);
+    }
+
     /// Free slots of a state that is read from its snapshot, before any session is.
     pub fn restore_free(&mut self, free: &[u32]) {
         self.free.extend_from_slice(free);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! record      its kind u8, its fields; numbers and texts as in an entry of the ledger
-//! first       0 head: version u8, sequence, time, unrated, slots
+//! first       0 head: version u8, sequence, time, unrated, slots, accounts, subscribers
 //! then        1 free slots in their order, 2 plan, 3 account, 4 subscriber, 5 session by its slot, 6 stray, 8 more
 //!             sessions of an account, any number
 //! last        7 end: how many records there were before it
@@ -17,6 +17,8 @@ use crate::tariff::Code;
 
 /// The version of the records of a snapshot. One that differs is refused: a start then reads all entries.
 pub const SNAPSHOT_VERSION: u8 = 1;
+/// What there is room for at once, however many a head tells of.
+const ROOM_MAX: u64 = 1 << 20;
 /// Slots of a record.
 const SLOTS_MAX: usize = 10_000;
 
@@ -47,6 +49,8 @@ struct Head {
     latest: Moment,
     unrated: u64,
     slots: u32,
+    accounts: u64,
+    subscribers: u64,
 }
 
 struct PlanRecord {
@@ -78,13 +82,13 @@ struct SessionRecord {
 }
 
 fields! {
-    Head { sequence, latest, unrated, slots }
+    Head { sequence, latest, unrated, slots, accounts, subscribers }
     PlanRecord { name, text, version, since }
     SubscriberRecord { number, account, identities }
     SessionRecord {
         name, origin, place, subscriber, account, services, answers, number, seen, deadline, phase, push
     }
-    Service { key, meter, unit, until, grant }
+    Service { key, meter, unit, until, held }
     Stray { origin, end_to_end, sequence, until }
 }
 
@@ -113,7 +117,8 @@ impl State {
     pub fn snapshot<E>(&self, put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let mut out = Writing { put, record: Vec::new(), count: 0 };
         let (sequence, latest, unrated) = (self.sequence, self.latest, self.unrated);
-        let head = Head { sequence, latest, unrated, slots: self.sessions.used() };
+        let (accounts, subscribers) = (self.accounts.len() as u64, self.subscribers.iter().count() as u64);
+        let head = Head { sequence, latest, unrated, slots: self.sessions.used(), accounts, subscribers };
         out.put(0, |record| {
             record.push(SNAPSHOT_VERSION);
             head.put(record);
@@ -190,6 +195,10 @@ fn put_list<T: Octets>(items: &[T], record: &mut Vec<u8>) {
     items.iter().for_each(|item| item.put(record));
 }
 
+fn room(count: u64) -> usize {
+    count.min(ROOM_MAX) as usize
+}
+
 /// A state that is read from its snapshot.
 #[derive(Debug, Default)]
 pub struct Restoring {
@@ -229,6 +238,9 @@ impl Restoring {
                 let head = Head::take(from)?;
                 (state.sequence, state.latest, state.unrated) = (head.sequence, head.latest, head.unrated);
                 self.slots = head.slots;
+                state.accounts.reserve(room(head.accounts));
+                state.subscribers.reserve(room(head.subscribers));
+                state.sessions.reserve(room(head.slots.into()));
             }
             1 => state.sessions.restore_free(&Vec::<u32>::take(from)?),
             2 => {
@@ -262,6 +274,10 @@ impl Restoring {
         let (slot, record) = (u32::take(from)?, SessionRecord::take(from)?);
         let access = self.state.accesses.0.of(&record.origin, &record.place);
         let new = Session::new(&record.name, access, (record.subscriber, record.account));
+        let whole = |service: &Service| service.held.is_empty() || service.grant().is_some();
+        if !record.services.iter().all(whole) {
+            return None;
+        }
         let session = Session {
             services: record.services.into(),
             answers: Answers::read(record.answers)?,

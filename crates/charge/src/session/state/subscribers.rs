@@ -41,6 +41,12 @@ impl Subscribers {
         self.all.iter().map(|(number, subscriber)| (*number, subscriber))
     }
 
+    /// Makes room for so many, with one identity each, before there is any.
+    pub fn reserve(&mut self, count: usize) {
+        self.all.reserve(count);
+        self.known_by.0.owners.reserve(count, |_| 0);
+    }
+
     pub fn get(&self, number: u64) -> Option<&Subscriber> {
         self.all.get(&number)
     }
