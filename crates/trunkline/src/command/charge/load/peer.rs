@@ -1,5 +1,5 @@
-//! What peers say to each other besides credit control: capabilities, watchdog, disconnecting, and the answers to what a
-//! server asks within a session (RFC 6733 sections 5 and 8).
+//! What peers say to each other besides credit control: capabilities, watchdog, disconnecting, and the answers to what
+//! a server asks within a session (RFC 6733 sections 5 and 8).
 
 use super::kind::result_name;
 use std::net::IpAddr;

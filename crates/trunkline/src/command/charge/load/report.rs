@@ -73,7 +73,10 @@ impl Report {
 
     fn kind_json(&self, kind: Kind) -> Value {
         let counts = &self.tally.kinds[kind.place()];
-        let failure = |((level, code), times): &((Level, u32), u64)| json!({ "level": level.name(), "code": code, "name": result_name(*code), "count": times });
+        let failure = |((level, code), times): &((Level, u32), u64)| {
+            let (level, name) = (level.name(), result_name(*code));
+            json!({ "level": level, "code": code, "name": name, "count": times })
+        };
         json!({
             "sent": counts.sent, "answered": counts.answered, "succeeded": counts.succeeded,
             "failed": counts.failed(), "timeouts": counts.timeouts, "lost": counts.lost, "unsent": counts.unsent,
