@@ -20,6 +20,10 @@ const FIELDS: [&str; 8] = [
     "_ws.expert.message",
 ];
 
+/// What it remarks of a group without AVPs, such as Requested-Service-Unit of who leaves it to the server how much
+/// (RFC 8506 section 8.18).
+pub const EMPTY_GROUP: &str = "Data is empty";
+
 /// A message as tshark shows it; frames are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
@@ -28,7 +32,7 @@ pub struct Decoded {
     /// The frame of its answer, or of its request.
     pub partner: Option<usize>,
     /// What is odd about it.
-    pub complaints: String,
+    pub complaints: Vec<String>,
 }
 
 /// The messages, each in a segment of its connection.
@@ -84,6 +88,11 @@ fn read(line: &str) -> Decoded {
         command: number(1).unwrap_or_else(|| panic!("not one message: {line}")) as u32,
         request: matches!(fields[2], "1" | "True"),
         partner: number(3).or(number(4)),
-        complaints: fields[5..].concat(),
+        complaints: fields[5..]
+            .iter()
+            .flat_map(|field| field.split(','))
+            .filter(|c| !c.is_empty())
+            .map(str::to_owned)
+            .collect(),
     }
 }

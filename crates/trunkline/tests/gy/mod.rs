@@ -1,5 +1,5 @@
 //! A charging node as a process, and clients of Gy that go on whatever becomes of it.
-#![allow(dead_code, reason = "each test takes what it needs")]
+#![allow(dead_code, unused_imports, reason = "each test takes what it needs")]
 
 mod ccr;
 mod client;
