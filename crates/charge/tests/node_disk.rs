@@ -126,7 +126,7 @@ fn without_room_nothing_is_granted_and_nothing_is_lost() {
     charged += 1;
     assert_eq!(world.balance(1).0, 1_000_000 - charged * 10);
     world.node.stop().unwrap();
-    drop(world);
+    drop((world, disk));
     let world = start(folder.path(), |_| {});
     assert_eq!(world.balance(1).0, 1_000_000 - charged * 10);
 }
@@ -144,7 +144,7 @@ fn when_a_write_fails_nothing_more_is_answered() {
     assert_eq!(other.charge(&Ccr { session: "s;2", ..ccr(0, RequestType::Initial, &imsi) }).0, 3004);
     // It ends though an answer can never be given.
     world.node.stop().unwrap();
-    drop((world, client, other));
+    drop((world, disk, client, other));
     // What was told before is there, and what was not is asked again.
     let world = start(folder.path(), |_| {});
     assert_eq!(world.balance(1).0, 1_000_000);

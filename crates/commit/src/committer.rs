@@ -127,6 +127,11 @@ impl Committer {
         self.shared.lock().waiting
     }
 
+    /// Why appends are refused now, if they are.
+    pub fn refused(&self) -> Option<Refused> {
+        self.shared.lock().refused
+    }
+
     /// What was done since the log was opened.
     pub fn counts(&self) -> Counts {
         self.shared.lock().counts

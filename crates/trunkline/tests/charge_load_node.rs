@@ -2,7 +2,7 @@
 //! answered is what the node's ledger has charged, to the octet.
 
 #[path = "gy/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "the client here is the load program")]
+#[allow(unused_imports, reason = "the client here is the load program")]
 mod gy;
 
 use gy::Node;

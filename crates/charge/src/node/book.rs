@@ -136,7 +136,7 @@ impl Book {
         let waiting = self.committer.waiting().octets;
         let inner = self.lock();
         let waiting = waiting + inner.outbox.octets.len();
-        let stuck = inner.is_stuck || self.told.failure.get().is_some();
+        let stuck = inner.is_stuck || self.committer.refused().is_some() || self.told.failure.get().is_some();
         let behind = if stuck { 100 } else { waiting.saturating_mul(100) / self.waiting_octets.max(1) };
         Desk { inner, behind }
     }

@@ -78,7 +78,7 @@ where
         Listen::Tcp { address: "127.0.0.1:0".parse().expect("an address"), tls: None },
         Listen::Unix { path: folder.join("control.sock"), mode: 0o600 },
     ];
-    let net = trunkline_net::Options { threads: 2, ..trunkline_net::Options::default() };
+    let net = trunkline_net::Options { threads: 1, ..trunkline_net::Options::default() };
     let opened = Opened::new(Setup { local, terms, listens, options: net }).expect("listeners");
     let (core, log) = trunkline_charge::ledger::open(disk, options, Limits::default()).expect("a ledger");
     let node = opened.start(core, log, options).expect("a node");
