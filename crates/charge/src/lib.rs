@@ -27,9 +27,10 @@ pub mod account;
 pub mod calendar;
 pub mod exercise;
 pub mod gy;
+pub mod job;
 pub mod ledger;
 pub mod money;
-pub mod node;
+
 pub mod peer;
 pub mod rate;
 pub mod session;

@@ -25,7 +25,7 @@ const NUMBERS: &[(&str, u32)] = &[
     ("UYU", 858), ("UYW", 927), ("UZS", 860), ("VED", 926), ("VES", 928), ("VND", 704), ("VUV", 548), ("WST", 882),
     ("XAF", 950), ("XAG", 961), ("XAU", 959), ("XBA", 955), ("XBB", 956), ("XBC", 957), ("XBD", 958), ("XCD", 951),
     ("XDR", 960), ("XOF", 952), ("XPD", 964), ("XPF", 953), ("XPT", 962), ("XSU", 994), ("XTS", 963), ("XUA", 965),
-    ("XXX", 999), ("YER", 886), ("ZAR", 710), ("ZMW", 967), ("ZWL", 932),
+    ("YER", 886), ("ZAR", 710), ("ZMW", 967), ("ZWL", 932),
 ];
 
 /// The number of a currency; none if there is none of those letters.

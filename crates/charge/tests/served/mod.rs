@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_charge::gy::Terms;
-use trunkline_charge::node::{Node, Opened, Setup};
+use trunkline_charge::job::{Node, Opened, Setup};
 use trunkline_charge::peer::Local;
 use trunkline_charge::session::Limits;
 use trunkline_commit::{Disk, Folder, Options};
@@ -28,10 +28,19 @@ currency = "EUR"
 time-zone = "Europe/Paris"
 [[version]]
 from = "2026-01-01"
-rule = [
-  { name = "sms", rating-groups = [7], unit = "events", price = 9 },
-  { name = "data", rating-groups = [1], step = "1 KiB", price = 1, tranche = "100 KiB", tranche-least = "1 KiB", validity = "1 h" },
-]
+[[version.rule]]
+name = "sms"
+rating-groups = [7]
+unit = "events"
+price = 9
+[[version.rule]]
+name = "data"
+rating-groups = [1]
+step = "1 KiB"
+price = 1
+tranche = "100 KiB"
+tranche-least = "1 KiB"
+validity = "1 h"
 "#;
 
 /// A node and where it is.

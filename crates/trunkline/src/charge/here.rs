@@ -1,7 +1,7 @@
 //! The charging node of this process, as the status line and metrics see it.
 
 use std::sync::{Mutex, PoisonError};
-use trunkline_charge::node::{Counts, Node};
+use trunkline_charge::job::{Counts, Node};
 use trunkline_kit::metrics::Sample;
 use trunkline_net::ThreadsFailed;
 

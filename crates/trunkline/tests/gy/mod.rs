@@ -27,9 +27,14 @@ currency = "EUR"
 time-zone = "Europe/Paris"
 [[version]]
 from = "2026-01-01"
-rule = [
-  { name = "data", rating-groups = [1], step = "1 KiB", price = 1, tranche = "1 MiB", tranche-least = "1 KiB", validity = "1 h" },
-]
+[[version.rule]]
+name = "data"
+rating-groups = [1]
+step = "1 KiB"
+price = 1
+tranche = "1 MiB"
+tranche-least = "1 KiB"
+validity = "1 h"
 "#;
 
 /// The process.

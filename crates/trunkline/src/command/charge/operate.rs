@@ -169,8 +169,8 @@ impl Order {
                 (json!({ "do": "account", "account": account, "plan": plan, "credit": credit }), to)
             }
             Order::Subscriber { subscriber, account, identities, to } => {
-                let who = json!({ "do": "subscriber", "subscriber": subscriber, "account": account, "identities": identities });
-                (who, to)
+                let who = json!({ "subscriber": subscriber, "account": account, "identities": identities });
+                (named("subscriber", who), to)
             }
             Order::TopUp { account, amount, note, to } => {
                 (json!({ "do": "top-up", "account": account, "amount": amount, "note": note }), to)
@@ -186,6 +186,12 @@ impl Order {
             Order::Status { to } => (json!({ "do": "status" }), to),
         })
     }
+}
+
+/// An order with its name.
+fn named(name: &str, mut order: Value) -> Value {
+    order["do"] = name.into();
+    order
 }
 
 fn show(which: &str) -> Value {

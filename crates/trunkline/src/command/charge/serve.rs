@@ -7,12 +7,13 @@ use crate::run::config::{Charge, Door, FailureHandling, Ip, Listen, Network};
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
+use clap::builder::RangedU64ValueParser;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_capture::live::privileges;
-use trunkline_charge::node::Node;
+use trunkline_charge::job::Node;
 use trunkline_charge::peer::WATCHDOG_LEAST_S;
 use trunkline_kit::config::{Raw, Value};
 use trunkline_kit::exit::Exit;
@@ -64,29 +65,33 @@ pub struct Serve {
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     allow: Vec<ipnet::IpNet>,
     /// Seconds without a word after which a client is asked whether it is there (Tw)
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(WATCHDOG_LEAST_S..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = range(WATCHDOG_LEAST_S, 3600))]
     watchdog: u64,
     /// What clients do when no server answers (CCFH): terminate, continue, or retry-and-terminate
     #[arg(long, value_name = "WORD", default_value = "terminate", value_parser = failure_handling)]
     failure_handling: FailureHandling,
     /// Sessions at a time, those among them whose answers are kept after their end
-    #[arg(long, value_name = "NUM", default_value_t = 4_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
-    sessions: u32,
+    #[arg(long, value_name = "NUM", default_value_t = 4_000_000, value_parser = range(1, 100_000_000))]
+    sessions: u64,
     /// Seconds for which answers are kept after a session
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(30..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = range(30, 86_400))]
     keep_answers: u64,
     /// Threads [default: one for each processor]
     #[arg(long, value_name = "NUM", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
     /// Connections at a time
-    #[arg(long, value_name = "NUM", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    connections: u32,
+    #[arg(long, value_name = "NUM", default_value_t = 10_000, value_parser = range(1, 1_000_000))]
+    connections: u64,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = crate::command::cache::where_metrics)]
     metrics: Option<Listen>,
     /// User to become, once what it listens to is open
     #[arg(long, value_name = "USER")]
     user: Option<String>,
+}
+
+fn range(least: u64, most: u64) -> RangedU64ValueParser<u64> {
+    RangedU64ValueParser::new().range(least..=most)
 }
 
 fn failure_handling(word: &str) -> Result<FailureHandling, String> {
@@ -147,10 +152,10 @@ impl Serve {
             client_issuers: self.client_issuers.clone(),
             watchdog: Duration::from_secs(self.watchdog),
             failure_handling: self.failure_handling,
-            sessions: self.sessions,
+            sessions: u32::try_from(self.sessions).unwrap_or(u32::MAX),
             keep_answers: Duration::from_secs(self.keep_answers),
             threads: self.threads.unwrap_or(0),
-            connections: self.connections,
+            connections: u32::try_from(self.connections).unwrap_or(u32::MAX),
         }
     }
 

@@ -16,10 +16,21 @@ currency = "EUR"
 time-zone = "Europe/Paris"
 [[version]]
 from = "2026-01-01"
-rule = [
-  { name = "night", rating-groups = [1], times = ["22:00-06:00"], step = "1 KiB", price = "0.001", tranche = "1 MiB", validity = "1 h" },
-  { name = "data", rating-groups = [1], step = "1 KiB", price = "0.001", tranche = "1 MiB", validity = "1 h" },
-]
+[[version.rule]]
+name = "night"
+rating-groups = [1]
+times = ["22:00-06:00"]
+step = "1 KiB"
+price = "0.001"
+tranche = "1 MiB"
+validity = "1 h"
+[[version.rule]]
+name = "data"
+rating-groups = [1]
+step = "1 KiB"
+price = "0.001"
+tranche = "1 MiB"
+validity = "1 h"
 "#;
 /// What each account has: more than any run spends.
 const BALANCE: u64 = 900_000_000;

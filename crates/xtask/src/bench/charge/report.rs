@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 /// The document without its head.
 pub fn markdown(measured: &Measured) -> String {
     let mut out = format!(
-        "\n`trunkline charge serve --threads 1` with all its threads on processor 0, its ledger on disk; `trunkline \
-         charge load` on processor 1. {} prepaid subscribers, sessions of ten requests with one rating group, {SECONDS} s \
-         each. Each answer is durable (fdatasync) before it leaves. Latency counts from when a request was due. *CPU* is \
-         processor time of the node by request. The same disk makes {} small writes a second durable, one after the \
-         other.\n\n\
+        "\n`trunkline charge serve --threads 1` with all its threads on processor 0, its ledger on disk; \
+         `trunkline charge load` on processor 1. {} prepaid subscribers, sessions of ten requests with one rating \
+         group, {SECONDS} s each. Each answer is durable (fdatasync) before it leaves. Latency counts from when a \
+         request was due. *CPU* is processor time of the node by request. The same disk makes {} small writes a \
+         second durable, one after the other.\n\n\
          | load | requests/s | p50 µs | p99 µs | p99.9 µs | longest µs | CPU µs | failed |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|\n",
         grouped(ACCOUNTS),
@@ -22,9 +22,9 @@ pub fn markdown(measured: &Measured) -> String {
     let each = (held.resident_octets - held.empty_octets) / held.sessions.max(1.0);
     let _ = writeln!(
         out,
-        "\nWith {} sessions open the node has {:.0} MiB resident, {:.0} octets for each session (accounts left out). \
-         Killed and started again, it has read {} entries after {:.1} s, and answers. The audit of all of them finds {} \
-         differences.",
+        "\nWith {} sessions open the node has {:.0} MiB resident, {:.0} octets for each session (accounts left \
+         out). Killed and started again, it has read {} entries after {:.1} s, and answers. The audit of all of \
+         them finds {} differences.",
         grouped(held.sessions as u64),
         held.resident_octets / f64::from(1 << 20),
         each,

@@ -14,7 +14,7 @@ use crate::account::{Account, Identity, IdentityKind, MoneyReason};
 use crate::calendar::Moment;
 use crate::gy::decimals;
 use crate::money::Money;
-use crate::session::{Core, Shown};
+use crate::session::{Core, PlanText, Shown};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use trunkline_net::Now;
@@ -166,10 +166,11 @@ fn look(core: &Core, order: Order) -> Result<Value, String> {
         }
         Order::ShowSession { session } => Ok(session_of(&core.session(&session).ok_or("no such open session")?)),
         _ => {
-            let state = core.state();
+            let (state, plan) = (core.state(), |plan: &PlanText| json!({ "name": plan.name, "version": plan.version }));
+            let plans: Vec<Value> = core.plans().map(plan).collect();
             Ok(json!({
                 "sequence": state.sequence(),
-                "plans": core.plans().map(|plan| json!({ "name": plan.name, "version": plan.version })).collect::<Vec<_>>(),
+                "plans": plans,
                 "accounts": state.accounts().count(),
                 "open_sessions": state.open_sessions(),
                 "unrated": state.unrated(),

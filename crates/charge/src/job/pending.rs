@@ -47,8 +47,8 @@ impl Pending {
         self.ends.is_empty()
     }
 
-    /// The answers that may leave now, at most so many octets; of one that does not fit a part leaves. Whether some stay
-    /// for want of room.
+    /// The answers that may leave now, at most so many octets; of one that does not fit a part leaves. Whether some
+    /// stay for want of room.
     pub fn take(&mut self, durable: u64, room: usize, say: impl FnOnce(&[u8])) -> bool {
         let (mut end, mut full) = (self.left, false);
         while let Some((after, until)) = self.ends.front().copied() {

@@ -1,5 +1,5 @@
-//! Snapshots of the ledger, so that a start need not read all of it: folded beside the log, at the lowest priority and a
-//! fifth of the time.
+//! Snapshots of the ledger, so that a start need not read all of it: folded beside the log, at the lowest priority and
+//! a fifth of the time.
 
 use crate::ledger::fold_at_ease;
 use std::sync::Arc;
