@@ -3,11 +3,11 @@
 //!
 //! ```text
 //!  Sender                                                                  Receiver
-//!  queue ------> Step: queued,  durable, then  Data Record Transfer -----> Entry: stored, durable, then the answer
+//!  queue ------> Entry: queued, durable, then  Data Record Transfer -----> Entry: stored, durable, then the answer
 //!                as number n of gateway A       n to A, again and again      \--> billing: what State::fold passes
-//!  A is silent   Step: doubtful, durable, then n' to B, possibly dup. ----> Entry: held, apart from billing
+//!  A is silent   Entry: moved, durable, then n' to B, possibly dup. -----> Entry: held, apart from billing
 //!  A is back     empty packet n: did you have it?  -----------------------> 253 it had, 128 it had not and never will
-//!                Step: settling, durable, then cancel or release n' ------> Entry: forgotten, or passed to billing
+//!                Entry: settling, durable, then cancel or release n' -----> Entry: forgotten, or passed to billing
 //! ```
 //!
 //! Both are pure: `handle(message, now)`, `handle_timeout(now)`, `poll`; the time is any monotonic clock. Both change

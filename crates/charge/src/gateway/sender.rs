@@ -293,10 +293,12 @@ impl Sender {
             sequence: place.number(),
         };
         let records = self.state.packet(packet).map_or(&[][..], |kept| kept.records.octets());
-        let records = |command| move |w: Writer<'_>| w.command(command).element(element::DATA_RECORD_PACKET, records);
+        let send = |place, command| {
+            message(header(place), |w| w.command(command).element(element::DATA_RECORD_PACKET, records))
+        };
         let octets = match wish {
-            Wish::Store(place) => message(header(place), records(TransferCommand::SEND))?,
-            Wish::Hold(place) => message(header(place), records(TransferCommand::SEND_POSSIBLY_DUPLICATED))?,
+            Wish::Store(place) => send(place, TransferCommand::SEND)?,
+            Wish::Hold(place) => send(place, TransferCommand::SEND_POSSIBLY_DUPLICATED)?,
             Wish::Test(place) => {
                 return Ok((Port::Questions, message(header(place), |w| w.empty_packet(false))?));
             }

@@ -9,6 +9,7 @@ use trunkline_wire::gtpp::{Body, Message, SequenceNumbers, TransferCommand, caus
 use trunkline_wire::{Address, Endpoint};
 
 /// A request.
+#[derive(Clone, Copy)]
 struct Request<'a> {
     from: Endpoint,
     message: &'a Message<'a>,
