@@ -50,7 +50,7 @@ fn read(records: &[Vec<u8>]) -> Option<State> {
 
 /// Messages to a gateway, each behind an octet that says whose it is and its length (two octets, the higher one first):
 /// no octets do harm; entries are read as they were written and make the same state and the same billing; what is
-/// answered can be read, and nothing is answered before its entry is durable.
+/// answered can be read.
 pub fn gateway(octets: &[u8]) {
     let (mut gateway, mut read) = (Receiver::default(), receiver::State::default());
     let mut rest = octets;

@@ -27,7 +27,9 @@
 //!   a late answer to records (128: stored) is not taken for that to an empty packet (128: never stored).
 //! - **Release and cancel** are done wholly or not at all: one unknown number, or one that was settled the other way,
 //!   makes it 254. Where all were settled so before, by another request, it is 252; a copy gets 253.
-//! - **A restart counter** says that numbers begin anew: a sender whose log is whole keeps its own.
+//! - **A restart counter** says that numbers begin anew: a sender whose log is whole keeps its own. After a change a
+//!   gateway knows copies by their octets still; the records of a number that an empty packet asked for are refused
+//!   (255) for as long as it is remembered, as nothing tells whether they are those that were released elsewhere.
 //! - **A gateway that refuses** for what it lacks (199, 200, 204, 255) is as one that is silent. What is refused for
 //!   what it is (177, 193, 198, 201 to 203, 254) is kept, counted and sent no more until it is discarded.
 //! - **A redirection** is followed to a gateway that is set up, never to one that is not: then the next one by its
@@ -37,10 +39,11 @@
 //!
 //! # What is bounded
 //!
-//! Peers ([`receiver::PEERS_MAX`]), their remembered numbers ([`receiver::REMEMBERED_MAX`]) and packets held apart ([`receiver::HELD_MAX`],
-//! [`receiver::HELD_OCTETS_MAX`]; then 199), answers that wait ([`receiver::WAITING_MAX`]; then a request is dropped, and comes again). Of a
-//! sender: packets ([`sender::PACKETS_MAX`]; then [`sender::Full`]), gateways ([`sender::GATEWAYS_MAX`]), and how far apart the numbers are that
-//! a gateway may have to know ([`sender::SPAN_MAX`]).
+//! Peers ([`receiver::PEERS_MAX`]), their remembered numbers ([`receiver::REMEMBERED_MAX`]) and packets held apart
+//! ([`receiver::HELD_MAX`], [`receiver::HELD_OCTETS_MAX`]; then 199), answers that wait ([`receiver::WAITING_MAX`];
+//! then a request is dropped, and comes again). Of a sender: packets ([`sender::PACKETS_MAX`]; then [`sender::Full`]),
+//! gateways ([`sender::GATEWAYS_MAX`]), and how far apart the numbers are that a gateway may have to know
+//! ([`sender::SPAN_MAX`]).
 
 mod codec;
 mod outbox;

@@ -177,8 +177,7 @@ impl Receiver {
         match error {
             // Two that know no version of each other do not go on for ever.
             GtppError::Version(_) if kind != message_type::VERSION_NOT_SUPPORTED => {
-                let header =
-                    Header { version: Version::HIGHEST, kind: message_type::VERSION_NOT_SUPPORTED, sequence };
+                let header = Header { version: Version::HIGHEST, kind: message_type::VERSION_NOT_SUPPORTED, sequence };
                 self.say(from, header, |w| w);
             }
             GtppError::Length { .. } if kind == message_type::DATA_RECORD_TRANSFER_REQUEST => {

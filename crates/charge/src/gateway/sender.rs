@@ -321,14 +321,7 @@ impl Sender {
         }
     }
 
-    fn say(
-        &mut self,
-        to: Endpoint,
-        port: Port,
-        kind: u8,
-        sequence: u16,
-        write: impl FnOnce(Writer<'_>) -> Writer<'_>,
-    ) {
+    fn say(&mut self, to: Endpoint, port: Port, kind: u8, sequence: u16, write: impl FnOnce(Writer<'_>) -> Writer<'_>) {
         let header = Header { version: self.settings.version, kind, sequence };
         self.counts.dropped += u64::from(self.outbox.write(Way { port, to }, header, write));
     }

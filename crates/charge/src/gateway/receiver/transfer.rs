@@ -40,20 +40,22 @@ impl Receiver {
         let number = message.header.sequence;
         let request = Request { from, message, number, fingerprint: fingerprint(message) };
         let decided = match message.body() {
-            Ok(Body::DataRecordTransferRequest(TransferCommand::Send { packet: None, .. })) => self.test(&request)?,
-            Ok(Body::DataRecordTransferRequest(TransferCommand::Send { possibly_duplicated, packet: Some(packet) })) => {
-                self.store(&request, possibly_duplicated, &packet, now)?
-            }
-            Ok(Body::DataRecordTransferRequest(TransferCommand::Cancel(numbers))) => {
-                self.settle(&request, false, numbers, now)
-            }
-            Ok(Body::DataRecordTransferRequest(TransferCommand::Release(numbers))) => {
-                self.settle(&request, true, numbers, now)
-            }
+            Ok(Body::DataRecordTransferRequest(command)) => self.command(&request, command, now)?,
             Ok(_) => Err(cause::INVALID_MESSAGE_FORMAT),
             Err(error) => Err(error.cause()),
         };
         self.decide(&request, decided)
+    }
+
+    fn command(&mut self, request: &Request<'_>, command: TransferCommand<'_>, now: Duration) -> Option<Decided> {
+        match command {
+            TransferCommand::Send { packet: None, .. } => Some(self.test(request)),
+            TransferCommand::Send { possibly_duplicated, packet: Some(packet) } => {
+                self.store(request, possibly_duplicated, &packet, now)
+            }
+            TransferCommand::Cancel(numbers) => Some(self.settle(request, false, numbers, now)),
+            TransferCommand::Release(numbers) => Some(self.settle(request, true, numbers, now)),
+        }
     }
 
     /// Does it and answers. An answer that changes nothing may follow from an entry that is not durable yet.
@@ -88,19 +90,17 @@ impl Receiver {
         if room { Ok(()) } else { Err(cause::NO_RESOURCES) }
     }
 
-    /// The empty packet. None where there is nothing to do but to say that it never came, once more.
-    fn test(&mut self, request: &Request<'_>) -> Option<Decided> {
+    /// The empty packet.
+    fn test(&mut self, request: &Request<'_>) -> Decided {
         self.counts.tested += 1;
         let peer = self.state.peer(&request.from.address);
         let seen = peer.and_then(|peer| peer.find(request.number));
-        let life = peer.map_or(0, |peer| peer.life);
-        Some(match seen {
-            Some(Seen { fate: Fate::Tested, life: then, .. }) if then == life => Err(cause::REQUEST_ACCEPTED),
-            None | Some(Seen { fate: Fate::Tested, .. }) => {
-                Ok(Change::Tested { peer: request.from.address, number: request.number })
-            }
+        match seen {
+            None => Ok(Change::Tested { peer: request.from.address, number: request.number }),
+            // It never came, and that was said before.
+            Some(Seen { fate: Fate::Tested, .. }) => Err(cause::REQUEST_ACCEPTED),
             Some(seen) => Err(fulfilled(seen.fate)),
-        })
+        }
     }
 
     /// None where the packet is dropped: its sender has asked whether it came, and was told that it did not.
@@ -138,13 +138,7 @@ impl Receiver {
     }
 
     /// Release or cancel: wholly, or not at all.
-    fn settle(
-        &mut self,
-        request: &Request<'_>,
-        release: bool,
-        numbers: SequenceNumbers<'_>,
-        now: Duration,
-    ) -> Decided {
+    fn settle(&mut self, request: &Request<'_>, release: bool, numbers: SequenceNumbers<'_>, now: Duration) -> Decided {
         match self.before(request) {
             Before::Copy(fate) => return Err(fulfilled(fate)),
             Before::Other => return Err(self.mismatched(request, now)),
@@ -165,6 +159,8 @@ impl Receiver {
         match seen.fingerprint {
             Some(fingerprint) if fingerprint == request.fingerprint => Before::Copy(seen.fate),
             None if same_life && seen.fate == Fate::Tested => Before::Copy(seen.fate),
+            // In a later life it may be the packet that was asked for, or another one: nothing tells.
+            None if seen.fate == Fate::Tested => Before::Other,
             _ if same_life => Before::Other,
             _ => Before::New,
         }
