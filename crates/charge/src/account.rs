@@ -13,7 +13,7 @@ mod entry;
 pub use audit::{Difference, Sums, audit};
 pub use book::{Account, Bucket, Counter};
 pub use codec::{Broken, FORMAT_VERSION, Octets};
-pub(crate) use codec::{fields, words};
+pub(crate) use codec::{fields, variants, words};
 pub use entry::{
     Cause, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, MoneyReason, Place, ServiceKey, UnitsReason,
 };

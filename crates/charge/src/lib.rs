@@ -11,7 +11,8 @@
 //! A [`tariff::Plan`] is read from its file. [`rate`] says by one of its rules what usage costs, and how much money and
 //! bundles pay for. [`session::Core`] takes credit-control requests (RFC 8506) without their octets, so that Diameter,
 //! GTP' and CDRs of calls are all rated alike. What it does is an [`account::Entry`], and its state is the fold of all
-//! entries. [`calendar`] knows days, windows and periods of a plan's time zone.
+//! entries. [`calendar`] knows days, windows and periods of a plan's time zone. [`gateway`] takes and sends records
+//! over GTP' (TS 32.295), each to billing once.
 //!
 //! All of it but [`ledger`], which keeps entries and snapshots on a disk, is pure: time comes with each call, the rules
 //! of time zones come with the program, and the same requests give the same answers. Money is [`money::Money`], whole
@@ -26,6 +27,7 @@
 pub mod account;
 pub mod calendar;
 pub mod exercise;
+pub mod gateway;
 pub mod gy;
 pub mod job;
 pub mod ledger;

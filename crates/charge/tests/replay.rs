@@ -31,4 +31,5 @@ fn replay(target: &str, run: fn(&[u8])) -> usize {
 fn corpora() {
     assert!(replay("charge_entry", exercise::entry) > 0);
     assert!(replay("charge_snapshot", exercise::snapshot) > 0);
+    assert!(replay("charge_gateway", exercise::gateway) > 0);
 }

@@ -1,0 +1,84 @@
+//! Entries of the receiver's log.
+
+use crate::account::{fields, variants};
+use crate::gateway::{Records, codec};
+use trunkline_wire::Address;
+
+/// One change of the state, durable before the answer that follows from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// 1 for the first, then one more each.
+    pub sequence: u64,
+    /// What changes.
+    pub change: Change,
+}
+
+/// What changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Records came.
+    Stored {
+        /// Who sent them.
+        peer: Address,
+        /// The request's number.
+        number: u16,
+        /// Of the request's elements.
+        fingerprint: u64,
+        /// Apart, as another gateway may have them, too; else they pass to billing.
+        apart: bool,
+        /// The packet.
+        records: Records,
+    },
+    /// An empty packet came whose number never came before: records with that number are refused from now on.
+    Tested {
+        /// Who asked.
+        peer: Address,
+        /// The number.
+        number: u16,
+    },
+    /// Packets that were held apart are settled.
+    Settled {
+        /// Whose they are.
+        peer: Address,
+        /// The request's number.
+        number: u16,
+        /// Of the request's elements.
+        fingerprint: u64,
+        /// They pass to billing; else they are forgotten.
+        release: bool,
+        /// Their numbers, all of them held.
+        packets: Vec<u16>,
+    },
+    /// A peer's restart counter is known, or has changed: then its numbers begin anew.
+    Counter {
+        /// The peer.
+        peer: Address,
+        /// The counter.
+        counter: u8,
+    },
+}
+
+fields! {
+    Entry { sequence, change }
+}
+
+variants! {
+    Change {
+        1 => Stored { peer, number, fingerprint, apart, records }
+        2 => Tested { peer, number }
+        3 => Settled { peer, number, fingerprint, release, packets }
+        4 => Counter { peer, counter }
+    }
+}
+
+impl Entry {
+    /// The octets of an entry.
+    pub fn encode(&self) -> Vec<u8> {
+        codec::encode(self)
+    }
+
+    /// Reads an entry: all octets are its own. None if they are not one of this version.
+    pub fn decode(octets: &[u8]) -> Option<Entry> {
+        codec::decode(octets)
+    }
+}
