@@ -2,7 +2,6 @@
 //! answered is what the node's ledger has charged, to the octet.
 
 #[path = "gy/mod.rs"]
-#[allow(unused_imports, reason = "the client here is the load program")]
 mod gy;
 
 use gy::Node;
@@ -25,7 +24,7 @@ fn what_was_answered_is_what_was_charged() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
     command.args(["charge", "load", &node.address.to_string(), "--json", "--duration", "6", "--connections", "3"]);
     command.args(["--subscribers", &subscribers, "--subscription", "imsi", "--usage", "1-2000000"]);
-    // The node keeps the last two answers of a session: its next request is due after all copies of the one before.
+    // The node keeps the last four answers of a session: copies are not further behind than that.
     command.args(["--requests-per-second", "1500", "--interval", "300ms", "--duplicate-delay", "100ms"]);
     command.args(["--tries", "1000", "--tx", "1", "--duplicates", "0.3", "--ledger"]).arg(&file);
     let load = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();

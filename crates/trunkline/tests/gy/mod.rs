@@ -4,7 +4,6 @@
 mod ccr;
 mod client;
 
-#[allow(unused_imports, reason = "each test takes what it needs")]
 pub use client::Client;
 pub use memcached::free_port;
 

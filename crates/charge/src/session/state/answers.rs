@@ -7,8 +7,8 @@
 
 use crate::account::Kept;
 
-/// Answers of a session that are kept. A client waits for one before it asks again; another one for what is late.
-pub const KEPT_MAX: usize = 2;
+/// Answers of a session that are kept. A client waits for one before it asks again; the others are for what is late.
+pub const KEPT_MAX: usize = 4;
 
 /// Answers, the oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,14 +95,16 @@ mod tests {
     #[test]
     fn the_newest_are_kept() {
         let mut answers = Answers::default();
-        for number in 0..4 {
+        for number in 0..6 {
             let kept =
                 Kept { number, end_to_end: 7, fingerprint: 1 << 40, sequence: 9, answer: [number as u8; 3].into() };
             answers.keep(&kept);
             assert_eq!(Answers::read(answers.octets().into()), Some(answers.clone()));
         }
         let found: Vec<_> = answers.iter().map(|given| (given.number, given.fingerprint, given.answer)).collect();
-        assert_eq!(found, [(2, 1 << 40, &[2; 3][..]), (3, 1 << 40, &[3; 3][..])]);
+        let newest = [[2; 3], [3; 3], [4; 3], [5; 3]];
+        let newest: Vec<_> = newest.iter().map(|answer| (u32::from(answer[0]), 1 << 40, &answer[..])).collect();
+        assert_eq!(found, newest);
         assert_eq!(Answers::read(answers.octets()[1..].into()), None);
     }
 }
