@@ -5,7 +5,7 @@ mod network;
 use network::{NOW, Network, asked};
 use trunkline_charge::account::{Effect, Identity, IdentityKind, MoneyReason, audit};
 use trunkline_charge::money::Money;
-use trunkline_charge::session::{Action, Asked, Core, Kind, Limits, Refused, Request, Side, Used, code};
+use trunkline_charge::session::{Action, Asked, Core, KEPT_MAX, Kind, Limits, Refused, Request, Side, Used, code};
 use trunkline_charge::units::{Amounts, Unit};
 
 const DATA: u32 = 1;
@@ -70,10 +70,28 @@ fn a_copy_gets_the_same_answer_and_is_not_charged() {
     let end = network.request("s", Kind::Terminate, 2, vec![asked(DATA, Some(10_000), None)]);
     let ended = network.send(&end);
     assert_eq!((network.send(&end), network.send(&update)), (ended, answer));
-    assert_eq!(network.send(&initial).code, code::UNABLE_TO_COMPLY, "two answers are kept");
+    assert_eq!(network.send(&initial), first.answer);
     assert_eq!(network.account().balance, Money(1000 - 90));
     assert_eq!(network.account().reserved, Money::ZERO);
     network.check();
+}
+
+#[test]
+fn so_many_answers_are_kept_and_no_more() {
+    let mut network = Network::new(Money(100_000), Money::ZERO);
+    let initial = network.request("s", Kind::Initial, 0, vec![asked(DATA, None, Some(0))]);
+    let first = network.send(&initial);
+    for number in 1..KEPT_MAX as u32 {
+        assert_eq!(network.send(&initial), first);
+        let update = network.request("s", Kind::Update, number, vec![asked(DATA, Some(1000), Some(0))]);
+        assert_eq!(network.send(&update).code, code::SUCCESS);
+    }
+    assert_eq!(network.send(&initial), first);
+    let update = network.request("s", Kind::Update, KEPT_MAX as u32, vec![asked(DATA, Some(1000), Some(0))]);
+    assert_eq!(network.send(&update).code, code::SUCCESS);
+    let balance = network.account().balance;
+    assert_eq!(network.send(&initial).code, code::UNABLE_TO_COMPLY);
+    assert_eq!(network.account().balance, balance);
 }
 
 #[test]
