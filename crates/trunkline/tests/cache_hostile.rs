@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// `-m`, in MiB.
 const LIMIT_MIB: u64 = 64;
-/// What a process takes beside what `-m` counts, as the manual says: the program, stacks, buffers of its threads and of
-/// datagrams, what is kept for what comes next.
-const BESIDE_MIB: u64 = 24;
+/// What a process takes beside what `-m` counts, as the manual says: stacks, buffers of its threads and of datagrams,
+/// what is kept for what comes next. The program's own pages, which nobody outside can make more, are left out.
+const BESIDE_MIB: u64 = 18;
 
 struct Cache {
     child: Child,
@@ -56,10 +56,11 @@ impl Cache {
     /// Memory that is there for the process, and the most that ever was, in MiB.
     fn resident_mib(&self) -> [u64; 2] {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        ["VmRSS:", "VmHWM:"].map(|name| {
+        let kib = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-            line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
-        })
+            line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+        };
+        ["VmRSS:", "VmHWM:"].map(|name| (kib(name) - kib("RssFile:")) / 1024)
     }
 }
 
