@@ -64,7 +64,7 @@ mod tests {
         let measured = Measured { rows: vec![("as many", run)], held, disk_rate: 4321.0, differences: 0 };
         let text = markdown(&measured);
         assert!(text.contains("| as many | 61,234 | 800 | 1900 | 3000 | 9000 | 12.35 | 2 |"), "{text}");
-        assert!(text.contains("makes 4,321 small writes") && text.contains("1,073 octets for each session"), "{text}");
+        assert!(text.contains("makes 4,321 small writes") && text.contains("1073 octets for each session"), "{text}");
         assert!(text.contains("3,000,000 entries after 2.5 s") && !measured.is_well());
     }
 }
