@@ -34,10 +34,12 @@ mod worker;
 pub use book::BUSY_PERCENT;
 pub use counts::Counts;
 
+use crate::calendar::Moment;
 use crate::gy::Terms;
 use crate::peer::Local;
 use crate::session::Core;
 use book::Book;
+use core::time::Duration;
 use folds::Folds;
 use house::House;
 use routes::Routes;
@@ -88,6 +90,11 @@ pub struct Node {
 pub struct Opened {
     doorway: Doorway,
     setup: Setup,
+}
+
+/// The time of the core: whole seconds.
+fn moment(unix: Duration) -> Moment {
+    Moment::try_from(unix.as_secs()).unwrap_or(Moment::MAX)
 }
 
 impl Opened {

@@ -31,6 +31,16 @@ impl Histogram {
         }
     }
 
+    /// Records so many values that lie evenly between nothing and the greatest, in at most a thousand steps.
+    pub fn record_evenly(&mut self, greatest: u64, count: u64) {
+        let steps = count.clamp(1, 1000);
+        for step in 0..steps {
+            let value = u128::from(greatest) * u128::from(steps - step) / u128::from(steps);
+            let share = count * (step + 1) / steps - count * step / steps;
+            self.record(value as u64, share);
+        }
+    }
+
     /// Adds what another has counted.
     pub fn add(&mut self, other: &Histogram) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);

@@ -179,25 +179,26 @@ fn asked(service: &MultipleServices<'_>) -> Asked {
     }
 }
 
+/// The amounts of a group of units: those that ask and those that report have the same fields.
+macro_rules! amounts {
+    ($unit:expr) => {
+        Amounts {
+            octets: $unit.total_octets.unwrap_or(0),
+            octets_in: $unit.input_octets.unwrap_or(0),
+            octets_out: $unit.output_octets.unwrap_or(0),
+            seconds: $unit.time_s.map_or(0, u64::from),
+            service_units: $unit.service_specific_units.unwrap_or(0),
+        }
+    };
+}
+
 fn requested(unit: &RequestedServiceUnit<'_>) -> Amounts {
-    Amounts {
-        octets: unit.total_octets.unwrap_or(0),
-        octets_in: unit.input_octets.unwrap_or(0),
-        octets_out: unit.output_octets.unwrap_or(0),
-        seconds: unit.time_s.map_or(0, u64::from),
-        service_units: unit.service_specific_units.unwrap_or(0),
-    }
+    amounts!(unit)
 }
 
 /// A report; none that has no units.
 fn used(unit: &UsedServiceUnit<'_>, side: Option<TariffChangeUsage>) -> Option<Used> {
-    let amounts = Amounts {
-        octets: unit.total_octets.unwrap_or(0),
-        octets_in: unit.input_octets.unwrap_or(0),
-        octets_out: unit.output_octets.unwrap_or(0),
-        seconds: unit.time_s.map_or(0, u64::from),
-        service_units: unit.service_specific_units.unwrap_or(0),
-    };
+    let amounts = amounts!(unit);
     let side = match unit.tariff_change_usage.or(side) {
         Some(TariffChangeUsage::Before) => Some(Side::Before),
         Some(TariffChangeUsage::After) => Some(Side::After),

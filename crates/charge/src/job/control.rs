@@ -8,6 +8,7 @@
 
 use super::book::Desk;
 use super::link::{Link, PENDING_OCTETS_MAX};
+use super::moment;
 use super::requests::Flow;
 use super::worker::Worker;
 use crate::account::{Account, Identity, IdentityKind, MoneyReason};
@@ -96,10 +97,9 @@ impl Worker {
 
     fn line(&mut self, link: &mut Link, line: &[u8], now: Now) {
         self.counts.control += 1;
-        let moment = Moment::try_from(now.unix.as_secs()).unwrap_or(Moment::MAX);
         let order = serde_json::from_slice::<Order>(line).map_err(|error| error.to_string());
         let mut desk = self.shared.book.desk();
-        let (after, reply) = match order.and_then(|order| carry_out(&mut desk, order, moment)) {
+        let (after, reply) = match order.and_then(|order| carry_out(&mut desk, order, moment(now.unix))) {
             Ok(done) => done,
             Err(why) => (0, json!({ "error": why })),
         };
@@ -188,10 +188,11 @@ fn account_of(core: &Core, number: u64) -> Value {
         .iter()
         .map(|bucket| json!({ "left": bucket.left, "reserved": bucket.reserved, "ends": bucket.ends }))
         .collect();
-    let currency = core.plan_of(number).map(|plan| plan.currency.as_str());
+    let plan = core.plan_of(number);
+    let currency = plan.map(|plan| plan.currency.as_str());
     json!({
         "number": number,
-        "plan": core.plan_name(account),
+        "plan": plan.map(|plan| plan.name.as_str()),
         "currency": currency,
         "decimals": currency.map(decimals),
         "balance": balance.0,

@@ -1,7 +1,7 @@
 //! What is done beside requests: sessions end of which nothing came, clients are asked to come again.
 
-use super::Shared;
 use super::worker::Mail;
+use super::{Shared, moment};
 use crate::calendar::Moment;
 use crate::session::Push;
 use std::collections::VecDeque;
@@ -57,7 +57,7 @@ struct Keeper {
 
 impl Keeper {
     fn look(&mut self) {
-        let now = moment();
+        let now = present();
         // Each hold of the book is short: requests come between.
         while self.shared.book.desk().time(now) {
             self.shared.book.flush();
@@ -109,7 +109,6 @@ impl Keeper {
 }
 
 /// Seconds since 1970.
-fn moment() -> Moment {
-    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Moment::try_from(unix.as_secs()).unwrap_or(Moment::MAX)
+fn present() -> Moment {
+    moment(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }

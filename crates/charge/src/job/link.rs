@@ -3,7 +3,7 @@
 use super::pending::Pending;
 use crate::peer::Peer;
 use core::time::Duration;
-use trunkline_net::ConnectionId;
+use trunkline_net::{ConnectionId, Next};
 
 /// Octets of answers that wait for the disk; with so many a connection is not read.
 pub const PENDING_OCTETS_MAX: usize = 1 << 20;
@@ -42,6 +42,11 @@ impl Link {
             waits: None,
             holds: false,
         }
+    }
+
+    /// How it goes on: with input, or with answers that have to leave first.
+    pub fn next(&self) -> Next {
+        if self.holds { Next::Hold } else { Next::More }
     }
 
     /// When its watchdog is to be looked at.

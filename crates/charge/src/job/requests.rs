@@ -2,8 +2,8 @@
 
 use super::book::Decided;
 use super::link::{Link, Speaks};
+use super::moment;
 use super::worker::{ROOM_OCTETS, Worker};
-use crate::calendar::Moment;
 use crate::gy;
 use crate::peer::{MESSAGE_OCTETS_MAX, Peer, Taken};
 use crate::session::{Kind, Request};
@@ -115,9 +115,8 @@ impl Worker {
         if asked.is_empty() {
             return;
         }
-        let moment = Moment::try_from(now.unix.as_secs()).unwrap_or(Moment::MAX);
         let mut desk = self.shared.book.desk();
-        let decided: Vec<Decided> = asked.iter().map(|asked| desk.handle(&asked.request, moment)).collect();
+        let decided: Vec<Decided> = asked.iter().map(|asked| desk.handle(&asked.request, moment(now.unix))).collect();
         drop(desk);
         let mut last = "";
         for (asked, decided) in asked.iter().zip(decided) {

@@ -94,11 +94,7 @@ impl Worker {
             full = link.pending.take(self.shared.book.durable(), output.room(), |octets| output.put(octets));
         }
         link.holds = link.holds && link.pending.len() > PENDING_OCTETS_MAX / 2;
-        match (full, link.holds) {
-            (true, _) => Next::Resume,
-            (false, true) => Next::Hold,
-            (false, false) => Next::More,
-        }
+        if full { Next::Resume } else { link.next() }
     }
 
     /// What was said at once leaves; the end of a connection behind the answers that it would cut off.
@@ -176,9 +172,8 @@ impl Service for Worker {
         link.holds = link.pending.len() > PENDING_OCTETS_MAX;
         let next = match flow {
             Flow::Ends => Next::Close,
-            _ if link.holds => Next::Hold,
-            Flow::Yields => Next::Yield,
-            Flow::GoesOn => Next::More,
+            Flow::Yields if !link.holds => Next::Yield,
+            Flow::Yields | Flow::GoesOn => link.next(),
         };
         Taken { octets, next }
     }
@@ -192,7 +187,7 @@ impl Service for Worker {
         let local = &self.shared.local;
         if !peer.is_open() || output.room() < ROOM_OCTETS {
             self.shared.routes.give_back(push);
-            return if link.holds { Next::Hold } else { Next::More };
+            return link.next();
         }
         let pushed = output.append(|out| peer.push(local, push, &realm, now.monotonic, out));
         self.counts.pushed += 1;
@@ -201,7 +196,7 @@ impl Service for Worker {
             self.shared.routes.give_back(given_up.push);
         }
         self.register(link, now.monotonic);
-        if link.holds { Next::Hold } else { Next::More }
+        link.next()
     }
 
     fn woken(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {

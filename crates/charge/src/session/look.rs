@@ -2,7 +2,7 @@
 
 use super::state::{Phase, Session};
 use super::{Core, Outcome, Request};
-use crate::account::{Account, Grant, Identity, ServiceKey};
+use crate::account::{Grant, Identity, ServiceKey};
 use crate::calendar::Moment;
 
 /// A session as it is shown.
@@ -46,11 +46,6 @@ impl Core {
     /// Account and identities of a subscriber.
     pub fn subscriber(&self, number: u64) -> Option<(u64, &[Identity])> {
         self.state.subscribers.get(number).map(|known| (known.account, &*known.identities))
-    }
-
-    /// The name of an account's plan.
-    pub fn plan_name(&self, account: &Account) -> Option<&str> {
-        self.plans.get(&account.plan).map(|plan| plan.name.as_str())
     }
 
     /// The open sessions of an account.

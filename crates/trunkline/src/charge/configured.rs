@@ -17,12 +17,14 @@ use trunkline_commit::{Folder, Options};
 use trunkline_net::{Listen, Networks, OldestTls, Tls};
 use trunkline_wire::diameter::enumerated::FailureHandling as OnFailure;
 
+/// What of a data folder is charging's.
+const FOLDER: &str = "charge";
 /// Permissions of the socket for those who operate the node.
 const CONTROL_MODE: u32 = 0o600;
 
 /// What of a data folder is charging's.
 pub fn folder(data: &Path) -> PathBuf {
-    data.join("charge")
+    data.join(FOLDER)
 }
 
 /// The ledger in a data folder.
@@ -45,7 +47,7 @@ pub fn open(charge: &Charge, data: &Path) -> Result<Option<Opened>, Failure> {
     }
     std::fs::create_dir_all(folder(data)).map_err(|e| Failure::Failed(format!("{}: {e}", folder(data).display())))?;
     // Who the node becomes has to write there.
-    desk::hand_over_folder(data, &folder(data));
+    desk::hand_over(data, FOLDER, &[]);
     let opened = Opened::new(setup(charge, data)?).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
     Ok(Some(opened))
 }

@@ -70,31 +70,22 @@ pub fn open(settings: &Settings) -> Result<Desk, Failure> {
     }
     let path = data.join(DESK_FILE);
     let desk = Desk::open(&path, &options(settings)).map_err(|e| Failure::Failed(e.to_string()))?;
-    hand_over(data, &["desk.sqlite", "desk.sqlite-wal", "desk.sqlite-shm"]);
+    hand_over(data, "web", &["desk.sqlite", "desk.sqlite-wal", "desk.sqlite-shm"]);
     Ok(desk)
 }
 
-/// What root makes in `web/` of the data folder belongs to whom the data folder belongs: the web is to read and write
-/// it without being root.
-pub fn hand_over(data: &Path, files: &[&str]) {
+/// What root makes in a job's folder of the data folder belongs to whom the data folder belongs: the job is to read and
+/// write it without being root.
+pub fn hand_over(data: &Path, job: &str, files: &[&str]) {
     let Ok(owner) = std::fs::metadata(data) else { return };
     if !rustix::process::geteuid().is_root() || owner.uid() == 0 {
         return;
     }
-    let folder = data.join("web");
+    let folder = data.join(job);
     let paths = files.iter().map(|file| folder.join(file)).chain([folder.clone()]);
-    // Where that is not possible, the web says what it cannot read. A link is not followed: the folder may be
+    // Where that is not possible, the job says what it cannot read. A link is not followed: the folder may be
     // another's.
     paths.for_each(|path| _ = std::os::unix::fs::lchown(path, Some(owner.uid()), Some(owner.gid())));
-}
-
-/// A folder that root made in the data folder belongs to whom the data folder belongs.
-pub fn hand_over_folder(data: &Path, folder: &Path) {
-    let Ok(owner) = std::fs::metadata(data) else { return };
-    if rustix::process::geteuid().is_root() && owner.uid() != 0 {
-        // As above.
-        _ = std::os::unix::fs::lchown(folder, Some(owner.uid()), Some(owner.gid()));
-    }
 }
 
 #[cfg(test)]

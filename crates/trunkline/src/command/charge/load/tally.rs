@@ -55,12 +55,7 @@ impl KindTally {
     /// Counts requests that were due from `oldest_ns` ago on, evenly, and never sent, as having waited that long: a
     /// server that stands still must not look fast by what it never got.
     pub fn unsent(&mut self, requests: u64, oldest_ns: u64) {
-        let steps = requests.clamp(1, 1000);
-        for step in 0..steps {
-            let waited = u128::from(oldest_ns) * u128::from(steps - step) / u128::from(steps);
-            let share = requests * (step + 1) / steps - requests * step / steps;
-            self.latency.record(waited as u64, share);
-        }
+        self.latency.record_evenly(oldest_ns, requests);
         self.unsent += requests;
     }
 }
