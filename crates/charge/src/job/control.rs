@@ -98,12 +98,16 @@ impl Worker {
     fn line(&mut self, link: &mut Link, line: &[u8], now: Now) {
         self.counts.control += 1;
         let order = serde_json::from_slice::<Order>(line).map_err(|error| error.to_string());
+        let records = self.shared.records.as_ref().filter(|_| matches!(order, Ok(Order::Status {})));
         let mut desk = self.shared.book.desk();
-        let (after, reply) = match order.and_then(|order| carry_out(&mut desk, order, moment(now.unix))) {
+        let (after, mut reply) = match order.and_then(|order| carry_out(&mut desk, order, moment(now.unix))) {
             Ok(done) => done,
             Err(why) => (0, json!({ "error": why })),
         };
         drop(desk);
+        if let Some(told) = records {
+            reply["records"] = records_of(told);
+        }
         // In order: one that waits for nothing waits behind those that do.
         let after = after.max(link.pending.last().unwrap_or(0));
         let out = if after == 0 { &mut self.said } else { link.pending.octets() };
@@ -177,6 +181,24 @@ fn look(core: &Core, order: Order) -> Result<Value, String> {
             }))
         }
     }
+}
+
+/// How records get on.
+fn records_of(told: &super::records::Told) -> Value {
+    let report = told.report();
+    json!({
+        "entry": report.entry,
+        "behind": told.behind(),
+        "holds": told.holds(),
+        "records": report.records,
+        "next_number": report.number,
+        "open": report.open,
+        "needed": report.needed,
+        "files": report.files,
+        "lost": report.lost,
+        "failures": report.failures,
+        "failure": report.failure,
+    })
 }
 
 fn account_of(core: &Core, number: u64) -> Value {
