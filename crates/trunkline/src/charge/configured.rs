@@ -2,7 +2,8 @@
 
 use crate::cache::files::{Clients, Encryption};
 use crate::failure::Failure;
-use crate::run::config::{Charge, Door, FailureHandling};
+use super::records;
+use crate::run::config::{Cdr, Charge, Door, FailureHandling};
 use crate::web::desk;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -56,14 +57,15 @@ pub fn open(charge: &Charge, data: &Path) -> Result<Option<Opened>, Failure> {
 ///
 /// # Errors
 /// The ledger is damaged or another's; the system has no thread left.
-pub fn start(opened: Opened, charge: &Charge, data: &Path) -> Result<Node, Failure> {
+pub fn start(opened: Opened, charge: &Charge, cdr: &Cdr, data: &Path) -> Result<Node, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("charging: {error}"));
     let disk = Folder::open(&ledger(data)).map_err(|e| Failure::Failed(format!("{}: {e}", ledger(data).display())))?;
     let kept_s = u32::try_from(charge.keep_answers.as_secs()).unwrap_or(u32::MAX);
     let limits = Limits { sessions: charge.sessions as usize, kept_s, ..Limits::default() };
     let options = Options::default();
     let (core, log) = ledger::open(Arc::new(disk), options, limits).map_err(|e| failed(&e))?;
-    opened.start(core, log, options).map_err(|e| failed(&e))
+    let records = records::setup(charge, cdr, data)?;
+    opened.start_with(core, log, options, records).map_err(|e| failed(&e))
 }
 
 fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
@@ -119,7 +121,7 @@ fn encryption(charge: &Charge) -> Result<Option<Tls>, Failure> {
 }
 
 /// What clients are told; the address of all interfaces is none of ours.
-fn addresses(charge: &Charge) -> Vec<IpAddr> {
+pub fn addresses(charge: &Charge) -> Vec<IpAddr> {
     let listened = charge.listen.iter().filter_map(address).map(|address| address.ip());
     let told: Vec<IpAddr> = match charge.addresses.is_empty() {
         true => listened.collect(),
@@ -172,7 +174,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
         let opened = open(&section, folder.path()).unwrap().unwrap();
-        let mut node = start(opened, &section, folder.path()).unwrap();
+        let mut node = start(opened, &section, &Cdr::default(), folder.path()).unwrap();
         let told = told(&section, &node);
         assert!(told[0].starts_with("Diameter over TCP at 127.0.0.1:") && told.len() == 1, "{told:?}");
         let mut stream = UnixStream::connect(socket(folder.path())).unwrap();
@@ -182,7 +184,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<serde_json::Value>(&reply).unwrap()["accounts"], 0);
         // The folder is this node's.
         let other = open(&at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]), &folder.path().join("other")).unwrap();
-        let Err(Failure::Failed(why)) = start(other.unwrap(), &section, folder.path()) else { panic!("two nodes") };
+        let Err(Failure::Failed(why)) = start(other.unwrap(), &section, &Cdr::default(), folder.path()) else { panic!("two nodes") };
         assert!(why.contains("another process uses this folder"), "{why}");
         node.stop().unwrap();
     }

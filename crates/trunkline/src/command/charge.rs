@@ -1,10 +1,12 @@
 //! `trunkline charge`: online charging, and what stands beside it.
 
 mod books;
+mod cdr;
 mod import;
 mod load;
 mod operate;
 mod place;
+mod records;
 mod serve;
 mod server;
 
@@ -23,6 +25,7 @@ use trunkline_kit::exit::Exit;
     trunkline charge show imsi:001010000000017     whose it is, what is left, what is granted\n  \
     trunkline charge ledger 17                     what came to it and went\n  \
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
+    trunkline charge records --data DIR            record files: whether they are sound, what is in them\n  \
     trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
     docs/manual/charge-load.md has the whole of it.")]
 pub struct Charge {
@@ -38,6 +41,7 @@ enum Tool {
     Import(import::Import),
     Audit(books::Audit),
     Ledger(books::Statement),
+    Records(records::Records),
     Load(Box<load::Load>),
     #[command(flatten)]
     Order(operate::Order),
@@ -51,6 +55,7 @@ impl Charge {
             Tool::Import(import) => import.run(),
             Tool::Audit(audit) => audit.run(),
             Tool::Ledger(ledger) => ledger.run(terminal),
+            Tool::Records(records) => records.run(terminal),
             Tool::Load(load) => load.run(terminal),
             Tool::Order(order) => order.run(),
         }

@@ -3,6 +3,7 @@
 //! `config/trunkline.toml` and `docs/manual/configuration.md` are made from here, and a test compares them.
 
 mod cache;
+mod cdr;
 mod charge;
 mod check;
 mod load;
@@ -10,6 +11,7 @@ mod types;
 mod web;
 
 pub use cache::{Cache, ClientCertificates, Door};
+pub use cdr::{Cdr, Format};
 pub use charge::{Charge, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
 pub use types::{
@@ -200,6 +202,8 @@ trunkline_kit::configuration! {
         cache: Cache = "cache",
         /// Charging.
         charge: Charge = "charge",
+        /// Charging data records.
+        cdr: Cdr = "cdr",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

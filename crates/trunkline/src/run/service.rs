@@ -73,7 +73,7 @@ pub struct Ended {
 
 /// Reads the ledger, serves, and says in the log where.
 fn charging_node(opened: trunkline_charge::job::Opened, settings: &Settings) -> Result<charge::here::Running, Failure> {
-    let node = charge::configured::start(opened, &settings.charge, &settings.data.folder)?;
+    let node = charge::configured::start(opened, &settings.charge, &settings.cdr, &settings.data.folder)?;
     for line in charge::configured::told(&settings.charge, &node) {
         tracing::info!("charging: {line}");
     }

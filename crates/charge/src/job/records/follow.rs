@@ -179,6 +179,10 @@ impl<L: Disk, D: Disk> Files<L, D> {
     fn close(&mut self, closure: Closure, now: i64) -> Result<(), Failure> {
         if let Some(closed) = self.series.close(closure, now).map_err(failed)? {
             tracing::info!("charging: {} with {} records, {closure:?}", closed.name, closed.records);
+            let forgotten = self.series.forget(now).map_err(failed)?;
+            if forgotten > 0 {
+                tracing::info!("charging: {forgotten} old record files are removed");
+            }
         }
         Ok(())
     }

@@ -60,6 +60,8 @@ pub struct Settings {
     pub seconds: u32,
     /// Seconds after which what came is on disk at the latest.
     pub flush_s: u32,
+    /// Seconds for which closed files are kept; none is as long as nobody removes them.
+    pub keep_s: Option<u64>,
     /// What a table begins with.
     pub table_head: String,
     /// Private information in names of files: tells two series of a node apart.
@@ -305,6 +307,22 @@ impl<D: Disk> Series<D> {
         Ok(Some(Closed { name: name.into(), records: open.records }))
     }
 
+    /// Removes closed files of this node that are older than they are kept; how many those were. Their age is that of
+    /// the time in their names.
+    ///
+    /// # Errors
+    /// The system's: what is left goes later.
+    pub fn forget(&self, now: i64) -> io::Result<usize> {
+        let Some(keep) = self.settings.keep_s else { return Ok(0) };
+        let before = now.saturating_sub(i64::try_from(keep).unwrap_or(i64::MAX));
+        let (names, ours) = (self.disk.list()?, format!("{}_-_", self.settings.node.id()));
+        // Rows go when they are in the store.
+        let forms = [Form::Ber, Form::Csv].map(|form| format!(".{}", form.ending()));
+        let is_file = |name: &&String| name.starts_with(&ours) && forms.iter().any(|ending| name.ends_with(ending));
+        let old = names.iter().filter(is_file).filter(|name| closed_at(name).is_some_and(|at| at < before));
+        old.map(|name| self.disk.remove(name)).try_fold(0, |count, removed| removed.map(|()| count + 1))
+    }
+
     /// After a start: what is being closed is closed, and what the cursor does not count is cut off.
     fn mend(&mut self) -> io::Result<()> {
         self.finish_closing()?;
@@ -359,6 +377,18 @@ impl<D: Disk> Series<D> {
         }
         Ok(octets.len() == length)
     }
+}
+
+/// When a file was closed, by its name: `ocs1_-_42.20261123_-_0220+0000.ber`, at UTC as this program writes it.
+fn closed_at(name: &str) -> Option<i64> {
+    let (rest, time) = name.rsplit_once("_-_")?;
+    let (_, date) = rest.rsplit_once('.')?;
+    let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit()).then(|| text.parse::<i64>().ok()).flatten();
+    let (date, time) = (digits(date.get(..8)?)?, digits(time.get(..4)?)?);
+    let two = |number: i64| u8::try_from(number % 100).unwrap_or_default();
+    let (month, day, hour, minute) = (two(date / 100), two(date), two(time / 100), two(time));
+    let time = FileTime { month, day, hour, minute, offset_minutes: 0 }.in_year(date / 10_000)?;
+    Some(time.unix_seconds)
 }
 
 fn begin(next: &mut u32, forms: usize, now: i64) -> Open {
