@@ -107,11 +107,8 @@ impl Cdr {
     /// Of a record that ended, the beginning of its session, and where that went since. Without a beginning, what the
     /// record says of it itself.
     pub fn of(ended: Ended, opening: Option<Opening>, moved: Option<Place>) -> Cdr {
-        let mut opening = opening.unwrap_or_else(|| Opening {
-            session: ended.stray.clone(),
-            at: ended.began,
-            ..Opening::default()
-        });
+        let mut opening =
+            opening.unwrap_or_else(|| Opening { session: ended.stray.clone(), at: ended.began, ..Opening::default() });
         if let Some(place) = moved {
             opening.place = place;
         }

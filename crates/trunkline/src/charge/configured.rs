@@ -1,8 +1,8 @@
 //! From `[charge]` of the configuration to a node.
 
+use super::records;
 use crate::cache::files::{Clients, Encryption};
 use crate::failure::Failure;
-use super::records;
 use crate::run::config::{Cdr, Charge, Door, FailureHandling};
 use crate::web::desk;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -184,7 +184,9 @@ mod tests {
         assert_eq!(serde_json::from_str::<serde_json::Value>(&reply).unwrap()["accounts"], 0);
         // The folder is this node's.
         let other = open(&at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]), &folder.path().join("other")).unwrap();
-        let Err(Failure::Failed(why)) = start(other.unwrap(), &section, &Cdr::default(), folder.path()) else { panic!("two nodes") };
+        let Err(Failure::Failed(why)) = start(other.unwrap(), &section, &Cdr::default(), folder.path()) else {
+            panic!("two nodes")
+        };
         assert!(why.contains("another process uses this folder"), "{why}");
         node.stop().unwrap();
     }

@@ -53,7 +53,8 @@ impl Recorded {
         for line in lines {
             let fields: Vec<&str> = line.split(',').collect();
             assert_eq!(fields.len(), names.len(), "{line}");
-            self.lines.push(names.iter().zip(fields).map(|(name, field)| (name.to_string(), field.to_owned())).collect());
+            self.lines
+                .push(names.iter().zip(fields).map(|(name, field)| (name.to_string(), field.to_owned())).collect());
         }
     }
 

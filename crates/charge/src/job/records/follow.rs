@@ -1,8 +1,8 @@
 //! From the ledger to the files, step by step.
 
+use super::Report;
 use super::checkpoint;
 use super::series::{Form, Series, Settings};
-use super::Report;
 use crate::account::{Entry, Octets};
 use crate::cdr::{Cdr, Cuts, Ended, Fold, Opening, Source, packets, table};
 use std::cell::Cell;
@@ -87,7 +87,17 @@ impl<L: Disk, D: Disk> Files<L, D> {
         let wanted = Cell::new(false);
         let checkpointed_at = None;
         let mut files = Files {
-            ledger, disk, settings, follower, fold, series, checkpointed, checkpointed_at, open, needed, wanted,
+            ledger,
+            disk,
+            settings,
+            follower,
+            fold,
+            series,
+            checkpointed,
+            checkpointed_at,
+            open,
+            needed,
+            wanted,
         };
         files.begin(cuts).map_err(|why| why.to_string())?;
         Ok(files)
@@ -243,7 +253,11 @@ fn again<L: Disk>(ledger: &L, fold: &mut Fold, entry: u64) -> Result<Follower<L>
     let mut see = |number: u64, place: Place, record: &[u8]| {
         // A block may hold entries behind the cursor, which are for the next follower.
         if number <= entry {
-            fold.take(&entry_of(number, record)?, Source { entry: number, segment: place.segment, at: place.at }, &mut ended);
+            fold.take(
+                &entry_of(number, record)?,
+                Source { entry: number, segment: place.segment, at: place.at },
+                &mut ended,
+            );
         }
         ended.clear();
         Ok(())

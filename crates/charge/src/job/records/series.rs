@@ -348,7 +348,11 @@ impl<D: Disk> Series<D> {
         if !whole && [Form::Ber, Form::Csv, Form::Rows].iter().any(there) {
             return self.close_as_it_is(&open, &names);
         }
-        tracing::error!("charging: record file {} is gone or shorter than it was: {} records", open.count, open.records);
+        tracing::error!(
+            "charging: record file {} is gone or shorter than it was: {} records",
+            open.count,
+            open.records
+        );
         self.cursor.lost += u64::from(open.records);
         self.cursor.open = None;
         self.cursor.save(&*self.disk)

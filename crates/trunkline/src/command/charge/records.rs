@@ -19,11 +19,13 @@ const FILE_OCTETS_MAX: u64 = u32::MAX as u64;
 
 /// List files of charging data records, check them, and print what is in them
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Files are those of 3GPP TS 32.297 with records in BER (TS 32.298). Each is read whole, record \
+#[command(
+    after_help = "Files are those of 3GPP TS 32.297 with records in BER (TS 32.298). Each is read whole, record \
     by record; exit code 3 if one is not sound.\n\nExamples:\n  \
     trunkline charge records --data DIR               the closed files of a node\n  \
     trunkline charge records --print FILE             records for people\n  \
-    trunkline charge records --json FILE | jq .       one object a record")]
+    trunkline charge records --json FILE | jq .       one object a record"
+)]
 pub struct Records {
     /// Files
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -90,7 +92,8 @@ impl Records {
         }
         if !(self.print || self.json || self.csv) {
             let name = text("file").cuts(24, Keep::End);
-            let columns = vec![name, number("count"), number("records"), number("octets"), text("closed"), text("lost")];
+            let columns =
+                vec![name, number("count"), number("records"), number("octets"), text("closed"), text("lost")];
             let mut shown = Table::new(columns);
             rows.into_iter().for_each(|row| shown.row(row));
             table::write(&shown.lines(terminal), terminal, &mut out)?;
@@ -186,7 +189,11 @@ fn row(path: &Path, found: &Found, terminal: &Terminal) -> Row {
     let cells = [
         name_of(path),
         of(&|header| header.sequence.to_string()),
-        format!("{}{}", found.records, if found.wrong.is_some() { of(&|h| format!(" of {}", h.count)) } else { String::new() }),
+        format!(
+            "{}{}",
+            found.records,
+            if found.wrong.is_some() { of(&|h| format!(" of {}", h.count)) } else { String::new() }
+        ),
         found.octets.to_string(),
         closed,
         of(&lost),
