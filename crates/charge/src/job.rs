@@ -31,6 +31,7 @@ mod link;
 mod pending;
 pub mod records;
 mod requests;
+mod retain;
 mod routes;
 mod worker;
 
@@ -76,6 +77,8 @@ struct Shared {
     book: Book,
     routes: Routes,
     counts: Vec<Mutex<Counts>>,
+    /// Entries that are to be given up.
+    retaining: Arc<retain::Retaining>,
     /// How records get on, where any are made.
     records: Option<Arc<records::Told>>,
     /// Connections that came, from any number on: identifiers of each begin elsewhere.
@@ -149,8 +152,10 @@ impl Opened {
         let thread = |error| StartError::System { what: "a thread", error };
         let told = Arc::new(book::Told::new(threads));
         let disk = Arc::clone(log.disk());
-        let folds = Folds::start(Arc::clone(&disk), &log).map_err(thread)?;
         let recorded = records.as_ref().map(|_| Arc::<records::Told>::default());
+        let retaining = Arc::<retain::Retaining>::default();
+        let folds = Folds::start(Arc::clone(&disk), &log, Arc::clone(&retaining), recorded.clone());
+        let folds = folds.map_err(thread)?;
         let book = Book::start(core, log, options, &told, recorded.clone()).map_err(thread)?;
         let shared = Arc::new(Shared {
             local,
@@ -159,6 +164,7 @@ impl Opened {
             book,
             routes: Routes::default(),
             counts: (0..threads).map(|_| Mutex::default()).collect(),
+            retaining: Arc::clone(&retaining),
             records: recorded.clone(),
             connections: AtomicU32::new(0),
         });
@@ -201,9 +207,9 @@ impl Node {
         self.shared.book.look(sees)
     }
 
-    /// How records get on, and how many entries are without theirs; none where none are made.
-    pub fn records(&self) -> Option<(records::Report, u64)> {
-        self.shared.records.as_ref().map(|told| (told.report(), told.behind()))
+    /// How records get on; none where none are made.
+    pub fn records(&self) -> Option<&Arc<records::Told>> {
+        self.shared.records.as_ref()
     }
 
     /// Why the ledger cannot be written any more, if so: the node has to end.

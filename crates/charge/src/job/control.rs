@@ -10,6 +10,7 @@ use super::book::Desk;
 use super::link::{Link, PENDING_OCTETS_MAX};
 use super::moment;
 use super::requests::Flow;
+use super::retain::Until;
 use super::worker::Worker;
 use crate::account::{Account, Identity, IdentityKind, MoneyReason};
 use crate::calendar::Moment;
@@ -75,6 +76,13 @@ enum Order {
     ShowSession { session: String },
     /// How many there are of everything.
     Status {},
+    /// Entries of the ledger are given up: those before one, or before a moment (seconds since 1970).
+    Retain {
+        #[serde(default)]
+        before: Option<u64>,
+        #[serde(default)]
+        before_time: Option<i64>,
+    },
 }
 
 impl Worker {
@@ -97,16 +105,20 @@ impl Worker {
 
     fn line(&mut self, link: &mut Link, line: &[u8], now: Now) {
         self.counts.control += 1;
-        let order = serde_json::from_slice::<Order>(line).map_err(|error| error.to_string());
-        let records = self.shared.records.as_ref().filter(|_| matches!(order, Ok(Order::Status {})));
+        let order = serde_json::from_slice::<Order>(line).map_err(|error| json!({ "error": error.to_string() }));
+        let status = matches!(order, Ok(Order::Status {}));
+        let order = order.and_then(|order| self.retain(order));
         let mut desk = self.shared.book.desk();
-        let (after, mut reply) = match order.and_then(|order| carry_out(&mut desk, order, moment(now.unix))) {
+        let refused = |why: String| json!({ "error": why });
+        let done = order.and_then(|order| carry_out(&mut desk, order, moment(now.unix)).map_err(refused));
+        let (after, mut reply) = match done {
             Ok(done) => done,
-            Err(why) => (0, json!({ "error": why })),
+            Err(why) => (0, why),
         };
         drop(desk);
-        if let Some(told) = records {
-            reply["records"] = records_of(told);
+        if status {
+            reply["records"] = self.shared.records.as_ref().map_or(Value::Null, |told| records_of(told));
+            reply["retain"] = retain_of(&self.shared.retaining.state());
         }
         // In order: one that waits for nothing waits behind those that do.
         let after = after.max(link.pending.last().unwrap_or(0));
@@ -117,6 +129,28 @@ impl Worker {
             self.waits(link, after);
         }
     }
+}
+
+impl Worker {
+    /// Begins to give up entries, if that is the order; what it is answered then.
+    fn retain(&self, order: Order) -> Result<Order, Value> {
+        let Order::Retain { before, before_time } = order else { return Ok(order) };
+        let until = match (before, before_time) {
+            (Some(entry), None) => Until::Entry(entry),
+            (None, Some(time)) => Until::Time(time),
+            _ => return Err(json!({ "error": "either before or before_time" })),
+        };
+        Err(match self.shared.retaining.want(until) {
+            true => json!({ "begun": true, "done": self.shared.retaining.state().done }),
+            false => json!({ "error": "entries are being given up already" }),
+        })
+    }
+}
+
+/// How giving up entries gets on.
+fn retain_of(state: &super::retain::State) -> Value {
+    let super::retain::State { busy, done, first, needed, error, .. } = state;
+    json!({ "busy": busy, "done": done, "first": first, "needed_by_records": needed, "error": error })
 }
 
 /// Does it; the entry that has to be durable before the reply leaves.

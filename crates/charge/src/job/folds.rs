@@ -1,6 +1,8 @@
-//! Snapshots of the ledger, so that a start need not read all of it: folded beside the log, at the lowest priority and
+//! Snapshots of the ledger, so that a start need not read all of it, and what is given up of it: folded beside the log, at the lowest priority and
 //! a fifth of the time.
 
+use super::records::Told;
+use super::retain::Retaining;
 use crate::ledger::fold_at_ease;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -9,7 +11,7 @@ use std::time::{Duration, Instant};
 use trunkline_commit::{Disk, Log, sealed};
 
 /// How often it looks.
-const PERIOD: Duration = Duration::from_secs(10);
+const PERIOD: Duration = Duration::from_secs(1);
 /// Entries in closed segments since the last snapshot for which another one is made: a start reads as many in a second
 /// or two.
 const ENTRIES: u64 = 1_000_000;
@@ -44,7 +46,12 @@ pub(super) struct Folds {
 }
 
 impl Folds {
-    pub fn start<D>(disk: Arc<D>, log: &Log<D>) -> std::io::Result<Folds>
+    pub fn start<D>(
+        disk: Arc<D>,
+        log: &Log<D>,
+        retaining: Arc<Retaining>,
+        records: Option<Arc<Told>>,
+    ) -> std::io::Result<Folds>
     where
         D: Disk + Send + Sync + 'static,
     {
@@ -55,6 +62,8 @@ impl Folds {
             let _lower = rustix::process::nice(19);
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 folded = look(&*disk, folded, &ended);
+                let mut pace = Pace { records: 0, since: Instant::now(), ended: &ended };
+                retaining.look(&*disk, records.as_ref(), &mut || pace.rest());
             }
         };
         let thread = std::thread::Builder::new().name("charge-folds".to_owned()).spawn(runs)?;

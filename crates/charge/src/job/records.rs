@@ -60,6 +60,8 @@ pub struct Report {
     pub lost: u64,
     /// Times that files could not be written.
     pub failures: u64,
+    /// The file of rows that is open: its running count, and octets of it that count.
+    pub rows: Option<(u32, u64)>,
     /// Why they cannot be written, as long as that is so.
     pub failure: Option<String>,
 }

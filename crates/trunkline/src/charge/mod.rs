@@ -3,3 +3,4 @@
 pub mod configured;
 pub mod here;
 pub mod records;
+pub mod rows;

@@ -1,6 +1,7 @@
 //! From `[cdr]` of the configuration to records of a charging node.
 
 use super::configured::{addresses, folder};
+use super::rows::Rows;
 use crate::failure::Failure;
 use crate::run::config::{Cdr, Charge, Format};
 use std::net::{IpAddr, Ipv4Addr};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_charge::cdr::{Cuts, Node, table};
+use trunkline_charge::job::Node as Made;
 use trunkline_charge::job::records::{Form, Settings, Setup};
 use trunkline_commit::Folder;
 
@@ -34,13 +36,30 @@ pub fn setup(charge: &Charge, cdr: &Cdr, data: &Path) -> Result<Option<Setup<Fol
     Ok(Some(Setup { disk: Arc::new(disk), settings: settings(charge, cdr), cuts, behind_max: cdr.behind.into() }))
 }
 
-fn settings(charge: &Charge, cdr: &Cdr) -> Settings {
+/// Who makes them.
+pub fn node(charge: &Charge, cdr: &Cdr) -> Node {
     let name = if cdr.node.is_empty() { &charge.host } else { &cdr.node };
     let address = addresses(charge).into_iter().next().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    Node::new(name, address)
+}
+
+/// Begins to bring rows into the store; none where none are wanted.
+///
+/// # Errors
+/// The system has no thread left.
+pub fn rows(charge: &Charge, cdr: &Cdr, data: &Path, made: &Made) -> Result<Option<Rows>, Failure> {
+    let Some(told) = made.records().filter(|_| cdr.rows) else { return Ok(None) };
+    let id = node(charge, cdr).id().to_owned();
+    let rows = Rows::start(files(data), data.join("store"), id, Arc::clone(told));
+    rows.map(Some).map_err(|e| Failure::Failed(format!("no thread for rows: {e}")))
+}
+
+fn settings(charge: &Charge, cdr: &Cdr) -> Settings {
+    let forms = [(Format::Ber, Form::Ber), (Format::Csv, Form::Csv)].into_iter();
     let wanted = |(format, form)| cdr.formats.contains(&format).then_some(form);
     Settings {
-        node: Node::new(name, address),
-        forms: [(Format::Ber, Form::Ber), (Format::Csv, Form::Csv)].into_iter().filter_map(wanted).collect(),
+        node: node(charge, cdr),
+        forms: forms.filter_map(wanted).chain(cdr.rows.then_some(Form::Rows)).collect(),
         octets: cdr.file_size.0,
         records: cdr.file_records,
         seconds: seconds(cdr.file_time),

@@ -73,14 +73,17 @@ pub struct Ended {
 
 /// Reads the ledger, serves, and says in the log where.
 fn charging_node(opened: trunkline_charge::job::Opened, settings: &Settings) -> Result<charge::here::Running, Failure> {
-    let node = charge::configured::start(opened, &settings.charge, &settings.cdr, &settings.data.folder)?;
+    // Without a store there is nowhere for rows.
+    let cdr = config::Cdr { rows: settings.cdr.rows && settings.store.enabled, ..settings.cdr.clone() };
+    let node = charge::configured::start(opened, &settings.charge, &cdr, &settings.data.folder)?;
     for line in charge::configured::told(&settings.charge, &node) {
         tracing::info!("charging: {line}");
     }
     if charge::configured::open_to_all(&settings.charge) {
         tracing::warn!("charging: whoever reaches it may charge: charge.allow or charge.peers says who may");
     }
-    Ok(charge::here::Running::new(node))
+    let rows = charge::records::rows(&settings.charge, &cdr, &settings.data.folder, &node)?;
+    Ok(charge::here::Running::new(node, rows))
 }
 
 impl Service {

@@ -231,6 +231,9 @@ impl<L: Disk, D: Disk> Files<L, D> {
         (report.needed, report.open) = (self.needed, self.open);
         (report.records, report.number) = (self.fold.records(), self.fold.number());
         (report.files, report.lost) = (cursor.files, cursor.lost);
+        let form = self.settings.forms.iter().position(|form| *form == Form::Rows);
+        let open = cursor.open.as_ref().zip(form);
+        report.rows = open.and_then(|(open, form)| Some((open.count, *open.octets.get(form)?)));
         report.failure = None;
     }
 }

@@ -11,6 +11,9 @@ pub struct Cdrs {
     /// Forms of charging data records, with commas: ber, csv; none for no records
     #[arg(long, value_name = "FORMS", default_value = "ber,csv", value_parser = formats)]
     cdr: Forms,
+    /// Bring no rows of records into the store
+    #[arg(long)]
+    cdr_no_rows: bool,
     /// Our name in records and names of files (NodeID) [default: the beginning of --host]
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     cdr_node: String,
@@ -71,6 +74,7 @@ impl Cdrs {
         let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         Cdr {
             formats: self.cdr.0.clone(),
+            rows: !self.cdr_no_rows,
             node: self.cdr_node.clone(),
             flush: Duration::from_secs(self.cdr_flush),
             file_size: self.cdr_file_size,

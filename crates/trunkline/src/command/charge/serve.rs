@@ -2,7 +2,7 @@
 
 use super::cdr::Cdrs;
 use super::place::Place;
-use crate::charge::{configured, here::Running};
+use crate::charge::{configured, here::Running, records};
 use crate::failure::Failure;
 use crate::run::config::{Charge, Door, FailureHandling, Ip, Listen, Network};
 use crate::run::metrics::{self, Page};
@@ -118,11 +118,12 @@ impl Serve {
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let node = configured::start(opened, &section, &cdr, data)?;
         self.announce(&section, &node);
-        let running = Arc::new(Running::new(node));
+        let rows = records::rows(&section, &cdr, data, &node)?;
+        let running = Arc::new(Running::new(node, rows));
         let shown = Arc::clone(&running);
         let told = move || Page {
             samples: [shown.samples(), process::samples()].concat(),
-            unhealthy: shown.failure().into_iter().collect(),
+            unhealthy: shown.failure().into_iter().chain(shown.troubles()).collect(),
         };
         let page = page.map(|bound| bound.serve(told)).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
@@ -172,7 +173,7 @@ impl Serve {
             eprintln!("trunkline charge: {line}");
         }
         if node.records().is_some() {
-            eprintln!("trunkline charge: records in {}", crate::charge::records::files(self.place.data()).display());
+            eprintln!("trunkline charge: records in {}", records::files(self.place.data()).display());
         }
         eprintln!("trunkline charge: operated over {}", self.place.socket().display());
         if configured::open_to_all(section) {
