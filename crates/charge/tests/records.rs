@@ -326,14 +326,16 @@ fn a_disk_that_fails_loses_nothing_and_the_file_tells() {
     assert_eq!(files.step(life.durable(), NOW), Ok(Step::Rests));
     files.step(life.durable(), NOW + 6).unwrap();
     for operations in 0..12 {
+        let now = NOW + 20 + i64::from(operations) * 20;
         life.go_on(40);
+        files.step(life.durable(), now).unwrap();
         life.files.ends_after(operations);
-        let failed = files.step(life.durable(), NOW + 20 + i64::from(operations) * 10);
+        let failed = files.step(life.durable(), now + 6);
         life.files.again(End::Killed, 1);
         if let Err(why) = failed {
             assert!(matches!(why, Failure::Files(_)), "{why}");
         }
-        files.step(life.durable(), NOW + 25 + i64::from(operations) * 10).unwrap();
+        files.step(life.durable(), now + 7).unwrap();
     }
     files.end(life.durable(), NOW + 2000).unwrap();
     let (written, _, closures) = closed(&life.files);
@@ -350,13 +352,15 @@ fn files_are_closed_by_count_and_time_and_forgotten_when_they_are_old() {
         life.go_on(20);
         files.step(life.durable(), NOW + step).unwrap();
     }
-    life.go_on(40);
-    files.step(life.durable(), NOW + 40).unwrap();
-    files.step(life.durable(), NOW + 60).unwrap();
-    files.step(life.durable(), NOW + 1000).unwrap();
+    files.end(life.durable(), NOW + 30).unwrap();
+    let mut files = life.open(Settings { records: 1000, ..keeps.clone() }).unwrap();
+    life.go_on(80);
+    for at in [40, 60, 1000] {
+        files.step(life.durable(), NOW + at).unwrap();
+    }
     let closures = closed(&life.files).2;
     assert!(closures.contains(&Closure::Count) && closures.contains(&Closure::Time), "{closures:?}");
-    life.go_on(40);
+    life.go_on(80);
     files.end(life.durable(), NOW + 200_000).unwrap();
     let names = life.files.list().unwrap();
     let left: Vec<_> = names.iter().filter(|name| name.ends_with(".ber")).collect();
@@ -395,7 +399,7 @@ fn what_cannot_be_gone_on_with_is_refused() {
     let other = Life::new();
     let refused = Files::open(Arc::clone(&other.ledger), Arc::clone(&life.files), settings(5), CUTS).err().unwrap();
     assert!(refused.contains("record"), "{refused}");
-    life.files.spoil("checkpoint", 40);
+    life.files.spoil("checkpoint", 15);
     // Without its checkpoint it reads the ledger again.
     life.open(settings(5)).unwrap();
     life.files.spoil("cursor", 20);

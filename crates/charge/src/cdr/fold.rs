@@ -212,6 +212,14 @@ impl Fold {
         self.open[at] = open.octets();
     }
 
+    /// Takes the open record of a session away; slots behind the last one that has any have no place.
+    fn clear(&mut self, slot: u32) {
+        self.open[slot as usize] = Box::default();
+        while self.open.last().is_some_and(|octets| octets.is_empty()) {
+            self.open.pop();
+        }
+    }
+
     /// Changes the open record of a session; of one that began before the first entry there is, one begins here.
     fn change(&mut self, slot: u32, at: Moment, change: impl FnOnce(&mut Open)) {
         let mut open = self.get(slot).unwrap_or_else(|| Open::unknown(at));
@@ -232,7 +240,7 @@ impl Fold {
 
     fn closed(&mut self, slot: u32, cause: Cause, work: &mut Work<'_>) {
         let Some(open) = self.get(slot) else { return };
-        self.open[slot as usize] = Box::default();
+        self.clear(slot);
         let reason = match cause {
             Cause::Supervision => closing::ABNORMAL_RELEASE,
             _ if open.aborted => closing::MANAGEMENT_INTERVENTION,

@@ -74,6 +74,11 @@ impl<L: Disk, D: Disk> Files<L, D> {
                 None
             }
         };
+        if entry > first {
+            let mut there = Follower::<L>::new(entry);
+            let shown = there.poll(&*ledger, entry, |_, _, _| Ok(()));
+            shown.map_err(|fault| format!("records were made up to entry {entry}: {fault}"))?;
+        }
         let mut fold = fold.unwrap_or_else(|| Fold::new(cuts_before, first));
         let follower = again(&*ledger, &mut fold, entry)?;
         if (fold.entry(), fold.number(), fold.records()) != (entry, number, records) {
