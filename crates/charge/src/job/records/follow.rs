@@ -232,7 +232,9 @@ impl<L: Disk, D: Disk> Files<L, D> {
     /// How it gets on.
     pub fn tell(&self, report: &mut Report) {
         let cursor = self.series.cursor();
-        report.entry = Note::take(&mut &*cursor.note).map_or(0, |(entry, _)| entry);
+        let committed = Note::take(&mut &*cursor.note).map_or(0, |(entry, _)| entry);
+        // Entries that ended no record have nothing that could be written.
+        report.entry = if self.series.waiting() == 0 { self.fold.entry() } else { committed };
         (report.needed, report.open) = (self.needed, self.open);
         (report.records, report.number) = (self.fold.records(), self.fold.number());
         (report.files, report.lost) = (cursor.files, cursor.lost);
