@@ -2,7 +2,7 @@
 
 use super::{ClientCertificates, Door, Settings, Tls};
 use std::path::Path;
-use trunkline_kit::config::Objection;
+use trunkline_kit::config::{Objection, Section};
 
 /// The longest name of an interface: `IFNAMSIZ` of netdevice(7) without its end.
 const INTERFACE_NAME_MAX: usize = 15;
@@ -25,6 +25,7 @@ pub fn check(settings: &Settings) -> Vec<Objection> {
     });
     cache(settings, &mut wrong);
     charge(settings, &mut wrong);
+    directory(settings, &mut wrong);
     web(settings, &mut wrong);
     wrong.0
 }
@@ -81,6 +82,20 @@ fn charge(settings: &Settings, wrong: &mut Objections) {
         "certificate",
         || "is not used: no address of listen begins with tls:".to_owned(),
     );
+}
+
+/// The keys are those of [`DirectorySection::options`](super::DirectorySection), which says what is wrong with their
+/// values.
+fn directory(settings: &Settings, wrong: &mut Objections) {
+    if settings.directory.servers.is_empty() {
+        return;
+    }
+    let keys = settings.directory.keys();
+    for mistake in settings.directory.options().err().into_iter().flatten() {
+        let (named, what) = mistake.split_once(": ").unwrap_or(("servers", &mistake));
+        let key = keys.iter().map(|key| key.name).find(|name| *name == named).unwrap_or("servers");
+        wrong.unless(false, "directory", key, || what.to_owned());
+    }
 }
 
 fn web(settings: &Settings, wrong: &mut Objections) {
