@@ -2,7 +2,7 @@
 
 use super::{ClientCertificates, Door, Settings, Tls};
 use std::path::Path;
-use trunkline_kit::config::{Objection, Section};
+use trunkline_kit::config::Objection;
 
 /// The longest name of an interface: `IFNAMSIZ` of netdevice(7) without its end.
 const INTERFACE_NAME_MAX: usize = 15;
@@ -84,16 +84,18 @@ fn charge(settings: &Settings, wrong: &mut Objections) {
     );
 }
 
+/// Keys whose values may be wrong beside each other.
+const DIRECTORY_KEYS: [&str; 5] = ["servers", "filters", "attributes", "bind-name", "bind-password-file"];
+
 /// The keys are those of [`DirectorySection::options`](super::DirectorySection), which says what is wrong with their
 /// values.
 fn directory(settings: &Settings, wrong: &mut Objections) {
     if settings.directory.servers.is_empty() {
         return;
     }
-    let keys = settings.directory.keys();
     for mistake in settings.directory.options().err().into_iter().flatten() {
         let (named, what) = mistake.split_once(": ").unwrap_or(("servers", &mistake));
-        let key = keys.iter().map(|key| key.name).find(|name| *name == named).unwrap_or("servers");
+        let key = DIRECTORY_KEYS.into_iter().find(|key| *key == named).unwrap_or("servers");
         wrong.unless(false, "directory", key, || what.to_owned());
     }
 }
