@@ -28,7 +28,9 @@ mod counts;
 mod folds;
 mod house;
 mod link;
+mod parked;
 mod pending;
+mod profiles;
 pub mod records;
 mod requests;
 mod retain;
@@ -37,6 +39,7 @@ mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use counts::Counts;
+pub use profiles::Profiles;
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
@@ -76,6 +79,8 @@ struct Shared {
     control: Vec<bool>,
     book: Book,
     routes: Routes,
+    /// Where subscribers are looked up when their sessions begin.
+    profiles: Option<Profiles>,
     counts: Vec<Mutex<Counts>>,
     /// Entries that are to be given up.
     retaining: Arc<retain::Retaining>,
@@ -118,16 +123,23 @@ impl Opened {
         Ok(Opened { doorway, setup })
     }
 
-    /// Begins to serve with what the ledger came to, and the log that goes on with it.
+    /// Begins to serve with what the ledger came to, and the log that goes on with it. With `profiles`, subscribers are
+    /// looked up in a directory when their sessions begin.
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start<D>(self, core: Core, log: Log<D>, options: trunkline_commit::Options) -> Result<Node, StartError>
+    pub fn start<D>(
+        self,
+        core: Core,
+        log: Log<D>,
+        options: trunkline_commit::Options,
+        profiles: Option<Profiles>,
+    ) -> Result<Node, StartError>
     where
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
     {
-        self.start_with(core, log, options, None::<records::Setup<D>>)
+        self.start_with(core, log, options, profiles, None::<records::Setup<D>>)
     }
 
     /// The same, with records of what is charged.
@@ -139,6 +151,7 @@ impl Opened {
         core: Core,
         log: Log<D>,
         options: trunkline_commit::Options,
+        profiles: Option<Profiles>,
         records: Option<records::Setup<R>>,
     ) -> Result<Node, StartError>
     where
@@ -163,6 +176,7 @@ impl Opened {
             control: listens.iter().map(|listen| matches!(listen, Listen::Unix { .. })).collect(),
             book,
             routes: Routes::default(),
+            profiles,
             counts: (0..threads).map(|_| Mutex::default()).collect(),
             retaining: Arc::clone(&retaining),
             records: recorded.clone(),
@@ -176,6 +190,9 @@ impl Opened {
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();
         told.set(waker.clone());
+        if let Some(profiles) = &shared.profiles {
+            profiles.set(waker.clone());
+        }
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
         Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), records, addresses })
@@ -200,6 +217,11 @@ impl Node {
     /// What the log has done.
     pub fn log_counts(&self) -> trunkline_commit::Counts {
         self.shared.book.log_counts()
+    }
+
+    /// How the directory was a second ago, if there is one.
+    pub fn directory(&self) -> Option<trunkline_directory::counts::Shown> {
+        self.shared.profiles.as_ref().map(Profiles::shown)
     }
 
     /// Looks at the state; requests wait meanwhile.

@@ -99,7 +99,7 @@ fn start(folder: &Path, disk: &Arc<Full>) -> served::World {
     let log = Options { segment_octets: 4 << 20, ..Options::default() };
     let ledger = Arc::new(Folder::open(&folder.join("ledger")).unwrap());
     let (core, written) = trunkline_charge::ledger::open(ledger, log, Limits::default()).unwrap();
-    let node = opened.start_with(core, written, log, Some(records)).unwrap();
+    let node = opened.start_with(core, written, log, None, Some(records)).unwrap();
     let address = node.addresses()[0].unwrap();
     served::World { node, folder: folder.to_path_buf(), address }
 }

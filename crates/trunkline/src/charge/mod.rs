@@ -2,5 +2,6 @@
 
 pub mod configured;
 pub mod here;
+mod memory;
 pub mod records;
 pub mod rows;

@@ -128,6 +128,13 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
+    /// Forget what the directory said of an identity: it is asked when it comes again
+    Forget {
+        /// e164:.., imsi:.., sip:.., nai:.. or private:..
+        identity: String,
+        #[command(flatten)]
+        to: To,
+    },
     /// Tell how many there are of everything
     Status {
         #[command(flatten)]
@@ -218,6 +225,7 @@ impl Order {
                 };
                 (order, to)
             }
+            Order::Forget { identity, to } => (json!({ "do": "forget", "identity": identity }), to),
             Order::Status { to } => (json!({ "do": "status" }), to),
         })
     }
@@ -272,6 +280,9 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
     if let Some(first) = reply.get("first") {
         writeln!(out, "the ledger begins with entry {first}")?;
     }
+    if let Some(forgotten) = reply["forgotten"].as_str() {
+        writeln!(out, "what was remembered of {forgotten} is forgotten")?;
+    }
     if reply.get("session").is_some() {
         session_lines(out, reply, &|amount| format!("{amount} minor units"))?;
     }
@@ -288,6 +299,7 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         writeln!(out, "ledger entries  {}", reply["sequence"])?;
         writeln!(out, "unrated reports {}", reply["unrated"])?;
         record_lines(out, &reply["records"])?;
+        directory_lines(out, &reply["directory"])?;
     }
     Ok(())
 }
@@ -304,6 +316,20 @@ fn record_lines(out: &mut impl Write, records: &Value) -> std::io::Result<()> {
     }
     match records["failure"].as_str() {
         Some(why) => writeln!(out, "records wait    {why}"),
+        None => Ok(()),
+    }
+}
+
+fn directory_lines(out: &mut impl Write, directory: &Value) -> std::io::Result<()> {
+    for server in directory["servers"].as_array().into_iter().flatten() {
+        let (address, trouble) = (server["address"].as_str().unwrap_or("?"), server["trouble"].as_str().unwrap_or(""));
+        match server["up"] == true {
+            true => writeln!(out, "directory       {address}  up  {} in flight", server["in_flight"])?,
+            false => writeln!(out, "directory       {address}  down: {trouble}")?,
+        }
+    }
+    match directory.get("remembered") {
+        Some(remembered) => writeln!(out, "remembered      {remembered} profiles"),
         None => Ok(()),
     }
 }
