@@ -133,9 +133,12 @@ fn sessions_begin_only_while_records_can_follow() {
     let (mut client, imsi) = (Client::new(world.address, "pgw.example.org"), imsi(1));
     assert_eq!(client.charge(&ccr("s;1", 0, RequestType::Initial, &imsi)).0, 2001);
     assert_eq!(client.charge(&ccr("s;0", 0, RequestType::Initial, &imsi)).0, 2001);
+    assert_eq!(client.charge(&ccr("s;9", 0, RequestType::Initial, &imsi)).0, 2001);
     assert_eq!(client.charge(&ccr("s;0", 1, RequestType::Termination, &imsi)).0, 2001);
     wait(&world, "it is written", |records| records["records"] == 1 && records["behind"] == 0);
     disk.full.store(true, Ordering::SeqCst);
+    // What waits for the disk from now on.
+    assert_eq!(client.charge(&ccr("s;9", 1, RequestType::Termination, &imsi)).0, 2001);
     let mut number = 1;
     let until = Instant::now() + Duration::from_secs(30);
     while world.order(&json!({ "do": "status" }))["records"]["holds"] != true {
@@ -151,7 +154,7 @@ fn sessions_begin_only_while_records_can_follow() {
     wait(&world, "it has caught up", |records| records["holds"] == false && records["failure"].is_null());
     assert_eq!(client.charge(&ccr("s;2", 0, RequestType::Initial, &imsi)).0, 2001);
     assert_eq!(client.charge(&ccr("s;2", 1, RequestType::Termination, &imsi)).0, 2001);
-    wait(&world, "it goes on", |records| records["records"] == 3 && records["behind"] == 0);
+    wait(&world, "it goes on", |records| records["records"] == 4 && records["behind"] == 0);
     world.node.stop().unwrap();
     drop((world, disk));
     let (mut octets, mut closures) = (0, Vec::new());
@@ -168,6 +171,6 @@ fn sessions_begin_only_while_records_can_follow() {
             }
         }
     }
-    assert_eq!(octets, 1024 * (u64::from(number) + 2));
+    assert_eq!(octets, 1024 * (u64::from(number) + 3));
     assert!(closures.contains(&Closure::FileSystemFull), "the file that could not be written tells: {closures:?}");
 }

@@ -79,6 +79,7 @@ impl<L: Disk, D: Disk> Files<L, D> {
             let shown = there.poll(&*ledger, entry, |_, _, _| Ok(()));
             shown.map_err(|fault| format!("records were made up to entry {entry}: {fault}"))?;
         }
+        let checkpointed = fold.as_ref().map_or(0, Fold::entry);
         let mut fold = fold.unwrap_or_else(|| Fold::new(cuts_before, first));
         let follower = again(&*ledger, &mut fold, entry)?;
         if (fold.entry(), fold.number(), fold.records()) != (entry, number, records) {
@@ -88,7 +89,7 @@ impl<L: Disk, D: Disk> Files<L, D> {
                 fold.records()
             ));
         }
-        let (checkpointed, (open, needed)) = (0, (0, 0));
+        let (open, needed) = (0, 0);
         let wanted = Cell::new(false);
         let checkpointed_at = None;
         let mut files = Files {
