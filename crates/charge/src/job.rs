@@ -24,30 +24,37 @@ mod book;
 mod control;
 mod counts;
 mod folds;
+mod gateway;
+mod gtpp;
 mod house;
 mod link;
 mod pending;
+mod received;
 mod requests;
 mod routes;
 mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use counts::Counts;
+pub use gateway::Place as GatewayPlace;
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
 use crate::peer::Local;
+use crate::quota::Mapping;
 use crate::session::Core;
 use book::Book;
 use core::time::Duration;
 use folds::Folds;
+use gateway::Gateway;
+use gtpp::Gtpp;
 use house::House;
 use routes::Routes;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_commit::{Disk, Log};
-use trunkline_net::{Doorway, Listen, Server, StartError, ThreadsFailed};
+use trunkline_net::{Doorway, Listen, Networks, Server, StartError, ThreadsFailed};
 use worker::{Mail, Worker};
 
 /// How a node is set up.
@@ -63,6 +70,19 @@ pub struct Setup {
     pub options: trunkline_net::Options,
 }
 
+/// How a node serves GTP': charging gateways' records, and quota.
+#[derive(Clone, Debug)]
+pub struct GtppSetup {
+    /// Where it listens: UDP and TCP.
+    pub listens: Vec<Listen>,
+    /// From where it is taken; the node's own networks hold for TCP besides.
+    pub allow: Networks,
+    /// How gateways that ask for quota are understood.
+    pub mapping: Mapping,
+    /// Where what comes is kept.
+    pub place: GatewayPlace,
+}
+
 /// What the threads of a node share.
 struct Shared {
     local: Local,
@@ -71,6 +91,7 @@ struct Shared {
     control: Vec<bool>,
     book: Book,
     routes: Routes,
+    gtpp: Option<Gtpp>,
     counts: Vec<Mutex<Counts>>,
     /// Connections that came, from any number on: identifiers of each begin elsewhere.
     connections: AtomicU32,
@@ -90,6 +111,7 @@ pub struct Node {
 pub struct Opened {
     doorway: Doorway,
     setup: Setup,
+    gtpp: Option<GtppSetup>,
 }
 
 /// The time of the core: whole seconds.
@@ -104,8 +126,21 @@ impl Opened {
     /// # Errors
     /// An option makes no sense, or an address cannot be had.
     pub fn new(setup: Setup) -> Result<Opened, StartError> {
-        let doorway = trunkline_net::open(&setup.listens, worker::fitted(setup.options.clone()))?;
-        Ok(Opened { doorway, setup })
+        Opened::with_gtpp(setup, None)
+    }
+
+    /// The same, with GTP' beside Diameter.
+    ///
+    /// # Errors
+    /// As [`Opened::new`].
+    pub fn with_gtpp(setup: Setup, gtpp: Option<GtppSetup>) -> Result<Opened, StartError> {
+        let mut options = worker::fitted(setup.options.clone());
+        let mut listens = setup.listens.clone();
+        if let Some(gtpp) = &gtpp {
+            options.udp_networks = gtpp.allow.clone();
+            listens.extend(gtpp.listens.iter().cloned());
+        }
+        Ok(Opened { doorway: trunkline_net::open(&listens, options)?, setup, gtpp })
     }
 
     /// Begins to serve with what the ledger came to, and the log that goes on with it.
@@ -117,18 +152,28 @@ impl Opened {
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
     {
-        let Opened { doorway, setup: Setup { local, terms, listens, options: net } } = self;
+        let Opened { doorway, setup: Setup { local, terms, listens, options: net }, gtpp } = self;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
         let told = Arc::new(book::Told::new(threads));
         let folds = Folds::start(Arc::clone(log.disk()), &log).map_err(thread)?;
-        let book = Book::start(core, log, options, &told).map_err(thread)?;
+        let reads = |error| StartError::System { what: "what came by GTP'", error };
+        let recent = gtpp.as_ref().map(|gtpp| gtpp::recent(&core, &**log.disk(), &gtpp.mapping)).transpose();
+        let recent = recent.map_err(reads)?.unwrap_or_default();
+        let book = Book::start(core, recent, log, options, &told).map_err(thread)?;
+        let heard = Arc::new(book::Told::new(threads));
+        let gtpp = gtpp.map(|gtpp| {
+            let gateway = Gateway::start(&gtpp.place, options, &heard)?;
+            Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway))
+        });
+        let gtpp = gtpp.transpose().map_err(reads)?;
         let shared = Arc::new(Shared {
             local,
             terms,
             control: listens.iter().map(|listen| matches!(listen, Listen::Unix { .. })).collect(),
             book,
             routes: Routes::default(),
+            gtpp,
             counts: (0..threads).map(|_| Mutex::default()).collect(),
             connections: AtomicU32::new(0),
         });
@@ -136,6 +181,7 @@ impl Opened {
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();
         told.set(waker.clone());
+        heard.set(waker.clone());
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
         Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), addresses })
@@ -143,7 +189,7 @@ impl Opened {
 }
 
 impl Node {
-    /// Where it listens, in the order of [`Setup::listens`]; none for unix sockets.
+    /// Where it listens, in the order of [`Setup::listens`], then of [`GtppSetup::listens`]; none for unix sockets.
     pub fn addresses(&self) -> &[Option<SocketAddr>] {
         &self.addresses
     }
@@ -169,7 +215,13 @@ impl Node {
 
     /// Why the ledger cannot be written any more, if so: the node has to end.
     pub fn failure(&self) -> Option<String> {
-        self.shared.book.failure()
+        self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.failure())
+    }
+
+    /// What the charging gateway function has counted, and the packets that it holds apart with their octets; none where
+    /// GTP' is not served.
+    pub fn gateway(&self) -> Option<(crate::gateway::receiver::Counts, (usize, usize))> {
+        self.shared.gtpp.as_ref().map(|gtpp| (gtpp.gateway.counts(), gtpp.gateway.held()))
     }
 
     /// Ends: nothing new is taken, what came is answered, clients are told.

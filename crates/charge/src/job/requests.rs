@@ -145,7 +145,7 @@ impl Worker {
         }
     }
 
-    fn count(&mut self, kind: Kind, decided: &Decided) {
+    pub(super) fn count(&mut self, kind: Kind, decided: &Decided) {
         *match kind {
             Kind::Initial => &mut self.counts.initial,
             Kind::Update => &mut self.counts.update,

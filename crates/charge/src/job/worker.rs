@@ -3,6 +3,7 @@
 use super::Shared;
 use super::control::LINE_OCTETS_MAX;
 use super::counts::Counts;
+use super::gtpp::{Talk, Way};
 use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
 use super::requests::Flow;
 use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
@@ -12,7 +13,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use trunkline_net::{
-    Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Replies, Seat, Service, Taken,
+    Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Peer as Remote, Replies, Seat, Service,
+    Taken, UdpPeer, Waker,
 };
 
 /// Room for what one read is answered at once: watchdogs, refusals.
@@ -36,6 +38,10 @@ pub(super) enum Mail {
     Durable,
     /// A client of that realm is to be asked.
     Push(Push, Box<str>),
+    /// A gateway by GTP' is to be asked.
+    Quota(Push),
+    /// What a gateway is told over its stream.
+    Octets(Vec<u8>),
 }
 
 /// See the module.
@@ -44,7 +50,10 @@ pub(super) struct Worker {
     pub(super) counts: Counts,
     /// Said at once in this call.
     pub(super) said: Vec<u8>,
-    thread: u16,
+    pub(super) thread: u16,
+    pub(super) waker: Waker<Mail>,
+    /// What is on its way by GTP'.
+    pub(super) talk: Talk,
     /// Entries that the first answers of connections wait for; what comes behind one that waits longer waits with it.
     waiting: VecDeque<(u64, ConnectionId)>,
     /// Connections whose watchdog is to be looked at, by the second.
@@ -52,7 +61,7 @@ pub(super) struct Worker {
     /// A second has gone by.
     ticked: bool,
     /// The outbox may have something of ours.
-    wrote: bool,
+    pub(super) wrote: bool,
 }
 
 impl Worker {
@@ -62,6 +71,8 @@ impl Worker {
             counts: Counts::default(),
             said: Vec::new(),
             thread: seat.thread,
+            waker: seat.waker.clone(),
+            talk: Talk::default(),
             waiting: VecDeque::new(),
             watched: Vec::new(),
             ticked: false,
@@ -150,6 +161,10 @@ impl Service for Worker {
         if self.shared.control.get(arrival.listener) == Some(&true) {
             return Link::new(arrival.id, Speaks::Control);
         }
+        if let (Remote::Inet(from), true) = (arrival.peer, arrival.listener >= self.shared.control.len()) {
+            let may = self.shared.gtpp.as_ref().is_some_and(|gtpp| gtpp.allow.contains(from.ip()));
+            return Link::new(arrival.id, Speaks::Gtpp(from, may));
+        }
         // Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
         let nth = self.shared.connections.fetch_add(1, Ordering::Relaxed);
         let seed = (now.unix.as_secs() as u32) << 20 ^ nth.wrapping_mul(4099);
@@ -167,6 +182,8 @@ impl Service for Worker {
         let (octets, flow) = match link.speaks {
             Speaks::Diameter(_) => self.messages(link, input, now),
             Speaks::Control => self.lines(link, input, now),
+            Speaks::Gtpp(from, true) => self.stream_of_gtpp(link, from, input, now),
+            Speaks::Gtpp(_, false) => (input.len(), Flow::Ends),
         };
         self.say(link, output);
         link.holds = link.pending.len() > PENDING_OCTETS_MAX;
@@ -183,7 +200,18 @@ impl Service for Worker {
     }
 
     fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
-        let (Mail::Push(push, realm), Speaks::Diameter(peer)) = (mail, &mut link.speaks) else { return Next::More };
+        let (push, realm, peer) = match (mail, &mut link.speaks) {
+            (Mail::Push(push, realm), Speaks::Diameter(peer)) => (push, realm, peer),
+            (Mail::Octets(octets), Speaks::Gtpp(..)) if octets.len() <= output.room() => {
+                output.put(&octets);
+                return Next::More;
+            }
+            (Mail::Octets(_), _) => {
+                self.counts.gtpp_lost += 1;
+                return Next::More;
+            }
+            _ => return Next::More,
+        };
         let local = &self.shared.local;
         if !peer.is_open() || output.room() < ROOM_OCTETS {
             self.shared.routes.give_back(push);
@@ -207,6 +235,7 @@ impl Service for Worker {
     }
 
     fn errands(&mut self, errands: &mut Errands<Link>, now: Now) {
+        self.decide_quotas(now);
         if core::mem::take(&mut self.wrote) {
             self.shared.book.flush();
         }
@@ -222,6 +251,7 @@ impl Service for Worker {
             }
             self.shared.book.wait(self.thread);
         }
+        self.wait_for_disks();
         if core::mem::take(&mut self.ticked) {
             self.watched.retain(|(due, id)| {
                 let later = *due > now.monotonic;
@@ -243,6 +273,19 @@ impl Service for Worker {
         }
     }
 
+    fn datagram(&mut self, peer: &UdpPeer, payload: &[u8], replies: &mut Replies, now: Now) {
+        self.gtpp(Way::Udp(*peer), peer.address, payload, now);
+        self.say_gtpp(replies);
+    }
+
+    fn post(&mut self, mail: Mail, replies: &mut Replies, now: Now) {
+        if let Mail::Quota(push) = mail {
+            self.push_quota(push, now);
+        }
+        self.collect_gtpp();
+        self.say_gtpp(replies);
+    }
+
     fn farewell(&mut self, link: &mut Link, output: &mut Output<'_>, _: Now) {
         if let Speaks::Diameter(peer) = &mut link.speaks {
             output.append(|out| peer.disconnect(&self.shared.local, out));
@@ -262,8 +305,11 @@ impl Service for Worker {
         *counts.lock().unwrap_or_else(PoisonError::into_inner) = self.counts;
     }
 
-    fn tick(&mut self, _: &mut Replies, _: Now) {
+    fn tick(&mut self, replies: &mut Replies, now: Now) {
         // What the log did not take in time is brought again.
         (self.wrote, self.ticked) = (true, true);
+        self.ask_again(now);
+        self.collect_gtpp();
+        self.say_gtpp(replies);
     }
 }
