@@ -243,7 +243,8 @@ impl Desk<'_> {
     /// # Errors
     /// It is dropped.
     pub fn charge(&mut self, charge: &Charge, now: Moment) -> Result<(Kind, Decided), Late> {
-        let request = quota::request(&self.inner.core, &mut self.inner.recent, charge, now)?;
+        let Inner { core, recent, .. } = &mut *self.inner;
+        let request = quota::request(core, recent, charge, now)?;
         let decided = self.handle(&request, now);
         if decided.after > 0 && !decided.copy {
             let standing = self.inner.core.standing(&charge.session, charge.octets);

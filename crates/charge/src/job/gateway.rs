@@ -13,8 +13,8 @@
 use super::book::Told;
 use super::gtpp::Way;
 use super::received::Files;
-use crate::gateway::receiver::{Change, Counts, Entry, Receiver, Restoring, Settings, State};
-use crate::gateway::{Records, receiver};
+use crate::gateway::receiver::{Counts, Entry, Receiver, Restoring, Settings, State};
+use crate::gateway::Records;
 use core::time::Duration;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -25,7 +25,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
-use trunkline_commit::{Committer, Fault, Folder, Keep, Log, Options, Progress, Sealed, Snapshot, SnapshotWriter};
+use trunkline_commit::{Committer, Fault, Folder, Keep, Log, Options, Progress, Snapshot, SnapshotWriter};
 use trunkline_wire::gtpp::message_type;
 use trunkline_wire::{Address, Endpoint};
 
@@ -235,7 +235,8 @@ impl Inner {
     /// Takes what is durable and passes to billing.
     fn take_passed(&mut self, durable: u64) -> Vec<(u64, Records)> {
         let mut taken = Vec::new();
-        while let Some((entry, records)) = self.passed.pop_front_if(|(entry, _)| *entry <= durable) {
+        while self.passed.front().is_some_and(|(entry, _)| *entry <= durable) {
+            let Some((entry, records)) = self.passed.pop_front() else { break };
             self.passed_octets -= records.octets().len();
             taken.push((entry, records));
         }

@@ -20,6 +20,7 @@ pub struct Late {
 /// # Errors
 /// It is dropped.
 pub fn request(core: &Core, recent: &mut Recent, charge: &Charge, now: Moment) -> Result<Request, Late> {
+    let full = recent.is_full(now);
     let standing = core.standing(&charge.session, charge.octets);
     if let Some(standing) = standing.filter(|standing| !standing.copy) {
         if recent.has(standing.slot, charge.octets) {
@@ -27,7 +28,7 @@ pub fn request(core: &Core, recent: &mut Recent, charge: &Charge, now: Moment) -
         }
     }
     let copy = standing.is_some_and(|standing| standing.copy);
-    if !copy && recent.is_full(now) {
+    if !copy && full {
         return Err(Late { full: true });
     }
     let shown = core.session(&charge.session);
@@ -72,8 +73,7 @@ fn asked(charge: &Charge, shown: Option<&Shown<'_>>) -> Asked {
 /// The unit of a number: octets are those that were granted, of both directions or of one.
 fn unit_of(number: Option<u64>, granted: Option<Unit>) -> Unit {
     match (number, granted) {
-        (None, Some(granted)) => granted,
-        (None | Some(0), Some(granted @ (Unit::OctetsIn | Unit::OctetsOut))) => granted,
+        (None, Some(granted)) | (Some(0), Some(granted @ (Unit::OctetsIn | Unit::OctetsOut))) => granted,
         (Some(1), _) => Unit::Seconds,
         (Some(2), Some(Unit::Events)) => Unit::Events,
         (Some(2), _) => Unit::ServiceUnits,

@@ -2,7 +2,7 @@
 
 use crate::cache::files::{Clients, Encryption};
 use crate::failure::Failure;
-use crate::run::config::{Charge, Door, FailureHandling};
+use crate::run::config::{Charge, ChargeGtpp, Door, FailureHandling};
 use crate::web::desk;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -41,14 +41,15 @@ pub fn socket(data: &Path) -> PathBuf {
 ///
 /// # Errors
 /// A file that cannot be read, or an address that cannot be had, by its key.
-pub fn open(charge: &Charge, data: &Path) -> Result<Option<Opened>, Failure> {
-    if charge.listen.is_empty() {
+pub fn open(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Result<Option<Opened>, Failure> {
+    if charge.listen.is_empty() && gtpp.listen.is_empty() {
         return Ok(None);
     }
     std::fs::create_dir_all(folder(data)).map_err(|e| Failure::Failed(format!("{}: {e}", folder(data).display())))?;
     // Who the node becomes has to write there.
     desk::hand_over(data, FOLDER, &[]);
-    let opened = Opened::new(setup(charge, data)?).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    let (setup, gtpp) = (setup(charge, data)?, super::gtpp::setup(charge, gtpp, data)?);
+    let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
     Ok(Some(opened))
 }
 
@@ -137,10 +138,18 @@ fn address(door: &Door) -> Option<SocketAddr> {
 }
 
 /// Where it listens, a line each.
-pub fn told(charge: &Charge, node: &Node) -> Vec<String> {
-    let kind = |door: &Door| if matches!(door, Door::Tls(_)) { "TLS" } else { "TCP" };
-    let doors = charge.listen.iter().zip(node.addresses());
-    doors.filter_map(|(door, address)| Some(format!("Diameter over {} at {}", kind(door), (*address)?))).collect()
+pub fn told(charge: &Charge, gtpp: &ChargeGtpp, node: &Node) -> Vec<String> {
+    let kind = |door: &Door| match door {
+        Door::Tls(_) => "TLS",
+        Door::Udp(_) => "UDP",
+        _ => "TCP",
+    };
+    let diameter = charge.listen.iter().map(|door| ("Diameter", door));
+    let gtpp = gtpp.listen.iter().map(|door| ("GTP'", door));
+    // The socket of those who operate it stands between, and has none.
+    let addresses = node.addresses().iter().flatten();
+    let doors = diameter.chain(gtpp).zip(addresses);
+    doors.map(|((what, door), address)| format!("{what} over {} at {address}", kind(door))).collect()
 }
 
 /// Whether whoever reaches it may charge: a warning for that.
@@ -163,7 +172,7 @@ mod tests {
     #[test]
     fn without_an_address_there_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(open(&Charge::default(), folder.path()).unwrap().is_none());
+        assert!(open(&Charge::default(), &ChargeGtpp::default(), folder.path()).unwrap().is_none());
         assert!(!super::folder(folder.path()).exists());
     }
 
@@ -171,9 +180,9 @@ mod tests {
     fn it_serves_where_it_is_said_and_is_operated_over_its_socket() {
         let folder = tempfile::tempdir().unwrap();
         let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
-        let opened = open(&section, folder.path()).unwrap().unwrap();
+        let opened = open(&section, &ChargeGtpp::default(), folder.path()).unwrap().unwrap();
         let mut node = start(opened, &section, folder.path()).unwrap();
-        let told = told(&section, &node);
+        let told = told(&section, &ChargeGtpp::default(), &node);
         assert!(told[0].starts_with("Diameter over TCP at 127.0.0.1:") && told.len() == 1, "{told:?}");
         let mut stream = UnixStream::connect(socket(folder.path())).unwrap();
         stream.write_all(b"{\"do\":\"status\"}\n").unwrap();
@@ -181,7 +190,7 @@ mod tests {
         BufReader::new(stream).read_line(&mut reply).unwrap();
         assert_eq!(serde_json::from_str::<serde_json::Value>(&reply).unwrap()["accounts"], 0);
         // The folder is this node's.
-        let other = open(&at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]), &folder.path().join("other")).unwrap();
+        let other = open(&at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]), &ChargeGtpp::default(), &folder.path().join("other")).unwrap();
         let Err(Failure::Failed(why)) = start(other.unwrap(), &section, folder.path()) else { panic!("two nodes") };
         assert!(why.contains("another process uses this folder"), "{why}");
         node.stop().unwrap();
@@ -190,7 +199,7 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_told_by_its_key() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |section: &Charge| match open(section, folder.path()) {
+        let told = |section: &Charge| match open(section, &ChargeGtpp::default(), folder.path()) {
             Err(Failure::Failed(why)) => why,
             other => panic!("{other:?}"),
         };

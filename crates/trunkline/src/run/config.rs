@@ -10,7 +10,7 @@ mod types;
 mod web;
 
 pub use cache::{Cache, ClientCertificates, Door};
-pub use charge::{Charge, FailureHandling, Ip};
+pub use charge::{Charge, ChargeGtpp, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
 pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
@@ -200,6 +200,8 @@ trunkline_kit::configuration! {
         cache: Cache = "cache",
         /// Charging.
         charge: Charge = "charge",
+        /// GTP' of charging.
+        charge_gtpp: ChargeGtpp = "charge.gtpp",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

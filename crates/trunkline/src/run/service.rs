@@ -74,11 +74,14 @@ pub struct Ended {
 /// Reads the ledger, serves, and says in the log where.
 fn charging_node(opened: trunkline_charge::job::Opened, settings: &Settings) -> Result<charge::here::Running, Failure> {
     let node = charge::configured::start(opened, &settings.charge, &settings.data.folder)?;
-    for line in charge::configured::told(&settings.charge, &node) {
+    for line in charge::configured::told(&settings.charge, &settings.charge_gtpp, &node) {
         tracing::info!("charging: {line}");
     }
     if charge::configured::open_to_all(&settings.charge) {
         tracing::warn!("charging: whoever reaches it may charge: charge.allow or charge.peers says who may");
+    }
+    if charge::gtpp::open_to_all(&settings.charge_gtpp) {
+        tracing::warn!("charging: whoever reaches it may speak GTP': charge.gtpp.allow says who may");
     }
     Ok(charge::here::Running::new(node))
 }
@@ -96,7 +99,7 @@ impl Service {
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
         let cache = configured::open(&settings.cache)?;
-        let charging = charge::configured::open(&settings.charge, folder)?;
+        let charging = charge::configured::open(&settings.charge, &settings.charge_gtpp, folder)?;
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let charging = charging.map(|opened| charging_node(opened, settings)).transpose()?;
         let mut service = Service::on(settings, rings, Beside { cache, charging })?;

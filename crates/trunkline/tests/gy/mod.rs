@@ -87,6 +87,13 @@ impl Node {
         self.child.wait().expect("its end");
     }
 
+    /// Has it end in order.
+    pub fn terminate(&mut self) {
+        let process = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("told");
+        assert!(self.child.wait().expect("its end").success());
+    }
+
     /// A plan, and accounts from 1 on with so much each.
     pub fn fill(&self, accounts: u64, balance: i64) {
         self.fill_under(PLAN, accounts, balance);

@@ -1,0 +1,182 @@
+//! A charging node that serves GTP': quota by the load program, copies and kills among it; records of other nodes,
+//! each of which is in a file for billing once, whatever happens.
+
+#[path = "gtpp/mod.rs"]
+mod gtpp;
+#[path = "gy/mod.rs"]
+mod gy;
+
+use gtpp::{Cdf, Fate, files, free_udp};
+use gy::Node;
+use serde_json::Value;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const ACCOUNTS: u64 = 200;
+const BALANCE: i64 = 900_000_000_000;
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value}"))
+}
+
+fn load(address: &str, file: &Path, options: &[&str]) -> Command {
+    let subscribers = format!("{}..{}", gy::imsi(1), gy::imsi(ACCOUNTS));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+    command.args(["charge", "load", address, "--protocol", "gtpp", "--json", "--subscribers", &subscribers]);
+    command.args(options).arg("--ledger").arg(file).stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+}
+
+/// What was answered is what was charged, account by account, and the books are in order.
+fn compare(node: &Node, run: &Value, file: &Path) {
+    let used = count(&run["units"]["used_acknowledged"]);
+    assert_eq!((node.charged_octets(), count(&run["units"]["used_unacknowledged"])), (used, 0), "{run}");
+    let text = std::fs::read_to_string(file).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let sums: Vec<Value> = lines.filter(|line| line["total"] == true).collect();
+    assert_eq!(sums.iter().map(|sum| count(&sum["acknowledged"])).sum::<u64>(), used);
+    let audit = node.json(&["audit"]);
+    assert_eq!(audit["differences"].as_array().map(Vec::len), Some(0), "{audit}");
+}
+
+#[test]
+fn quota_by_gtpp_is_charged_to_the_octet() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("127.0.0.1:{}", free_udp());
+    let node = Node::start_with(folder.path(), &["--gtpp", &address]);
+    node.fill(ACCOUNTS, BALANCE);
+    let file = folder.path().join("truth.jsonl");
+    for pace in [&["--closed", "32", "--connections", "8"][..], &["--requests-per-second", "2000", "--interval", "200ms"]] {
+        let before = node.charged_octets();
+        let options = [&["--duration", "3", "--usage", "1-2000000", "--duplicates", "0.3"], pace].concat();
+        // A copy within four requests of its session is answered: in closed loop they follow each other at once.
+        let options = [&options[..], &["--duplicate-delay", if pace[0] == "--closed" { "1ms" } else { "100ms" }]].concat();
+        let output = load(&address, &file, &options).output().unwrap();
+        let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let duplicates = &run["duplicates"];
+        assert!(count(&duplicates["same"]) > 50 && count(&duplicates["different"]) == 0, "{run}");
+        for kind in ["profile", "initial", "update", "termination"] {
+            let counts = &run["types"][kind];
+            assert_eq!(counts["answered"], counts["sent"], "{kind}: {run}");
+            assert!(count(&counts["succeeded"]) > 50 && counts["succeeded"] == counts["answered"], "{kind}: {run}");
+        }
+        let used = count(&run["units"]["used_acknowledged"]);
+        assert!(used > 0);
+        assert_eq!(node.charged_octets() - before, used, "{run}");
+    }
+    let audit = node.json(&["audit"]);
+    assert_eq!(audit["differences"].as_array().map(Vec::len), Some(0), "{audit}");
+    assert_eq!(node.json(&["show", "1"])["reserved"], 0);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it is killed at a time that nothing tells of")]
+fn quota_by_gtpp_is_exact_over_kills() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("127.0.0.1:{}", free_udp());
+    let mut node = Node::start_with(folder.path(), &["--gtpp", &address]);
+    node.fill(ACCOUNTS, BALANCE);
+    let file = folder.path().join("truth.jsonl");
+    let options = ["--duration", "6", "--connections", "4", "--usage", "1-2000000", "--requests-per-second", "1500"];
+    let more = ["--interval", "300ms", "--duplicate-delay", "100ms", "--duplicates", "0.3", "--tries", "1000", "--tx", "1"];
+    let load = load(&address, &file, &[&options[..], &more].concat()).spawn().unwrap();
+    for _ in 0..4 {
+        std::thread::sleep(Duration::from_millis(900));
+        node.kill();
+        node = Node::start_with(folder.path(), &["--gtpp", &address]);
+    }
+    let output = load.wait_with_output().unwrap();
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for kind in ["initial", "update", "termination"] {
+        let counts = &run["types"][kind];
+        assert_eq!((count(&counts["timeouts"]), count(&counts["lost"])), (0, 0), "{kind}: {run}");
+        assert!(count(&counts["succeeded"]) > 50, "{kind}: {run}");
+    }
+    let duplicates = &run["duplicates"];
+    assert!(count(&duplicates["same"]) > 50 && count(&run["resent"]) > 0, "{run}");
+    assert_eq!(count(&duplicates["different"]), 0, "{run}");
+    compare(&node, &run, &file);
+}
+
+/// Kills, unless the environment says how many.
+const KILLS: u64 = 8;
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it is killed at a time that nothing tells of")]
+fn each_acknowledged_record_is_billed_once_over_kills() {
+    let kills = std::env::var("TRUNKLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("127.0.0.1:{}", free_udp());
+    let start = || Node::start_with(folder.path(), &["--gtpp", &address]);
+    let mut node = start();
+    let mut cdf = Cdf::new(&address, 7);
+    for kill in 0..kills {
+        cdf.play(Duration::from_millis(60 + 37 * (kill % 7)));
+        node.kill();
+        node = start();
+    }
+    cdf.play(Duration::from_millis(200));
+    cdf.finish();
+    node.terminate();
+    let billed = files(&folder.path().join("charge/received"));
+    let expected: Vec<&Vec<u8>> = cdf.fates().filter(|(_, fate)| *fate == Fate::Billed).map(|(r, _)| r).collect();
+    assert!(expected.len() > 300 && cdf.copies > 20 && cdf.resent > 0, "{} records, {cdf}", expected.len());
+    let mut found = billed.clone();
+    found.sort();
+    let mut expected: Vec<Vec<u8>> = expected.into_iter().cloned().collect();
+    expected.sort();
+    assert_eq!(found.len(), expected.len(), "{cdf}");
+    assert!(found == expected, "each once");
+}
+
+#[test]
+fn what_is_no_message_is_counted_and_the_node_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (address, metrics) = (format!("127.0.0.1:{}", free_udp()), folder.path().join("metrics"));
+    let at = format!("unix:{}", metrics.display());
+    let tcp = format!("tcp:{address}");
+    let node = Node::start_with(folder.path(), &["--gtpp", &address, "--gtpp", &tcp, "--metrics", &at]);
+    node.fill(ACCOUNTS, BALANCE);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let sent = gtpp::hostile(&socket, &address);
+    assert!(sent > 200, "{sent}");
+    // A request for quota of a version above 0 is told which one it may have.
+    let mut room = [0; 2048];
+    let drain = |socket: &UdpSocket, room: &mut [u8]| {
+        socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        while socket.recv(room).is_ok() {}
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    };
+    drain(&socket, &mut room);
+    socket.send_to(&[0x4e, 18, 0, 0, 0, 9], &address).unwrap();
+    let octets = socket.recv(&mut room).unwrap();
+    assert_eq!(&room[..octets], [0x0f, 3, 0, 0, 0, 9]);
+    // An element that it must have is missing: nothing is said; then it is asked whether it is there.
+    socket.send_to(&[0x0f, 18, 0, 0, 0, 10], &address).unwrap();
+    for version in [0x0e_u8, 0x0f, 0x2e, 0x4e] {
+        let long: &[u8] = if version == 0x0e { &[0; 14] } else { &[] };
+        socket.send_to(&[&[version, 1, 0, 0, 1, version], long].concat(), &address).unwrap();
+        let octets = socket.recv(&mut room).unwrap();
+        assert_eq!((&room[..2], &room[4..6], room[octets - 2]), (&[version, 2][..], &[1, version][..], 14));
+    }
+    let page = gtpp::metrics(&metrics);
+    let counted = |name: &str| {
+        let line = page.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {page}"));
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64
+    };
+    assert!(counted("trunkline_charge_gtpp_messages_total ") as usize >= sent, "{page}");
+    assert!(counted("trunkline_charge_gateway_messages_unreadable_total ") > 0, "{page}");
+    assert_eq!(counted("trunkline_charge_quota_versions_total "), 1 + gtpp::QUOTA_VERSIONS, "{page}");
+    assert!(counted("trunkline_charge_quota_missing_total ") > 0, "{page}");
+    // It goes on: over TCP, too.
+    let mut cdf = Cdf::over_tcp(&address);
+    cdf.send_one(false);
+    cdf.finish();
+    let file = folder.path().join("truth.jsonl");
+    let options = ["--closed", "4", "--duration", "500ms", "--usage", "1-2000000"];
+    let output = load(&address, &file, &options).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+}
