@@ -32,11 +32,13 @@ mod pending;
 mod received;
 mod requests;
 mod routes;
+mod sending;
 mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
+pub use sending::{SendSetup, Sending, Sent};
 
 use crate::calendar::Moment;
 use crate::gy::Terms;

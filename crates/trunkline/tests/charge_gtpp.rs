@@ -11,7 +11,7 @@ use gy::Node;
 use serde_json::Value;
 use std::net::UdpSocket;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const ACCOUNTS: u64 = 200;
@@ -179,4 +179,68 @@ fn what_is_no_message_is_counted_and_the_node_goes_on() {
     let options = ["--closed", "4", "--duration", "500ms", "--usage", "1-2000000"];
     let output = load(&address, &file, &options).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// A gateway of our own at an address of its own.
+fn gateway(folder: &Path, address: &str) -> Node {
+    Node::start_with(folder, &["--gtpp", address])
+}
+
+fn send(folder: &Path, file: &Path, to: [&str; 2]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+    command.args(["charge", "send"]).arg(file).args(["--to", to[0], "--to", to[1], "--from", "127.0.0.1"]);
+    command.args(["--t3", "60", "--n3", "4", "--data"]).arg(folder).stdin(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "they are killed at times that nothing tells of")]
+fn files_are_sent_to_two_gateways_and_each_record_is_billed_once() {
+    let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    let to = [format!("127.0.0.2:{}", free_udp()), format!("127.0.0.3:{}", free_udp())];
+    let to = [to[0].as_str(), to[1].as_str()];
+    let file = folders[2].path().join("ours_-_1.20261123_-_0000+0000.ber");
+    let records = gtpp::write_file(&file, 1_200_000);
+    let (mut first, mut second) = (gateway(folders[0].path(), to[0]), gateway(folders[1].path(), to[1]));
+    let ours = || send(folders[2].path(), &file, to).spawn().unwrap();
+    let pause = |ms| std::thread::sleep(Duration::from_millis(ms));
+    // The first gateway is killed, the sender goes to the second one, and is killed itself; then the second one too.
+    let mut interrupted = 0;
+    let mut cut = |mut sender: Child| {
+        interrupted += u32::from(sender.try_wait().unwrap().is_none());
+        // It may be done.
+        let _ = sender.kill();
+        sender.wait().unwrap();
+    };
+    let sender = ours();
+    pause(250);
+    first.kill();
+    pause(700);
+    cut(sender);
+    let sender = ours();
+    pause(300);
+    cut(sender);
+    second.kill();
+    first = gateway(folders[0].path(), to[0]);
+    let sender = ours();
+    pause(300);
+    cut(sender);
+    second = gateway(folders[1].path(), to[1]);
+    let output = send(folders[2].path(), &file, to).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    // The same again sends nothing.
+    let output = send(folders[2].path(), &file, to).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    first.terminate();
+    second.terminate();
+    let received = |at: usize| files(&folders[at].path().join("charge/received"));
+    let (one, two) = (received(0), received(1));
+    assert!(!one.is_empty() && !two.is_empty(), "{} and {}", one.len(), two.len());
+    let mut all = [one, two].concat();
+    all.sort();
+    let mut expected = records;
+    expected.sort();
+    assert!(all == expected, "{} billed, {} sent", all.len(), expected.len());
+    assert!(interrupted >= 2, "{interrupted} of three senders were killed at work");
 }

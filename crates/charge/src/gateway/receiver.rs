@@ -13,7 +13,7 @@ mod transfer;
 
 pub use answers::{RESPONDED_MAX, WAITING_MAX};
 pub use entry::{Change, Entry};
-pub use snapshot::{NoSnapshot, Restoring};
+pub use snapshot::Restoring;
 pub use state::{REMEMBERED_MAX, State};
 
 use super::outbox::{Outbox, Sent};

@@ -5,6 +5,7 @@ mod import;
 mod load;
 mod operate;
 mod place;
+mod send;
 mod serve;
 mod server;
 
@@ -23,6 +24,7 @@ use trunkline_kit::exit::Exit;
     trunkline charge show imsi:001010000000017     whose it is, what is left, what is granted\n  \
     trunkline charge ledger 17                     what came to it and went\n  \
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
+    trunkline charge send FILE --to HOST           files of records to charging gateways by GTP'\n  \
     trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
     docs/manual/charge-load.md has the whole of it.")]
 pub struct Charge {
@@ -39,6 +41,7 @@ enum Tool {
     Audit(books::Audit),
     Ledger(books::Statement),
     Load(Box<load::Load>),
+    Send(send::Send),
     #[command(flatten)]
     Order(operate::Order),
 }
@@ -52,6 +55,7 @@ impl Charge {
             Tool::Audit(audit) => audit.run(),
             Tool::Ledger(ledger) => ledger.run(terminal),
             Tool::Load(load) => load.run(terminal),
+            Tool::Send(send) => send.run(),
             Tool::Order(order) => order.run(),
         }
     }

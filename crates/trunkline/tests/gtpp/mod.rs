@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use trunkline_kit::random::Random;
-use trunkline_wire::cdr::file::{FileHeader, Records};
+use trunkline_wire::cdr::file::{Closure, Edition, FileHeader, FileTime, Lost, RecordHeader, Records};
 use trunkline_wire::gtpp::records::{FormatVersion, format};
 use trunkline_wire::gtpp::{
     Body, Frames, Header, Message, TransferCommand, Version, Writer, cause, element, message_type,
@@ -281,7 +281,7 @@ pub const QUOTA_VERSIONS: u64 = 1;
 
 /// Sends what is no message, or a broken one: the corpus of the reader, each cut off and changed; how many.
 pub fn hostile(socket: &UdpSocket, address: &str) -> usize {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/wire_gtpp");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/wire_gtpp");
     let mut sent = 0;
     let mut send = |octets: &[u8]| {
         // A request for quota above version 0 is answered: those are counted by themselves.
@@ -295,7 +295,7 @@ pub fn hostile(socket: &UdpSocket, address: &str) -> usize {
         let octets = std::fs::read(entry.unwrap().path()).unwrap();
         let octets = &octets[..octets.len().min(1400)];
         send(octets);
-        for _ in 0..8 {
+        for _ in 0..30 {
             let mut changed = octets[..random.below(octets.len() as u32 + 1) as usize].to_vec();
             if let Some(octet) = changed.get_mut(random.below(octets.len().max(1) as u32) as usize) {
                 *octet ^= 1 << random.below(8);
@@ -318,4 +318,38 @@ pub fn metrics(path: &Path) -> String {
     let mut page = String::new();
     stream.read_to_string(&mut page).unwrap();
     page
+}
+
+/// Writes a closed file of so many records; what they are.
+pub fn write_file(path: &Path, count: usize) -> Vec<Vec<u8>> {
+    let edition = Edition { release: 7, version: 4 };
+    let header = RecordHeader { edition, encoding: 1, specification: 7 };
+    let records: Vec<Vec<u8>> = (0..count)
+        .map(|at| {
+            let text = format!("{at:08}{}", "x".repeat(at % 100));
+            [&[0x04, text.len() as u8][..], text.as_bytes()].concat()
+        })
+        .collect();
+    let mut body = Vec::new();
+    records.iter().for_each(|record| assert!(header.write(record, &mut body)));
+    let mut file = FileHeader {
+        file_octets: 0,
+        high: edition,
+        low: edition,
+        opened: FileTime::default(),
+        appended: FileTime::default(),
+        count: count as u32,
+        sequence: 1,
+        closure: Closure::Normal,
+        node: "127.0.0.1".parse().unwrap(),
+        lost: Lost::None,
+        routeing_filter: &[],
+        private_extension: &[],
+    };
+    file.file_octets = (file.octets() + body.len()) as u32;
+    let mut octets = Vec::new();
+    file.write(&mut octets);
+    octets.extend_from_slice(&body);
+    std::fs::write(path, octets).unwrap();
+    records
 }

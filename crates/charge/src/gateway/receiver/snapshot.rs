@@ -2,20 +2,8 @@
 
 use super::state::{Fate, Held, Peer, Seen, State};
 use crate::account::{variants, words};
-use crate::gateway::{Records, codec};
+use crate::gateway::{NoSnapshot, Records, codec};
 use trunkline_wire::Address;
-
-/// Why records are no snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoSnapshot;
-
-impl core::fmt::Display for NoSnapshot {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("not a snapshot of a charging gateway of this version")
-    }
-}
-
-impl core::error::Error for NoSnapshot {}
 
 /// A record of a snapshot.
 enum Piece {
