@@ -137,7 +137,13 @@ pub(super) struct Desk<'a> {
 }
 
 impl Book {
-    pub fn start<D>(core: Core, recent: Recent, log: Log<D>, options: Options, told: &Arc<Told>) -> std::io::Result<Book>
+    pub fn start<D>(
+        core: Core,
+        recent: Recent,
+        log: Log<D>,
+        options: Options,
+        told: &Arc<Told>,
+    ) -> std::io::Result<Book>
     where
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,

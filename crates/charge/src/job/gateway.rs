@@ -13,8 +13,8 @@
 use super::book::Told;
 use super::gtpp::Way;
 use super::received::Files;
-use crate::gateway::receiver::{Counts, Entry, Receiver, Restoring, Settings, State};
 use crate::gateway::Records;
+use crate::gateway::receiver::{Counts, Entry, Receiver, Restoring, Settings, State};
 use core::time::Duration;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -31,6 +31,8 @@ use trunkline_wire::{Address, Endpoint};
 
 /// How often records go to files.
 const PERIOD: Duration = Duration::from_millis(200);
+/// Octets of a segment of its log: they are there to be read by a start, and removed.
+const SEGMENT_OCTETS: u64 = 16 << 20;
 /// Octets of records that may wait for files; with more, transfers are dropped, and come again.
 const PASSED_OCTETS_MAX: usize = 64 << 20;
 /// Senders, by port, whose answers find their way; the oldest is given up for one more.
@@ -105,6 +107,7 @@ impl Gateway {
     /// # Errors
     /// The log or the files are damaged, or not there as they were left; the system's.
     pub fn start(place: &Place, options: Options, told: &Arc<Told>) -> io::Result<Gateway> {
+        let options = Options { segment_octets: options.segment_octets.min(SEGMENT_OCTETS), ..options };
         let Found { log, state, passed, files } = read(place, options).map_err(io::Error::other)?;
         let (disk, tells) = (Arc::clone(log.disk()), Arc::clone(told));
         let folded = log.found().snapshot;
@@ -133,14 +136,7 @@ impl Gateway {
     }
 
     /// Takes a message; what is said to it at once is appended.
-    pub fn take(
-        &self,
-        from: SocketAddr,
-        way: Way,
-        octets: &[u8],
-        now: Duration,
-        ready: &mut Vec<(Way, Vec<u8>)>,
-    ) {
+    pub fn take(&self, from: SocketAddr, way: Way, octets: &[u8], now: Duration, ready: &mut Vec<(Way, Vec<u8>)>) {
         let mut inner = self.desk.lock();
         let changes = octets.get(1) == Some(&message_type::DATA_RECORD_TRANSFER_REQUEST);
         if changes && (!inner.outbox.is_empty() || inner.passed_octets >= PASSED_OCTETS_MAX) {
@@ -247,7 +243,9 @@ impl Inner {
 fn tell(told: &Told, progress: &Progress<'_>) {
     match progress {
         Progress::Durable(_) => told.wake(),
-        Progress::Room(fault) => tracing::error!("charging gateway: no room for its log, no records are taken: {fault}"),
+        Progress::Room(fault) => {
+            tracing::error!("charging gateway: no room for its log, no records are taken: {fault}")
+        }
         Progress::Closed(fault) => {
             tracing::error!("charging gateway: its log cannot be written, no records are taken any more: {fault}");
             told.fail(format!("the log of the charging gateway cannot be written: {fault}"));
@@ -298,7 +296,7 @@ impl Keeper {
     fn reopen(&mut self) -> io::Result<()> {
         let files = Files::open(&self.place.files, &self.place.node, 0)?;
         let durable = self.desk.committer.durable();
-        let (_, passed) = state_at(&*self.disk, durable, files.cursor().entry).map_err(io::Error::other)?;
+        let (_, passed) = state_at(&self.disk, durable, files.cursor().entry).map_err(io::Error::other)?;
         let mut inner = self.desk.lock();
         inner.passed.retain(|(entry, _)| *entry > durable);
         passed.into_iter().rev().for_each(|one| inner.passed.push_front(one));
@@ -313,7 +311,7 @@ impl Keeper {
         if sealed <= self.folded || sealed > billed {
             return Ok(());
         }
-        let (state, _) = state_at(&*self.disk, sealed, sealed)?;
+        let (state, _) = state_at(&self.disk, sealed, sealed)?;
         let mut writer = SnapshotWriter::begin(&*self.disk, sealed)?;
         state.snapshot(|record| writer.put(record))?;
         writer.finish(Keep::Needed)?;

@@ -131,7 +131,13 @@ struct Open {
 
 impl Worker {
     /// Takes the whole messages at the front of a stream: octets taken, and how it goes on.
-    pub(super) fn stream_of_gtpp(&mut self, link: &mut Link, from: SocketAddr, input: &[u8], now: Now) -> (usize, Flow) {
+    pub(super) fn stream_of_gtpp(
+        &mut self,
+        link: &mut Link,
+        from: SocketAddr,
+        input: &[u8],
+        now: Now,
+    ) -> (usize, Flow) {
         let mut frames = Frames::new(input, MESSAGE_OCTETS_MAX);
         loop {
             match frames.next_message() {
@@ -189,7 +195,7 @@ impl Worker {
         }
         let mut out = Vec::new();
         let written = match quota::ask(&quota, message, &gtpp.mapping, (from.ip(), from.port())) {
-            Ok(Ask::Charge(charge)) => return self.to_decide(gtpp, way, charge, message),
+            Ok(Ask::Charge(charge)) => return self.decide_later(gtpp, way, charge, message),
             Ok(Ask::Profile(identities)) => {
                 self.counts.quota_profiles += 1;
                 let plan = self.shared.book.look(|core| {
@@ -212,7 +218,7 @@ impl Worker {
         }
     }
 
-    fn to_decide(&mut self, gtpp: &Gtpp, way: Way, charge: Charge, message: &Message<'_>) {
+    fn decide_later(&mut self, gtpp: &Gtpp, way: Way, charge: Charge, message: &Message<'_>) {
         if self.talk.asked.len() >= ASKED_MAX || self.talk.owed.len() >= OWED_MAX {
             self.counts.quota_dropped += 1;
             return;

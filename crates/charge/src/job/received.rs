@@ -11,9 +11,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use trunkline_wire::cdr::RecordTime;
-use trunkline_wire::cdr::file::{
-    Closure, Edition, FileHeader, FileName, FileTime, Lost, RecordHeader, specification,
-};
+use trunkline_wire::cdr::file::{Closure, Edition, FileHeader, FileName, FileTime, Lost, RecordHeader, specification};
 use trunkline_wire::gtpp::records::{DataRecordPacket, FormatVersion};
 
 /// A file is closed with so many octets, records, or seconds after it was opened.

@@ -151,8 +151,8 @@ fn identities(quota: &QuotaMessage<'_, '_>, mapping: &Mapping) -> Result<Vec<Ide
 fn octets(message: &Message<'_>) -> u32 {
     let whole = message.octets();
     let from = whole.get(4..6).unwrap_or_default().iter().chain(&whole[message.header.version.header_octets()..]);
-    let hash = from
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| (hash ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3));
+    let hash =
+        from.fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| (hash ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3));
     (hash >> 32) as u32 ^ hash as u32
 }
 

@@ -33,7 +33,8 @@ pub fn request(core: &Core, recent: &mut Recent, charge: &Charge, now: Moment) -
     }
     let shown = core.session(&charge.session);
     let kind = kind(charge, standing.is_some(), shown.as_ref());
-    let known: Vec<Identity> = charge.identities.iter().filter(|name| core.subscriber_of(name).is_some()).cloned().collect();
+    let known: Vec<Identity> =
+        charge.identities.iter().filter(|name| core.subscriber_of(name).is_some()).cloned().collect();
     Ok(Request {
         session: charge.session.clone(),
         origin: charge.origin.clone(),
@@ -62,7 +63,8 @@ fn kind(charge: &Charge, known: bool, shown: Option<&Shown<'_>>) -> Kind {
 
 fn asked(charge: &Charge, shown: Option<&Shown<'_>>) -> Asked {
     let granted = grant_of(shown, charge.key).map(|grant| grant.unit);
-    let used = charge.used.map(|(units, unit)| Used { amounts: Amounts::of(unit_of(unit, granted), units), side: None });
+    let used =
+        charge.used.map(|(units, unit)| Used { amounts: Amounts::of(unit_of(unit, granted), units), side: None });
     Asked {
         key: charge.key,
         requested: (charge.what != What::Stop).then(Amounts::default),

@@ -71,12 +71,7 @@ fn granted<'a>(given: &'a Given, values: &mut Vec<(Field, FieldValue<'a>)>) {
 ///
 /// # Errors
 /// It does not fit into a message.
-pub fn refuse(
-    quota: &QuotaMessage<'_, '_>,
-    cause: u8,
-    mapping: &Mapping,
-    out: &mut Vec<u8>,
-) -> Result<(), TooLong> {
+pub fn refuse(quota: &QuotaMessage<'_, '_>, cause: u8, mapping: &Mapping, out: &mut Vec<u8>) -> Result<(), TooLong> {
     let session = quota.octets(Field::Session).map(|session| (Field::Session, FieldValue::Octets(session)));
     let values: Vec<_> = session.into_iter().chain([number(Field::Cause, u64::from(cause))]).collect();
     let role = quota.role.response().unwrap_or(quota.role);
@@ -137,9 +132,7 @@ pub fn return_request(
     out: &mut Vec<u8>,
 ) -> Result<(), TooLong> {
     let (session, service) = (session_octets(session), service(mapping, key));
-    let values = [
-        (Field::Session, FieldValue::Octets(&session)),
-        (Field::Service, FieldValue::Octets(service.as_bytes())),
-    ];
+    let values =
+        [(Field::Session, FieldValue::Octets(&session)), (Field::Service, FieldValue::Octets(service.as_bytes()))];
     mapping.profile.write(Role::QuotaReturnRequest, sequence, &values, out)
 }

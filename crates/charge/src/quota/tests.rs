@@ -184,7 +184,10 @@ fn services_and_users_have_the_names_of_a_file() {
     let mapping = read("profile.toml", text).unwrap();
     assert_eq!(mapping.profile.message(Role::AuthorizationRequest), 40);
     assert_eq!(mapping.profile.element(Field::Session), 200);
-    assert_eq!((mapping.rating_group("web"), mapping.rating_group("4"), mapping.rating_group("x")), (Some(10), Some(4), None));
+    assert_eq!(
+        (mapping.rating_group("web"), mapping.rating_group("4"), mapping.rating_group("x")),
+        (Some(10), Some(4), None)
+    );
     assert_eq!((mapping.service(10), mapping.service(4)), ("web".to_owned(), "4".to_owned()));
     assert_eq!(mapping.users, [IdentityKind::E164, IdentityKind::Nai]);
     assert_eq!(read("p", "").unwrap(), Mapping::default());

@@ -190,7 +190,12 @@ mod tests {
         BufReader::new(stream).read_line(&mut reply).unwrap();
         assert_eq!(serde_json::from_str::<serde_json::Value>(&reply).unwrap()["accounts"], 0);
         // The folder is this node's.
-        let other = open(&at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]), &ChargeGtpp::default(), &folder.path().join("other")).unwrap();
+        let other = open(
+            &at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]),
+            &ChargeGtpp::default(),
+            &folder.path().join("other"),
+        )
+        .unwrap();
         let Err(Failure::Failed(why)) = start(other.unwrap(), &section, folder.path()) else { panic!("two nodes") };
         assert!(why.contains("another process uses this folder"), "{why}");
         node.stop().unwrap();

@@ -1,6 +1,8 @@
 //! A node that makes records and sends them over GTP' (CDF), what it was told of them, and the files for billing.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+pub mod tshark;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Write};
@@ -10,6 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use trunkline_kit::random::Random;
 use trunkline_wire::cdr::file::{Closure, Edition, FileHeader, FileTime, Lost, RecordHeader, Records};
+use trunkline_wire::cdr::{List, PgwRecord, RecordTime};
 use trunkline_wire::gtpp::records::{FormatVersion, format};
 use trunkline_wire::gtpp::{
     Body, Frames, Header, Message, TransferCommand, Version, Writer, cause, element, message_type,
@@ -132,9 +135,9 @@ impl Cdf {
 
     /// Each record with what became of it.
     pub fn fates(&self) -> impl Iterator<Item = (&Vec<u8>, Fate)> {
-        self.records.iter().flat_map(|(records, fate)| {
-            records.iter().map(|record| (record, fate.expect("it was answered")))
-        })
+        self.records
+            .iter()
+            .flat_map(|(records, fate)| records.iter().map(|record| (record, fate.expect("it was answered"))))
     }
 
     /// Sends for a time.
@@ -179,13 +182,7 @@ impl Cdf {
     pub fn send_one(&mut self, apart: bool) {
         let packet = self.records.len();
         let count = 1 + self.random.below(4) as usize;
-        let records: Vec<Vec<u8>> = (0..count)
-            .map(|at| {
-                // BER, as far as a length goes: a record of octets of its own.
-                let text = format!("packet {packet} record {at}");
-                [&[0x04, text.len() as u8][..], text.as_bytes()].concat()
-            })
-            .collect();
+        let records: Vec<Vec<u8>> = (0..count).map(|at| record((packet * 8 + at) as u32)).collect();
         let each: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
         let does = if apart { Does::Apart(packet) } else { Does::Store(packet) };
         self.request(does, |writer| writer.records(apart, format::BER, RELEASE_7, each.iter().copied()));
@@ -207,11 +204,8 @@ impl Cdf {
     }
 
     fn request(&mut self, does: Does, write: impl FnOnce(Writer<'_>) -> Writer<'_>) {
-        let header = Header {
-            version: Version::V2,
-            kind: message_type::DATA_RECORD_TRANSFER_REQUEST,
-            sequence: self.next,
-        };
+        let header =
+            Header { version: Version::V2, kind: message_type::DATA_RECORD_TRANSFER_REQUEST, sequence: self.next };
         let mut octets = Vec::new();
         write(Writer::new(&mut octets, &header)).finish().unwrap();
         self.wire.send(&octets);
@@ -257,6 +251,25 @@ impl Cdf {
             }
         }
     }
+}
+
+/// A record of its own (TS 32.298).
+fn record(number: u32) -> Vec<u8> {
+    let nodes = ["192.0.2.2".parse().unwrap()];
+    let record = PgwRecord {
+        gateway: "192.0.2.1".parse().unwrap(),
+        charging_id: number,
+        serving_nodes: List::Values(&nodes),
+        opened: RecordTime::utc(1_795_401_000),
+        duration_s: 60,
+        local_sequence_number: Some(number),
+        charging_characteristics: [8, 0],
+        serving_node_types: List::Values(&[2]),
+        ..PgwRecord::default()
+    };
+    let mut out = Vec::new();
+    record.write(&mut out);
+    out
 }
 
 /// The records of all closed files in a folder, after each file was checked; no other file is there.
@@ -324,12 +337,7 @@ pub fn metrics(path: &Path) -> String {
 pub fn write_file(path: &Path, count: usize) -> Vec<Vec<u8>> {
     let edition = Edition { release: 7, version: 4 };
     let header = RecordHeader { edition, encoding: 1, specification: 7 };
-    let records: Vec<Vec<u8>> = (0..count)
-        .map(|at| {
-            let text = format!("{at:08}{}", "x".repeat(at % 100));
-            [&[0x04, text.len() as u8][..], text.as_bytes()].concat()
-        })
-        .collect();
+    let records: Vec<Vec<u8>> = (0..count as u32).map(record).collect();
     let mut body = Vec::new();
     records.iter().for_each(|record| assert!(header.write(record, &mut body)));
     let mut file = FileHeader {

@@ -12,7 +12,15 @@ enum Piece {
     /// The serial after the last one, of a gateway.
     Next { gateway: Address, serial: u64 },
     /// A packet that is kept. `refused` is its cause; `settles` whether it is released, 1, or cancelled, 0.
-    Packet { packet: u64, after: u64, refused: Option<u8>, records: Records, first: Stop, second: Option<Stop>, settles: u8 },
+    Packet {
+        packet: u64,
+        after: u64,
+        refused: Option<u8>,
+        records: Records,
+        first: Stop,
+        second: Option<Stop>,
+        settles: u8,
+    },
 }
 
 /// A request of a gateway.
@@ -46,7 +54,15 @@ fn piece(packet: u64, kept: &Packet) -> Piece {
         Phase::Settling { copy, settlement, release } => (copy, Some(settlement), u8::from(release)),
     };
     let (first, second) = (stop(first), second.map(stop));
-    Piece::Packet { packet, after: kept.after, refused: kept.refused, records: kept.records.clone(), first, second, settles }
+    Piece::Packet {
+        packet,
+        after: kept.after,
+        refused: kept.refused,
+        records: kept.records.clone(),
+        first,
+        second,
+        settles,
+    }
 }
 
 fn phase(first: Stop, second: Option<Stop>, settles: u8) -> Option<Phase> {
