@@ -52,7 +52,7 @@ use gateway::Gateway;
 use gtpp::Gtpp;
 use house::House;
 use routes::Routes;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_commit::{Disk, Log};
@@ -83,6 +83,8 @@ pub struct GtppSetup {
     pub mapping: Mapping,
     /// Where what comes is kept.
     pub place: GatewayPlace,
+    /// Which gateway senders of records are told to go to when this one ends; none leaves it to them.
+    pub redirect_to: Option<IpAddr>,
 }
 
 /// What the threads of a node share.
@@ -166,7 +168,7 @@ impl Opened {
         let heard = Arc::new(book::Told::new(threads));
         let gtpp = gtpp.map(|gtpp| {
             let gateway = Gateway::start(&gtpp.place, options, &heard)?;
-            Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway))
+            Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to))
         });
         let gtpp = gtpp.transpose().map_err(reads)?;
         let shared = Arc::new(Shared {
@@ -232,6 +234,9 @@ impl Node {
     /// Threads of the server failed.
     pub fn stop(&mut self) -> Result<(), ThreadsFailed> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
+        if let Some(gtpp) = &self.shared.gtpp {
+            gtpp.redirect(&server.waker());
+        }
         server.stop();
         let stopped = server.join();
         drop(self.house.take());

@@ -14,8 +14,8 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use trunkline_wire::gtpp::Message;
 use trunkline_wire::gtpp::profile::{FIELDS, Field, FieldValue, Profile, Role};
+use trunkline_wire::gtpp::{Message, cause};
 
 const ACCOUNTS: u64 = 200;
 const BALANCE: i64 = 900_000_000_000;
@@ -126,7 +126,12 @@ fn each_acknowledged_record_is_billed_once_over_kills() {
     }
     cdf.play(Duration::from_millis(200));
     cdf.finish();
-    node.terminate();
+    // One that ends in order says so to who sent to it.
+    std::thread::scope(|scope| {
+        let told = scope.spawn(|| cdf.redirected());
+        node.terminate();
+        assert_eq!(told.join().unwrap(), cause::THIS_NODE_GOES_DOWN);
+    });
     let billed = files(&folder.path().join("charge/received"));
     let expected: Vec<&Vec<u8>> = cdf.fates().filter(|(_, fate)| *fate == Fate::Billed).map(|(r, _)| r).collect();
     assert!(expected.len() > 300 && cdf.copies > 20 && cdf.resent > 0, "{} records, {cdf}", expected.len());

@@ -10,23 +10,25 @@
 //! Snapshots stand for entries whose records are in files, and no more: a start reads the entries since, and what of them
 //! the cursor does not know goes to files again.
 
+mod keeper;
+mod reading;
+
 use super::book::Told;
 use super::gtpp::Way;
-use super::received::Files;
 use crate::gateway::Records;
-use crate::gateway::receiver::{Counts, Entry, Receiver, Restoring, Settings, State};
+use crate::gateway::receiver::{Counts, Receiver, Settings};
 use core::time::Duration;
-use std::cell::RefCell;
+use keeper::Keeper;
+use reading::{Found, read};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
-use trunkline_commit::{Committer, Fault, Folder, Keep, Log, Options, Progress, Snapshot, SnapshotWriter};
-use trunkline_wire::gtpp::message_type;
+use trunkline_commit::{Committer, Options, Progress};
+use trunkline_wire::gtpp::{cause, message_type};
 use trunkline_wire::{Address, Endpoint};
 
 /// How often records go to files.
@@ -37,8 +39,6 @@ const SEGMENT_OCTETS: u64 = 16 << 20;
 const PASSED_OCTETS_MAX: usize = 64 << 20;
 /// Senders, by port, whose answers find their way; the oldest is given up for one more.
 const WAYS_MAX: usize = 65_536;
-/// Entries that are billed and in no file since the cursor was written last.
-const CURSOR_ENTRIES: u64 = 10_000;
 
 /// A gateway that serves; dropped, it puts what is durable into files, and ends.
 pub(super) struct Gateway {
@@ -93,14 +93,6 @@ pub struct Place {
     pub node: String,
 }
 
-/// What was read of it at a start.
-struct Found {
-    log: Log<Folder>,
-    state: State,
-    passed: VecDeque<(u64, Records)>,
-    files: Files,
-}
-
 impl Gateway {
     /// Reads its log, and begins.
     ///
@@ -124,7 +116,7 @@ impl Gateway {
         };
         let desk = Arc::new(Desk { inner: Mutex::new(inner), committer, told: Arc::clone(told) });
         let (ends, ended) = channel();
-        let mut keeper = Keeper { desk: Arc::clone(&desk), place: place.clone(), files: Some(files), disk, folded };
+        let mut keeper = Keeper::new(Arc::clone(&desk), place.clone(), files, disk, folded);
         let runs = move || {
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 keeper.look();
@@ -171,6 +163,16 @@ impl Gateway {
     pub fn wait(&self, thread: u16) -> bool {
         self.desk.told.wait(thread);
         self.desk.committer.durable() > self.desk.lock().durable
+    }
+
+    /// Senders that have spoken are asked to go elsewhere, as this one ends.
+    pub fn redirect(&self, to: Option<Address>) {
+        self.desk.lock().receiver.redirect(cause::THIS_NODE_GOES_DOWN, to, None, Duration::ZERO);
+    }
+
+    /// Whether one of them has not answered yet.
+    pub fn is_redirecting(&self) -> bool {
+        self.desk.lock().receiver.due().is_some()
     }
 
     /// Why its log cannot be written any more, if so.
@@ -251,165 +253,4 @@ fn tell(told: &Told, progress: &Progress<'_>) {
             told.fail(format!("the log of the charging gateway cannot be written: {fault}"));
         }
     }
-}
-
-/// The thread that writes files and snapshots.
-struct Keeper {
-    desk: Arc<Desk>,
-    place: Place,
-    /// None after an error: they are opened anew.
-    files: Option<Files>,
-    disk: Arc<Folder>,
-    folded: u64,
-}
-
-impl Keeper {
-    fn look(&mut self) {
-        if let Err(error) = self.write() {
-            tracing::error!("charging gateway: {}: {error}", self.place.files.display());
-            self.files = None;
-        }
-        if let Err(fault) = self.fold() {
-            tracing::error!("charging gateway: no snapshot could be made, a start will take longer: {fault}");
-        }
-    }
-
-    /// Writes what is durable to files.
-    fn write(&mut self) -> io::Result<()> {
-        if self.files.is_none() {
-            self.reopen()?;
-        }
-        let Some(files) = &mut self.files else { return Ok(()) };
-        let durable = self.desk.committer.durable();
-        let passed = self.desk.lock().take_passed(durable);
-        let now = present();
-        for packet in passed.iter().filter_map(|(_, records)| records.packet()) {
-            files.append(&packet, now)?;
-        }
-        if passed.is_empty() && durable < files.cursor().entry + CURSOR_ENTRIES {
-            return files.close_due(now);
-        }
-        files.commit(durable, now)
-    }
-
-    /// After an error of the files: what they have not goes to them again.
-    fn reopen(&mut self) -> io::Result<()> {
-        let files = Files::open(&self.place.files, &self.place.node, 0)?;
-        let durable = self.desk.committer.durable();
-        let (_, passed) = state_at(&self.disk, durable, files.cursor().entry).map_err(io::Error::other)?;
-        let mut inner = self.desk.lock();
-        inner.passed.retain(|(entry, _)| *entry > durable);
-        passed.into_iter().rev().for_each(|one| inner.passed.push_front(one));
-        inner.passed_octets = inner.passed.iter().map(|(_, records)| records.octets().len()).sum();
-        self.files = Some(files);
-        Ok(())
-    }
-
-    /// Makes a snapshot of the closed segments whose records are all in files; segments that no start needs are removed.
-    fn fold(&mut self) -> Result<(), Fault> {
-        let (sealed, billed) = (self.desk.committer.sealed(), self.files.as_ref().map_or(0, |f| f.cursor().entry));
-        if sealed <= self.folded || sealed > billed {
-            return Ok(());
-        }
-        let (state, _) = state_at(&self.disk, sealed, sealed)?;
-        let mut writer = SnapshotWriter::begin(&*self.disk, sealed)?;
-        state.snapshot(|record| writer.put(record))?;
-        writer.finish(Keep::Needed)?;
-        self.folded = sealed;
-        Ok(())
-    }
-
-    fn finish(&mut self) {
-        let finished = self.write().and_then(|()| self.files.as_mut().map_or(Ok(()), |files| files.finish(present())));
-        if let Err(error) = finished {
-            tracing::error!("charging gateway: {}: {error}", self.place.files.display());
-        }
-    }
-}
-
-/// Seconds since 1970.
-fn present() -> i64 {
-    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(unix.as_secs()).unwrap_or(i64::MAX)
-}
-
-/// What entries come to as they are read.
-#[derive(Default)]
-struct Reading {
-    restoring: Option<Restoring>,
-    state: State,
-    /// Records of entries after this one are wanted.
-    billed: u64,
-    passed: VecDeque<(u64, Records)>,
-}
-
-impl Reading {
-    fn snapshot(&mut self, record: &[u8]) -> Result<(), String> {
-        self.restoring.get_or_insert_default().take(record).map_err(|none| none.to_string())
-    }
-
-    fn settle(&mut self) -> Result<(), String> {
-        if let Some(restoring) = self.restoring.take() {
-            self.state = restoring.state().map_err(|none| none.to_string())?;
-        }
-        Ok(())
-    }
-
-    fn entry(&mut self, number: u64, record: &[u8]) -> Result<(), String> {
-        self.settle()?;
-        let entry = Entry::decode(record).ok_or("not an entry of a charging gateway of this version")?;
-        if entry.sequence != number || number != self.state.sequence() + 1 {
-            return Err(format!("entry {} comes after {}", entry.sequence, self.state.sequence()));
-        }
-        let passed = self.state.fold(&entry);
-        if number > self.billed {
-            self.passed.extend(passed.into_iter().map(|records| (number, records)));
-        }
-        Ok(())
-    }
-}
-
-fn read(place: &Place, options: Options) -> Result<Found, String> {
-    let text = |path: &Path, error: &dyn core::fmt::Display| format!("{}: {error}", path.display());
-    // Where there is no log, peers are told that their numbers begin anew.
-    let restart_counter = present() as u8;
-    let files = Files::open(&place.files, &place.node, restart_counter).map_err(|e| text(&place.files, &e))?;
-    let disk = Folder::open(&place.log).map_err(|e| text(&place.log, &e))?;
-    let billed = files.cursor().entry;
-    let reading = RefCell::new(Reading { billed, ..Reading::default() });
-    let log = Log::open(
-        Arc::new(disk),
-        options,
-        |record| reading.borrow_mut().snapshot(record),
-        |number, record| reading.borrow_mut().entry(number, record),
-    );
-    let log = log.map_err(|e| text(&place.log, &e))?;
-    let mut reading = reading.into_inner();
-    reading.settle()?;
-    if billed > reading.state.sequence() {
-        let ends = reading.state.sequence();
-        return Err(text(&place.files, &format!("files go up to entry {billed}, the log ends with {ends}")));
-    }
-    Ok(Found { log, state: reading.state, passed: reading.passed, files })
-}
-
-/// What entries up to one come to, and what passed to billing after another one.
-fn state_at(disk: &Folder, to: u64, billed: u64) -> Result<(State, VecDeque<(u64, Records)>), Fault> {
-    let mut reading = Reading { billed, ..Reading::default() };
-    let snapshots = Snapshot::all(disk)?;
-    let newest = snapshots.iter().find(|snapshot| snapshot.last <= to.min(billed));
-    if let Some(snapshot) = newest {
-        snapshot.each(disk, |record| reading.snapshot(record))?;
-    }
-    let from = newest.map_or(0, |snapshot| snapshot.last) + 1;
-    if from <= to {
-        trunkline_commit::read(disk, from, |number, record| {
-            if number > to {
-                return Ok(core::ops::ControlFlow::Break(()));
-            }
-            reading.entry(number, record).map(core::ops::ControlFlow::Continue)
-        })?;
-    }
-    reading.settle().map_err(|why| Fault::Refused { number: to, why })?;
-    Ok((reading.state, reading.passed))
 }

@@ -1,25 +1,24 @@
 //! GTP' as a thread speaks it: messages of gateways that ask for quota go to the book, all others to the charging
 //! gateway function. What waits for a disk leaves when that says so.
 
-use super::Shared;
+mod pushes;
+mod recent;
+
+pub(super) use recent::recent;
+
 use super::gateway::Gateway;
 use super::link::Link;
 use super::moment;
 use super::requests::Flow;
 use super::worker::{Mail, Worker};
-use crate::account::Effect;
-use crate::ledger;
-use crate::quota::{self, Ask, Charge, Late, Mapping, Recent, Unread};
-use crate::session::{Core, Push};
-use core::ops::ControlFlow;
+use crate::quota::{self, Ask, Charge, Late, Mapping, Unread};
 use core::time::Duration;
 use std::collections::{HashMap, VecDeque};
-use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{PoisonError, RwLock};
-use trunkline_commit::{Disk, Snapshot};
-use trunkline_net::{ConnectionId, Networks, Now, Replies, UdpPeer};
-use trunkline_wire::gtpp::profile::Role;
+use std::time::Instant;
+use trunkline_net::{ConnectionId, Networks, Now, Replies, UdpPeer, Waker};
+use trunkline_wire::Address;
 use trunkline_wire::gtpp::{Frames, GtppError, Header, Message, Version, Writer, cause, message_type};
 
 /// Octets of the longest message of a stream.
@@ -30,13 +29,10 @@ const ASKED_MAX: usize = 8192;
 const OWED_MAX: usize = 65_536;
 /// Gateways whose way is known; one more is not asked for anything.
 const WAYS_MAX: usize = 100_000;
-/// Questions of a thread that wait for an answer.
-const OPEN_MAX: usize = 65_536;
-/// Entries at the end of the ledger in which requests of a moment ago are looked for.
-const TAIL_ENTRIES: u64 = 500_000;
-/// How long an answer is waited for (T3-RESPONSE), and how often one is asked for (N3-REQUESTS).
+/// How long an answer is waited for (T3-RESPONSE).
 const T3: Duration = Duration::from_secs(1);
-const N3: u32 = 5;
+/// How often it is looked whether senders have answered.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// How a gateway is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +47,26 @@ pub(super) struct Gtpp {
     /// From where it is taken.
     pub allow: Networks,
     pub gateway: Gateway,
+    /// Where senders of records are told to go at the end.
+    redirect_to: Option<IpAddr>,
     /// How a gateway is asked, by its name in the ledger: by which thread.
     ways: RwLock<HashMap<Box<str>, (u16, Way)>>,
 }
 
 impl Gtpp {
-    pub fn new(mapping: Mapping, allow: Networks, gateway: Gateway) -> Gtpp {
-        Gtpp { mapping, allow, gateway, ways: RwLock::default() }
+    pub fn new(mapping: Mapping, allow: Networks, gateway: Gateway, redirect_to: Option<IpAddr>) -> Gtpp {
+        Gtpp { mapping, allow, gateway, redirect_to, ways: RwLock::default() }
+    }
+
+    /// This node ends: senders of records are told so, and have a moment to answer.
+    pub fn redirect(&self, waker: &Waker<Mail>) {
+        self.gateway.redirect(self.redirect_to.map(Address::from));
+        // A thread that is gone has nobody to tell.
+        let _taken = waker.to_thread(0, Mail::Durable);
+        let until = Instant::now() + T3;
+        while self.gateway.is_redirecting() && Instant::now() < until {
+            std::thread::park_timeout(LOOK);
+        }
     }
 
     /// The way to a gateway, and the thread that asks it.
@@ -76,28 +85,6 @@ impl Gtpp {
     }
 }
 
-/// Requests by GTP' whose copies may still come, as the newest entries of the ledger have them.
-pub(super) fn recent<D: Disk>(core: &Core, disk: &D, mapping: &Mapping) -> io::Result<Recent> {
-    let mut recent = Recent::new(u32::try_from(mapping.copies.as_secs()).unwrap_or(u32::MAX));
-    let opening = Snapshot::opening(disk).map_err(io::Error::other)?.map_or(0, |opening| opening.last);
-    let last = core.state().sequence();
-    let first = last.saturating_sub(TAIL_ENTRIES).max(opening) + 1;
-    if first > last {
-        return Ok(recent);
-    }
-    let read = ledger::read(disk, first, |entry| {
-        for effect in &entry.effects {
-            if let Effect::Answered { slot, kept, .. } = effect {
-                if core.origin_of(*slot).is_some_and(|origin| origin.starts_with("gtpp:")) {
-                    recent.put(*slot, kept.end_to_end, entry.at);
-                }
-            }
-        }
-        ControlFlow::Continue(())
-    });
-    read.map(|_| recent).map_err(io::Error::other)
-}
-
 /// What a thread has on its way by GTP'.
 #[derive(Default)]
 pub(super) struct Talk {
@@ -108,7 +95,7 @@ pub(super) struct Talk {
     /// What may leave.
     ready: Vec<(Way, Vec<u8>)>,
     /// Questions that wait for an answer.
-    open: Vec<Open>,
+    open: Vec<pushes::Open>,
     next: u16,
     /// The gateway was given something.
     gave: bool,
@@ -118,15 +105,6 @@ struct Asked {
     way: Way,
     charge: Charge,
     message: Vec<u8>,
-}
-
-/// A push, or what is asked back.
-struct Open {
-    way: Way,
-    sequence: u16,
-    octets: Vec<u8>,
-    tries: u32,
-    due: Duration,
 }
 
 impl Worker {
@@ -264,66 +242,6 @@ impl Worker {
         }
     }
 
-    /// A gateway is asked to come again, or told what it may use besides.
-    pub(super) fn push_quota(&mut self, push: Push, now: Now) {
-        let shared = std::sync::Arc::clone(&self.shared);
-        let Some((gtpp, (_, way))) = shared.gtpp.as_ref().and_then(|gtpp| Some((gtpp, gtpp.way(&push.origin)?))) else {
-            return shared.routes.give_back(push);
-        };
-        if self.talk.open.len() >= OPEN_MAX {
-            return shared.routes.give_back(push);
-        }
-        let asks = Asks { shared: &shared, gtpp, way, push: &push };
-        let done = asks.write(self, now);
-        self.wrote = true;
-        if !done {
-            shared.routes.give_back(push);
-        }
-    }
-
-    fn opens(&mut self, (after, way): (u64, Way), now: Now, write: impl FnOnce(u16, &mut Vec<u8>) -> bool) {
-        self.talk.next = self.talk.next.wrapping_add(1);
-        let (sequence, mut octets) = (self.talk.next, Vec::new());
-        if write(sequence, &mut octets) {
-            self.counts.pushed += 1;
-            let due = now.monotonic + T3;
-            self.talk.owed.push_back((after, way, octets.clone()));
-            self.talk.open.push(Open { way, sequence, octets, tries: 1, due });
-        }
-    }
-
-    fn quota_answered(&mut self, way: Way, role: Role, sequence: u16) {
-        let is_it = |open: &Open| open.way == way && open.sequence == sequence;
-        let at = self.talk.open.iter().position(is_it);
-        let pushed = matches!(role, Role::QuotaPushResponse | Role::QuotaReturnResponse);
-        match at.filter(|_| pushed) {
-            Some(at) => {
-                self.talk.open.swap_remove(at);
-                self.counts.pushes_answered += 1;
-            }
-            None => self.counts.quota_unserved += 1,
-        }
-    }
-
-    /// Asks again where no answer came.
-    pub(super) fn ask_again(&mut self, now: Now) {
-        let (mut lost, ready) = (0, &mut self.talk.ready);
-        self.talk.open.retain_mut(|open| {
-            if open.due > now.monotonic {
-                return true;
-            }
-            if open.tries >= N3 {
-                lost += 1;
-                return false;
-            }
-            open.tries += 1;
-            open.due = now.monotonic + T3;
-            ready.push((open.way, open.octets.clone()));
-            true
-        });
-        self.counts.pushes_lost += lost;
-    }
-
     /// Gathers what the gateway may say by now.
     pub(super) fn collect_gtpp(&mut self) {
         if let Some(gtpp) = &self.shared.gtpp {
@@ -368,50 +286,5 @@ impl Worker {
             // A box that is full is looked into anyway.
             let _taken = self.waker.to_thread(self.thread, Mail::Durable);
         }
-    }
-}
-
-/// What a gateway is asked for a session.
-struct Asks<'a> {
-    shared: &'a Shared,
-    gtpp: &'a Gtpp,
-    way: Way,
-    push: &'a Push,
-}
-
-impl Asks<'_> {
-    /// Whether it was asked, or there is nothing to ask; else it is tried again.
-    fn write(&self, worker: &mut Worker, now: Now) -> bool {
-        let (session, mapping) = (&*self.push.session, &self.gtpp.mapping);
-        let mut desk = self.shared.book.desk();
-        let Some(pushes) = quota::pushes(desk.core(), self.push) else { return true };
-        let user = desk.user(session, mapping).unwrap_or_default();
-        let mut granted = Vec::new();
-        for key in pushes.granted {
-            let held = quota::replaced(desk.core(), session, key);
-            let Some(request) = quota::server_request(desk.core(), session, key) else { continue };
-            let decided = desk.handle(&request, moment(now.unix));
-            if decided.after == 0 {
-                return false;
-            }
-            granted.push((held, decided));
-        }
-        drop(desk);
-        for (held, decided) in granted {
-            let Some(given) = decided.answer.services.first() else { continue };
-            let Some((unit, units)) = given.granted else { continue };
-            let more = units.saturating_sub(held.filter(|(own, _)| *own == unit).map_or(0, |(_, units)| units));
-            if more > 0 {
-                worker.opens((decided.after, self.way), now, |sequence, out| {
-                    quota::push(sequence, (session, &user), given, more, mapping, out).is_ok()
-                });
-            }
-        }
-        for key in pushes.returned {
-            worker.opens((0, self.way), now, |sequence, out| {
-                quota::return_request(sequence, session, key, mapping, out).is_ok()
-            });
-        }
-        true
     }
 }

@@ -33,6 +33,7 @@ pub fn setup(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Result<Option<G
         listens: gtpp.listen.iter().map(listen).collect::<Result<_, _>>()?,
         allow: if gtpp.allow.is_empty() { Networks::all() } else { networks() },
         mapping: Mapping { copies: gtpp.copies, ..mapping },
+        redirect_to: gtpp.redirect_to.map(|ip| ip.0),
         place: GatewayPlace { log: folder.join(LOG), files: folder.join(RECEIVED), node: charge.host.clone() },
     }))
 }

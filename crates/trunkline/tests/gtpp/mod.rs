@@ -217,6 +217,23 @@ impl Cdf {
         self.next = self.next.wrapping_add(1);
     }
 
+    /// Waits until it is asked to go elsewhere, and does as it is asked: the cause.
+    pub fn redirected(&mut self) -> u8 {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            let Some(octets) = self.wire.receive() else { continue };
+            let message = Message::new(&octets).expect("a message");
+            if let Ok(Body::RedirectionRequest { cause, .. }) = message.body() {
+                let header = Header { kind: message_type::REDIRECTION_RESPONSE, ..message.header };
+                let mut out = Vec::new();
+                Writer::new(&mut out, &header).cause(cause::REQUEST_ACCEPTED).finish().unwrap();
+                self.wire.send(&out);
+                return cause;
+            }
+        }
+        panic!("it is not redirected");
+    }
+
     /// Takes what comes, and sends again what is not answered.
     fn receive(&mut self) {
         if let Some(octets) = self.wire.receive() {

@@ -97,6 +97,9 @@ pub struct Serve {
     /// Seconds for which a request for quota by GTP' is remembered
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = range(1, 60))]
     gtpp_copies: u64,
+    /// The gateway that senders of records by GTP' are told to go to when this one ends [default: their own choice]
+    #[arg(long, value_name = "ADDRESS")]
+    gtpp_redirect_to: Option<IpAddr>,
     /// User to become, once what it listens to is open
     #[arg(long, value_name = "USER")]
     user: Option<String>,
@@ -188,6 +191,7 @@ impl Serve {
             allow: self.gtpp_allow.iter().copied().map(Network).collect(),
             profile: self.gtpp_profile.clone(),
             copies: Duration::from_secs(self.gtpp_copies),
+            redirect_to: self.gtpp_redirect_to.map(Ip),
         }
     }
 

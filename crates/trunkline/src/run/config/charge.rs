@@ -62,6 +62,8 @@ trunkline_kit::section! {
         /// For how long a request for quota is remembered, so that a copy of it is known: longer than any gateway
         /// repeats one.
         copies: Duration = Duration::from_secs(10) => Restart, Duration::from_secs(1) => Duration::from_secs(60);
+        /// The gateway that senders of records are told to go to when this one ends; `none` leaves it to them.
+        redirect_to: Option<Ip> = None => Restart;
     }
 }
 
