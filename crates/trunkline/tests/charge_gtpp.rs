@@ -111,7 +111,6 @@ fn quota_by_gtpp_is_exact_over_kills() {
 const KILLS: u64 = 8;
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "it is killed at a time that nothing tells of")]
 fn each_acknowledged_record_is_billed_once_over_kills() {
     let kills = std::env::var("TRUNKLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
     let folder = tempfile::tempdir().unwrap();
