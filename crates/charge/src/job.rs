@@ -28,7 +28,9 @@ mod gateway;
 mod gtpp;
 mod house;
 mod link;
+mod parked;
 mod pending;
+mod profiles;
 mod received;
 mod requests;
 mod routes;
@@ -38,6 +40,7 @@ mod worker;
 pub use book::BUSY_PERCENT;
 pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
+pub use profiles::Profiles;
 pub use sending::{SendSetup, Sending, Sent};
 
 use crate::calendar::Moment;
@@ -96,6 +99,8 @@ struct Shared {
     book: Book,
     routes: Routes,
     gtpp: Option<Gtpp>,
+    /// Where subscribers are looked up when their sessions begin.
+    profiles: Option<Profiles>,
     counts: Vec<Mutex<Counts>>,
     /// Connections that came, from any number on: identifiers of each begin elsewhere.
     connections: AtomicU32,
@@ -147,11 +152,18 @@ impl Opened {
         Ok(Opened { doorway: trunkline_net::open(&listens, options)?, setup, gtpp })
     }
 
-    /// Begins to serve with what the ledger came to, and the log that goes on with it.
+    /// Begins to serve with what the ledger came to, and the log that goes on with it. With `profiles`, subscribers are
+    /// looked up in a directory when their sessions begin.
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start<D>(self, core: Core, log: Log<D>, options: trunkline_commit::Options) -> Result<Node, StartError>
+    pub fn start<D>(
+        self,
+        core: Core,
+        log: Log<D>,
+        options: trunkline_commit::Options,
+        profiles: Option<Profiles>,
+    ) -> Result<Node, StartError>
     where
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
@@ -178,6 +190,7 @@ impl Opened {
             book,
             routes: Routes::default(),
             gtpp,
+            profiles,
             counts: (0..threads).map(|_| Mutex::default()).collect(),
             connections: AtomicU32::new(0),
         });
@@ -186,6 +199,9 @@ impl Opened {
         let waker = server.waker();
         told.set(waker.clone());
         heard.set(waker.clone());
+        if let Some(profiles) = &shared.profiles {
+            profiles.set(waker.clone());
+        }
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
         Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), addresses })
@@ -210,6 +226,11 @@ impl Node {
     /// What the log has done.
     pub fn log_counts(&self) -> trunkline_commit::Counts {
         self.shared.book.log_counts()
+    }
+
+    /// How the directory was a second ago, if there is one.
+    pub fn directory(&self) -> Option<trunkline_directory::counts::Shown> {
+        self.shared.profiles.as_ref().map(Profiles::shown)
     }
 
     /// Looks at the state; requests wait meanwhile.

@@ -59,6 +59,16 @@ trunkline_kit::counters! {
         quota_late: "trunkline_charge_quota_late_total",
         /// requests of gateways that were dropped for want of room
         quota_dropped: "trunkline_charge_quota_dropped_total",
+        /// subscribers that the directory has, or had within the time that it is remembered
+        profiles_found: "trunkline_charge_profiles_found_total",
+        /// subscribers that the directory does not have
+        profiles_absent: "trunkline_charge_profiles_absent_total",
+        /// subscribers of which the directory said nothing, or nothing that could be used
+        profiles_failed: "trunkline_charge_profiles_failed_total",
+        /// requests that were decided by what the ledger knew, because the directory said nothing
+        profiles_stood_in: "trunkline_charge_profiles_stood_in_total",
+        /// requests that were refused for what the directory says, or does not say
+        profiles_refused: "trunkline_charge_profiles_refused_total",
         /// what those who operate the node asked
         control: "trunkline_charge_control_total",
     }

@@ -12,6 +12,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use trunkline_directory::Completion;
 use trunkline_net::{
     Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Peer as Remote, Replies, Seat, Service,
     Taken, UdpPeer, Waker,
@@ -42,6 +43,8 @@ pub(super) enum Mail {
     Quota(Push),
     /// What a gateway is told over its stream.
     Octets(Vec<u8>),
+    /// The directory has answered about who is asked for.
+    Profile(Completion),
 }
 
 /// See the module.
@@ -129,6 +132,37 @@ impl Worker {
         }
     }
 
+    fn pushed(&mut self, link: &mut Link, push: Push, realm: &str, output: &mut Output<'_>, now: Now) -> Next {
+        let Speaks::Diameter(peer) = &mut link.speaks else { return Next::More };
+        let local = &self.shared.local;
+        if !peer.is_open() || output.room() < ROOM_OCTETS {
+            self.shared.routes.give_back(push);
+            return link.next();
+        }
+        let pushed = output.append(|out| peer.push(local, push, realm, now.monotonic, out));
+        self.counts.pushed += 1;
+        if let Ok(Some(given_up)) = pushed {
+            self.counts.pushes_lost += 1;
+            self.shared.routes.give_back(given_up.push);
+        }
+        self.register(link, now.monotonic);
+        link.next()
+    }
+
+    fn profiled(&mut self, link: &mut Link, completion: Completion, output: &mut Output<'_>, now: Now) -> Next {
+        if output.room() < ROOM_OCTETS {
+            if let Some(profiles) = &self.shared.profiles {
+                profiles.give_back(link.id, completion);
+            }
+            return link.next();
+        }
+        self.said.clear();
+        self.looked_up(link, &completion, now);
+        self.say(link, output);
+        link.holds |= link.pending.len() > PENDING_OCTETS_MAX;
+        link.next()
+    }
+
     fn watch(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Option<Next> {
         let Speaks::Diameter(peer) = &mut link.speaks else { return None };
         if link.holds || output.room() < ROOM_OCTETS {
@@ -200,31 +234,19 @@ impl Service for Worker {
     }
 
     fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
-        let (push, realm, peer) = match (mail, &mut link.speaks) {
-            (Mail::Push(push, realm), Speaks::Diameter(peer)) => (push, realm, peer),
-            (Mail::Octets(octets), Speaks::Gtpp(..)) if octets.len() <= output.room() => {
+        match mail {
+            Mail::Durable | Mail::Quota(_) => Next::More,
+            Mail::Push(push, realm) => self.pushed(link, push, &realm, output, now),
+            Mail::Profile(completion) => self.profiled(link, completion, output, now),
+            Mail::Octets(octets) if octets.len() <= output.room() => {
                 output.put(&octets);
-                return Next::More;
+                Next::More
             }
-            (Mail::Octets(_), _) => {
+            Mail::Octets(_) => {
                 self.counts.gtpp_lost += 1;
-                return Next::More;
+                Next::More
             }
-            _ => return Next::More,
-        };
-        let local = &self.shared.local;
-        if !peer.is_open() || output.room() < ROOM_OCTETS {
-            self.shared.routes.give_back(push);
-            return link.next();
         }
-        let pushed = output.append(|out| peer.push(local, push, &realm, now.monotonic, out));
-        self.counts.pushed += 1;
-        if let Ok(Some(given_up)) = pushed {
-            self.counts.pushes_lost += 1;
-            self.shared.routes.give_back(given_up.push);
-        }
-        self.register(link, now.monotonic);
-        link.next()
     }
 
     fn woken(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {
@@ -264,7 +286,7 @@ impl Service for Worker {
     }
 
     fn owes(&self, link: &Link) -> bool {
-        !link.pending.is_empty()
+        !link.pending.is_empty() || !link.parked.is_empty()
     }
 
     fn undelivered(&mut self, mail: Mail, _: Now) {

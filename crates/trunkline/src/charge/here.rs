@@ -61,6 +61,7 @@ impl Running {
                 let help = "octets of packets that are held apart";
                 samples.push(Sample::gauge("trunkline_charge_gateway_held_octets", help, held_octets as f64));
             }
+            samples.extend(node.directory().iter().flat_map(|directory| directory.samples()));
             samples
         })
     }

@@ -3,3 +3,4 @@
 pub mod configured;
 pub mod gtpp;
 pub mod here;
+mod memory;

@@ -12,6 +12,7 @@ mod web;
 pub use cache::{Cache, ClientCertificates, Door};
 pub use charge::{Charge, ChargeGtpp, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
+pub use trunkline_directory::DirectorySection;
 pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
 };
@@ -202,6 +203,8 @@ trunkline_kit::configuration! {
         charge: Charge = "charge",
         /// GTP' of charging.
         charge_gtpp: ChargeGtpp = "charge.gtpp",
+        /// Subscribers out of LDAP, for charging.
+        directory: DirectorySection = "directory",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.
