@@ -1,6 +1,7 @@
 //! GTP' as a thread speaks it: messages of gateways that ask for quota go to the book, all others to the charging
 //! gateway function. What waits for a disk leaves when that says so.
 
+mod parked;
 mod pushes;
 mod recent;
 
@@ -11,7 +12,8 @@ use super::link::Link;
 use super::moment;
 use super::requests::Flow;
 use super::worker::{Mail, Worker};
-use crate::quota::{self, Ask, Charge, Late, Mapping, Unread};
+use crate::quota::{self, Ask, Charge, Late, Mapping, Unread, What};
+use crate::session::Core;
 use core::time::Duration;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -90,6 +92,8 @@ impl Gtpp {
 pub(super) struct Talk {
     /// Requests that are decided at the end of the round.
     asked: Vec<Asked>,
+    /// Requests that wait for the directory, by their tokens.
+    parked: HashMap<u64, parked::Waiting>,
     /// Answers and pushes that wait for the disk, with their entries.
     owed: VecDeque<(u64, Way, Vec<u8>)>,
     /// What may leave.
@@ -176,11 +180,11 @@ impl Worker {
             Ok(Ask::Charge(charge)) => return self.decide_later(gtpp, way, charge, message),
             Ok(Ask::Profile(identities)) => {
                 self.counts.quota_profiles += 1;
-                let plan = self.shared.book.look(|core| {
-                    let account = identities.iter().find_map(|identity| core.subscriber_of(identity));
-                    account.and_then(|(_, account)| core.plan_of(account)).map(|plan| plan.name.clone())
-                });
-                quota::tell_profile(&quota, plan.as_deref(), &gtpp.mapping, &mut out)
+                let waiting = parked::Waiting::of_profile(way, message, identities);
+                return match self.shared.profiles {
+                    Some(_) => self.park_quota(waiting),
+                    None => self.answer_profile(gtpp, &waiting),
+                };
             }
             Ok(Ask::Other) | Err(Unread::Service) => {
                 self.counts.quota_unserved += 1;
@@ -202,7 +206,16 @@ impl Worker {
             return;
         }
         gtpp.set_way(&charge.origin, (self.thread, way));
-        self.talk.asked.push(Asked { way, charge, message: message.octets().to_vec() });
+        let asked = Asked { way, charge, message: message.octets().to_vec() };
+        // As of Diameter, subscribers are looked up when their sessions begin.
+        let begins = |asked: &Asked| {
+            let is_new = |core: &Core| core.standing(&asked.charge.session, asked.charge.octets).is_none();
+            asked.charge.what == What::Authorize && self.shared.book.look(is_new)
+        };
+        match self.shared.profiles.is_some() && begins(&asked) {
+            true => self.park_quota(parked::Waiting::of_charge(asked)),
+            false => self.talk.asked.push(asked),
+        }
     }
 
     /// Decides about the requests of the round, with one hold of the book.

@@ -301,8 +301,10 @@ impl Service for Worker {
     }
 
     fn post(&mut self, mail: Mail, replies: &mut Replies, now: Now) {
-        if let Mail::Quota(push) = mail {
-            self.push_quota(push, now);
+        match mail {
+            Mail::Quota(push) => self.push_quota(push, now),
+            Mail::Profile(completion) => self.quota_looked_up(&completion, now),
+            Mail::Durable | Mail::Push(..) | Mail::Octets(_) => {}
         }
         self.collect_gtpp();
         self.say_gtpp(replies);
