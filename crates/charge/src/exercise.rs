@@ -85,8 +85,8 @@ pub fn gateway(octets: &[u8]) {
     assert!(restoring.state().is_ok_and(|restored| restored == read));
 }
 
-/// Requests of gateways for quota, each behind an octet that says whose it is and its length (two octets, the higher one
-/// first): no octets do harm; what is answered can be read; a copy is answered the same or dropped, and nothing is
+/// Requests of gateways for quota, each behind an octet that says whose it is and its length (two octets, the higher
+/// one first): no octets do harm; what is answered can be read; a copy is answered the same or dropped, and nothing is
 /// charged for it.
 pub fn quota(octets: &[u8]) {
     let mapping = Mapping::default();

@@ -243,8 +243,8 @@ impl Node {
         self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.failure())
     }
 
-    /// What the charging gateway function has counted, and the packets that it holds apart with their octets; none where
-    /// GTP' is not served.
+    /// What the charging gateway function has counted, and the packets that it holds apart with their octets; none
+    /// where GTP' is not served.
     pub fn gateway(&self) -> Option<(crate::gateway::receiver::Counts, (usize, usize))> {
         self.shared.gtpp.as_ref().map(|gtpp| (gtpp.gateway.counts(), gtpp.gateway.held()))
     }

@@ -10,9 +10,9 @@
 //!  <------------------- Quota Return Request    a new plan, or the end: it gives back what is left, and asks again
 //! ```
 //!
-//! Messages and elements have the numbers of a [`Mapping`]. [`ask`] reads a request, [`decide`] puts it before the core,
-//! [`tell`] writes what it is answered. A response is made of the request and what was decided, of nothing else: a copy
-//! is answered the same to the octet.
+//! Messages and elements have the numbers of a [`Mapping`]. [`ask`] reads a request, [`request`] puts it before the
+//! core, [`tell`] writes what it is answered. A response is made of the request and what was decided, of nothing else:
+//! a copy is answered the same to the octet.
 //!
 //! # Rules where nothing is public
 //!
@@ -23,7 +23,8 @@
 //!   same session, sequence number included, from whatever port. The newest four of a session are answered as they were
 //!   before; others that came within [`Mapping::copies`] are dropped ([`Late`]), as their gateway has gone on.
 //! - **What is granted** is for one service. Free usage is accepted without a grant. There is no element for what
-//!   Final-Unit-Indication says but the address of a redirection: after the last units the gateway asks, and is refused.
+//!   Final-Unit-Indication says but the address of a redirection: after the last units the gateway asks and is
+//!   refused.
 //! - **A push** is the server's own request for a service whose last units were granted: what is granted then less what
 //!   it replaces is pushed, so that the gateway never holds more than is reserved.
 //! - **Content authorization** is answered [`SERVICE_NOT_SUPPORTED`](trunkline_wire::gtpp::cause).

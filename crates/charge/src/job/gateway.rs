@@ -7,8 +7,8 @@
 //!  charge-received    5 times a second: records of entries up to n -> files, then the cursor; snapshots of the state
 //! ```
 //!
-//! Snapshots stand for entries whose records are in files, and no more: a start reads the entries since, and what of them
-//! the cursor does not know goes to files again.
+//! Snapshots stand for entries whose records are in files, and no more: a start reads the entries since, and what of
+//! them the cursor does not know goes to files again.
 
 mod keeper;
 mod reading;

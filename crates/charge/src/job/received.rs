@@ -1,8 +1,8 @@
 //! Files of records that came over GTP' (TS 32.297): each record of an entry once, whatever happens in between.
 //!
-//! Records are appended to a file that is open and put on the disk, then the [`Cursor`] says up to which entry and which
-//! octet: it is written beside, renamed over the one before. What a crash leaves behind that octet is cut off by the
-//! next start. A file that has its size, count or time gets its last header, then its name.
+//! Records are appended to a file that is open and put on the disk, then the [`Cursor`] says up to which entry and
+//! which octet: it is written beside, renamed over the one before. What a crash leaves behind that octet is cut off by
+//! the next start. A file that has its size, count or time gets its last header, then its name.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};

@@ -1,7 +1,7 @@
 //! Records on their way to charging gateways: the sender with a log and two sockets.
 //!
-//! What is sent has a name, such as a list of files, and is cut into packets in the same way each time: how many of them
-//! the log has is where it goes on. The log is kept from one list to the next, as gateways remember the numbers of
+//! What is sent has a name, such as a list of files, and is cut into packets in the same way each time: how many of
+//! them the log has is where it goes on. The log is kept from one list to the next, as gateways remember the numbers of
 //! requests.
 
 use crate::gateway::sender::{Change, Counts, Entry, Port, Restoring, Sender, Settings, State};

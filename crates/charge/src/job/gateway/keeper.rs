@@ -68,7 +68,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// Makes a snapshot of the closed segments whose records are all in files; segments that no start needs are removed.
+    /// Makes a snapshot of the closed segments whose records are all in files; segments that no start needs are
+    /// removed.
     fn fold(&mut self) -> Result<(), Fault> {
         let (sealed, billed) = (self.desk.committer.sealed(), self.files.as_ref().map_or(0, |f| f.cursor().entry));
         if sealed <= self.folded || sealed > billed {
