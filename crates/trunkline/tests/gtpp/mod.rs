@@ -20,6 +20,8 @@ use trunkline_wire::gtpp::{
 
 /// Requests that wait at a time.
 const WINDOW: usize = 16;
+/// Answers that a late copy may be behind.
+const COPIES_BEHIND: usize = 4096;
 /// How long the node may be away.
 const PATIENCE: Duration = Duration::from_secs(30);
 const AGAIN: Duration = Duration::from_millis(200);
@@ -171,8 +173,9 @@ impl Cdf {
             _ => self.send_one(false),
         }
         if self.random.below(8) == 0 && !self.answered.is_empty() {
-            let at = self.random.below(self.answered.len() as u32) as usize;
-            let octets = self.answered[at].clone();
+            // A gateway remembers 16,384 requests: a copy is not further behind.
+            let behind = self.random.below(self.answered.len().min(COPIES_BEHIND) as u32) as usize;
+            let octets = self.answered[self.answered.len() - 1 - behind].clone();
             self.copies += 1;
             self.wire.send(&octets);
         }
