@@ -26,36 +26,45 @@ mod book;
 mod control;
 mod counts;
 mod folds;
+mod gateway;
+mod gtpp;
 mod house;
 mod link;
 mod parked;
 mod pending;
 mod profiles;
+mod received;
 pub mod records;
 mod requests;
 mod retain;
 mod routes;
+mod sending;
 mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use counts::Counts;
+pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
+pub use sending::{SendSetup, Sending, Sent};
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
 use crate::peer::Local;
+use crate::quota::Mapping;
 use crate::session::Core;
 use book::Book;
 use core::time::Duration;
 use folds::Folds;
+use gateway::Gateway;
+use gtpp::Gtpp;
 use house::House;
 use records::Records;
 use routes::Routes;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_commit::{Disk, Log};
-use trunkline_net::{Doorway, Listen, Server, StartError, ThreadsFailed};
+use trunkline_net::{Doorway, Listen, Networks, Server, StartError, ThreadsFailed};
 use worker::{Mail, Worker};
 
 /// How a node is set up.
@@ -71,6 +80,21 @@ pub struct Setup {
     pub options: trunkline_net::Options,
 }
 
+/// How a node serves GTP': charging gateways' records, and quota.
+#[derive(Clone, Debug)]
+pub struct GtppSetup {
+    /// Where it listens: UDP and TCP.
+    pub listens: Vec<Listen>,
+    /// From where it is taken; the node's own networks hold for TCP besides.
+    pub allow: Networks,
+    /// How gateways that ask for quota are understood.
+    pub mapping: Mapping,
+    /// Where what comes is kept.
+    pub place: GatewayPlace,
+    /// Which gateway senders of records are told to go to when this one ends; none leaves it to them.
+    pub redirect_to: Option<IpAddr>,
+}
+
 /// What the threads of a node share.
 struct Shared {
     local: Local,
@@ -79,6 +103,7 @@ struct Shared {
     control: Vec<bool>,
     book: Book,
     routes: Routes,
+    gtpp: Option<Gtpp>,
     /// Where subscribers are looked up when their sessions begin.
     profiles: Option<Profiles>,
     counts: Vec<Mutex<Counts>>,
@@ -105,6 +130,7 @@ pub struct Node {
 pub struct Opened {
     doorway: Doorway,
     setup: Setup,
+    gtpp: Option<GtppSetup>,
 }
 
 /// The time of the core: whole seconds.
@@ -119,8 +145,21 @@ impl Opened {
     /// # Errors
     /// An option makes no sense, or an address cannot be had.
     pub fn new(setup: Setup) -> Result<Opened, StartError> {
-        let doorway = trunkline_net::open(&setup.listens, worker::fitted(setup.options.clone()))?;
-        Ok(Opened { doorway, setup })
+        Opened::with_gtpp(setup, None)
+    }
+
+    /// The same, with GTP' beside Diameter.
+    ///
+    /// # Errors
+    /// As [`Opened::new`].
+    pub fn with_gtpp(setup: Setup, gtpp: Option<GtppSetup>) -> Result<Opened, StartError> {
+        let mut options = worker::fitted(setup.options.clone());
+        let mut listens = setup.listens.clone();
+        if let Some(gtpp) = &gtpp {
+            options.udp_networks = gtpp.allow.clone();
+            listens.extend(gtpp.listens.iter().cloned());
+        }
+        Ok(Opened { doorway: trunkline_net::open(&listens, options)?, setup, gtpp })
     }
 
     /// Begins to serve with what the ledger came to, and the log that goes on with it. With `profiles`, subscribers are
@@ -160,22 +199,32 @@ impl Opened {
         R: Disk + Send + Sync + 'static,
         R::File: Send + 'static,
     {
-        let Opened { doorway, setup: Setup { local, terms, listens, options: net } } = self;
+        let Opened { doorway, setup: Setup { local, terms, listens, options: net }, gtpp } = self;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
+        let reads = |error| StartError::System { what: "what came by GTP'", error };
         let told = Arc::new(book::Told::new(threads));
         let disk = Arc::clone(log.disk());
         let recorded = records.as_ref().map(|_| Arc::<records::Told>::default());
         let retaining = Arc::<retain::Retaining>::default();
         let folds = Folds::start(Arc::clone(&disk), &log, Arc::clone(&retaining), recorded.clone());
         let folds = folds.map_err(thread)?;
-        let book = Book::start(core, log, options, &told, recorded.clone()).map_err(thread)?;
+        let recent = gtpp.as_ref().map(|gtpp| gtpp::recent(&core, &*disk, &gtpp.mapping)).transpose();
+        let recent = recent.map_err(reads)?.unwrap_or_default();
+        let book = Book::start(core, recent, log, options, &told, recorded.clone()).map_err(thread)?;
+        let heard = Arc::new(book::Told::new(threads));
+        let gtpp = gtpp.map(|gtpp| {
+            let gateway = Gateway::start(&gtpp.place, options, &heard)?;
+            Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to))
+        });
+        let gtpp = gtpp.transpose().map_err(reads)?;
         let shared = Arc::new(Shared {
             local,
             terms,
             control: listens.iter().map(|listen| matches!(listen, Listen::Unix { .. })).collect(),
             book,
             routes: Routes::default(),
+            gtpp,
             profiles,
             counts: (0..threads).map(|_| Mutex::default()).collect(),
             retaining: Arc::clone(&retaining),
@@ -190,6 +239,7 @@ impl Opened {
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();
         told.set(waker.clone());
+        heard.set(waker.clone());
         if let Some(profiles) = &shared.profiles {
             profiles.set(waker.clone());
         }
@@ -200,7 +250,7 @@ impl Opened {
 }
 
 impl Node {
-    /// Where it listens, in the order of [`Setup::listens`]; none for unix sockets.
+    /// Where it listens, in the order of [`Setup::listens`], then of [`GtppSetup::listens`]; none for unix sockets.
     pub fn addresses(&self) -> &[Option<SocketAddr>] {
         &self.addresses
     }
@@ -236,7 +286,13 @@ impl Node {
 
     /// Why the ledger cannot be written any more, if so: the node has to end.
     pub fn failure(&self) -> Option<String> {
-        self.shared.book.failure()
+        self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.failure())
+    }
+
+    /// What the charging gateway function has counted, and the packets that it holds apart with their octets; none
+    /// where GTP' is not served.
+    pub fn gateway(&self) -> Option<(crate::gateway::receiver::Counts, (usize, usize))> {
+        self.shared.gtpp.as_ref().map(|gtpp| (gtpp.gateway.counts(), gtpp.gateway.held()))
     }
 
     /// Ends: nothing new is taken, what came is answered, clients are told.
@@ -245,6 +301,9 @@ impl Node {
     /// Threads of the server failed.
     pub fn stop(&mut self) -> Result<(), ThreadsFailed> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
+        if let Some(gtpp) = &self.shared.gtpp {
+            gtpp.redirect(&server.waker());
+        }
         server.stop();
         let stopped = server.join();
         drop(self.house.take());

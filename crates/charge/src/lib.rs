@@ -36,6 +36,7 @@ pub mod money;
 
 pub mod peer;
 pub mod profile;
+pub mod quota;
 pub mod rate;
 pub mod session;
 pub mod tariff;

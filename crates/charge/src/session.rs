@@ -45,7 +45,7 @@ mod operate;
 mod request;
 mod state;
 
-pub use look::Shown;
+pub use look::{Shown, Standing};
 pub use operate::{PLANS_MAX, Refused};
 pub use request::{
     Action, Answer, Asked, FACTS_OCTETS_MAX, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side,

@@ -101,7 +101,7 @@ fn start(folder: &Path, disk: &Arc<Full>) -> served::World {
     let (core, written) = trunkline_charge::ledger::open(ledger, log, Limits::default()).unwrap();
     let node = opened.start_with(core, written, log, None, Some(records)).unwrap();
     let address = node.addresses()[0].unwrap();
-    served::World { node, folder: folder.to_path_buf(), address }
+    served::World { node, folder: folder.to_path_buf(), address, gtpp: None }
 }
 
 fn ccr<'a>(session: &'a str, number: u32, kind: RequestType, imsi: &'a str) -> Ccr<'a> {

@@ -4,6 +4,7 @@ use super::worker::Mail;
 use crate::account::{Entry, FORMAT_VERSION, Octets};
 use crate::calendar::Moment;
 use crate::profile::Known;
+use crate::quota::{self, Charge, Late, Mapping, Recent};
 use crate::session::{Answer, Core, Kind, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -33,6 +34,8 @@ pub(super) struct Book {
 #[derive(Debug)]
 struct Inner {
     core: Core,
+    /// Requests by GTP' of which copies may come.
+    recent: Recent,
     outbox: Outbox,
     /// The log did not take the outbox last time.
     is_stuck: bool,
@@ -98,7 +101,26 @@ impl Told {
         }
     }
 
-    fn wake(&self) {
+    /// Nothing can be written any more.
+    pub fn fail(&self, why: String) {
+        // The first reason is the reason.
+        let _first = self.failure.set(why);
+    }
+
+    /// A thread has answers that wait: it is woken when more is durable than is now.
+    pub fn wait(&self, thread: u16) {
+        self.waits[usize::from(thread)].store(true, Ordering::SeqCst);
+        // With that in [`Told::wake`]: either this thread sees what is durable, or that one sees that it waits.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Why nothing can be written any more, if so.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.get().cloned()
+    }
+
+    /// Wakes threads that wait.
+    pub fn wake(&self) {
         let Some(waker) = self.waker.get() else { return };
         fence(Ordering::SeqCst);
         for (thread, waits) in self.waits.iter().enumerate() {
@@ -122,6 +144,7 @@ pub(super) struct Desk<'a> {
 impl Book {
     pub fn start<D>(
         core: Core,
+        recent: Recent,
         log: Log<D>,
         options: Options,
         told: &Arc<Told>,
@@ -133,7 +156,7 @@ impl Book {
     {
         let tells = Arc::clone(told);
         let committer = Committer::start(log, options, move |progress| tells.tell(&progress))?;
-        let inner = Mutex::new(Inner { core, outbox: Outbox::default(), is_stuck: false });
+        let inner = Mutex::new(Inner { core, recent, outbox: Outbox::default(), is_stuck: false });
         Ok(Book { inner, committer, waiting_octets: options.waiting_octets, told: Arc::clone(told), records })
     }
 
@@ -180,9 +203,7 @@ impl Book {
 
     /// The thread has answers that wait: it is woken when more is durable than is now.
     pub fn wait(&self, thread: u16) {
-        self.told.waits[usize::from(thread)].store(true, Ordering::SeqCst);
-        // With that in [`Told::wake`]: either this thread sees what is durable, or that one sees that it waits.
-        fence(Ordering::SeqCst);
+        self.told.wait(thread);
     }
 
     pub fn log_counts(&self) -> trunkline_commit::Counts {
@@ -190,7 +211,7 @@ impl Book {
     }
 
     pub fn failure(&self) -> Option<String> {
-        self.told.failure.get().cloned()
+        self.told.failure()
     }
 }
 
@@ -227,6 +248,29 @@ impl Desk<'_> {
         }
         let costs = outcome.answer.cost.and_then(|_| self.inner.core.currency(&request.identities));
         Decided { currency: costs.unwrap_or_default().to_owned(), answer: outcome.answer, after: outcome.after, copy }
+    }
+
+    /// Decides about a request of a gateway by GTP'; what it was to the core.
+    ///
+    /// # Errors
+    /// It is dropped.
+    pub fn charge(&mut self, charge: &Charge, now: Moment) -> Result<(Kind, Decided), Late> {
+        let Inner { core, recent, .. } = &mut *self.inner;
+        let request = quota::request(core, recent, charge, now)?;
+        let decided = self.handle(&request, now);
+        if decided.after > 0 && !decided.copy {
+            let standing = self.inner.core.standing(&charge.session, charge.octets);
+            standing.into_iter().for_each(|standing| self.inner.recent.put(standing.slot, charge.octets, now));
+        }
+        Ok((request.kind, decided))
+    }
+
+    /// The name by which a gateway knows the subscriber of a session.
+    pub fn user(&self, session: &str, mapping: &Mapping) -> Option<String> {
+        let core = &self.inner.core;
+        let (_, identities) = core.subscriber(core.session(session)?.subscriber)?;
+        let named = |kind| identities.iter().find(|identity| identity.kind == kind);
+        mapping.users.iter().find_map(|kind| named(*kind)).map(|identity| identity.text.to_string())
     }
 
     /// Has the operator's will done; the entry that has to be durable before it is told.

@@ -106,6 +106,12 @@ impl Keeper {
     /// To the connection on which the client asked last; else later. A session that its client does not come back to
     /// ends by its supervision.
     fn send(&mut self, at: Instant, push: Push) {
+        if let Some((thread, _)) = self.shared.gtpp.as_ref().and_then(|gtpp| gtpp.way(&push.origin)) {
+            if let Err(MailboxFull(Mail::Quota(push))) = self.waker.to_thread(thread, Mail::Quota(push)) {
+                self.shared.routes.give_back(push);
+            }
+            return;
+        }
         let sent = match self.shared.routes.get(&push.origin) {
             Some(route) => self.waker.to_connection(route.id, Mail::Push(push, route.realm)),
             None => Err(MailboxFull(Mail::Push(push, Box::default()))),

@@ -4,6 +4,7 @@ use super::parked::Parked;
 use super::pending::Pending;
 use crate::peer::Peer;
 use core::time::Duration;
+use std::net::SocketAddr;
 use trunkline_net::{ConnectionId, Next};
 
 /// Octets of answers that wait for the disk; with so many a connection is not read.
@@ -32,6 +33,8 @@ pub(super) enum Speaks {
     Diameter(Box<Peer>),
     /// Lines of JSON ([`super::control`]).
     Control,
+    /// GTP', with whom; whether it may.
+    Gtpp(SocketAddr, bool),
 }
 
 impl Link {
@@ -57,7 +60,7 @@ impl Link {
     pub fn due(&self) -> Option<Duration> {
         match &self.speaks {
             Speaks::Diameter(peer) => Some(peer.due()),
-            Speaks::Control => None,
+            Speaks::Control | Speaks::Gtpp(..) => None,
         }
     }
 }

@@ -3,11 +3,12 @@
 use super::book::Decided;
 use super::link::Link;
 use super::moment;
+use super::profiles::Whom;
 use super::requests::Asked;
 use super::worker::Worker;
 use crate::account::Identity;
 use crate::profile::{Admitted, admit};
-use crate::session::{Answer, Kind, Refused, code};
+use crate::session::{Answer, Core, Kind, Refused, code};
 use std::collections::HashMap;
 use trunkline_directory::{Completion, Ended, LookedUp, Why};
 use trunkline_net::Now;
@@ -68,7 +69,8 @@ impl Worker {
         let Some(identity) = asked.request.identities.get(waiting.at) else {
             return self.deny(link, asked, code::USER_UNKNOWN);
         };
-        let token = self.shared.profiles.as_ref().and_then(|profiles| profiles.ask(link.id, identity));
+        let token =
+            self.shared.profiles.as_ref().and_then(|profiles| profiles.ask(Whom::Connection(link.id), identity));
         match token {
             Some(token) => link.parked.put(token, waiting),
             None => self.deny(link, asked, code::TOO_BUSY),
@@ -104,11 +106,27 @@ impl Worker {
     }
 
     fn admit(&mut self, link: &mut Link, asked: Asked<'_>, by: Identity, looked_up: &LookedUp, now: Now) {
+        let is_copy = |core: &Core| core.copy_of(&asked.request).is_some();
+        match self.admitted(&asked.request.identities, is_copy, &by, looked_up, now) {
+            Some(code) => self.deny(link, &asked, code),
+            None => self.settle(link, vec![asked], now),
+        }
+    }
+
+    /// The ledger learns what the directory says of one of these names; the code of a refusal, if it is one.
+    pub(super) fn admitted(
+        &mut self,
+        identities: &[Identity],
+        is_copy: impl FnOnce(&Core) -> bool,
+        by: &Identity,
+        looked_up: &LookedUp,
+        now: Now,
+    ) -> Option<u32> {
         let mut desk = self.shared.book.desk();
-        let is_known = asked.request.identities.iter().any(|one| desk.core().subscriber_of(one).is_some());
-        let refused = match admit(looked_up, &by, is_known) {
+        let is_known = identities.iter().any(|one| desk.core().subscriber_of(one).is_some());
+        let refused = match admit(looked_up, by, is_known) {
             // A copy is answered as the original was, whatever the directory says by now.
-            _ if desk.core().copy_of(&asked.request).is_some() => None,
+            _ if is_copy(desk.core()) => None,
             Admitted::With(known) => match desk.bring(&known, moment(now.unix)) {
                 Ok(()) => None,
                 Err(Refused::NoPlan) => Some(code::RATING_FAILED),
@@ -120,17 +138,11 @@ impl Worker {
             }
             Admitted::Refused(code) => Some(code),
         };
-        drop(desk);
-        match refused {
-            Some(code) => {
-                self.counts.profiles_refused += 1;
-                self.deny(link, &asked, code);
-            }
-            None => self.settle(link, vec![asked], now),
-        }
+        self.counts.profiles_refused += u64::from(refused.is_some());
+        refused
     }
 
-    fn count_looked_up(&mut self, looked_up: &LookedUp) {
+    pub(super) fn count_looked_up(&mut self, looked_up: &LookedUp) {
         *match looked_up {
             LookedUp::Found(..) => &mut self.counts.profiles_found,
             LookedUp::Absent => &mut self.counts.profiles_absent,

@@ -3,6 +3,7 @@
 use super::Shared;
 use super::control::LINE_OCTETS_MAX;
 use super::counts::Counts;
+use super::gtpp::{Talk, Way};
 use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
 use super::requests::Flow;
 use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
@@ -13,7 +14,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use trunkline_directory::Completion;
 use trunkline_net::{
-    Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Replies, Seat, Service, Taken,
+    Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Peer as Remote, Replies, Seat, Service,
+    Taken, UdpPeer, Waker,
 };
 
 /// Room for what one read is answered at once: watchdogs, refusals.
@@ -37,6 +39,10 @@ pub(super) enum Mail {
     Durable,
     /// A client of that realm is to be asked.
     Push(Push, Box<str>),
+    /// A gateway by GTP' is to be asked.
+    Quota(Push),
+    /// What a gateway is told over its stream.
+    Octets(Vec<u8>),
     /// The directory has answered about who is asked for.
     Profile(Completion),
 }
@@ -47,7 +53,10 @@ pub(super) struct Worker {
     pub(super) counts: Counts,
     /// Said at once in this call.
     pub(super) said: Vec<u8>,
-    thread: u16,
+    pub(super) thread: u16,
+    pub(super) waker: Waker<Mail>,
+    /// What is on its way by GTP'.
+    pub(super) talk: Talk,
     /// Entries that the first answers of connections wait for; what comes behind one that waits longer waits with it.
     waiting: VecDeque<(u64, ConnectionId)>,
     /// Connections whose watchdog is to be looked at, by the second.
@@ -55,7 +64,7 @@ pub(super) struct Worker {
     /// A second has gone by.
     ticked: bool,
     /// The outbox may have something of ours.
-    wrote: bool,
+    pub(super) wrote: bool,
 }
 
 impl Worker {
@@ -65,6 +74,8 @@ impl Worker {
             counts: Counts::default(),
             said: Vec::new(),
             thread: seat.thread,
+            waker: seat.waker.clone(),
+            talk: Talk::default(),
             waiting: VecDeque::new(),
             watched: Vec::new(),
             ticked: false,
@@ -184,6 +195,10 @@ impl Service for Worker {
         if self.shared.control.get(arrival.listener) == Some(&true) {
             return Link::new(arrival.id, Speaks::Control);
         }
+        if let (Remote::Inet(from), true) = (arrival.peer, arrival.listener >= self.shared.control.len()) {
+            let may = self.shared.gtpp.as_ref().is_some_and(|gtpp| gtpp.allow.contains(from.ip()));
+            return Link::new(arrival.id, Speaks::Gtpp(from, may));
+        }
         // Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
         let nth = self.shared.connections.fetch_add(1, Ordering::Relaxed);
         let seed = (now.unix.as_secs() as u32) << 20 ^ nth.wrapping_mul(4099);
@@ -201,6 +216,8 @@ impl Service for Worker {
         let (octets, flow) = match link.speaks {
             Speaks::Diameter(_) => self.messages(link, input, now),
             Speaks::Control => self.lines(link, input, now),
+            Speaks::Gtpp(from, true) => self.stream_of_gtpp(link, from, input, now),
+            Speaks::Gtpp(_, false) => (input.len(), Flow::Ends),
         };
         self.say(link, output);
         link.holds = link.pending.len() > PENDING_OCTETS_MAX;
@@ -218,9 +235,17 @@ impl Service for Worker {
 
     fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
         match mail {
-            Mail::Durable => Next::More,
+            Mail::Durable | Mail::Quota(_) => Next::More,
             Mail::Push(push, realm) => self.pushed(link, push, &realm, output, now),
             Mail::Profile(completion) => self.profiled(link, completion, output, now),
+            Mail::Octets(octets) if octets.len() <= output.room() => {
+                output.put(&octets);
+                Next::More
+            }
+            Mail::Octets(_) => {
+                self.counts.gtpp_lost += 1;
+                Next::More
+            }
         }
     }
 
@@ -232,6 +257,7 @@ impl Service for Worker {
     }
 
     fn errands(&mut self, errands: &mut Errands<Link>, now: Now) {
+        self.decide_quotas(now);
         if core::mem::take(&mut self.wrote) {
             self.shared.book.flush();
         }
@@ -247,6 +273,7 @@ impl Service for Worker {
             }
             self.shared.book.wait(self.thread);
         }
+        self.wait_for_disks();
         if core::mem::take(&mut self.ticked) {
             self.watched.retain(|(due, id)| {
                 let later = *due > now.monotonic;
@@ -268,6 +295,21 @@ impl Service for Worker {
         }
     }
 
+    fn datagram(&mut self, peer: &UdpPeer, payload: &[u8], replies: &mut Replies, now: Now) {
+        self.gtpp(Way::Udp(*peer), peer.address, payload, now);
+        self.say_gtpp(replies);
+    }
+
+    fn post(&mut self, mail: Mail, replies: &mut Replies, now: Now) {
+        match mail {
+            Mail::Quota(push) => self.push_quota(push, now),
+            Mail::Profile(completion) => self.quota_looked_up(&completion, now),
+            Mail::Durable | Mail::Push(..) | Mail::Octets(_) => {}
+        }
+        self.collect_gtpp();
+        self.say_gtpp(replies);
+    }
+
     fn farewell(&mut self, link: &mut Link, output: &mut Output<'_>, _: Now) {
         if let Speaks::Diameter(peer) = &mut link.speaks {
             output.append(|out| peer.disconnect(&self.shared.local, out));
@@ -287,8 +329,11 @@ impl Service for Worker {
         *counts.lock().unwrap_or_else(PoisonError::into_inner) = self.counts;
     }
 
-    fn tick(&mut self, _: &mut Replies, _: Now) {
+    fn tick(&mut self, replies: &mut Replies, now: Now) {
         // What the log did not take in time is brought again.
         (self.wrote, self.ticked) = (true, true);
+        self.ask_again(now);
+        self.collect_gtpp();
+        self.say_gtpp(replies);
     }
 }

@@ -24,7 +24,33 @@ pub struct Shown<'a> {
     pub services: Vec<(ServiceKey, Option<Grant>)>,
 }
 
+/// Where a request stands in its session that has no number of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The session's slot.
+    pub slot: u32,
+    /// Its number: that of the request that it is a copy of, else the next one.
+    pub number: u32,
+    /// Whether it is a copy whose answer is kept.
+    pub copy: bool,
+}
+
 impl Core {
+    /// Where a request of a session stands, open or closed, by its End-to-End Identifier; none where there is no such
+    /// session.
+    pub fn standing(&self, session: &str, end_to_end: u32) -> Option<Standing> {
+        let slot = self.state.sessions.find(session)?;
+        let session = self.state.session(slot)?;
+        let kept = session.answers.iter().find(|kept| kept.end_to_end == end_to_end);
+        let next = if session.seen == 0 { 0 } else { session.number.saturating_add(1) };
+        Some(Standing { slot, number: kept.map_or(next, |kept| kept.number), copy: kept.is_some() })
+    }
+
+    /// The client of the session in a slot (Origin-Host).
+    pub fn origin_of(&self, slot: u32) -> Option<&str> {
+        self.state.session(slot).map(|session| &*session.access.origin)
+    }
+
     /// The currency of the plan of whom the first known of these names.
     pub fn currency(&self, identities: &[Identity]) -> Option<&str> {
         let (_, account) = identities.iter().find_map(|identity| self.subscriber_of(identity))?;

@@ -4,7 +4,7 @@ use super::memory::Remembered;
 use super::records;
 use crate::cache::files::{Clients, Encryption};
 use crate::failure::Failure;
-use crate::run::config::{Cdr, Charge, DirectorySection, Door, FailureHandling};
+use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling};
 use crate::web::desk;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -51,14 +51,20 @@ pub struct Prepared {
 ///
 /// # Errors
 /// A file that cannot be read, or an address that cannot be had, by its key.
-pub fn open(charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Option<Prepared>, Failure> {
-    if charge.listen.is_empty() {
+pub fn open(
+    charge: &Charge,
+    gtpp: &ChargeGtpp,
+    directory: &DirectorySection,
+    data: &Path,
+) -> Result<Option<Prepared>, Failure> {
+    if charge.listen.is_empty() && gtpp.listen.is_empty() {
         return Ok(None);
     }
     std::fs::create_dir_all(folder(data)).map_err(|e| Failure::Failed(format!("{}: {e}", folder(data).display())))?;
     // Who the node becomes has to write there.
     desk::hand_over(data, FOLDER, &[]);
-    let opened = Opened::new(setup(charge, data)?).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    let (setup, gtpp) = (setup(charge, data)?, super::gtpp::setup(charge, gtpp, data)?);
+    let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
     Ok(Some(Prepared { opened, directory: prepared(directory)? }))
 }
 
@@ -164,10 +170,18 @@ fn address(door: &Door) -> Option<SocketAddr> {
 }
 
 /// Where it listens, a line each.
-pub fn told(charge: &Charge, node: &Node) -> Vec<String> {
-    let kind = |door: &Door| if matches!(door, Door::Tls(_)) { "TLS" } else { "TCP" };
-    let doors = charge.listen.iter().zip(node.addresses());
-    doors.filter_map(|(door, address)| Some(format!("Diameter over {} at {}", kind(door), (*address)?))).collect()
+pub fn told(charge: &Charge, gtpp: &ChargeGtpp, node: &Node) -> Vec<String> {
+    let kind = |door: &Door| match door {
+        Door::Tls(_) => "TLS",
+        Door::Udp(_) => "UDP",
+        _ => "TCP",
+    };
+    let diameter = charge.listen.iter().map(|door| ("Diameter", door));
+    let gtpp = gtpp.listen.iter().map(|door| ("GTP'", door));
+    // The socket of those who operate it stands between, and has none.
+    let addresses = node.addresses().iter().flatten();
+    let doors = diameter.chain(gtpp).zip(addresses);
+    doors.map(|((what, door), address)| format!("{what} over {} at {address}", kind(door))).collect()
 }
 
 /// Whether whoever reaches it may charge: a warning for that.
@@ -187,10 +201,15 @@ mod tests {
         Charge { listen, host: "ocs.example".to_owned(), realm: "example".to_owned(), threads: 1, ..Charge::default() }
     }
 
+    /// Without GTP' and a directory.
+    fn open_one(charge: &Charge, data: &Path) -> Result<Option<Prepared>, Failure> {
+        open(charge, &ChargeGtpp::default(), &DirectorySection::default(), data)
+    }
+
     #[test]
     fn without_an_address_there_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(open(&Charge::default(), &DirectorySection::default(), folder.path()).unwrap().is_none());
+        assert!(open_one(&Charge::default(), folder.path()).unwrap().is_none());
         assert!(!super::folder(folder.path()).exists());
     }
 
@@ -198,9 +217,9 @@ mod tests {
     fn it_serves_where_it_is_said_and_is_operated_over_its_socket() {
         let folder = tempfile::tempdir().unwrap();
         let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
-        let opened = open(&section, &DirectorySection::default(), folder.path()).unwrap().unwrap();
+        let opened = open_one(&section, folder.path()).unwrap().unwrap();
         let mut node = start(opened, &section, &Cdr::default(), folder.path()).unwrap();
-        let told = told(&section, &node);
+        let told = told(&section, &ChargeGtpp::default(), &node);
         assert!(told[0].starts_with("Diameter over TCP at 127.0.0.1:") && told.len() == 1, "{told:?}");
         let mut stream = UnixStream::connect(socket(folder.path())).unwrap();
         stream.write_all(b"{\"do\":\"status\"}\n").unwrap();
@@ -209,7 +228,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<serde_json::Value>(&reply).unwrap()["accounts"], 0);
         // The folder is this node's.
         let door = vec![Door::Tcp("127.0.0.1:0".parse().unwrap())];
-        let other = open(&at(door), &DirectorySection::default(), &folder.path().join("other")).unwrap();
+        let other = open_one(&at(door), &folder.path().join("other")).unwrap();
         let Err(Failure::Failed(why)) = start(other.unwrap(), &section, &Cdr::default(), folder.path()) else {
             panic!("two nodes")
         };
@@ -220,7 +239,7 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_told_by_its_key() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |section: &Charge| match open(section, &DirectorySection::default(), folder.path()) {
+        let told = |section: &Charge| match open_one(section, folder.path()) {
             Err(Failure::Failed(why)) => why,
             other => panic!("{other:?}"),
         };

@@ -60,6 +60,13 @@ impl Running {
             samples.push(Sample::gauge("trunkline_charge_sessions", "open sessions", sessions as f64));
             let help = "reports of usage without a price or a session";
             samples.push(Sample::counter("trunkline_charge_unrated_total", help, unrated));
+            if let Some((counts, (held, held_octets))) = node.gateway() {
+                samples.extend(counts.list().iter().map(|one| Sample::counter(one.name, one.help, one.value)));
+                let help = "packets of records that are held apart";
+                samples.push(Sample::gauge("trunkline_charge_gateway_held_packets", help, held as f64));
+                let help = "octets of packets that are held apart";
+                samples.push(Sample::gauge("trunkline_charge_gateway_held_octets", help, held_octets as f64));
+            }
             samples.extend(node.directory().iter().flat_map(|directory| directory.samples()));
             samples
         })

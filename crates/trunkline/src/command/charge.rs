@@ -7,6 +7,7 @@ mod load;
 mod operate;
 mod place;
 mod records;
+mod send;
 mod serve;
 mod server;
 
@@ -26,6 +27,7 @@ use trunkline_kit::exit::Exit;
     trunkline charge ledger 17                     what came to it and went\n  \
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
     trunkline charge records --data DIR            record files: whether they are sound, what is in them\n  \
+    trunkline charge send FILE --to HOST           files of records to charging gateways by GTP'\n  \
     trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
     docs/manual/charge-load.md has the whole of it.")]
 pub struct Charge {
@@ -43,6 +45,7 @@ enum Tool {
     Ledger(books::Statement),
     Records(records::Records),
     Load(Box<load::Load>),
+    Send(send::Send),
     #[command(flatten)]
     Order(operate::Order),
 }
@@ -57,6 +60,7 @@ impl Charge {
             Tool::Ledger(ledger) => ledger.run(terminal),
             Tool::Records(records) => records.run(terminal),
             Tool::Load(load) => load.run(terminal),
+            Tool::Send(send) => send.run(),
             Tool::Order(order) => order.run(),
         }
     }

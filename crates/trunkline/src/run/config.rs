@@ -12,7 +12,7 @@ mod web;
 
 pub use cache::{Cache, ClientCertificates, Door};
 pub use cdr::{Cdr, Format};
-pub use charge::{Charge, FailureHandling, Ip};
+pub use charge::{Charge, ChargeGtpp, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
 pub use trunkline_directory::DirectorySection;
 pub use types::{
@@ -205,6 +205,8 @@ trunkline_kit::configuration! {
         charge: Charge = "charge",
         /// Charging data records.
         cdr: Cdr = "cdr",
+        /// GTP' of charging.
+        charge_gtpp: ChargeGtpp = "charge.gtpp",
         /// Subscribers out of LDAP, for charging.
         directory: DirectorySection = "directory",
         /// Metrics.

@@ -79,11 +79,14 @@ fn charging_node(
     // Without a store there is nowhere for rows.
     let cdr = config::Cdr { rows: settings.cdr.rows && settings.store.enabled, ..settings.cdr.clone() };
     let node = charge::configured::start(prepared, &settings.charge, &cdr, &settings.data.folder)?;
-    for line in charge::configured::told(&settings.charge, &node) {
+    for line in charge::configured::told(&settings.charge, &settings.charge_gtpp, &node) {
         tracing::info!("charging: {line}");
     }
     if charge::configured::open_to_all(&settings.charge) {
         tracing::warn!("charging: whoever reaches it may charge: charge.allow or charge.peers says who may");
+    }
+    if charge::gtpp::open_to_all(&settings.charge_gtpp) {
+        tracing::warn!("charging: whoever reaches it may speak GTP': charge.gtpp.allow says who may");
     }
     let rows = charge::records::rows(&settings.charge, &cdr, &settings.data.folder, &node)?;
     Ok(charge::here::Running::new(node, rows))
@@ -102,7 +105,7 @@ impl Service {
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
         let cache = configured::open(&settings.cache)?;
-        let charging = charge::configured::open(&settings.charge, &settings.directory, folder)?;
+        let charging = charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder)?;
         if charging.is_none() && !settings.directory.servers.is_empty() {
             tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
         }

@@ -21,7 +21,7 @@ use trunkline_commit::Folder;
 #[path = "../memcached/mod.rs"]
 mod memcached;
 
-const PLAN: &str = r#"
+pub const PLAN: &str = r#"
 [plan]
 name = "standard"
 currency = "EUR"

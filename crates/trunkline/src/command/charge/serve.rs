@@ -4,7 +4,9 @@ use super::cdr::Cdrs;
 use super::place::Place;
 use crate::charge::{configured, here::Running, records};
 use crate::failure::Failure;
-use crate::run::config::{Charge, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Network, load};
+use crate::run::config::{
+    Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Network, load,
+};
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
@@ -91,6 +93,21 @@ pub struct Serve {
     metrics: Option<Listen>,
     #[command(flatten)]
     cdr: Cdrs,
+    /// Where to listen for GTP' (3386), ADDRESS:PORT for UDP, tcp:ADDRESS:PORT; the option again for more
+    #[arg(long, value_name = "WHERE", value_parser = gtpp_door)]
+    gtpp: Vec<Door>,
+    /// Networks that may speak GTP'; several with commas [default: all]
+    #[arg(long, value_name = "NET", value_delimiter = ',')]
+    gtpp_allow: Vec<ipnet::IpNet>,
+    /// Numbers of messages and elements of quota servers, and names of services (docs/manual/gtpp.md)
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    gtpp_profile: Option<PathBuf>,
+    /// Seconds for which a request for quota by GTP' is remembered
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = range(1, 60))]
+    gtpp_copies: u64,
+    /// The gateway that senders of records by GTP' are told to go to when this one ends [default: their own choice]
+    #[arg(long, value_name = "ADDRESS")]
+    gtpp_redirect_to: Option<IpAddr>,
     /// User to become, once what it listens to is open
     #[arg(long, value_name = "USER")]
     user: Option<String>,
@@ -98,6 +115,16 @@ pub struct Serve {
 
 fn range(least: u64, most: u64) -> RangedU64ValueParser<u64> {
     RangedU64ValueParser::new().range(least..=most)
+}
+
+/// `127.0.0.1:3386`, `udp:127.0.0.1:3386`, `tcp:127.0.0.1:3386`.
+fn gtpp_door(text: &str) -> Result<Door, String> {
+    let (kind, address) = match text.split_once(':').filter(|(kind, _)| matches!(*kind, "udp" | "tcp")) {
+        Some((kind, address)) => (kind, address),
+        None => ("udp", text),
+    };
+    let address = address.parse::<SocketAddr>().map_err(|e| e.to_string())?;
+    Ok(if kind == "tcp" { Door::Tcp(address) } else { Door::Udp(address) })
 }
 
 fn failure_handling(word: &str) -> Result<FailureHandling, String> {
@@ -113,14 +140,15 @@ impl Serve {
         // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
         let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
         let (stop, section, cdr, data) = (Stop::on_signals(), self.section(), self.cdr.section(), self.place.data());
+        let gtpp = self.gtpp();
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
-        let Some(opened) = configured::open(&section, &self.directory()?, data)? else {
+        let Some(opened) = configured::open(&section, &gtpp, &self.directory()?, data)? else {
             return Err(Failure::Usage("nowhere to listen".to_owned()));
         };
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let node = configured::start(opened, &section, &cdr, data)?;
-        self.announce(&section, &node);
+        self.announce(&section, &gtpp, &node);
         let rows = records::rows(&section, &cdr, data, &node)?;
         let running = Arc::new(Running::new(node, rows));
         let shown = Arc::clone(&running);
@@ -176,13 +204,24 @@ impl Serve {
         }
     }
 
-    fn announce(&self, section: &Charge, node: &Node) {
+    /// What the options say of GTP'.
+    fn gtpp(&self) -> ChargeGtpp {
+        ChargeGtpp {
+            listen: self.gtpp.clone(),
+            allow: self.gtpp_allow.iter().copied().map(Network).collect(),
+            profile: self.gtpp_profile.clone(),
+            copies: Duration::from_secs(self.gtpp_copies),
+            redirect_to: self.gtpp_redirect_to.map(Ip),
+        }
+    }
+
+    fn announce(&self, section: &Charge, gtpp: &ChargeGtpp, node: &Node) {
         let (accounts, sessions) = node.look(|core| (core.state().accounts().count(), core.state().open_sessions()));
         eprintln!(
             "trunkline charge: {accounts} accounts, {sessions} open sessions in {}",
             self.place.ledger().display()
         );
-        for line in configured::told(section, node) {
+        for line in configured::told(section, gtpp, node) {
             eprintln!("trunkline charge: {line}");
         }
         if node.records().is_some() {
@@ -191,6 +230,9 @@ impl Serve {
         eprintln!("trunkline charge: operated over {}", self.place.socket().display());
         if configured::open_to_all(section) {
             eprintln!("trunkline charge: whoever reaches it may charge: --allow NET or --peer NAME says who may");
+        }
+        if crate::charge::gtpp::open_to_all(gtpp) {
+            eprintln!("trunkline charge: whoever reaches it may speak GTP': --gtpp-allow NET says who may");
         }
     }
 }
