@@ -21,6 +21,7 @@
 //!   answered 3004, and the node is to end ([`Node::failure`]).
 
 mod book;
+mod clients;
 mod control;
 mod counts;
 mod folds;
@@ -38,7 +39,9 @@ use crate::calendar::Moment;
 use crate::gy::Terms;
 use crate::peer::Local;
 use crate::session::Core;
+use crate::traffic::{Series, Traffic};
 use book::Book;
+use clients::Clients;
 use core::time::Duration;
 use folds::Folds;
 use house::House;
@@ -72,6 +75,13 @@ struct Shared {
     book: Book,
     routes: Routes,
     counts: Vec<Mutex<Counts>>,
+    /// What each thread answered.
+    traffic: Vec<Mutex<Traffic>>,
+    /// The same over time.
+    series: Mutex<Series>,
+    clients: Clients,
+    /// Since when it serves, seconds since 1970.
+    begun: u64,
     /// Connections that came, from any number on: identifiers of each begin elsewhere.
     connections: AtomicU32,
 }
@@ -130,6 +140,10 @@ impl Opened {
             book,
             routes: Routes::default(),
             counts: (0..threads).map(|_| Mutex::default()).collect(),
+            traffic: (0..threads).map(|_| Mutex::default()).collect(),
+            series: Mutex::default(),
+            clients: Clients::default(),
+            begun: house::present().unsigned_abs(),
             connections: AtomicU32::new(0),
         });
         let seat = Arc::clone(&shared);
@@ -139,6 +153,17 @@ impl Opened {
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
         Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), addresses })
+    }
+}
+
+impl Shared {
+    /// What all threads answered until now.
+    fn traffic(&self) -> Traffic {
+        let mut sum = Traffic::default();
+        for traffic in &self.traffic {
+            sum.add(&traffic.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        sum
     }
 }
 

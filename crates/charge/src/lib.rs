@@ -37,4 +37,5 @@ pub mod peer;
 pub mod rate;
 pub mod session;
 pub mod tariff;
+pub mod traffic;
 pub mod units;

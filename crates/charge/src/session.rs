@@ -39,19 +39,22 @@ mod charge;
 mod event;
 mod grant;
 mod look;
+mod once;
 mod open;
 mod operate;
 mod request;
 mod state;
 
-pub use look::Shown;
+pub use look::{Shown, Sought};
+pub use once::{ORDER_KEPT_S, ORDER_KEY_OCTETS_MAX, Once, OrderKey};
 pub use operate::{PLANS_MAX, Refused};
 pub use request::{
     Action, Answer, Asked, FACTS_OCTETS_MAX, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side,
     TEXT_OCTETS_MAX, USED_MAX, Used, code,
 };
 pub use state::{
-    KEPT_MAX, NUMBERS_MAX, NoSnapshot, PlanText, Restoring, SESSION_SERVICES_MAX, SNAPSHOT_VERSION, STRAYS_MAX, State,
+    FORMER_MAX, KEPT_MAX, NUMBERS_MAX, NoSnapshot, ORDERS_MAX, PlanText, Restoring, SESSION_SERVICES_MAX,
+    SNAPSHOT_VERSION, STRAYS_MAX, State,
 };
 
 use crate::account::{Cause, Effect, Entry, Kept, Octets, Place};
@@ -132,6 +135,8 @@ pub struct Core {
     plans: HashMap<Code, Plan>,
     limits: Limits,
     state: State,
+    /// What the next entry tells besides.
+    besides: Option<Effect>,
 }
 
 /// A request at work: each effect is applied as it is found, so that the next one sees it.
@@ -254,7 +259,8 @@ impl Core {
     }
 
     /// Applies effects as an entry.
-    fn write(&mut self, effects: Vec<Effect>, now: Moment) -> Entry {
+    fn write(&mut self, mut effects: Vec<Effect>, now: Moment) -> Entry {
+        effects.extend(self.besides.take());
         let entry = Entry { sequence: self.state.sequence + 1, at: now.max(self.state.latest), effects };
         self.state.fold(&entry);
         entry

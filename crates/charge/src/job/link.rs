@@ -1,9 +1,11 @@
 //! A connection: a client of Diameter, or somebody who operates the node.
 
+use super::clients::Tally;
 use super::pending::Pending;
 use crate::peer::Peer;
 use core::time::Duration;
-use trunkline_net::{ConnectionId, Next};
+use std::sync::Arc;
+use trunkline_net::{ConnectionId, Next, Peer as From};
 
 /// Octets of answers that wait for the disk; with so many a connection is not read.
 pub const PENDING_OCTETS_MAX: usize = 1 << 20;
@@ -13,6 +15,11 @@ pub(super) struct Link {
     pub id: ConnectionId,
     pub speaks: Speaks,
     pub pending: Pending,
+    /// Where it comes from, and whether it is encrypted.
+    pub from: (From, bool),
+    pub tally: Arc<Tally>,
+    /// Its number among the clients that are shown; none before they have said who they are.
+    pub client: Option<u64>,
     /// Clients are asked over it.
     pub routed: bool,
     /// When it is looked at next.
@@ -32,10 +39,13 @@ pub(super) enum Speaks {
 }
 
 impl Link {
-    pub fn new(id: ConnectionId, speaks: Speaks) -> Link {
+    pub fn new(id: ConnectionId, from: (From, bool), speaks: Speaks) -> Link {
         Link {
             id,
             speaks,
+            from,
+            tally: Arc::default(),
+            client: None,
             pending: Pending::default(),
             routed: false,
             registered: Duration::MAX,
