@@ -44,6 +44,7 @@ mod open;
 mod operate;
 mod request;
 mod state;
+mod tryout;
 
 pub use look::{Shown, Sought};
 pub use once::{ORDER_KEPT_S, ORDER_KEY_OCTETS_MAX, Once, OrderKey};
@@ -56,6 +57,8 @@ pub use state::{
     FORMER_MAX, KEPT_MAX, NUMBERS_MAX, NoSnapshot, ORDERS_MAX, PlanText, Restoring, SESSION_SERVICES_MAX,
     SNAPSHOT_VERSION, STRAYS_MAX, State,
 };
+
+pub use tryout::{AccountTried, DIFFERENCES_MAX, GROUPS_MAX, GroupTried, Trial, TryOut};
 
 use crate::account::{Cause, Effect, Entry, Kept, Octets, Place};
 use crate::calendar::Moment;

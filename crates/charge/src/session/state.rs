@@ -17,6 +17,7 @@ pub use snapshot::{NoSnapshot, Restoring, SNAPSHOT_VERSION};
 use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, ServiceKey};
 use crate::calendar::Moment;
 use crate::tariff::Code;
+use answers::Answers;
 use hashbrown::HashMap;
 use orders::{Done, Orders};
 use session::{Accesses, Watched};
@@ -177,6 +178,13 @@ impl State {
         entry.effects.iter().for_each(|effect| self.apply(effect));
         self.sequence = entry.sequence;
         self.latest = self.latest.max(entry.at);
+    }
+
+    /// Gives up the answers that were kept: who only looks what would be needs none.
+    pub(super) fn forget_answers(&mut self) {
+        for slot in 0..self.sessions.used() {
+            self.session_mut(slot).into_iter().for_each(|session| session.answers = Answers::default());
+        }
     }
 
     /// Does what an effect of the entry after the newest says; one that names what is not there does nothing.
