@@ -114,7 +114,8 @@ fn money_that_would_not_be_there_is_told() {
     network.end("a", 1, vec![asked(1, Some(40_000), None)]);
     let request = network.request("event", Kind::DirectDebit, 0, vec![asked(10, None, Some(3))]);
     network.send(&request);
-    assert_eq!(debited(&network, from), Money(90));
+    // An event that names no number is one.
+    assert_eq!(debited(&network, from), Money(70));
     let dearer = PLAN.replace("price = \"1.5\"", "price = \"3\"");
     let tryout = tried(&network, &dearer, from);
     assert_eq!((tryout.all.would, tryout.all.would_short, tryout.all.would_lack), (Money(100), Money(20), 2));

@@ -5,7 +5,7 @@
 //! is refused uses less, and who pays less uses more.
 
 use super::request::{Asked, Kind, Side, Used};
-use super::state::State;
+use super::state::{Phase, State};
 use super::{Answer, Limits, Work, code, plan_code};
 use crate::account::{Cause, Charge, Effect, Entry, Grant, ServiceKey, UnitsReason};
 use crate::calendar::Moment;
@@ -159,7 +159,9 @@ impl Trial {
             }
             Effect::Unrated { session, service, used } => {
                 let slot = self.state.sessions.find(session)?;
-                let account = self.state.session(slot).map(|session| session.account);
+                // What comes after the end is of no session.
+                let open = self.state.session(slot).filter(|session| session.phase != Phase::Closed);
+                let account = open.map(|session| session.account);
                 let account = account.filter(|account| self.is_tried(*account))?;
                 Some(Report { slot, account, key: *service, charges: Vec::new(), unrated: *used })
             }

@@ -119,7 +119,7 @@ pub fn account(core: &Core, number: u64) -> Value {
     });
     let currency = plan.map(|plan| plan.currency.as_str());
     json!({
-        "sequence": core.state().sequence(),
+        "up_to": core.state().sequence(),
         "number": number,
         "plan": plan.map(|plan| plan.name.as_str()),
         "currency": currency,

@@ -273,7 +273,10 @@ impl Restoring {
             5 => self.session(from)?,
             6 => state.strays.push_back(Stray::take(from)?),
             9 => state.orders.remember(Done::take(from)?, Moment::MIN),
-            10 => state.plans.get_mut(&Code::of("plan", &<Box<str>>::take(from)?))?.former = Vec::take(from)?,
+            10 => {
+                let (name, former) = (<Box<str>>::take(from)?, Vec::take(from)?);
+                state.plans.get_mut(&Code::of("plan", &name))?.former = former;
+            }
             7 => self.ended = (u64::take(from)? == self.count).then_some(true)?,
             _ => return None,
         }
