@@ -39,11 +39,12 @@ proptest! {
     ) {
         let mut network = Network::new(Money(100_000_000), Money::ZERO);
         for (number, (group, used, wait, session)) in acts.iter().enumerate() {
-            let name = format!("s{session}");
             let (number, group) = (number as u32 + 1, GROUPS[*group]);
+            // What other sessions reserve of a bundle is not tried.
+            let name = if group == 9 { "bundled".to_owned() } else { format!("s{session}") };
             let wanted = |used| vec![asked(group, used, Some(0))];
             if network.core.session(&name).is_none() {
-                let request = network.request(&format!("s{session}"), Kind::Initial, 0, wanted(None));
+                let request = network.request(&name, Kind::Initial, 0, wanted(None));
                 network.send(&request);
             }
             if used % 17 == 0 {

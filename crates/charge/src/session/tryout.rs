@@ -2,7 +2,8 @@
 //!
 //! The usage of the ledger is charged anew by the core's own rules, in a state of its own that begins with what the
 //! accounts had, and in which money and bundles go as they would have gone. What nobody can know stays as it was: who
-//! is refused uses less, and who pays less uses more.
+//! is refused uses less, and who pays less uses more. Nothing is reserved: a bundle that two sessions share pays for
+//! whoever reports first.
 
 use super::request::{Asked, Kind, Side, Used};
 use super::state::{Phase, State};

@@ -1,4 +1,5 @@
 //! Charging as the program runs it: what the command line and the configuration set up alike.
 
+pub mod asked;
 pub mod configured;
 pub mod here;

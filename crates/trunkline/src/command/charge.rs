@@ -7,6 +7,7 @@ mod operate;
 mod place;
 mod serve;
 mod server;
+mod tryout;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -21,6 +22,7 @@ use trunkline_kit::exit::Exit;
     trunkline charge import subscribers.csv        accounts and subscribers\n  \
     trunkline charge top-up 17 500                 five euros for account 17\n  \
     trunkline charge show imsi:001010000000017     whose it is, what is left, what is granted\n  \
+    trunkline charge try standard.toml             what yesterday's usage would have cost by it\n  \
     trunkline charge ledger 17                     what came to it and went\n  \
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
     trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
@@ -38,6 +40,7 @@ enum Tool {
     Import(import::Import),
     Audit(books::Audit),
     Ledger(books::Statement),
+    Try(tryout::Try),
     Load(Box<load::Load>),
     #[command(flatten)]
     Order(operate::Order),
@@ -51,6 +54,7 @@ impl Charge {
             Tool::Import(import) => import.run(),
             Tool::Audit(audit) => audit.run(),
             Tool::Ledger(ledger) => ledger.run(terminal),
+            Tool::Try(tryout) => tryout.run(terminal),
             Tool::Load(load) => load.run(terminal),
             Tool::Order(order) => order.run(),
         }
