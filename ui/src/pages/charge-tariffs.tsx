@@ -1,7 +1,7 @@
 // Tariff plans: their texts and versions, an editor that checks, what a text would have charged, and putting it live.
 
 import { A, useNavigate, useParams, useSearchParams } from "@solidjs/router";
-import { createEffect, createMemo, createResource, createSignal, For, Match, on, onCleanup, Show, Switch, type JSX } from "solid-js";
+import { createEffect, createMemo, createResource, createSignal, For, Match, on, Show, Switch, type JSX } from "solid-js";
 import { get, post, remove } from "../api/client";
 import { Problem } from "../api/problem";
 import type { ChargeChecked, ChargePlan, ChargePlans, ChargePlanVersion, ChargeTryout } from "../api/types";
@@ -313,9 +313,6 @@ function TryOut(props: { text: string }): JSX.Element {
     if (!running() || !id) return;
     get<ChargeTryout>(`/charge/tryouts/${id}`).then(setTryout).catch(toastError);
   };
-  // Short ones are over before the feed's next beat.
-  const soon = setInterval(look, 400);
-  onCleanup(() => clearInterval(soon));
   useEvery(900, look);
   const cancel = (): void => void remove(`/charge/tryouts/${tryout()!.id}`).catch(toastError);
   return (
