@@ -73,7 +73,7 @@ export function chargeTests() {
       run("charge", "import", csv, "--data", world.data);
       load = world.begin(
         ...["charge", "load", node.address, "--subscription", "imsi", "--subscribers", `00101%010d:${ACCOUNTS + 5}`, "--rating-groups", "1,10"],
-        ...["--sessions-per-second", "8", "--updates", "30", "--interval", "1", "--usage", "all", "--duplicates", "0.1", "--time", "600", "--connections", "2"],
+        ...["--sessions-per-second", "8", "--updates", "30", "--interval", "1", "--usage", "all", "--duplicates", "0.1", "--duration", "600", "--connections", "2"],
       );
       let said = "";
       load.stderr?.on("data", (octets) => (said += octets));
