@@ -27,13 +27,16 @@ mod counts;
 mod folds;
 mod house;
 mod link;
+mod parked;
 mod pending;
+mod profiles;
 mod requests;
 mod routes;
 mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use counts::Counts;
+pub use profiles::Profiles;
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
@@ -74,6 +77,8 @@ struct Shared {
     control: Vec<bool>,
     book: Book,
     routes: Routes,
+    /// Where subscribers are looked up when their sessions begin.
+    profiles: Option<Profiles>,
     counts: Vec<Mutex<Counts>>,
     /// What each thread answered.
     traffic: Vec<Mutex<Traffic>>,
@@ -118,11 +123,18 @@ impl Opened {
         Ok(Opened { doorway, setup })
     }
 
-    /// Begins to serve with what the ledger came to, and the log that goes on with it.
+    /// Begins to serve with what the ledger came to, and the log that goes on with it. With `profiles`, subscribers are
+    /// looked up in a directory when their sessions begin.
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start<D>(self, core: Core, log: Log<D>, options: trunkline_commit::Options) -> Result<Node, StartError>
+    pub fn start<D>(
+        self,
+        core: Core,
+        log: Log<D>,
+        options: trunkline_commit::Options,
+        profiles: Option<Profiles>,
+    ) -> Result<Node, StartError>
     where
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
@@ -139,6 +151,7 @@ impl Opened {
             control: listens.iter().map(|listen| matches!(listen, Listen::Unix { .. })).collect(),
             book,
             routes: Routes::default(),
+            profiles,
             counts: (0..threads).map(|_| Mutex::default()).collect(),
             traffic: (0..threads).map(|_| Mutex::default()).collect(),
             series: Mutex::default(),
@@ -150,6 +163,9 @@ impl Opened {
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();
         told.set(waker.clone());
+        if let Some(profiles) = &shared.profiles {
+            profiles.set(waker.clone());
+        }
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
         Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), addresses })
@@ -185,6 +201,11 @@ impl Node {
     /// What the log has done.
     pub fn log_counts(&self) -> trunkline_commit::Counts {
         self.shared.book.log_counts()
+    }
+
+    /// How the directory was a second ago, if there is one.
+    pub fn directory(&self) -> Option<trunkline_directory::counts::Shown> {
+        self.shared.profiles.as_ref().map(Profiles::shown)
     }
 
     /// Looks at the state; requests wait meanwhile.

@@ -16,10 +16,12 @@ use super::worker::Worker;
 use crate::account::{Identity, IdentityKind, MoneyReason};
 use crate::calendar::Moment;
 use crate::money::Money;
-use crate::session::{Core, OrderKey, Refused, Shown, Sought};
+use crate::session::{self, Core, OrderKey, Refused, Sought};
 use crate::tariff::read;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use trunkline_directory::counts::{ServerShown, Shown};
 use trunkline_kit::config::Mistake;
 use trunkline_net::Now;
 
@@ -105,6 +107,8 @@ enum Order {
         #[serde(default)]
         minutes: bool,
     },
+    /// What is remembered of an identity of the directory is not true any more: it is asked when it comes again.
+    Forget { identity: String },
     /// How many there are of everything.
     Status {},
 }
@@ -156,10 +160,38 @@ impl Worker {
             Order::CheckPlan { text } => Ok((durable, checked(&text))),
             Order::Peers { after } => Ok((durable, told::peers(&self.shared.clients, after))),
             Order::Rates { minutes } => Ok((durable, told::rates(&self.shared, minutes))),
-            Order::Status {} => Ok((0, told::status(&self.shared))),
+            Order::Status {} => {
+                let mut status = told::status(&self.shared);
+                if let Some(profiles) = &self.shared.profiles {
+                    status["directory"] = directory_of(&profiles.shown());
+                }
+                Ok((0, status))
+            }
+            Order::Forget { identity: text } => {
+                let wrong = |why: String| Fault::new("bad-request", why);
+                let profiles =
+                    self.shared.profiles.as_ref().ok_or_else(|| wrong("no directory is asked".to_owned()))?;
+                profiles.forget(&identity(&text).map_err(wrong)?).map_err(|why| Fault::new("bad-request", why))?;
+                Ok((0, json!({ "forgotten": text })))
+            }
             order => carry_out(&mut self.shared.book.desk(), order, now),
         }
     }
+}
+
+fn directory_of(shown: &Shown) -> Value {
+    let server = |(address, server): &(Arc<str>, ServerShown)| {
+        let ServerShown { is_up, connections, in_flight, trouble, .. } = server;
+        json!({
+            "address": **address,
+            "up": is_up,
+            "connections": connections,
+            "in_flight": in_flight,
+            "trouble": **trouble,
+        })
+    };
+    let servers: Vec<Value> = shown.servers.iter().map(server).collect();
+    json!({ "servers": servers, "remembered": shown.remembered.0, "waiting": shown.waiting })
 }
 
 /// Why something is not done: a word for programs, and a sentence.
@@ -282,7 +314,7 @@ fn look(core: &Core, order: Order) -> Result<Value, Fault> {
 }
 
 /// The session of a key: its slot and its subscriber.
-fn session_of<'a>(core: &'a Core, key: &str) -> Option<Shown<'a>> {
+fn session_of<'a>(core: &'a Core, key: &str) -> Option<session::Shown<'a>> {
     let (slot, subscriber) = key.split_once('-')?;
     let shown = core.session_at(slot.parse().ok()?)?;
     (shown.subscriber == subscriber.parse::<u64>().ok()?).then_some(shown)

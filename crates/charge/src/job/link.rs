@@ -1,6 +1,7 @@
 //! A connection: a client of Diameter, or somebody who operates the node.
 
 use super::clients::Tally;
+use super::parked::Parked;
 use super::pending::Pending;
 use crate::peer::Peer;
 use core::time::Duration;
@@ -20,6 +21,8 @@ pub(super) struct Link {
     pub tally: Arc<Tally>,
     /// Its number among the clients that are shown; none before they have said who they are.
     pub client: Option<u64>,
+    /// Requests that wait for the directory.
+    pub parked: Parked,
     /// Clients are asked over it.
     pub routed: bool,
     /// When it is looked at next.
@@ -47,6 +50,7 @@ impl Link {
             tally: Arc::default(),
             client: None,
             pending: Pending::default(),
+            parked: Parked::default(),
             routed: false,
             registered: Duration::MAX,
             waits: None,

@@ -9,6 +9,7 @@ use crate::gy;
 use crate::peer::{MESSAGE_OCTETS_MAX, Peer, Taken};
 use crate::session::{Answer, Kind, Request};
 use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
 use std::sync::Arc;
 use trunkline_net::Now;
 use trunkline_wire::diameter::base::refuse;
@@ -34,10 +35,12 @@ pub(super) enum Flow {
 }
 
 /// A credit-control request that is to be decided.
-struct Asked<'a> {
-    message: Message<'a>,
-    ccr: CreditControlRequest<'a>,
-    request: Request,
+pub(super) struct Asked<'a> {
+    pub message: Message<'a>,
+    pub ccr: CreditControlRequest<'a>,
+    pub request: Request,
+    /// When it came.
+    pub came: Duration,
 }
 
 impl Worker {
@@ -101,7 +104,7 @@ impl Worker {
                 self.counts.peers_refused += u64::from(opens && peer.host().is_empty());
                 return false;
             }
-            Ok(Taken::Charge(message)) => match self.ask(message) {
+            Ok(Taken::Charge(message)) => match self.ask(message, now.monotonic) {
                 Ok(new) => asked.push(new),
                 Err(failure) => self.refuse(&message, &failure),
             },
@@ -109,10 +112,10 @@ impl Worker {
         true
     }
 
-    fn ask<'a>(&self, message: Message<'a>) -> Result<Asked<'a>, Failure<'a>> {
+    pub(super) fn ask<'a>(&self, message: Message<'a>, came: Duration) -> Result<Asked<'a>, Failure<'a>> {
         let ccr = self.shared.local.read(&message)?;
         let request = gy::ask(&message, &ccr)?;
-        Ok(Asked { message, ccr, request })
+        Ok(Asked { message, ccr, request, came })
     }
 
     fn refuse(&mut self, message: &Message<'_>, failure: &Failure<'_>) {
@@ -122,8 +125,16 @@ impl Worker {
         let _fits = refuse(message, &terms.host, &terms.realm, failure, &mut self.said);
     }
 
-    /// Decides about all of them with one hold of the book; their answers wait for the disk.
+    /// Decides about them, but for those whose subscribers are looked up first.
     fn decide(&mut self, link: &mut Link, asked: Vec<Asked<'_>>, now: Now) {
+        let (later, at_once): (Vec<Asked<'_>>, Vec<Asked<'_>>) =
+            asked.into_iter().partition(|asked| self.looks_up(asked.request.kind));
+        self.settle(link, at_once, now);
+        later.iter().for_each(|asked| self.park(link, asked));
+    }
+
+    /// Decides about all of them with one hold of the book; their answers wait for the disk.
+    pub(super) fn settle(&mut self, link: &mut Link, asked: Vec<Asked<'_>>, now: Now) {
         if asked.is_empty() {
             return;
         }
@@ -138,12 +149,12 @@ impl Worker {
                 last = &asked.request.origin;
                 self.shared.routes.set(last, asked.ccr.origin_realm, link.id);
             }
-            self.answer(link, asked, &decided, now);
+            self.answer(link, asked, &decided);
         }
     }
 
     /// An answer that follows from no entry leaves at once, before those that wait.
-    fn answer(&mut self, link: &mut Link, asked: &Asked<'_>, decided: &Decided, now: Now) {
+    pub(super) fn answer(&mut self, link: &mut Link, asked: &Asked<'_>, decided: &Decided) {
         let Decided { answer, after, currency, .. } = decided;
         let terms = &self.shared.terms;
         let out = if *after == 0 { &mut self.said } else { link.pending.octets() };
@@ -152,12 +163,12 @@ impl Worker {
             let failure = Failure::of_message(result_code::UNABLE_TO_COMPLY);
             let _fits = refuse(&asked.message, &terms.host, &terms.realm, &failure, out);
         }
-        if *after > 0 && link.pending.put(*after, now.monotonic) {
+        if *after > 0 && link.pending.put(*after, asked.came) {
             self.waits(link, *after);
         }
     }
 
-    fn count(&mut self, tally: &Tally, kind: Kind, decided: &Decided) {
+    pub(super) fn count(&mut self, tally: &Tally, kind: Kind, decided: &Decided) {
         let (which, count) = match kind {
             Kind::Initial => (0, &mut self.counts.initial),
             Kind::Update => (1, &mut self.counts.update),

@@ -3,6 +3,7 @@
 mod answers;
 mod orders;
 mod session;
+mod shards;
 mod slots;
 mod snapshot;
 mod subscribers;

@@ -57,6 +57,7 @@ impl Running {
             samples.push(Sample::gauge("trunkline_charge_sessions", "open sessions", sessions as f64));
             let help = "reports of usage without a price or a session";
             samples.push(Sample::counter("trunkline_charge_unrated_total", help, unrated));
+            samples.extend(node.directory().iter().flat_map(|directory| directory.samples()));
             samples
         })
     }

@@ -3,3 +3,4 @@
 pub mod asked;
 pub mod configured;
 pub mod here;
+mod memory;

@@ -12,6 +12,7 @@ mod web;
 pub use cache::{Cache, ClientCertificates, Door};
 pub use charge::{Charge, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
+pub use trunkline_directory::DirectorySection;
 pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
 };
@@ -200,6 +201,8 @@ trunkline_kit::configuration! {
         cache: Cache = "cache",
         /// Charging.
         charge: Charge = "charge",
+        /// Subscribers out of LDAP, for charging.
+        directory: DirectorySection = "directory",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

@@ -72,8 +72,11 @@ pub struct Ended {
 }
 
 /// Reads the ledger, serves, and says in the log where.
-fn charging_node(opened: trunkline_charge::job::Opened, settings: &Settings) -> Result<charge::here::Running, Failure> {
-    let node = charge::configured::start(opened, &settings.charge, &settings.data.folder)?;
+fn charging_node(
+    prepared: charge::configured::Prepared,
+    settings: &Settings,
+) -> Result<charge::here::Running, Failure> {
+    let node = charge::configured::start(prepared, &settings.charge, &settings.data.folder)?;
     for line in charge::configured::told(&settings.charge, &node) {
         tracing::info!("charging: {line}");
     }
@@ -96,9 +99,12 @@ impl Service {
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
         let cache = configured::open(&settings.cache)?;
-        let charging = charge::configured::open(&settings.charge, folder)?;
+        let charging = charge::configured::open(&settings.charge, &settings.directory, folder)?;
+        if charging.is_none() && !settings.directory.servers.is_empty() {
+            tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
+        }
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let charging = charging.map(|opened| charging_node(opened, settings)).transpose()?;
+        let charging = charging.map(|prepared| charging_node(prepared, settings)).transpose()?;
         let mut service = Service::on(settings, rings, Beside { cache, charging })?;
         let view = Arc::clone(&service.view);
         service.show(settings, "live");

@@ -3,7 +3,7 @@
 use super::place::Place;
 use crate::charge::{configured, here::Running};
 use crate::failure::Failure;
-use crate::run::config::{Charge, Door, FailureHandling, Ip, Listen, Network};
+use crate::run::config::{Charge, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Network, load};
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
@@ -82,6 +82,9 @@ pub struct Serve {
     /// Connections at a time
     #[arg(long, value_name = "NUM", default_value_t = 10_000, value_parser = range(1, 1_000_000))]
     connections: u64,
+    /// A configuration whose [directory] says where subscribers are looked up (LDAP) [default: the ledger alone]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    directory: Option<PathBuf>,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = crate::command::cache::where_metrics)]
     metrics: Option<Listen>,
@@ -109,7 +112,7 @@ impl Serve {
         let (stop, section, data) = (Stop::on_signals(), self.section(), self.place.data());
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
-        let Some(opened) = configured::open(&section, data)? else {
+        let Some(opened) = configured::open(&section, &self.directory()?, data)? else {
             return Err(Failure::Usage("nowhere to listen".to_owned()));
         };
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
@@ -134,6 +137,16 @@ impl Serve {
             Some(why) => Err(Failure::Failed(format!("the ledger cannot be written: {why}"))),
             None => stopped.map(|()| Exit::Done).map_err(|e| Failure::Failed(e.to_string())),
         }
+    }
+
+    /// The directory that a configuration names.
+    fn directory(&self) -> Result<DirectorySection, Failure> {
+        let Some(file) = &self.directory else { return Ok(DirectorySection::default()) };
+        let section = load(&Given { file: Some(file.clone()), options: Vec::new() })?.settings.directory;
+        if section.servers.is_empty() {
+            return Err(Failure::Usage(format!("{}: [directory] names no servers", file.display())));
+        }
+        Ok(section)
     }
 
     /// What the options say, as the configuration says it.
