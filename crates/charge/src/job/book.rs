@@ -242,8 +242,8 @@ impl Desk<'_> {
         Decided { currency: costs.unwrap_or_default().to_owned(), answer: outcome.answer, after: outcome.after, copy }
     }
 
-    /// Has the operator's will done, with a key only if it was not done before by that; the entry that has to be durable
-    /// before it is told, and whether it was done before.
+    /// Has the operator's will done, with a key only if it was not done before by that; the entry that has to be
+    /// durable before it is told, and whether it was done before.
     ///
     /// # Errors
     /// Why it is not done.

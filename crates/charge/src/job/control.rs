@@ -2,8 +2,8 @@
 //! tells is durable.
 //!
 //! ```text
-//!   {"do":"top-up","account":17,"amount":500,"note":"voucher 4711"}   ->   {"sequence":81234,"account":{"number":17,..}}
-//!   {"do":"top-up","account":99,"amount":500}                         ->   {"error":"no such account"}
+//!   {"do":"top-up","account":17,"amount":500,"note":"voucher 4711"}  ->  {"sequence":81234,"account":{"number":17,..}}
+//!   {"do":"top-up","account":99,"amount":500}             ->  {"error":"no such account","kind":"not-found"}
 //! ```
 
 mod told;

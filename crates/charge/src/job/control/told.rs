@@ -148,7 +148,10 @@ fn buckets(account: &Account, plan: Option<&Plan>) -> Vec<Value> {
 
 /// Bundles that can be bought.
 fn offers(plan: &Plan) -> Vec<Value> {
-    let offer = |known: &crate::tariff::Allowance| json!({ "name": known.name, "unit": known.unit, "amount": known.amount, "lasts_s": known.lasts });
+    let offer = |known: &crate::tariff::Allowance| {
+        let (name, unit) = (known.name.as_str(), known.unit);
+        json!({ "name": name, "unit": unit, "amount": known.amount, "lasts_s": known.lasts })
+    };
     plan.allowances.iter().map(offer).collect()
 }
 
