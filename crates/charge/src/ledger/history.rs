@@ -158,10 +158,11 @@ pub fn timeline<D: Disk>(
     let (mut happened, mut is_over) = (Vec::new(), false);
     let next = read(disk, from, |entry| {
         let effects: Vec<Effect> = entry.effects.iter().filter(|effect| is_of(effect, slot)).cloned().collect();
-        let opens = |effect: &Effect| matches!(effect, Effect::Opened { .. });
-        is_over = effects.iter().any(|effect| matches!(effect, Effect::Forgotten { .. }))
-            || (entry.sequence > from && effects.iter().any(opens) && !happened.is_empty());
-        if !effects.is_empty() && !(is_over && effects.iter().any(opens)) {
+        let begins = effects.iter().any(|effect| matches!(effect, Effect::Opened { .. }));
+        // The slot is another session's.
+        let is_next = begins && entry.sequence > from && !happened.is_empty();
+        is_over = is_next || effects.iter().any(|effect| matches!(effect, Effect::Forgotten { .. }));
+        if !is_next && !effects.is_empty() {
             happened.push(of(&entry, effects));
         }
         let stops = is_over

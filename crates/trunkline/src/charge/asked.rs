@@ -163,8 +163,11 @@ impl Charging for Asked {
             }
         }
         let complete_since = complete_since.max(since);
-        // Where nothing was found in time, nothing is known: since the newest entry, which is about now.
-        let complete_since = if complete_since == i64::MAX { time_of(&disk, from.next)? } else { complete_since };
+        // Where no line was found in time, it is known how far back was looked.
+        let complete_since = match complete_since {
+            i64::MAX => time_of(&disk, at.next)?.saturating_add(1).max(since),
+            known => known,
+        };
         Ok(ChargeUsage { days: days.told(), complete_since })
     }
 
