@@ -160,7 +160,7 @@ pub fn timeline<D: Disk>(
         let effects: Vec<Effect> = entry.effects.iter().filter(|effect| is_of(effect, slot)).cloned().collect();
         let begins = effects.iter().any(|effect| matches!(effect, Effect::Opened { .. }));
         // The slot is another session's.
-        let is_next = begins && entry.sequence > from && !happened.is_empty();
+        let is_next = begins && entry.sequence > from;
         is_over = is_next || effects.iter().any(|effect| matches!(effect, Effect::Forgotten { .. }));
         if !is_next && !effects.is_empty() {
             happened.push(of(&entry, effects));
