@@ -130,7 +130,7 @@ function Now(props: { session: Session; coin: Coin }): JSX.Element {
           </dd>
         </div>
       </dl>
-      <div class="scroll">
+      <div class="scroll" tabindex="0" role="group" aria-label="Table of services">
         <table class="table">
           <thead>
             <tr>
