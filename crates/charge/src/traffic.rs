@@ -144,10 +144,12 @@ fn put(
     level: Point,
     each: i64,
 ) {
-    let Some((before, counts)) = last.as_ref().filter(|(before, _)| at >= *before) else {
+    // What was counted before the first look is part of the first point.
+    let (before, counts) = last.get_or_insert_with(|| (at, Traffic::default()));
+    if at < *before {
         *last = Some((at, now.clone()));
         return;
-    };
+    }
     // A minute ends where the clock says so, the first one is as long as it is.
     if at.div_euclid(each) == before.div_euclid(each) {
         return;
