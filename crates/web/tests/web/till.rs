@@ -92,7 +92,8 @@ impl Charging for Till {
             }
             "show-session" if order["key"] == "0-1" => session(0),
             "show-session" => return Err(not_found("open session")),
-            "show-account" if order["account"] == 1 => account(),
+            // The manual has an account 17.
+            "show-account" if order["account"] == 1 || order["account"] == 17 => account(),
             "show-account" => return Err(not_found("account")),
             "show-subscriber" if order["identity"] == "imsi:001010000000017" || order["subscriber"] == 1 => json!({
                 "subscriber": 1, "identities": ["imsi:001010000000017"], "account": account(),
