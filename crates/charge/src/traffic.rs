@@ -154,7 +154,7 @@ fn put(
     if at.div_euclid(each) == before.div_euclid(each) {
         return;
     }
-    let (more, seconds) = (now.since(counts), u32::try_from(at - before).unwrap_or(u32::MAX));
+    let (more, seconds) = (now.since(counts), u32::try_from(at - *before).unwrap_or(u32::MAX));
     if points.len() >= most {
         points.pop_front();
     }
