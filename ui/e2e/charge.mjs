@@ -176,8 +176,10 @@ export function chargeTests() {
             if (process.env.LOOK_AT) await page.screenshot({ path: join(process.env.LOOK_AT, `${name}-${dark ? "dark" : "light"}.png`) });
             if (process.env.UPDATE_SCREENSHOTS && !dark && ["charge", "charge-account", "charge-session"].includes(name)) await keep(page, `${name}-light`);
             await page.setViewportSize({ width: 390, height: 844 });
-            const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-            assert.ok(wide <= 390, `${path} is ${wide} pixels wide`);
+            // Pictures take their new width a moment later.
+            await page.waitForFunction(() => document.documentElement.scrollWidth <= 390, undefined, { timeout: 5000 }).catch(async () => {
+              assert.fail(`${path} is ${await page.evaluate(() => document.documentElement.scrollWidth)} pixels wide`);
+            });
             if (process.env.LOOK_AT && !dark) await page.screenshot({ path: join(process.env.LOOK_AT, `${name}-phone.png`) });
           }
           await page.setViewportSize({ width: 1440, height: 900 });

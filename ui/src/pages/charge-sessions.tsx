@@ -45,7 +45,7 @@ export default function ChargeSessions(): JSX.Element {
   const filtered = (): boolean => Object.values(asked()).some(Boolean);
   const nobody = (): boolean => error() instanceof Problem && (error() as Problem).kind === "not-found";
   const field = (name: "q" | "account" | "origin", label: string, placeholder: string): JSX.Element => (
-    <input class="input" type="search" aria-label={label} placeholder={placeholder} value={search[name] ?? ""} onChange={(event) => setSearch({ [name]: event.currentTarget.value.trim() || undefined })} />
+    <input class="input" size={name === "q" ? 28 : 20} type="search" aria-label={label} placeholder={placeholder} value={search[name] ?? ""} onChange={(event) => setSearch({ [name]: event.currentTarget.value.trim() || undefined })} />
   );
   return (
     <>

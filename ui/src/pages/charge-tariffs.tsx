@@ -125,7 +125,7 @@ function Versions(props: { plan: ChargePlan }): JSX.Element {
         </span>
         <Show when={entries().length > 0}>
           <select class="input" aria-label="Compare with a former version" value={search.version ?? ""} onChange={(event) => setSearch({ version: event.currentTarget.value || undefined })}>
-            <option value="">compare with \u2026</option>
+            <option value="">compare with …</option>
             <For each={entries()}>
               {(entry, at) => (
                 <option value={entry} selected={String(entry) === search.version}>
@@ -137,7 +137,7 @@ function Versions(props: { plan: ChargePlan }): JSX.Element {
         </Show>
       </header>
       <Show when={search.version} fallback={<p class="body muted">{entries().length > 0 ? "What was charged by a former version stays as it was." : "It is the first of its name."}</p>}>
-        <Show when={known(former)} fallback={<p class="body muted">{former.error ? String(former.error.message) : "Loading \u2026"}</p>}>
+        <Show when={known(former)} fallback={<p class="body muted">{former.error ? String(former.error.message) : "Loading …"}</p>}>
           {(former) => (
             <>
               <p class="body muted">
@@ -203,9 +203,11 @@ function Editor(props: { plan: ChargePlan | undefined; again: () => void }): JSX
               <button class="button" disabled={busy()} onClick={() => void check()}>
                 Check
               </button>
-              <button class="button primary" disabled={busy() || !changed()} onClick={() => void ask()}>
-                Put live
-              </button>
+              <Show when={changed()}>
+                <button class="button primary" disabled={busy()} onClick={() => void ask()}>
+                  Put live
+                </button>
+              </Show>
             </div>
           </Show>
         </header>
@@ -232,7 +234,7 @@ function Editor(props: { plan: ChargePlan | undefined; again: () => void }): JSX
                       <span class="good-ink">
                         <Icon name="good" />
                       </span>
-                      Nothing is wrong with it. It is the plan \u201c{checked().name}\u201d.
+                      Nothing is wrong with it. It is the plan “{checked().name}”.
                     </p>
                   }
                 >
@@ -275,7 +277,7 @@ function Editor(props: { plan: ChargePlan | undefined; again: () => void }): JSX
       </Show>
       <Show when={sure()}>
         <Confirm
-          title={`Put \u201c${checked()?.name ?? ""}\u201d live?`}
+          title={`Put “${checked()?.name ?? ""}” live?`}
           text="It holds from now on, in place of the one of its name. Clients of open sessions are asked to come again; what was charged stays. The former text stays as a version."
           action="Put it live"
           close={() => setSure(false)}

@@ -97,7 +97,7 @@ function Row(props: { line: ChargeLine; coin: Coin }): JSX.Element {
         {kindText(line().kind)}
         <span class="muted">
           {line().kind === "charge" ? ` ${serviceText(line().rating_group, line().service)}` : ""}
-          {line().rule ? `, by \u201c${line().rule}\u201d` : ""}
+          {line().rule ? `, by “${line().rule}”` : ""}
           {line().allowance ? `${line().kind === "charge" ? ", out of " : " "}${line().allowance}` : ""}
           {line().note ? ` ${line().note}` : ""}
         </span>
