@@ -1,6 +1,6 @@
 use super::*;
 use crate::charge::configured::{open, start};
-use crate::run::config::{Charge, Door};
+use crate::run::config::{Charge, DirectorySection, Door};
 use std::os::unix::net::UnixListener;
 
 const PLAN: &str = "[plan]\nname = \"standard\"\n[allowance.gift]\namount = \"1 MiB\"\nlasts = \"7 days\"\n[[version]]\n\
@@ -10,7 +10,7 @@ fn node(folder: &Path) -> trunkline_charge::job::Node {
     let listen = vec![Door::Tcp("127.0.0.1:0".parse().unwrap())];
     let (host, realm) = ("ocs.example".to_owned(), "example".to_owned());
     let section = Charge { listen, host, realm, threads: 1, ..Charge::default() };
-    let opened = open(&section, folder).unwrap().unwrap();
+    let opened = open(&section, &DirectorySection::default(), folder).unwrap().unwrap();
     start(opened, &section, folder).unwrap()
 }
 
