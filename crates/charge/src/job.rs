@@ -5,6 +5,7 @@
 //!                     end of a round: outbox -> commit                                             one append a round
 //!   commit            a write and an fdatasync for all that came meanwhile -> durable up to N
 //!   net-0, net-1, ..  answers up to N leave, those of a connection in one write
+//!   charge-records     records of what is durable, into files ([`records`])
 //!   charge-folds       a snapshot of the ledger, now and then, for a fast start
 //!   charge-house      10 times a second: sessions of which nothing came, questions to clients (RAR, ASR)
 //! ```
@@ -16,7 +17,8 @@
 //! - There is one book, behind a lock that is held for the requests of one read: entries have one order, that of the
 //!   log, and an account is not split among threads. Octets are read and written outside of it.
 //! - When the disk is behind or full, nothing is granted that could not be told: a request is answered 3004 before the
-//!   core sees it, sessions that begin and events first ([`BUSY_PERCENT`]).
+//!   core sees it, sessions that begin and events first ([`BUSY_PERCENT`]). Sessions and events are refused, too, while
+//!   records are too far behind the ledger ([`records`]).
 //! - When a write fails, what is in memory is more than what is on disk: nothing is decided any more, what is asked is
 //!   answered 3004, and the node is to end ([`Node::failure`]).
 
@@ -30,7 +32,9 @@ mod link;
 mod parked;
 mod pending;
 mod profiles;
+pub mod records;
 mod requests;
+mod retain;
 mod routes;
 mod worker;
 
@@ -48,6 +52,7 @@ use clients::Clients;
 use core::time::Duration;
 use folds::Folds;
 use house::House;
+use records::Records;
 use routes::Routes;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU32;
@@ -87,6 +92,10 @@ struct Shared {
     clients: Clients,
     /// Since when it serves, seconds since 1970.
     begun: u64,
+    /// Entries that are to be given up.
+    retaining: Arc<retain::Retaining>,
+    /// How records get on, where any are made.
+    records: Option<Arc<records::Told>>,
     /// Connections that came, from any number on: identifiers of each begin elsewhere.
     connections: AtomicU32,
 }
@@ -97,6 +106,7 @@ pub struct Node {
     server: Option<Server<Mail>>,
     house: Option<House>,
     folds: Option<Folds>,
+    records: Option<Records>,
     addresses: Vec<Option<SocketAddr>>,
 }
 
@@ -139,12 +149,37 @@ impl Opened {
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
     {
+        self.start_with(core, log, options, profiles, None::<records::Setup<D>>)
+    }
+
+    /// The same, with records of what is charged.
+    ///
+    /// # Errors
+    /// As [`Opened::start`].
+    pub fn start_with<D, R>(
+        self,
+        core: Core,
+        log: Log<D>,
+        options: trunkline_commit::Options,
+        profiles: Option<Profiles>,
+        records: Option<records::Setup<R>>,
+    ) -> Result<Node, StartError>
+    where
+        D: Disk + Send + Sync + 'static,
+        D::File: Send + 'static,
+        R: Disk + Send + Sync + 'static,
+        R::File: Send + 'static,
+    {
         let Opened { doorway, setup: Setup { local, terms, listens, options: net } } = self;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
         let told = Arc::new(book::Told::new(threads));
-        let folds = Folds::start(Arc::clone(log.disk()), &log).map_err(thread)?;
-        let book = Book::start(core, log, options, &told).map_err(thread)?;
+        let disk = Arc::clone(log.disk());
+        let recorded = records.as_ref().map(|_| Arc::<records::Told>::default());
+        let retaining = Arc::<retain::Retaining>::default();
+        let folds = Folds::start(Arc::clone(&disk), &log, Arc::clone(&retaining), recorded.clone());
+        let folds = folds.map_err(thread)?;
+        let book = Book::start(core, log, options, &told, recorded.clone()).map_err(thread)?;
         let shared = Arc::new(Shared {
             local,
             terms,
@@ -157,8 +192,14 @@ impl Opened {
             series: Mutex::default(),
             clients: Clients::default(),
             begun: house::present().unsigned_abs(),
+            retaining: Arc::clone(&retaining),
+            records: recorded.clone(),
             connections: AtomicU32::new(0),
         });
+        let seat = Arc::clone(&shared);
+        let durable = move || seat.book.durable();
+        let records = records.zip(recorded).map(|(setup, told)| Records::start(disk, setup, told, durable));
+        let records = records.transpose().map_err(thread)?;
         let seat = Arc::clone(&shared);
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();
@@ -168,7 +209,7 @@ impl Opened {
         }
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
-        Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), addresses })
+        Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), records, addresses })
     }
 }
 
@@ -213,6 +254,11 @@ impl Node {
         self.shared.book.look(sees)
     }
 
+    /// How records get on; none where none are made.
+    pub fn records(&self) -> Option<&Arc<records::Told>> {
+        self.shared.records.as_ref()
+    }
+
     /// Why the ledger cannot be written any more, if so: the node has to end.
     pub fn failure(&self) -> Option<String> {
         self.shared.book.failure()
@@ -228,6 +274,7 @@ impl Node {
         let stopped = server.join();
         drop(self.house.take());
         drop(self.folds.take());
+        drop(self.records.take());
         stopped
     }
 }

@@ -26,6 +26,7 @@
 
 pub mod account;
 pub mod calendar;
+pub mod cdr;
 pub mod exercise;
 pub mod gateway;
 pub mod gy;

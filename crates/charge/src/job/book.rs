@@ -26,6 +26,8 @@ pub(super) struct Book {
     /// Octets that may wait, and why nothing can be written any more.
     waiting_octets: usize,
     told: Arc<Told>,
+    /// How records of it get on, where any are made.
+    records: Option<Arc<super::records::Told>>,
 }
 
 #[derive(Debug)]
@@ -113,10 +115,18 @@ pub(super) struct Desk<'a> {
     inner: MutexGuard<'a, Inner>,
     /// How far the disk is behind, percent of what may wait.
     behind: usize,
+    /// Whether records are too far behind for a session to begin.
+    holds: bool,
 }
 
 impl Book {
-    pub fn start<D>(core: Core, log: Log<D>, options: Options, told: &Arc<Told>) -> std::io::Result<Book>
+    pub fn start<D>(
+        core: Core,
+        log: Log<D>,
+        options: Options,
+        told: &Arc<Told>,
+        records: Option<Arc<super::records::Told>>,
+    ) -> std::io::Result<Book>
     where
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
@@ -124,7 +134,7 @@ impl Book {
         let tells = Arc::clone(told);
         let committer = Committer::start(log, options, move |progress| tells.tell(&progress))?;
         let inner = Mutex::new(Inner { core, outbox: Outbox::default(), is_stuck: false });
-        Ok(Book { inner, committer, waiting_octets: options.waiting_octets, told: Arc::clone(told) })
+        Ok(Book { inner, committer, waiting_octets: options.waiting_octets, told: Arc::clone(told), records })
     }
 
     /// Nothing that holds it can panic half-way through a change.
@@ -139,7 +149,7 @@ impl Book {
         let waiting = waiting + inner.outbox.octets.len();
         let stuck = inner.is_stuck || self.committer.refused().is_some() || self.told.failure.get().is_some();
         let behind = if stuck { 100 } else { waiting.saturating_mul(100) / self.waiting_octets.max(1) };
-        Desk { inner, behind }
+        Desk { inner, behind, holds: self.records.as_ref().is_some_and(|records| records.holds()) }
     }
 
     pub fn look<T>(&self, sees: impl FnOnce(&Core) -> T) -> T {
@@ -219,10 +229,10 @@ impl Desk<'_> {
         self.behind
     }
 
-    /// Whether the disk keeps up well enough for such a request.
+    /// Whether the disk, and records, keep up well enough for such a request.
     fn takes(&self, kind: Kind) -> bool {
         let begins = kind == Kind::Initial || kind.is_event();
-        self.behind < BUSY_PERCENT[usize::from(!begins)]
+        !(begins && self.holds) && self.behind < BUSY_PERCENT[usize::from(!begins)]
     }
 
     /// Decides about a request; none of it is durable yet.

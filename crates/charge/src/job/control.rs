@@ -12,6 +12,7 @@ use super::book::{Desk, Undone};
 use super::link::{Link, PENDING_OCTETS_MAX};
 use super::moment;
 use super::requests::Flow;
+use super::retain::Until;
 use super::worker::Worker;
 use crate::account::{Identity, IdentityKind, MoneyReason};
 use crate::calendar::Moment;
@@ -111,6 +112,13 @@ enum Order {
     Forget { identity: String },
     /// How many there are of everything.
     Status {},
+    /// Entries of the ledger are given up: those before one, or before a moment (seconds since 1970).
+    Retain {
+        #[serde(default)]
+        before: Option<u64>,
+        #[serde(default)]
+        before_time: Option<i64>,
+    },
 }
 
 fn page() -> usize {
@@ -165,8 +173,11 @@ impl Worker {
                 if let Some(profiles) = &self.shared.profiles {
                     status["directory"] = directory_of(&profiles.shown());
                 }
+                status["records"] = self.shared.records.as_ref().map_or(Value::Null, |told| records_of(told));
+                status["retain"] = retain_of(&self.shared.retaining.state());
                 Ok((0, status))
             }
+            Order::Retain { before, before_time } => Ok((0, self.retain(before, before_time)?)),
             Order::Forget { identity: text } => {
                 let wrong = |why: String| Fault::new("bad-request", why);
                 let profiles =
@@ -192,6 +203,45 @@ fn directory_of(shown: &Shown) -> Value {
     };
     let servers: Vec<Value> = shown.servers.iter().map(server).collect();
     json!({ "servers": servers, "remembered": shown.remembered.0, "waiting": shown.waiting })
+}
+
+impl Worker {
+    /// Begins to give up entries; what it is answered then.
+    fn retain(&self, before: Option<u64>, before_time: Option<i64>) -> Result<Value, Fault> {
+        let until = match (before, before_time) {
+            (Some(entry), None) => Until::Entry(entry),
+            (None, Some(time)) => Until::Time(time),
+            _ => return Err(Fault::new("bad-request", "either before or before_time")),
+        };
+        match self.shared.retaining.want(until) {
+            true => Ok(json!({ "begun": true, "done": self.shared.retaining.state().done })),
+            false => Err(Fault::new("conflict", "entries are being given up already")),
+        }
+    }
+}
+
+/// How giving up entries gets on.
+fn retain_of(state: &super::retain::State) -> Value {
+    let super::retain::State { busy, done, first, needed, error, .. } = state;
+    json!({ "busy": busy, "done": done, "first": first, "needed_by_records": needed, "error": error })
+}
+
+/// How records get on.
+fn records_of(told: &super::records::Told) -> Value {
+    let report = told.report();
+    json!({
+        "entry": report.entry,
+        "behind": told.behind(),
+        "holds": told.holds(),
+        "records": report.records,
+        "next_number": report.number,
+        "open": report.open,
+        "needed": report.needed,
+        "files": report.files,
+        "lost": report.lost,
+        "failures": report.failures,
+        "failure": report.failure,
+    })
 }
 
 /// Why something is not done: a word for programs, and a sentence.

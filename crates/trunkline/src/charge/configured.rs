@@ -1,9 +1,10 @@
 //! From `[charge]` of the configuration to a node.
 
 use super::memory::Remembered;
+use super::records;
 use crate::cache::files::{Clients, Encryption};
 use crate::failure::Failure;
-use crate::run::config::{Charge, DirectorySection, Door, FailureHandling};
+use crate::run::config::{Cdr, Charge, DirectorySection, Door, FailureHandling};
 use crate::web::desk;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ fn profiles(prepared: trunkline_directory::Prepared) -> Result<Profiles, Failure
 ///
 /// # Errors
 /// The ledger is damaged or another's; the system has no thread left.
-pub fn start(prepared: Prepared, charge: &Charge, data: &Path) -> Result<Node, Failure> {
+pub fn start(prepared: Prepared, charge: &Charge, cdr: &Cdr, data: &Path) -> Result<Node, Failure> {
     let Prepared { opened, directory } = prepared;
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("charging: {error}"));
     let disk = Folder::open(&ledger(data)).map_err(|e| Failure::Failed(format!("{}: {e}", ledger(data).display())))?;
@@ -88,7 +89,8 @@ pub fn start(prepared: Prepared, charge: &Charge, data: &Path) -> Result<Node, F
     let options = Options::default();
     let (core, log) = ledger::open(Arc::new(disk), options, limits).map_err(|e| failed(&e))?;
     let profiles = directory.map(profiles).transpose()?;
-    opened.start(core, log, options, profiles).map_err(|e| failed(&e))
+    let records = records::setup(charge, cdr, data)?;
+    opened.start_with(core, log, options, profiles, records).map_err(|e| failed(&e))
 }
 
 fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
@@ -144,7 +146,7 @@ fn encryption(charge: &Charge) -> Result<Option<Tls>, Failure> {
 }
 
 /// What clients are told; the address of all interfaces is none of ours.
-fn addresses(charge: &Charge) -> Vec<IpAddr> {
+pub fn addresses(charge: &Charge) -> Vec<IpAddr> {
     let listened = charge.listen.iter().filter_map(address).map(|address| address.ip());
     let told: Vec<IpAddr> = match charge.addresses.is_empty() {
         true => listened.collect(),
@@ -197,7 +199,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
         let opened = open(&section, &DirectorySection::default(), folder.path()).unwrap().unwrap();
-        let mut node = start(opened, &section, folder.path()).unwrap();
+        let mut node = start(opened, &section, &Cdr::default(), folder.path()).unwrap();
         let told = told(&section, &node);
         assert!(told[0].starts_with("Diameter over TCP at 127.0.0.1:") && told.len() == 1, "{told:?}");
         let mut stream = UnixStream::connect(socket(folder.path())).unwrap();
@@ -208,7 +210,9 @@ mod tests {
         // The folder is this node's.
         let door = vec![Door::Tcp("127.0.0.1:0".parse().unwrap())];
         let other = open(&at(door), &DirectorySection::default(), &folder.path().join("other")).unwrap();
-        let Err(Failure::Failed(why)) = start(other.unwrap(), &section, folder.path()) else { panic!("two nodes") };
+        let Err(Failure::Failed(why)) = start(other.unwrap(), &section, &Cdr::default(), folder.path()) else {
+            panic!("two nodes")
+        };
         assert!(why.contains("another process uses this folder"), "{why}");
         node.stop().unwrap();
     }

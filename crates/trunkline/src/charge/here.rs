@@ -1,6 +1,9 @@
 //! The charging node of this process, as the status line and metrics see it.
 
-use std::sync::{Mutex, PoisonError};
+use super::rows::{Done, Rows};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use trunkline_charge::job::records::Told;
 use trunkline_charge::job::{Counts, Node};
 use trunkline_kit::metrics::Sample;
 use trunkline_net::ThreadsFailed;
@@ -8,6 +11,8 @@ use trunkline_net::ThreadsFailed;
 /// A node that runs here.
 pub struct Running {
     node: Mutex<Node>,
+    records: Option<Arc<Told>>,
+    rows: Mutex<Option<Rows>>,
 }
 
 /// Totals and levels for the status line.
@@ -24,9 +29,10 @@ pub struct Totals {
 }
 
 impl Running {
-    /// A node that was started.
-    pub fn new(node: Node) -> Self {
-        Running { node: Mutex::new(node) }
+    /// A node that was started, and what brings rows of its records into the store.
+    pub fn new(node: Node, rows: Option<Rows>) -> Self {
+        let records = node.records().cloned();
+        Running { node: Mutex::new(node), records, rows: Mutex::new(rows) }
     }
 
     fn with<T>(&self, does: impl FnOnce(&mut Node) -> T) -> T {
@@ -60,6 +66,26 @@ impl Running {
             samples.extend(node.directory().iter().flat_map(|directory| directory.samples()));
             samples
         })
+        .into_iter()
+        .chain(self.records.iter().flat_map(|told| records(told)))
+        .chain(self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|rows| of_rows(rows.done())))
+        .collect()
+    }
+
+    /// What is wrong and does not end it, a sentence each.
+    pub fn troubles(&self) -> Vec<String> {
+        let mut troubles = Vec::new();
+        if let Some(told) = &self.records {
+            troubles.extend(told.report().failure.map(|why| format!("charging records cannot be written: {why}")));
+            if told.holds() {
+                let behind = told.behind();
+                troubles.push(format!("charging records are {behind} ledger entries behind: no session begins"));
+            }
+        }
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = rows.as_ref().and_then(|rows| rows.done().failure());
+        troubles.extend(failure.map(|why| format!("rows of charging records wait on disk: {why}")));
+        troubles
     }
 
     /// Why nothing is answered any more, if so.
@@ -72,6 +98,54 @@ impl Running {
     /// # Errors
     /// Threads of it failed.
     pub fn stop(&self) -> Result<(), ThreadsFailed> {
-        self.with(Node::stop)
+        let stopped = self.with(Node::stop);
+        // What the records wrote last is brought, too.
+        drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
+        stopped
     }
+}
+
+/// Metrics of records.
+fn records(told: &Told) -> Vec<Sample> {
+    let report = told.report();
+    let state = [
+        (
+            "trunkline_charge_cdr_behind_entries",
+            "ledger entries whose records are not on disk yet",
+            told.behind() as f64,
+        ),
+        ("trunkline_charge_cdr_open_records", "open records, as of the last checkpoint", report.open as f64),
+        (
+            "trunkline_charge_cdr_holds_sessions",
+            "1 while records are too far behind for a session to begin",
+            f64::from(u8::from(told.holds())),
+        ),
+    ];
+    let counters = [
+        ("trunkline_charge_cdr_records_total", "charging data records made since the first entry", report.records),
+        ("trunkline_charge_cdr_files_total", "record files closed", report.files),
+        (
+            "trunkline_charge_cdr_lost_total",
+            "records whose open file was gone when it was to be written on",
+            report.lost,
+        ),
+        ("trunkline_charge_cdr_failures_total", "times that record files could not be written", report.failures),
+    ];
+    let gauges = state.map(|(name, help, value)| Sample::gauge(name, help, value)).into_iter();
+    gauges.chain(counters.map(|(name, help, value)| Sample::counter(name, help, value))).collect()
+}
+
+fn of_rows(done: &Done) -> Vec<Sample> {
+    let value = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    [
+        ("trunkline_charge_cdr_rows_total", "rows of records that the store has", &done.written),
+        ("trunkline_charge_cdr_rows_failures_total", "times that the store took no rows of records", &done.failures),
+        (
+            "trunkline_charge_cdr_rows_lost_files_total",
+            "files of rows that went before the store had them",
+            &done.lost_files,
+        ),
+    ]
+    .map(|(name, help, counter)| Sample::counter(name, help, value(counter)))
+    .into()
 }

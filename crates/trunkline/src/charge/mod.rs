@@ -4,3 +4,5 @@ pub mod asked;
 pub mod configured;
 pub mod here;
 mod memory;
+pub mod records;
+pub mod rows;

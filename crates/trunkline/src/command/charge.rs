@@ -1,10 +1,12 @@
 //! `trunkline charge`: online charging, and what stands beside it.
 
 mod books;
+mod cdr;
 mod import;
 mod load;
 mod operate;
 mod place;
+mod records;
 mod serve;
 mod server;
 mod tryout;
@@ -25,6 +27,7 @@ use trunkline_kit::exit::Exit;
     trunkline charge try standard.toml             what yesterday's usage would have cost by it\n  \
     trunkline charge ledger 17                     what came to it and went\n  \
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
+    trunkline charge records --data DIR            record files: whether they are sound, what is in them\n  \
     trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
     docs/manual/charge-load.md has the whole of it.")]
 pub struct Charge {
@@ -41,6 +44,7 @@ enum Tool {
     Audit(books::Audit),
     Ledger(books::Statement),
     Try(tryout::Try),
+    Records(records::Records),
     Load(Box<load::Load>),
     #[command(flatten)]
     Order(operate::Order),
@@ -55,6 +59,7 @@ impl Charge {
             Tool::Audit(audit) => audit.run(),
             Tool::Ledger(ledger) => ledger.run(terminal),
             Tool::Try(tryout) => tryout.run(terminal),
+            Tool::Records(records) => records.run(terminal),
             Tool::Load(load) => load.run(terminal),
             Tool::Order(order) => order.run(),
         }

@@ -3,6 +3,7 @@
 //! `config/trunkline.toml` and `docs/manual/configuration.md` are made from here, and a test compares them.
 
 mod cache;
+mod cdr;
 mod charge;
 mod check;
 mod load;
@@ -10,6 +11,7 @@ mod types;
 mod web;
 
 pub use cache::{Cache, ClientCertificates, Door};
+pub use cdr::{Cdr, Format};
 pub use charge::{Charge, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
 pub use trunkline_directory::DirectorySection;
@@ -201,6 +203,8 @@ trunkline_kit::configuration! {
         cache: Cache = "cache",
         /// Charging.
         charge: Charge = "charge",
+        /// Charging data records.
+        cdr: Cdr = "cdr",
         /// Subscribers out of LDAP, for charging.
         directory: DirectorySection = "directory",
         /// Metrics.

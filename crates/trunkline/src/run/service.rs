@@ -76,14 +76,17 @@ fn charging_node(
     prepared: charge::configured::Prepared,
     settings: &Settings,
 ) -> Result<charge::here::Running, Failure> {
-    let node = charge::configured::start(prepared, &settings.charge, &settings.data.folder)?;
+    // Without a store there is nowhere for rows.
+    let cdr = config::Cdr { rows: settings.cdr.rows && settings.store.enabled, ..settings.cdr.clone() };
+    let node = charge::configured::start(prepared, &settings.charge, &cdr, &settings.data.folder)?;
     for line in charge::configured::told(&settings.charge, &node) {
         tracing::info!("charging: {line}");
     }
     if charge::configured::open_to_all(&settings.charge) {
         tracing::warn!("charging: whoever reaches it may charge: charge.allow or charge.peers says who may");
     }
-    Ok(charge::here::Running::new(node))
+    let rows = charge::records::rows(&settings.charge, &cdr, &settings.data.folder, &node)?;
+    Ok(charge::here::Running::new(node, rows))
 }
 
 impl Service {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::charge::configured::{open, start};
-use crate::run::config::{Charge, DirectorySection, Door};
+use crate::run::config::{Cdr, Charge, DirectorySection, Door};
 use std::os::unix::net::UnixListener;
 
 const PLAN: &str = "[plan]\nname = \"standard\"\n[allowance.gift]\namount = \"1 MiB\"\nlasts = \"7 days\"\n[[version]]\n\
@@ -11,7 +11,7 @@ fn node(folder: &Path) -> trunkline_charge::job::Node {
     let (host, realm) = ("ocs.example".to_owned(), "example".to_owned());
     let section = Charge { listen, host, realm, threads: 1, ..Charge::default() };
     let opened = open(&section, &DirectorySection::default(), folder).unwrap().unwrap();
-    start(opened, &section, folder).unwrap()
+    start(opened, &section, &Cdr::default(), folder).unwrap()
 }
 
 #[test]

@@ -129,6 +129,14 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
+    /// Give up old entries of the ledger: what they come to is kept, and what records or a start need stays
+    Retain {
+        /// Those before this entry, or before this time (2026-11-01, 2026-11-01T10:00Z)
+        #[arg(long, value_name = "ENTRY|TIME", value_parser = until)]
+        before: Until,
+        #[command(flatten)]
+        to: To,
+    },
     /// Forget what the directory said of an identity: it is asked when it comes again
     Forget {
         /// e164:.., imsi:.., sip:.., nai:.. or private:..
@@ -141,6 +149,23 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
+}
+
+/// Up to where entries go.
+#[derive(Clone, Copy, Debug)]
+pub enum Until {
+    /// The first that stays.
+    Entry(u64),
+    /// Seconds since 1970.
+    Time(i64),
+}
+
+fn until(text: &str) -> Result<Until, String> {
+    let entry = text.parse().map(Until::Entry);
+    entry.or_else(|_| {
+        crate::moment::span(text, &jiff::tz::TimeZone::system())
+            .map(|(ns, _)| Until::Time(ns.div_euclid(1_000_000_000)))
+    })
 }
 
 /// Which node, and how it is told.
@@ -160,7 +185,10 @@ impl Order {
     /// What the node says against it; no node serves.
     pub fn run(&self) -> Result<Exit, Failure> {
         let (order, to) = self.line()?;
-        let reply = to.place.node()?.order(&order)?;
+        let mut reply = to.place.node()?.order(&order)?;
+        if matches!(self, Order::Retain { .. }) {
+            reply = retained(to, &reply)?;
+        }
         let mut out = stdout();
         if to.json {
             writeln!(out, "{reply}")?;
@@ -199,9 +227,33 @@ impl Order {
             }
             Order::Abort { session, to } => (json!({ "do": "abort", "session": session }), to),
             Order::Show { which, to } => (show(which), to),
+            Order::Retain { before, to } => {
+                let order = match before {
+                    Until::Entry(entry) => json!({ "do": "retain", "before": entry }),
+                    Until::Time(time) => json!({ "do": "retain", "before_time": time }),
+                };
+                (order, to)
+            }
             Order::Forget { identity, to } => (json!({ "do": "forget", "identity": identity }), to),
             Order::Status { to } => (json!({ "do": "status" }), to),
         })
+    }
+}
+
+/// Waits until entries were given up; what came of it.
+fn retained(to: &To, begun: &Value) -> Result<Value, Failure> {
+    let mut node = to.place.node()?;
+    loop {
+        std::thread::park_timeout(std::time::Duration::from_millis(200));
+        let status = node.order(&json!({ "do": "status" }))?;
+        let retain = &status["retain"];
+        if retain["done"] == begun["done"] {
+            continue;
+        }
+        return match retain["error"].as_str() {
+            Some(why) => Err(Failure::Failed(why.to_owned())),
+            None => Ok(json!({ "first": retain["first"], "needed_by_records": retain["needed_by_records"] })),
+        };
     }
 }
 
@@ -235,6 +287,9 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
     for account in [reply, &reply["account"]].into_iter().filter(|value| value.get("balance").is_some()) {
         account_lines(out, account)?;
     }
+    if let Some(first) = reply.get("first") {
+        writeln!(out, "the ledger begins with entry {first}")?;
+    }
     if let Some(forgotten) = reply["forgotten"].as_str() {
         writeln!(out, "what was remembered of {forgotten} is forgotten")?;
     }
@@ -253,9 +308,26 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         writeln!(out, "open sessions   {}", reply["open_sessions"])?;
         writeln!(out, "ledger entries  {}", reply["sequence"])?;
         writeln!(out, "unrated reports {}", reply["unrated"])?;
+        record_lines(out, &reply["records"])?;
         directory_lines(out, &reply["directory"])?;
     }
     Ok(())
+}
+
+fn record_lines(out: &mut impl Write, records: &Value) -> std::io::Result<()> {
+    if records.is_null() {
+        return writeln!(out, "records         none are made");
+    }
+    let (made, open, files) = (&records["records"], &records["open"], &records["files"]);
+    writeln!(out, "records         {made} in {files} closed files and an open one, {open} are open")?;
+    writeln!(out, "records behind  {} entries of the ledger", records["behind"])?;
+    if records["holds"] == true {
+        writeln!(out, "                no session begins until they have caught up")?;
+    }
+    match records["failure"].as_str() {
+        Some(why) => writeln!(out, "records wait    {why}"),
+        None => Ok(()),
+    }
 }
 
 fn directory_lines(out: &mut impl Write, directory: &Value) -> std::io::Result<()> {

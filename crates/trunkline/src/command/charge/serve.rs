@@ -1,7 +1,8 @@
 //! `trunkline charge serve`: a charging node by itself.
 
+use super::cdr::Cdrs;
 use super::place::Place;
-use crate::charge::{configured, here::Running};
+use crate::charge::{configured, here::Running, records};
 use crate::failure::Failure;
 use crate::run::config::{Charge, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Network, load};
 use crate::run::metrics::{self, Page};
@@ -88,6 +89,8 @@ pub struct Serve {
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = crate::command::cache::where_metrics)]
     metrics: Option<Listen>,
+    #[command(flatten)]
+    cdr: Cdrs,
     /// User to become, once what it listens to is open
     #[arg(long, value_name = "USER")]
     user: Option<String>,
@@ -109,20 +112,21 @@ impl Serve {
     pub fn run(&self) -> Result<Exit, Failure> {
         // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
         let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
-        let (stop, section, data) = (Stop::on_signals(), self.section(), self.place.data());
+        let (stop, section, cdr, data) = (Stop::on_signals(), self.section(), self.cdr.section(), self.place.data());
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let Some(opened) = configured::open(&section, &self.directory()?, data)? else {
             return Err(Failure::Usage("nowhere to listen".to_owned()));
         };
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let node = configured::start(opened, &section, data)?;
+        let node = configured::start(opened, &section, &cdr, data)?;
         self.announce(&section, &node);
-        let running = Arc::new(Running::new(node));
+        let rows = records::rows(&section, &cdr, data, &node)?;
+        let running = Arc::new(Running::new(node, rows));
         let shown = Arc::clone(&running);
         let told = move || Page {
             samples: [shown.samples(), process::samples()].concat(),
-            unhealthy: shown.failure().into_iter().collect(),
+            unhealthy: shown.failure().into_iter().chain(shown.troubles()).collect(),
         };
         let page = page.map(|bound| bound.serve(told)).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
@@ -180,6 +184,9 @@ impl Serve {
         );
         for line in configured::told(section, node) {
             eprintln!("trunkline charge: {line}");
+        }
+        if node.records().is_some() {
+            eprintln!("trunkline charge: records in {}", records::files(self.place.data()).display());
         }
         eprintln!("trunkline charge: operated over {}", self.place.socket().display());
         if configured::open_to_all(section) {
