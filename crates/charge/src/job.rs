@@ -23,6 +23,7 @@
 //!   answered 3004, and the node is to end ([`Node::failure`]).
 
 mod book;
+mod clients;
 mod control;
 mod counts;
 mod folds;
@@ -52,7 +53,9 @@ use crate::gy::Terms;
 use crate::peer::Local;
 use crate::quota::Mapping;
 use crate::session::Core;
+use crate::traffic::{Series, Traffic};
 use book::Book;
+use clients::Clients;
 use core::time::Duration;
 use folds::Folds;
 use gateway::Gateway;
@@ -107,6 +110,13 @@ struct Shared {
     /// Where subscribers are looked up when their sessions begin.
     profiles: Option<Profiles>,
     counts: Vec<Mutex<Counts>>,
+    /// What each thread answered.
+    traffic: Vec<Mutex<Traffic>>,
+    /// The same over time.
+    series: Mutex<Series>,
+    clients: Clients,
+    /// Since when it serves, seconds since 1970.
+    begun: u64,
     /// Entries that are to be given up.
     retaining: Arc<retain::Retaining>,
     /// How records get on, where any are made.
@@ -227,6 +237,10 @@ impl Opened {
             gtpp,
             profiles,
             counts: (0..threads).map(|_| Mutex::default()).collect(),
+            traffic: (0..threads).map(|_| Mutex::default()).collect(),
+            series: Mutex::default(),
+            clients: Clients::default(),
+            begun: house::present().unsigned_abs(),
             retaining: Arc::clone(&retaining),
             records: recorded.clone(),
             connections: AtomicU32::new(0),
@@ -246,6 +260,17 @@ impl Opened {
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
         Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), records, addresses })
+    }
+}
+
+impl Shared {
+    /// What all threads answered until now.
+    fn traffic(&self) -> Traffic {
+        let mut sum = Traffic::default();
+        for traffic in &self.traffic {
+            sum.add(&traffic.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        sum
     }
 }
 

@@ -6,10 +6,14 @@
 //! say, but the entries stay: the ledger is the history, and [`audit`] adds all of it up. Only [`retain`] gives entries
 //! up: it writes what they come to as an opening, with which the history then begins.
 
+mod history;
 mod reading;
 mod statement;
+mod tryout;
 
+pub use history::{HISTORY_ENTRIES_MAX, Happened, History, Timeline, find_session, history, timeline};
 pub use statement::{Line, Mark, STATEMENT_ENTRIES_MAX, Statement, statement};
+pub use tryout::{Span, Tried, try_out};
 
 use crate::account::{Difference, Entry, Sums};
 use crate::calendar::Moment;

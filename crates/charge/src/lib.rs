@@ -40,4 +40,5 @@ pub mod quota;
 pub mod rate;
 pub mod session;
 pub mod tariff;
+pub mod traffic;
 pub mod units;

@@ -5,7 +5,7 @@ use crate::account::{Entry, FORMAT_VERSION, Octets};
 use crate::calendar::Moment;
 use crate::profile::Known;
 use crate::quota::{self, Charge, Late, Mapping, Recent};
-use crate::session::{Answer, Core, Kind, Outcome, Push, Refused, Request, code};
+use crate::session::{Answer, Core, Kind, Once, OrderKey, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use trunkline_commit::{Committer, Disk, Log, Options, Progress};
@@ -226,7 +226,30 @@ pub(super) struct Decided {
     pub copy: bool,
 }
 
+/// Why an order is not done.
+#[derive(Debug)]
+pub(super) enum Undone {
+    /// The disk is behind or full.
+    Behind,
+    /// The core refuses.
+    Refused(Refused),
+}
+
+impl core::fmt::Display for Undone {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Undone::Behind => f.write_str(BEHIND),
+            Undone::Refused(refused) => refused.fmt(f),
+        }
+    }
+}
+
 impl Desk<'_> {
+    /// How far the disk is behind, percent of what may wait.
+    pub fn behind(&self) -> usize {
+        self.behind
+    }
+
     /// Whether the disk, and records, keep up well enough for such a request.
     fn takes(&self, kind: Kind) -> bool {
         let begins = kind == Kind::Initial || kind.is_event();
@@ -273,17 +296,31 @@ impl Desk<'_> {
         mapping.users.iter().find_map(|kind| named(*kind)).map(|identity| identity.text.to_string())
     }
 
-    /// Has the operator's will done; the entry that has to be durable before it is told.
+    /// Has the operator's will done, with a key only if it was not done before by that; the entry that has to be
+    /// durable before it is told, and whether it was done before.
     ///
     /// # Errors
     /// Why it is not done.
-    pub fn operate(&mut self, does: impl FnOnce(&mut Core) -> Result<Entry, Refused>) -> Result<u64, String> {
+    pub fn once(
+        &mut self,
+        key: Option<OrderKey>,
+        now: Moment,
+        does: impl FnOnce(&mut Core) -> Result<Entry, Refused>,
+    ) -> Result<(u64, bool), Undone> {
         if self.behind >= BUSY_PERCENT[1] {
-            return Err(BEHIND.to_owned());
+            return Err(Undone::Behind);
         }
-        let entry = does(&mut self.inner.core).map_err(|refused| refused.to_string())?;
-        self.inner.outbox.put(&entry);
-        Ok(entry.sequence)
+        let done = match key {
+            Some(key) => self.inner.core.once(key, now, does),
+            None => does(&mut self.inner.core).map(Once::Done),
+        };
+        match done.map_err(Undone::Refused)? {
+            Once::Before(sequence) => Ok((sequence, true)),
+            Once::Done(entry) => {
+                self.inner.outbox.put(&entry);
+                Ok((entry.sequence, false))
+            }
+        }
     }
 
     /// Has the ledger know what a directory says of a subscriber. What the disk could not take is not brought: what is

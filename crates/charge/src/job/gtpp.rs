@@ -232,7 +232,7 @@ impl Worker {
         for (asked, decided) in asked.iter().zip(decided) {
             match decided {
                 Ok((kind, decided)) => {
-                    self.count(kind, &decided);
+                    self.count(None, kind, &decided);
                     self.answer_quota(gtpp, asked, decided.after, &decided.answer);
                 }
                 Err(Late { full: true }) => self.counts.quota_dropped += 1,

@@ -1,11 +1,13 @@
 //! A connection: a client of Diameter, or somebody who operates the node.
 
+use super::clients::Tally;
 use super::parked::Parked;
 use super::pending::Pending;
 use crate::peer::Peer;
 use core::time::Duration;
 use std::net::SocketAddr;
-use trunkline_net::{ConnectionId, Next};
+use std::sync::Arc;
+use trunkline_net::{ConnectionId, Next, Peer as From};
 
 /// Octets of answers that wait for the disk; with so many a connection is not read.
 pub const PENDING_OCTETS_MAX: usize = 1 << 20;
@@ -15,6 +17,11 @@ pub(super) struct Link {
     pub id: ConnectionId,
     pub speaks: Speaks,
     pub pending: Pending,
+    /// Where it comes from, and whether it is encrypted.
+    pub from: (From, bool),
+    pub tally: Arc<Tally>,
+    /// Its number among the clients that are shown; none before they have said who they are.
+    pub client: Option<u64>,
     /// Requests that wait for the directory.
     pub parked: Parked,
     /// Clients are asked over it.
@@ -38,10 +45,13 @@ pub(super) enum Speaks {
 }
 
 impl Link {
-    pub fn new(id: ConnectionId, speaks: Speaks) -> Link {
+    pub fn new(id: ConnectionId, from: (From, bool), speaks: Speaks) -> Link {
         Link {
             id,
             speaks,
+            from,
+            tally: Arc::default(),
+            client: None,
             pending: Pending::default(),
             parked: Parked::default(),
             routed: false,

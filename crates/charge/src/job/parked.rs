@@ -9,6 +9,7 @@ use super::worker::Worker;
 use crate::account::Identity;
 use crate::profile::{Admitted, admit};
 use crate::session::{Answer, Core, Kind, Refused, code};
+use core::time::Duration;
 use std::collections::HashMap;
 use trunkline_directory::{Completion, Ended, LookedUp, Why};
 use trunkline_net::Now;
@@ -31,6 +32,8 @@ struct Waiting {
     at: usize,
     /// The directory has said of one that it is nobody's.
     absent: bool,
+    /// When it came.
+    came: Duration,
 }
 
 impl Parked {
@@ -58,7 +61,7 @@ impl Worker {
 
     /// Has the subscriber of a request looked up; the request waits with its connection.
     pub(super) fn park(&mut self, link: &mut Link, asked: &Asked<'_>) {
-        let waiting = Waiting { octets: asked.message.octets().into(), at: 0, absent: false };
+        let waiting = Waiting { octets: asked.message.octets().into(), at: 0, absent: false, came: asked.came };
         if link.parked.octets + waiting.octets.len() > PARKED_OCTETS_MAX {
             return self.deny(link, asked, code::TOO_BUSY);
         }
@@ -80,7 +83,7 @@ impl Worker {
     /// An answer that follows from nothing in the book.
     fn deny(&mut self, link: &mut Link, asked: &Asked<'_>, code: u32) {
         let decided = Decided { answer: Answer::of(code), after: 0, currency: String::new(), copy: false };
-        self.count(asked.request.kind, &decided);
+        self.count(Some(&link.tally), asked.request.kind, &decided);
         self.answer(link, asked, &decided);
     }
 
@@ -91,7 +94,7 @@ impl Worker {
         let octets = core::mem::take(&mut waiting.octets);
         // It was read before it was parked.
         let Ok(message) = Message::new(&octets) else { return };
-        let Ok(asked) = self.ask(message) else { return };
+        let Ok(asked) = self.ask(message, waiting.came) else { return };
         let names_nobody = matches!(looked_up, LookedUp::Absent | LookedUp::Failed(Why::NoFilter | Why::Unfit));
         waiting.absent |= *looked_up == LookedUp::Absent;
         if names_nobody && waiting.at + 1 < asked.request.identities.len() {

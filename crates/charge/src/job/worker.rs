@@ -8,6 +8,7 @@ use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
 use super::requests::Flow;
 use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
 use crate::session::Push;
+use crate::traffic::Traffic;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -51,6 +52,7 @@ pub(super) enum Mail {
 pub(super) struct Worker {
     pub(super) shared: Arc<Shared>,
     pub(super) counts: Counts,
+    pub(super) traffic: Traffic,
     /// Said at once in this call.
     pub(super) said: Vec<u8>,
     pub(super) thread: u16,
@@ -72,6 +74,7 @@ impl Worker {
         Worker {
             shared,
             counts: Counts::default(),
+            traffic: Traffic::default(),
             said: Vec::new(),
             thread: seat.thread,
             waker: seat.waker.clone(),
@@ -94,7 +97,7 @@ impl Worker {
     }
 
     /// Says what may be said, and waits for the rest.
-    fn release(&mut self, link: &mut Link, output: &mut Output<'_>) -> Next {
+    fn release(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {
         let mut full = false;
         while let Some(after) = link.pending.first().filter(|_| !full) {
             if after > self.shared.book.durable() {
@@ -105,19 +108,26 @@ impl Worker {
                     break;
                 }
             }
-            full = link.pending.take(self.shared.book.durable(), output.room(), |octets| output.put(octets));
+            let (room, traffic) = (output.room(), &mut self.traffic);
+            let diameter = matches!(link.speaks, Speaks::Diameter(_));
+            let leaves = |came| {
+                if diameter {
+                    traffic.left(now.monotonic.saturating_sub(came))
+                }
+            };
+            full = link.pending.take(self.shared.book.durable(), room, leaves, |octets| output.put(octets));
         }
         link.holds = link.holds && link.pending.len() > PENDING_OCTETS_MAX / 2;
         if full { Next::Resume } else { link.next() }
     }
 
     /// What was said at once leaves; the end of a connection behind the answers that it would cut off.
-    fn say(&mut self, link: &mut Link, output: &mut Output<'_>) {
+    fn say(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) {
         let ends = matches!(&link.speaks, Speaks::Diameter(peer) if peer.is_closing());
         match link.pending.last().filter(|_| ends) {
             Some(after) => {
                 link.pending.octets().extend_from_slice(&self.said);
-                link.pending.put(after);
+                link.pending.put(after, now.monotonic);
             }
             None => output.put(&self.said),
         }
@@ -158,7 +168,7 @@ impl Worker {
         }
         self.said.clear();
         self.looked_up(link, &completion, now);
-        self.say(link, output);
+        self.say(link, output, now);
         link.holds |= link.pending.len() > PENDING_OCTETS_MAX;
         link.next()
     }
@@ -174,6 +184,7 @@ impl Worker {
             self.shared.routes.give_back(lost.push);
         }
         let due = output.append(|out| peer.watch(&self.shared.local, now.monotonic, out));
+        link.tally.watch(peer.state());
         match due {
             Due::Suspect => self.counts.peers_suspect += 1,
             Due::Close => {
@@ -193,17 +204,17 @@ impl Service for Worker {
 
     fn accepted(&mut self, arrival: &Arrival<'_>, now: Now) -> Link {
         if self.shared.control.get(arrival.listener) == Some(&true) {
-            return Link::new(arrival.id, Speaks::Control);
+            return Link::new(arrival.id, (arrival.peer, false), Speaks::Control);
         }
         if let (Remote::Inet(from), true) = (arrival.peer, arrival.listener >= self.shared.control.len()) {
             let may = self.shared.gtpp.as_ref().is_some_and(|gtpp| gtpp.allow.contains(from.ip()));
-            return Link::new(arrival.id, Speaks::Gtpp(from, may));
+            return Link::new(arrival.id, (arrival.peer, false), Speaks::Gtpp(from, may));
         }
         // Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
         let nth = self.shared.connections.fetch_add(1, Ordering::Relaxed);
         let seed = (now.unix.as_secs() as u32) << 20 ^ nth.wrapping_mul(4099);
         let peer = Peer::new(&self.shared.local, seed, now.monotonic);
-        let mut link = Link::new(arrival.id, Speaks::Diameter(Box::new(peer)));
+        let mut link = Link::new(arrival.id, (arrival.peer, arrival.tls), Speaks::Diameter(Box::new(peer)));
         self.register(&mut link, now.monotonic);
         link
     }
@@ -219,7 +230,7 @@ impl Service for Worker {
             Speaks::Gtpp(from, true) => self.stream_of_gtpp(link, from, input, now),
             Speaks::Gtpp(_, false) => (input.len(), Flow::Ends),
         };
-        self.say(link, output);
+        self.say(link, output, now);
         link.holds = link.pending.len() > PENDING_OCTETS_MAX;
         let next = match flow {
             Flow::Ends => Next::Close,
@@ -229,8 +240,8 @@ impl Service for Worker {
         Taken { octets, next }
     }
 
-    fn resume(&mut self, link: &mut Link, output: &mut Output<'_>, _: Now) -> Next {
-        self.release(link, output)
+    fn resume(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {
+        self.release(link, output, now)
     }
 
     fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
@@ -253,7 +264,7 @@ impl Service for Worker {
         if let Some(next) = self.watch(link, output, now) {
             return next;
         }
-        self.release(link, output)
+        self.release(link, output, now)
     }
 
     fn errands(&mut self, errands: &mut Errands<Link>, now: Now) {
@@ -318,6 +329,7 @@ impl Service for Worker {
 
     fn closed(&mut self, link: Link, _: Cause, _: Now) {
         let Speaks::Diameter(mut peer) = link.speaks else { return };
+        link.client.into_iter().for_each(|number| self.shared.clients.remove(number));
         if link.routed {
             self.shared.routes.remove(link.id);
         }
@@ -327,6 +339,8 @@ impl Service for Worker {
     fn rest(&mut self) {
         let counts = &self.shared.counts[usize::from(self.thread)];
         *counts.lock().unwrap_or_else(PoisonError::into_inner) = self.counts;
+        let traffic = &self.shared.traffic[usize::from(self.thread)];
+        traffic.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&self.traffic);
     }
 
     fn tick(&mut self, replies: &mut Replies, now: Now) {

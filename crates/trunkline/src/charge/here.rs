@@ -51,8 +51,11 @@ impl Running {
     /// Its metrics.
     pub fn samples(&self) -> Vec<Sample> {
         self.with(|node| {
-            let (accounts, sessions, unrated) = node
-                .look(|core| (core.state().accounts().count(), core.state().open_sessions(), core.state().unrated()));
+            let levels = |core: &trunkline_charge::session::Core| {
+                let state = core.state();
+                (state.account_count(), state.open_sessions(), state.unrated())
+            };
+            let (accounts, sessions, unrated) = node.look(levels);
             let counts = node.counts();
             let mut samples: Vec<Sample> =
                 counts.list().iter().map(|one| Sample::counter(one.name, one.help, one.value)).collect();

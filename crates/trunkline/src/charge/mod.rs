@@ -1,5 +1,6 @@
 //! Charging as the program runs it: what the command line and the configuration set up alike.
 
+pub mod asked;
 pub mod configured;
 pub mod gtpp;
 pub mod here;

@@ -76,6 +76,9 @@ pub enum Order {
         /// For what, for the ledger
         #[arg(long, value_name = "TEXT", default_value = "")]
         note: String,
+        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        #[arg(long, value_name = "TEXT")]
+        key: Option<String>,
         #[command(flatten)]
         to: To,
     },
@@ -90,6 +93,9 @@ pub enum Order {
         /// Why, for the ledger
         #[arg(long, value_name = "TEXT", default_value = "")]
         note: String,
+        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        #[arg(long, value_name = "TEXT")]
+        key: Option<String>,
         #[command(flatten)]
         to: To,
     },
@@ -101,6 +107,9 @@ pub enum Order {
         /// The allowance, by its name in the plan
         #[arg(value_name = "ALLOWANCE")]
         allowance: String,
+        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        #[arg(long, value_name = "TEXT")]
+        key: Option<String>,
         #[command(flatten)]
         to: To,
     },
@@ -207,14 +216,14 @@ impl Order {
                 let who = json!({ "subscriber": subscriber, "account": account, "identities": identities });
                 (named("subscriber", who), to)
             }
-            Order::TopUp { account, amount, note, to } => {
-                (json!({ "do": "top-up", "account": account, "amount": amount, "note": note }), to)
+            Order::TopUp { account, amount, note, key, to } => {
+                (json!({ "do": "top-up", "account": account, "amount": amount, "note": note, "key": key }), to)
             }
-            Order::Adjust { account, amount, note, to } => {
-                (json!({ "do": "adjust", "account": account, "amount": amount, "note": note }), to)
+            Order::Adjust { account, amount, note, key, to } => {
+                (json!({ "do": "adjust", "account": account, "amount": amount, "note": note, "key": key }), to)
             }
-            Order::Buy { account, allowance, to } => {
-                (json!({ "do": "buy", "account": account, "allowance": allowance }), to)
+            Order::Buy { account, allowance, key, to } => {
+                (json!({ "do": "buy", "account": account, "allowance": allowance, "key": key }), to)
             }
             Order::Abort { session, to } => (json!({ "do": "abort", "session": session }), to),
             Order::Show { which, to } => (show(which), to),
@@ -268,7 +277,8 @@ fn show(which: &str) -> Value {
 /// A reply for people: a line for each thing that is told.
 fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
     if let Some(sequence) = reply.get("sequence").filter(|_| reply.get("accounts").is_none()) {
-        writeln!(out, "done, entry {sequence} of the ledger")?;
+        let before = if reply["again"] == true { "done before: " } else { "done, " };
+        writeln!(out, "{before}entry {sequence} of the ledger")?;
     }
     if let Some(subscriber) = reply.get("subscriber").filter(|_| reply.get("identities").is_some()) {
         let names: Vec<&str> = reply["identities"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

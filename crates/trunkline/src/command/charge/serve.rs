@@ -216,7 +216,7 @@ impl Serve {
     }
 
     fn announce(&self, section: &Charge, gtpp: &ChargeGtpp, node: &Node) {
-        let (accounts, sessions) = node.look(|core| (core.state().accounts().count(), core.state().open_sessions()));
+        let (accounts, sessions) = node.look(|core| (core.state().account_count(), core.state().open_sessions()));
         eprintln!(
             "trunkline charge: {accounts} accounts, {sessions} open sessions in {}",
             self.place.ledger().display()
