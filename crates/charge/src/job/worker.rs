@@ -15,6 +15,7 @@ use trunkline_directory::Completion;
 use trunkline_net::{
     Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Replies, Seat, Service, Taken,
 };
+use trunkline_wire::diameter::credit::OverloadReport;
 
 /// Room for what one read is answered at once: watchdogs, refusals.
 pub(super) const ROOM_OCTETS: usize = 256 << 10;
@@ -56,6 +57,8 @@ pub(super) struct Worker {
     ticked: bool,
     /// The outbox may have something of ours.
     wrote: bool,
+    /// How much less clients are to send, as it was seen last.
+    pub(super) overload: Option<OverloadReport>,
 }
 
 impl Worker {
@@ -69,6 +72,7 @@ impl Worker {
             watched: Vec::new(),
             ticked: false,
             wrote: false,
+            overload: None,
         }
     }
 
