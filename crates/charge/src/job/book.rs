@@ -3,6 +3,7 @@
 use super::worker::Mail;
 use crate::account::{Entry, FORMAT_VERSION, Octets};
 use crate::calendar::Moment;
+use crate::gy::Overload;
 use crate::profile::Known;
 use crate::quota::{self, Charge, Late, Mapping, Recent};
 use crate::session::{Answer, Core, Kind, Once, OrderKey, Outcome, Push, Refused, Request, code};
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use trunkline_commit::{Committer, Disk, Log, Options, Progress};
 use trunkline_kit::config::Mistake;
 use trunkline_net::Waker;
+use trunkline_wire::diameter::credit::OverloadReport;
 
 /// Of what may wait for the disk, so much may before new sessions and events are refused, and before everything is.
 pub const BUSY_PERCENT: [usize; 2] = [25, 75];
@@ -39,6 +41,7 @@ struct Inner {
     outbox: Outbox,
     /// The log did not take the outbox last time.
     is_stuck: bool,
+    overload: Overload,
 }
 
 /// Entries that are on their way to the log, in order.
@@ -156,7 +159,8 @@ impl Book {
     {
         let tells = Arc::clone(told);
         let committer = Committer::start(log, options, move |progress| tells.tell(&progress))?;
-        let inner = Mutex::new(Inner { core, recent, outbox: Outbox::default(), is_stuck: false });
+        let outbox = Outbox::default();
+        let inner = Mutex::new(Inner { core, recent, outbox, is_stuck: false, overload: Overload::default() });
         Ok(Book { inner, committer, waiting_octets: options.waiting_octets, told: Arc::clone(told), records })
     }
 
@@ -358,6 +362,11 @@ impl Desk<'_> {
         let entry = self.inner.core.handle_timeout(now);
         entry.iter().for_each(|entry| self.inner.outbox.put(entry));
         entry.is_some()
+    }
+
+    /// What clients that know of overload are told now.
+    pub fn overload(&mut self, now: Moment) -> Option<OverloadReport> {
+        self.inner.overload.report(self.behind, now)
     }
 
     /// The next session that its client is to be asked about.

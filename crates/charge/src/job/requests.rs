@@ -5,7 +5,7 @@ use super::clients::{Client, Tally};
 use super::link::{Link, Speaks};
 use super::moment;
 use super::worker::{ROOM_OCTETS, Worker};
-use crate::gy;
+use crate::gy::{self, Said};
 use crate::peer::{MESSAGE_OCTETS_MAX, Peer, Taken};
 use crate::session::{Answer, Kind, Request};
 use core::sync::atomic::Ordering::Relaxed;
@@ -140,6 +140,7 @@ impl Worker {
         }
         let mut desk = self.shared.book.desk();
         let decided: Vec<Decided> = asked.iter().map(|asked| desk.handle(&asked.request, moment(now.unix))).collect();
+        self.overload = desk.overload(moment(now.unix));
         drop(desk);
         let mut last = "";
         for (asked, decided) in asked.iter().zip(decided) {
@@ -158,7 +159,8 @@ impl Worker {
         let Decided { answer, after, currency, .. } = decided;
         let terms = &self.shared.terms;
         let out = if *after == 0 { &mut self.said } else { link.pending.octets() };
-        if gy::tell(&asked.message, &asked.ccr, answer, terms, currency, out).is_err() {
+        let said = Said { currency, overload: self.overload };
+        if gy::tell(&asked.message, &asked.ccr, answer, terms, said, out).is_err() {
             // More than a message holds cannot be answered to what came in one; should it be, the client is told.
             let failure = Failure::of_message(result_code::UNABLE_TO_COMPLY);
             let _fits = refuse(&asked.message, &terms.host, &terms.realm, &failure, out);

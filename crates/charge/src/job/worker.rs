@@ -18,6 +18,7 @@ use trunkline_net::{
     Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Peer as Remote, Replies, Seat, Service,
     Taken, UdpPeer, Waker,
 };
+use trunkline_wire::diameter::credit::OverloadReport;
 
 /// Room for what one read is answered at once: watchdogs, refusals.
 pub(super) const ROOM_OCTETS: usize = 256 << 10;
@@ -67,6 +68,8 @@ pub(super) struct Worker {
     ticked: bool,
     /// The outbox may have something of ours.
     pub(super) wrote: bool,
+    /// How much less clients are to send, as it was seen last.
+    pub(super) overload: Option<OverloadReport>,
 }
 
 impl Worker {
@@ -83,6 +86,7 @@ impl Worker {
             watched: Vec::new(),
             ticked: false,
             wrote: false,
+            overload: None,
         }
     }
 
