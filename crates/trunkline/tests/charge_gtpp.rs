@@ -228,7 +228,8 @@ fn files_are_sent_to_two_gateways_and_each_record_is_billed_once() {
     let records = gtpp::write_file(&file, 1_200_000);
     let (mut first, mut second) = (gateway(folders[0].path(), to[0]), gateway(folders[1].path(), to[1]));
     let ours = || send(folders[2].path(), &file, to).spawn().unwrap();
-    // The first gateway is killed at work, the sender goes to the second one, and is killed itself; then the second one.
+    // The first gateway is killed at work, the sender goes to the second one, and is killed itself; then the second
+    // one.
     let mut interrupted = 0;
     let mut cut = |mut sender: Child| {
         interrupted += u32::from(sender.try_wait().unwrap().is_none());

@@ -210,9 +210,12 @@ impl Server {
         rustix::process::kill_process(id, signal).expect("it is there");
     }
 
-    /// It stands still until it goes on.
+    /// It stands still until it goes on; all of its threads do when this returns.
     pub fn stop(&self) {
         self.signal(rustix::process::Signal::STOP);
+        let id = rustix::process::Pid::from_child(&self.child);
+        let stopped = rustix::process::waitpid(Some(id), rustix::process::WaitOptions::UNTRACED).expect("its state");
+        assert!(stopped.is_some_and(|(_, status)| status.stopped()), "it stands still");
     }
 
     pub fn go_on(&self) {
