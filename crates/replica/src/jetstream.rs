@@ -193,7 +193,8 @@ fn found(reply: Reply) -> Result<Option<(u64, Vec<u8>)>, Failed> {
 impl Published {
     pub fn of(reply: &Reply) -> Published {
         let value: Value = serde_json::from_slice(&reply.payload).unwrap_or_default();
-        if let Some(place) = value["seq"].as_u64() {
+        // An acknowledgement that tells of an error has a place, too: 0.
+        if let Some(place) = value["seq"].as_u64().filter(|place| value["error"].is_null() && *place > 0) {
             return Published::At(place);
         }
         let (error, status) = (&value["error"], reply.status.unwrap_or_default());
