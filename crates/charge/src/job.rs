@@ -6,6 +6,8 @@
 //!   commit            a write and an fdatasync for all that came meanwhile -> durable up to N
 //!   net-0, net-1, ..  answers up to N leave, those of a connection in one write
 //!   charge-folds       a snapshot of the ledger, now and then, for a fast start
+//!   replica            the same entries to the stream, where there is a standby -> acknowledged up to M: then the
+//!                      lesser of N and M counts
 //!   charge-house      10 times a second: sessions of which nothing came, questions to clients (RAR, ASR)
 //! ```
 //!
@@ -29,10 +31,12 @@ mod link;
 mod pending;
 mod requests;
 mod routes;
+mod standby;
 mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use counts::Counts;
+pub use standby::{Fault, Seen, Standing, Won, stand_by};
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
@@ -48,6 +52,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_commit::{Disk, Log};
 use trunkline_net::{Doorway, Listen, Server, StartError, ThreadsFailed};
+use trunkline_replica::Member;
 use worker::{Mail, Worker};
 
 /// How a node is set up.
@@ -117,12 +122,43 @@ impl Opened {
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
     {
+        self.serve(core, log, options, None)
+    }
+
+    /// The same with what a standby has come to, which leads now: its entries go to the stream.
+    ///
+    /// # Errors
+    /// The system has no thread left, or the servers take nothing.
+    pub fn lead(self, won: Won, options: trunkline_commit::Options) -> Result<Node, StartError> {
+        let Won { core, log, folds, member, tail, .. } = won;
+        let mut node = self.serve(core, log, options, Some((member, tail)))?;
+        node.folds = Some(folds);
+        Ok(node)
+    }
+
+    fn serve<D>(
+        self,
+        core: Core,
+        log: Log<D>,
+        options: trunkline_commit::Options,
+        replicated: Option<(Member, Vec<Vec<u8>>)>,
+    ) -> Result<Node, StartError>
+    where
+        D: Disk + Send + Sync + 'static,
+        D::File: Send + 'static,
+    {
         let Opened { doorway, setup: Setup { local, terms, listens, options: net } } = self;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
         let told = Arc::new(book::Told::new(threads));
-        let folds = Folds::start(Arc::clone(log.disk()), &log).map_err(thread)?;
-        let book = Book::start(core, log, options, &told).map_err(thread)?;
+        let folds = match &replicated {
+            None => Some(Folds::start(Arc::clone(log.disk()), &log).map_err(thread)?),
+            Some(_) => None,
+        };
+        let mut book = Book::start(core, log, options, &told).map_err(thread)?;
+        if let Some((member, tail)) = replicated {
+            book.replicate(member, &tail).map_err(thread)?;
+        }
         let shared = Arc::new(Shared {
             local,
             terms,
@@ -138,7 +174,7 @@ impl Opened {
         told.set(waker.clone());
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
-        Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), addresses })
+        Ok(Node { shared, server: Some(server), house: Some(house), folds, addresses })
     }
 }
 
@@ -165,6 +201,17 @@ impl Node {
     /// Looks at the state; requests wait meanwhile.
     pub fn look<T>(&self, sees: impl FnOnce(&Core) -> T) -> T {
         self.shared.book.look(sees)
+    }
+
+    /// What was published to the stream; none where there is no standby.
+    pub fn replica_counts(&self) -> Option<trunkline_replica::Counts> {
+        self.shared.book.replica_counts()
+    }
+
+    /// Why it leads no longer, if so: it has handed over, or another node leads. It answers nothing any more, and has
+    /// to end.
+    pub fn parted(&self) -> Option<String> {
+        self.shared.book.parted()
     }
 
     /// Why the ledger cannot be written any more, if so: the node has to end.

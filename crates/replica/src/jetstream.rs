@@ -84,7 +84,7 @@ impl Connection {
         let refused = |what: String| Failed::Refused(format!("the stream {}: {what}", options.stream));
         let value = answer.map_err(|(code, what)| match code {
             // What a cluster says while it has no leader, or not enough servers yet.
-            10_005 | 10_008 | 10_009 | 10_023 | 10_074 | 10_118 => Failed::Away(what),
+            10_005 | 10_008 | 10_009 | 10_023 | 10_118 => Failed::Away(what),
             _ => refused(what),
         })?;
         let is = |name: &str| value["config"][name].clone();

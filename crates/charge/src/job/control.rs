@@ -73,6 +73,8 @@ enum Order {
     ShowSubscriber { identity: String },
     /// A session that is open.
     ShowSession { session: String },
+    /// A standby is to lead from now on.
+    Switch {},
     /// How many there are of everything.
     Status {},
 }
@@ -98,12 +100,13 @@ impl Worker {
     fn line(&mut self, link: &mut Link, line: &[u8], now: Now) {
         self.counts.control += 1;
         let order = serde_json::from_slice::<Order>(line).map_err(|error| error.to_string());
-        let mut desk = self.shared.book.desk();
-        let (after, reply) = match order.and_then(|order| carry_out(&mut desk, order, moment(now.unix))) {
-            Ok(done) => done,
-            Err(why) => (0, json!({ "error": why })),
-        };
-        drop(desk);
+        let done = order.and_then(|order| match order {
+            Order::Switch {} => {
+                self.shared.book.hand_over().map(|sequence| (sequence, json!({ "sequence": sequence })))
+            }
+            order => carry_out(&mut self.shared.book.desk(), order, moment(now.unix)),
+        });
+        let (after, reply) = done.unwrap_or_else(|why| (0, json!({ "error": why })));
         // In order: one that waits for nothing waits behind those that do.
         let after = after.max(link.pending.last().unwrap_or(0));
         let out = if after == 0 { &mut self.said } else { link.pending.octets() };

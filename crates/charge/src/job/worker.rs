@@ -234,7 +234,8 @@ impl Service for Worker {
     }
 
     fn owes(&self, link: &Link) -> bool {
-        !link.pending.is_empty()
+        // Of a node that leads no longer nothing will count, and so nothing leaves.
+        !link.pending.is_empty() && self.shared.book.parted().is_none()
     }
 
     fn undelivered(&mut self, mail: Mail, _: Now) {
