@@ -35,6 +35,7 @@ mod standby;
 mod worker;
 
 pub use book::BUSY_PERCENT;
+pub use book::Stream;
 pub use counts::Counts;
 pub use standby::{Fault, Seen, Standing, Won, stand_by};
 
@@ -206,6 +207,20 @@ impl Node {
     /// What was published to the stream; none where there is no standby.
     pub fn replica_counts(&self) -> Option<trunkline_replica::Counts> {
         self.shared.book.replica_counts()
+    }
+
+    /// Has another node lead, behind all that was decided: nothing is decided any more. [`Node::parted`] tells when
+    /// that is done.
+    ///
+    /// # Errors
+    /// None stands by, or the disk does not take what was decided.
+    pub fn hand_over(&self) -> Result<(), String> {
+        self.shared.book.hand_over().map(drop)
+    }
+
+    /// What waits for the stream, and whether it has taken something lately; none where nobody stands by.
+    pub fn stream(&self) -> Option<Stream> {
+        self.shared.book.stream()
     }
 
     /// Why it leads no longer, if so: it has handed over, or another node leads. It answers nothing any more, and has

@@ -40,6 +40,17 @@ struct Inner {
     is_stuck: bool,
 }
 
+/// How the stream stands that others follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// The last entry that it has acknowledged.
+    pub acknowledged: u64,
+    /// Octets that wait for it.
+    pub waiting_octets: usize,
+    /// Whether it has taken something lately: else nothing is granted.
+    pub is_current: bool,
+}
+
 /// Entries that are on their way to the log, in order.
 #[derive(Debug, Default)]
 struct Outbox {
@@ -73,15 +84,22 @@ pub(super) struct Told {
     waits: Vec<AtomicBool>,
     waker: OnceLock<Waker<Mail>>,
     failure: OnceLock<String>,
-    /// Why this node leads no longer.
+    /// Why this node leads no longer, and whether it is another's will.
     parted: OnceLock<String>,
+    fenced: AtomicBool,
 }
 
 impl Told {
     /// For so many threads.
     pub fn new(threads: usize) -> Told {
         let waits = (0..threads).map(|_| AtomicBool::new(false)).collect();
-        Told { waits, waker: OnceLock::new(), failure: OnceLock::new(), parted: OnceLock::new() }
+        Told {
+            waits,
+            waker: OnceLock::new(),
+            failure: OnceLock::new(),
+            parted: OnceLock::new(),
+            fenced: AtomicBool::new(false),
+        }
     }
 
     /// How threads are woken from now on.
@@ -115,6 +133,7 @@ impl Told {
             Published::Yielded => parts("it has handed over"),
             Published::Fenced(why) => {
                 tracing::error!("charging: this node leads no longer, nothing is answered any more: {why}");
+                self.fenced.store(true, Ordering::Relaxed);
                 parts(why);
             }
         }
@@ -177,6 +196,14 @@ impl Book {
         self.hands_over.store(true, Ordering::SeqCst);
         leader.hand_over();
         Ok(inner.core.state().sequence())
+    }
+
+    pub fn stream(&self) -> Option<Stream> {
+        self.leader.as_ref().map(|leader| Stream {
+            acknowledged: leader.acknowledged(),
+            waiting_octets: leader.waiting_octets(),
+            is_current: leader.is_current(),
+        })
     }
 
     /// Whether this node may decide, as far as others are concerned.
@@ -245,6 +272,11 @@ impl Book {
 
     pub fn replica_counts(&self) -> Option<trunkline_replica::Counts> {
         self.leader.as_ref().map(Leader::counts)
+    }
+
+    /// Whether another node leads: nothing of this one will count any more.
+    pub fn is_fenced(&self) -> bool {
+        self.told.fenced.load(Ordering::Relaxed)
     }
 
     pub fn parted(&self) -> Option<String> {

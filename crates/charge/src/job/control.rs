@@ -6,7 +6,7 @@
 //!   {"do":"top-up","account":99,"amount":500}                         ->   {"error":"no such account"}
 //! ```
 
-use super::book::Desk;
+use super::book::{Desk, Stream};
 use super::link::{Link, PENDING_OCTETS_MAX};
 use super::moment;
 use super::requests::Flow;
@@ -101,6 +101,10 @@ impl Worker {
         self.counts.control += 1;
         let order = serde_json::from_slice::<Order>(line).map_err(|error| error.to_string());
         let done = order.and_then(|order| match order {
+            Order::Status {} => {
+                let told = carry_out(&mut self.shared.book.desk(), order, moment(now.unix));
+                told.map(|(after, reply)| (after, with_stream(reply, self.shared.book.stream())))
+            }
             Order::Switch {} => {
                 self.shared.book.hand_over().map(|sequence| (sequence, json!({ "sequence": sequence })))
             }
@@ -152,6 +156,15 @@ fn carry_out(desk: &mut Desk<'_>, order: Order, now: Moment) -> Result<(u64, Val
         show => return Ok((desk.core().state().sequence(), look(desk.core(), show)?)),
     };
     Ok((sequence, json!({ "sequence": sequence, "account": account_of(desk.core(), account) })))
+}
+
+/// How the stream stands, where there is one.
+fn with_stream(mut reply: Value, stream: Option<Stream>) -> Value {
+    if let Some(Stream { acknowledged, waiting_octets, is_current }) = stream {
+        let told = json!({ "acknowledged": acknowledged, "waiting_octets": waiting_octets, "current": is_current });
+        reply["stream"] = told;
+    }
+    reply
 }
 
 fn look(core: &Core, order: Order) -> Result<Value, String> {

@@ -235,7 +235,7 @@ impl Service for Worker {
 
     fn owes(&self, link: &Link) -> bool {
         // Of a node that leads no longer nothing will count, and so nothing leaves.
-        !link.pending.is_empty() && self.shared.book.parted().is_none()
+        !link.pending.is_empty() && !self.shared.book.is_fenced()
     }
 
     fn undelivered(&mut self, mail: Mail, _: Now) {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{Node, Opened, Setup};
+use trunkline_charge::job::{Node, Opened, Setup, Won};
 use trunkline_charge::ledger;
 use trunkline_charge::peer::Local;
 use trunkline_charge::session::Limits;
@@ -20,7 +20,7 @@ use trunkline_wire::diameter::enumerated::FailureHandling as OnFailure;
 /// What of a data folder is charging's.
 const FOLDER: &str = "charge";
 /// Permissions of the socket for those who operate the node.
-const CONTROL_MODE: u32 = 0o600;
+pub const CONTROL_MODE: u32 = 0o600;
 
 /// What of a data folder is charging's.
 pub fn folder(data: &Path) -> PathBuf {
@@ -45,11 +45,39 @@ pub fn open(charge: &Charge, data: &Path) -> Result<Option<Opened>, Failure> {
     if charge.listen.is_empty() {
         return Ok(None);
     }
+    folder_of(data)?;
+    let opened = Opened::new(setup(charge, data)?).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    Ok(Some(opened))
+}
+
+/// Makes the folder if it is not there.
+///
+/// # Errors
+/// It cannot be.
+pub fn folder_of(data: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder(data)).map_err(|e| Failure::Failed(format!("{}: {e}", folder(data).display())))?;
     // Who the node becomes has to write there.
     desk::hand_over(data, FOLDER, &[]);
-    let opened = Opened::new(setup(charge, data)?).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
-    Ok(Some(opened))
+    Ok(())
+}
+
+/// Listens and serves with what a standby has come to.
+///
+/// # Errors
+/// An address cannot be had; the system has no thread left.
+pub fn lead(won: Won, charge: &Charge, data: &Path) -> Result<Node, Failure> {
+    let mut setup = setup(charge, data)?;
+    // Sessions go on with another node: it is the same state (RFC 6733 section 8.16), and clients may go there.
+    setup.local.state_id = won.terms.begun;
+    setup.terms.session_failover = true;
+    let opened = Opened::new(setup).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    opened.lead(won, Options::default()).map_err(|e| Failure::Failed(format!("charging: {e}")))
+}
+
+/// What the core is limited to.
+pub fn limits(charge: &Charge) -> Limits {
+    let kept_s = u32::try_from(charge.keep_answers.as_secs()).unwrap_or(u32::MAX);
+    Limits { sessions: charge.sessions as usize, kept_s, ..Limits::default() }
 }
 
 /// Reads the ledger, and begins to serve.
@@ -59,10 +87,8 @@ pub fn open(charge: &Charge, data: &Path) -> Result<Option<Opened>, Failure> {
 pub fn start(opened: Opened, charge: &Charge, data: &Path) -> Result<Node, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("charging: {error}"));
     let disk = Folder::open(&ledger(data)).map_err(|e| Failure::Failed(format!("{}: {e}", ledger(data).display())))?;
-    let kept_s = u32::try_from(charge.keep_answers.as_secs()).unwrap_or(u32::MAX);
-    let limits = Limits { sessions: charge.sessions as usize, kept_s, ..Limits::default() };
     let options = Options::default();
-    let (core, log) = ledger::open(Arc::new(disk), options, limits).map_err(|e| failed(&e))?;
+    let (core, log) = ledger::open(Arc::new(disk), options, limits(charge)).map_err(|e| failed(&e))?;
     opened.start(core, log, options).map_err(|e| failed(&e))
 }
 

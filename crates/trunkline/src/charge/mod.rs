@@ -2,3 +2,4 @@
 
 pub mod configured;
 pub mod here;
+pub mod seat;

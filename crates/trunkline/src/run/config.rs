@@ -6,12 +6,14 @@ mod cache;
 mod charge;
 mod check;
 mod load;
+mod standby;
 mod types;
 mod web;
 
 pub use cache::{Cache, ClientCertificates, Door};
 pub use charge::{Charge, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
+pub use standby::{Nats, Standby};
 pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
 };
@@ -200,6 +202,8 @@ trunkline_kit::configuration! {
         cache: Cache = "cache",
         /// Charging.
         charge: Charge = "charge",
+        /// Nodes that stand by for each other.
+        charge_standby: Standby = "charge.standby",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

@@ -71,6 +71,19 @@ pub struct Ended {
     pub troubles: Vec<String>,
 }
 
+/// One of several nodes: it says in the log when it serves.
+fn charging_seat(settings: &Settings) -> Result<charge::here::Running, Failure> {
+    let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
+        None => tracing::info!("charging: {} stands by", setup.standby.node),
+        Some(node) => {
+            charge::configured::told(&setup.charge, node).iter().for_each(|line| tracing::info!("charging: {line}"))
+        }
+    };
+    let (charge, standby) = (settings.charge.clone(), settings.charge_standby.clone());
+    let setup = charge::seat::Setup { charge, standby, data: settings.data.folder.clone(), tells };
+    charge::seat::Seat::start(setup).map(charge::here::Running::of)
+}
+
 /// Reads the ledger, serves, and says in the log where.
 fn charging_node(opened: trunkline_charge::job::Opened, settings: &Settings) -> Result<charge::here::Running, Failure> {
     let node = charge::configured::start(opened, &settings.charge, &settings.data.folder)?;
@@ -96,9 +109,16 @@ impl Service {
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
         let cache = configured::open(&settings.cache)?;
-        let charging = charge::configured::open(&settings.charge, folder)?;
+        let several = !settings.charge_standby.servers.is_empty() && !settings.charge.listen.is_empty();
+        let charging = if several { None } else { charge::configured::open(&settings.charge, folder)? };
+        if several {
+            charge::configured::folder_of(folder)?;
+        }
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let charging = charging.map(|opened| charging_node(opened, settings)).transpose()?;
+        let charging = match several {
+            true => Some(charging_seat(settings)?),
+            false => charging.map(|opened| charging_node(opened, settings)).transpose()?,
+        };
         let mut service = Service::on(settings, rings, Beside { cache, charging })?;
         let view = Arc::clone(&service.view);
         service.show(settings, "live");

@@ -120,7 +120,12 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
-    /// Tell how many there are of everything
+    /// Have a standby lead from now on, behind all that was decided
+    Switch {
+        #[command(flatten)]
+        to: To,
+    },
+    /// Tell how many there are of everything, or how far a standby is; exit code 3 if its stream is away
     Status {
         #[command(flatten)]
         to: To,
@@ -152,7 +157,7 @@ impl Order {
             tell(&mut out, &reply)?;
         }
         out.flush()?;
-        Ok(Exit::Done)
+        Ok(if is_away(&reply) { Exit::Degraded } else { Exit::Done })
     }
 
     fn line(&self) -> Result<(Value, &To), Failure> {
@@ -183,9 +188,15 @@ impl Order {
             }
             Order::Abort { session, to } => (json!({ "do": "abort", "session": session }), to),
             Order::Show { which, to } => (show(which), to),
+            Order::Switch { to } => (json!({ "do": "switch" }), to),
             Order::Status { to } => (json!({ "do": "status" }), to),
         })
     }
+}
+
+/// Whether a node tells that its stream is away.
+fn is_away(reply: &Value) -> bool {
+    reply.get("away").is_some_and(|away| !away.is_null()) || reply["stream"]["current"] == false
 }
 
 /// An order with its name.
@@ -207,6 +218,9 @@ fn show(which: &str) -> Value {
 
 /// A reply for people: a line for each thing that is told.
 fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
+    if reply["stands_by"] == true {
+        return standby_lines(out, reply);
+    }
     if let Some(sequence) = reply.get("sequence").filter(|_| reply.get("accounts").is_none()) {
         writeln!(out, "done, entry {sequence} of the ledger")?;
     }
@@ -233,7 +247,18 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         writeln!(out, "ledger entries  {}", reply["sequence"])?;
         writeln!(out, "unrated reports {}", reply["unrated"])?;
     }
+    if let Some(stream) = reply.get("stream") {
+        let away = if stream["current"] == false { ", which is away: nothing is granted" } else { "" };
+        writeln!(out, "on the stream   {}{away}", stream["acknowledged"])?;
+    }
     Ok(())
+}
+
+fn standby_lines(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
+    let leader = reply["leader"].as_str().unwrap_or("nobody that is known");
+    writeln!(out, "stands by; {leader} leads, term {}", reply["term"])?;
+    writeln!(out, "ledger entries  {}", reply["sequence"])?;
+    reply["away"].as_str().map_or(Ok(()), |why| writeln!(out, "the stream is away: {why}"))
 }
 
 fn account_lines(out: &mut impl Write, account: &Value) -> std::io::Result<()> {
