@@ -2,6 +2,8 @@
 
 use crate::connection::{Connection, Reply};
 use crate::options::Options;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -11,6 +13,9 @@ pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 const WRONG_LAST: u64 = 10_071;
 /// Errors of JetStream: there is no such stream.
 const NO_STREAM: u64 = 10_059;
+
+/// Error of JetStream: there is no such message.
+const NO_MESSAGE: u64 = 10_037;
 
 /// How a request ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,11 +104,16 @@ impl Connection {
         Ok(Extent { first: number("first_seq"), last: number("last_seq") })
     }
 
-    /// The newest message of a subject, with its place.
+    /// The newest message of a subject, with its place: as the stream's own leader has it, never out of date.
     pub async fn newest(&mut self, stream: &str, subject: &str) -> Result<Option<(u64, Vec<u8>)>, Failed> {
-        let asked = json!({ "last_by_subj": subject }).to_string();
-        let reply = self.request(&format!("$JS.API.DIRECT.GET.{stream}"), asked.as_bytes()).await?;
-        found(reply)
+        let value = match self.api("STREAM.MSG.GET", stream, &json!({ "last_by_subj": subject })).await? {
+            Err((NO_MESSAGE, _)) => return Ok(None),
+            Err((_, what)) => return Err(Failed::Away(what)),
+            Ok(value) => value,
+        };
+        let octets = value["message"]["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
+        let found = value["message"]["seq"].as_u64().zip(octets);
+        found.map(Some).ok_or_else(|| Failed::Away("JetStream answers something else".to_owned()))
     }
 
     /// The message at a place.

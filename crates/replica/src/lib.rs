@@ -22,7 +22,7 @@
 //! - *A leader knows how old its last acknowledgement is* ([`Leader::is_current`]): one that was stopped for longer than
 //!   others wait refuses until the stream has taken another message of its.
 //!
-//! What decides is pure: [`message`], [`publisher`], [`follower`], [`terms`]. [`Member`] and [`Leader`] are where they
+//! What decides is pure: [`message`], [`publisher`], [`follower`], [`search`], [`terms`]. [`Member`] and [`Leader`] are where they
 //! meet sockets and the clock.
 //!
 //! # What is bounded
@@ -41,6 +41,7 @@ mod member;
 pub mod message;
 mod options;
 pub mod publisher;
+pub mod search;
 pub mod terms;
 
 pub use lead::{Counts, Leader, Progress};

@@ -7,6 +7,7 @@ use crate::lead::{Leader, Progress, Reign};
 use crate::message::{Message, ROOM_OCTETS_MIN, leader};
 use crate::options::Options;
 use crate::publisher::Publisher;
+use crate::search::Search;
 use crate::terms::Terms;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -292,30 +293,15 @@ impl Member {
     }
 }
 
-/// The place before the message in which a record begins, or would: halving between the ends of the stream.
+/// The place behind which the stream is to be read for a record.
 async fn find(connection: &mut Connection, options: &Options, extent: Extent, number: u64) -> Result<u64, Failed> {
-    let (mut low, mut high) = (extent.first, extent.last + 1);
-    let gone = || Failed::Refused(format!("the stream does not have record {number} any more: this node needs a copy"));
-    // The first message whose first record is not before that one; all before `low` are, none from `high` on is.
-    let mut exact = false;
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let octets = connection.at(&options.stream, middle).await?;
+    let mut search = Search::new(number, extent.first, extent.last);
+    while let Some(place) = search.next() {
+        let octets = connection.at(&options.stream, place).await?;
         let octets = octets.ok_or_else(|| Failed::Away("messages of the stream are going".to_owned()))?;
         let strange = |_| Failed::Refused("the messages of the stream are not of this program".to_owned());
-        let message = Message::new(&octets).map_err(strange)?;
-        if message.first() < number {
-            low = middle + 1;
-        } else {
-            high = middle;
-            let begins = !matches!(&message, Message::Records(records) if records.before > 0);
-            exact = message.first() == number && begins;
-        }
+        search.saw(place, &Message::new(&octets).map_err(strange)?);
     }
-    match low {
-        // Of the message before it nothing is needed where the record begins with this one.
-        low if low > extent.first => Ok(low.saturating_sub(if exact { 1 } else { 2 }).max(extent.first - 1)),
-        low if exact => Ok(low - 1),
-        _ => Err(gone()),
-    }
+    let gone = || Failed::Refused(format!("the stream does not have record {number} any more: this node needs a copy"));
+    search.behind().ok_or_else(gone)
 }

@@ -102,7 +102,7 @@ pub fn stand_by(
     let io = |error| Fault::Io { path: standing.ledger.clone(), error };
     let disk = Arc::new(Folder::open(&standing.ledger).map_err(io)?);
     let mut member = Member::new(standing.replica.clone()).map_err(stream)?;
-    let mut seen = Seen::default();
+    let (mut seen, mut joined) = (Seen::default(), None);
     while let Some(survey) = patiently(&mut seen, ends, tell, || member.survey())? {
         let known = known(&standing.ledger)?;
         let Some(told) = survey.terms else {
@@ -115,6 +115,10 @@ pub fn stand_by(
         seen.leader = survey.leader;
         let mut own = join(standing, &disk, known, &told)?;
         let last = own.log.next() - 1;
+        if joined.replace((last, own.terms.newest())) == Some((last, own.terms.newest())) {
+            let gone = "the stream does not tell any more who led when: this node needs a copy";
+            return Err(Fault::Stream(gone.to_owned()));
+        }
         if patiently(&mut seen, ends, tell, || member.follow(own.terms.clone(), last))?.is_none() {
             return Ok(None);
         }
