@@ -28,7 +28,9 @@ mod counts;
 mod folds;
 mod house;
 mod link;
+mod parked;
 mod pending;
+mod profiles;
 mod requests;
 mod routes;
 mod standby;
@@ -37,6 +39,7 @@ mod worker;
 pub use book::BUSY_PERCENT;
 pub use book::Stream;
 pub use counts::Counts;
+pub use profiles::Profiles;
 pub use standby::{Fault, Seen, Standing, Won, stand_by};
 
 use crate::calendar::Moment;
@@ -77,6 +80,8 @@ struct Shared {
     control: Vec<bool>,
     book: Book,
     routes: Routes,
+    /// Where subscribers are looked up when their sessions begin.
+    profiles: Option<Profiles>,
     counts: Vec<Mutex<Counts>>,
     /// Connections that came, from any number on: identifiers of each begin elsewhere.
     connections: AtomicU32,
@@ -98,6 +103,13 @@ pub struct Opened {
     setup: Setup,
 }
 
+/// What a node has beside its ledger.
+struct Beside {
+    profiles: Option<Profiles>,
+    /// The stream that others follow, and entries of ours that it does not have yet.
+    replicated: Option<(Member, Vec<Vec<u8>>)>,
+}
+
 /// The time of the core: whole seconds.
 fn moment(unix: Duration) -> Moment {
     Moment::try_from(unix.as_secs()).unwrap_or(Moment::MAX)
@@ -114,25 +126,37 @@ impl Opened {
         Ok(Opened { doorway, setup })
     }
 
-    /// Begins to serve with what the ledger came to, and the log that goes on with it.
+    /// Begins to serve with what the ledger came to, and the log that goes on with it. With `profiles`, subscribers are
+    /// looked up in a directory when their sessions begin.
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start<D>(self, core: Core, log: Log<D>, options: trunkline_commit::Options) -> Result<Node, StartError>
+    pub fn start<D>(
+        self,
+        core: Core,
+        log: Log<D>,
+        options: trunkline_commit::Options,
+        profiles: Option<Profiles>,
+    ) -> Result<Node, StartError>
     where
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
     {
-        self.serve(core, log, options, None)
+        self.serve(core, log, options, Beside { profiles, replicated: None })
     }
 
     /// The same with what a standby has come to, which leads now: its entries go to the stream.
     ///
     /// # Errors
     /// The system has no thread left, or the servers take nothing.
-    pub fn lead(self, won: Won, options: trunkline_commit::Options) -> Result<Node, StartError> {
+    pub fn lead(
+        self,
+        won: Won,
+        options: trunkline_commit::Options,
+        profiles: Option<Profiles>,
+    ) -> Result<Node, StartError> {
         let Won { core, log, folds, member, tail, .. } = won;
-        let mut node = self.serve(core, log, options, Some((member, tail)))?;
+        let mut node = self.serve(core, log, options, Beside { profiles, replicated: Some((member, tail)) })?;
         node.folds = Some(folds);
         Ok(node)
     }
@@ -142,13 +166,14 @@ impl Opened {
         core: Core,
         log: Log<D>,
         options: trunkline_commit::Options,
-        replicated: Option<(Member, Vec<Vec<u8>>)>,
+        beside: Beside,
     ) -> Result<Node, StartError>
     where
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
     {
         let Opened { doorway, setup: Setup { local, terms, listens, options: net } } = self;
+        let Beside { profiles, replicated } = beside;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
         let told = Arc::new(book::Told::new(threads));
@@ -166,6 +191,7 @@ impl Opened {
             control: listens.iter().map(|listen| matches!(listen, Listen::Unix { .. })).collect(),
             book,
             routes: Routes::default(),
+            profiles,
             counts: (0..threads).map(|_| Mutex::default()).collect(),
             connections: AtomicU32::new(0),
         });
@@ -173,6 +199,9 @@ impl Opened {
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();
         told.set(waker.clone());
+        if let Some(profiles) = &shared.profiles {
+            profiles.set(waker.clone());
+        }
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
         Ok(Node { shared, server: Some(server), house: Some(house), folds, addresses })
@@ -197,6 +226,11 @@ impl Node {
     /// What the log has done.
     pub fn log_counts(&self) -> trunkline_commit::Counts {
         self.shared.book.log_counts()
+    }
+
+    /// How the directory was a second ago, if there is one.
+    pub fn directory(&self) -> Option<trunkline_directory::counts::Shown> {
+        self.shared.profiles.as_ref().map(Profiles::shown)
     }
 
     /// Looks at the state; requests wait meanwhile.

@@ -34,6 +34,7 @@ pub mod ledger;
 pub mod money;
 
 pub mod peer;
+pub mod profile;
 pub mod rate;
 pub mod session;
 pub mod tariff;

@@ -35,6 +35,7 @@
 //! - **Time never goes back**: a moment before that of the newest entry counts as that.
 //! - **A refund** credits what the units cost by the rule that holds, without bundles.
 
+mod bring;
 mod charge;
 mod event;
 mod grant;

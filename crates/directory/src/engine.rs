@@ -39,7 +39,6 @@ pub struct Options {
     pub(crate) bind_password_file: Option<PathBuf>,
     pub(crate) connect_timeout: Duration,
     pub(crate) outstanding: usize,
-    pub(crate) memory_entries: usize,
     pub(crate) memory_octets: usize,
     pub(crate) pool: PoolOptions,
     pub(crate) look_ups: LookUpOptions,
@@ -80,7 +79,7 @@ pub type Completions = Box<dyn FnMut(Completion) + Send>;
 /// # Errors
 /// A file cannot be read, or there is no thread. Servers that are not there are no error: they are tried again.
 pub fn start(options: Options, completions: Completions) -> Result<(Directory, Running), StartError> {
-    let memory = Bounded::new(options.memory_entries, options.memory_octets);
+    let memory = Bounded::new(usize::MAX, options.memory_octets);
     start_with(options, Box::new(memory), completions)
 }
 
@@ -93,19 +92,55 @@ pub fn start_with(
     memory: Box<dyn Memory>,
     completions: Completions,
 ) -> Result<(Directory, Running), StartError> {
-    let dials = dials(&options)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build()?;
-    let (commands, receiver) = mpsc::channel(options.outstanding.saturating_add(COMMANDS_BESIDE));
-    let directory = Directory::new(commands.clone(), options.outstanding);
-    let engine = move || {
-        let (events, heard) = mpsc::channel(EVENTS_MAX);
-        let engine = Engine::new(options, dials, memory, completions, events);
-        runtime.block_on(engine.run(receiver, heard));
-        // A name that is being resolved is not waited for.
-        runtime.shutdown_background();
-    };
-    let thread = std::thread::Builder::new().name("directory".to_owned()).spawn(engine)?;
-    Ok((directory, Running { commands, thread: Some(thread) }))
+    prepare(options)?.start(memory, completions)
+}
+
+/// An engine whose files have been read: a program may give up its rights before it starts.
+pub struct Prepared {
+    options: Options,
+    dials: Vec<Arc<Dial>>,
+}
+
+/// Shows the options: what stood in the files does not.
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Prepared").field(&self.options).finish()
+    }
+}
+
+/// Reads the files that the options name: certificates, the password.
+///
+/// # Errors
+/// A file cannot be read, or holds something else.
+pub fn prepare(options: Options) -> Result<Prepared, StartError> {
+    Ok(Prepared { dials: dials(&options)?, options })
+}
+
+impl Prepared {
+    /// Octets that profiles may take that are remembered.
+    pub fn memory_octets(&self) -> usize {
+        self.options.memory_octets
+    }
+
+    /// Starts the engine.
+    ///
+    /// # Errors
+    /// There is no thread.
+    pub fn start(self, memory: Box<dyn Memory>, completions: Completions) -> Result<(Directory, Running), StartError> {
+        let Prepared { options, dials } = self;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build()?;
+        let (commands, receiver) = mpsc::channel(options.outstanding.saturating_add(COMMANDS_BESIDE));
+        let directory = Directory::new(commands.clone(), options.outstanding);
+        let engine = move || {
+            let (events, heard) = mpsc::channel(EVENTS_MAX);
+            let engine = Engine::new(options, dials, memory, completions, events);
+            runtime.block_on(engine.run(receiver, heard));
+            // A name that is being resolved is not waited for.
+            runtime.shutdown_background();
+        };
+        let thread = std::thread::Builder::new().name("directory".to_owned()).spawn(engine)?;
+        Ok((directory, Running { commands, thread: Some(thread) }))
+    }
 }
 
 impl Drop for Running {

@@ -38,7 +38,7 @@ mod profile;
 mod settings;
 mod template;
 
-pub use engine::{Options, Running, StartError, start, start_with};
+pub use engine::{Options, Prepared, Running, StartError, prepare, start, start_with};
 pub use handle::{Completion, Directory, Ended, Refused};
 pub use identity::{Identity, Kind};
 pub use look_ups::{Freshness, LookedUp, Why};

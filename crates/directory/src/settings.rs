@@ -79,8 +79,6 @@ trunkline_kit::section! {
         /// How long it is remembered that there is no profile.
         remember_absent: Duration = Duration::from_secs(10) => Restart,
             Duration::ZERO => Duration::from_secs(86_400);
-        /// Profiles that are remembered.
-        memory_entries: u32 = 200_000 => Restart, 0 => 100_000_000;
         /// Octets of profiles that are remembered.
         memory_size: Octets = Octets::mib(128) => Restart, Octets(0) => Octets::gib(64);
         /// Entries of an answer.
@@ -148,7 +146,6 @@ impl DirectorySection {
             bind_password_file: self.bind_password_file.clone(),
             connect_timeout: self.connect_timeout,
             outstanding: self.outstanding as usize,
-            memory_entries: self.memory_entries as usize,
             memory_octets: usize::try_from(self.memory_size.0).unwrap_or(usize::MAX),
             pool,
             look_ups,

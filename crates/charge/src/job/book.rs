@@ -3,6 +3,7 @@
 use super::worker::Mail;
 use crate::account::{Entry, FORMAT_VERSION, Octets};
 use crate::calendar::Moment;
+use crate::profile::Known;
 use crate::session::{Answer, Core, Kind, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -334,6 +335,19 @@ impl Desk<'_> {
         let entry = does(&mut self.inner.core).map_err(|refused| refused.to_string())?;
         self.inner.outbox.put(&entry);
         Ok(entry.sequence)
+    }
+
+    /// Has the ledger know what a directory says of a subscriber. What the disk could not take is not brought: what is
+    /// asked then is refused for the same reason.
+    ///
+    /// # Errors
+    /// As [`Core::bring`].
+    pub fn bring(&mut self, known: &Known, now: Moment) -> Result<(), Refused> {
+        if self.takes(Kind::Initial) {
+            let entry = self.inner.core.bring(known, now)?;
+            entry.iter().for_each(|entry| self.inner.outbox.put(entry));
+        }
+        Ok(())
     }
 
     /// A plan holds from now on; the entry that has to be durable before it is told.

@@ -15,9 +15,11 @@ use crate::account::{Account, Identity, IdentityKind, MoneyReason};
 use crate::calendar::Moment;
 use crate::gy::decimals;
 use crate::money::Money;
-use crate::session::{Core, PlanText, Shown};
+use crate::session::{self, Core, PlanText};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use trunkline_directory::counts::{ServerShown, Shown};
 use trunkline_net::Now;
 
 /// Octets of a line: a plan's text fits into it.
@@ -75,6 +77,8 @@ enum Order {
     ShowSession { session: String },
     /// A standby is to lead from now on.
     Switch {},
+    /// What is remembered of an identity of the directory is not true any more: it is asked when it comes again.
+    Forget { identity: String },
     /// How many there are of everything.
     Status {},
 }
@@ -100,17 +104,10 @@ impl Worker {
     fn line(&mut self, link: &mut Link, line: &[u8], now: Now) {
         self.counts.control += 1;
         let order = serde_json::from_slice::<Order>(line).map_err(|error| error.to_string());
-        let done = order.and_then(|order| match order {
-            Order::Status {} => {
-                let told = carry_out(&mut self.shared.book.desk(), order, moment(now.unix));
-                told.map(|(after, reply)| (after, with_stream(reply, self.shared.book.stream())))
-            }
-            Order::Switch {} => {
-                self.shared.book.hand_over().map(|sequence| (sequence, json!({ "sequence": sequence })))
-            }
-            order => carry_out(&mut self.shared.book.desk(), order, moment(now.unix)),
-        });
-        let (after, reply) = done.unwrap_or_else(|why| (0, json!({ "error": why })));
+        let (after, reply) = match order.and_then(|order| self.carry_out(order, moment(now.unix))) {
+            Ok(done) => done,
+            Err(why) => (0, json!({ "error": why })),
+        };
         // In order: one that waits for nothing waits behind those that do.
         let after = after.max(link.pending.last().unwrap_or(0));
         let out = if after == 0 { &mut self.said } else { link.pending.octets() };
@@ -120,6 +117,42 @@ impl Worker {
             self.waits(link, after);
         }
     }
+
+    /// Does it; the entry that has to be durable before the reply leaves.
+    fn carry_out(&self, order: Order, now: Moment) -> Result<(u64, Value), String> {
+        let profiles = self.shared.profiles.as_ref();
+        if let Order::Forget { identity: text } = order {
+            profiles.ok_or("no directory is asked")?.forget(&identity(&text)?)?;
+            return Ok((0, json!({ "forgotten": text })));
+        }
+        if let Order::Switch {} = order {
+            return self.shared.book.hand_over().map(|sequence| (sequence, json!({ "sequence": sequence })));
+        }
+        let is_status = matches!(order, Order::Status {});
+        let (after, mut reply) = carry_out(&mut self.shared.book.desk(), order, now)?;
+        if let Some(profiles) = profiles.filter(|_| is_status) {
+            reply["directory"] = directory_of(&profiles.shown());
+        }
+        if let Some(stream) = self.shared.book.stream().filter(|_| is_status) {
+            reply["stream"] = stream_of(&stream);
+        }
+        Ok((after, reply))
+    }
+}
+
+fn directory_of(shown: &Shown) -> Value {
+    let server = |(address, server): &(Arc<str>, ServerShown)| {
+        let ServerShown { is_up, connections, in_flight, trouble, .. } = server;
+        json!({
+            "address": **address,
+            "up": is_up,
+            "connections": connections,
+            "in_flight": in_flight,
+            "trouble": **trouble,
+        })
+    };
+    let servers: Vec<Value> = shown.servers.iter().map(server).collect();
+    json!({ "servers": servers, "remembered": shown.remembered.0, "waiting": shown.waiting })
 }
 
 /// Does it; the entry that has to be durable before the reply leaves.
@@ -158,13 +191,9 @@ fn carry_out(desk: &mut Desk<'_>, order: Order, now: Moment) -> Result<(u64, Val
     Ok((sequence, json!({ "sequence": sequence, "account": account_of(desk.core(), account) })))
 }
 
-/// How the stream stands, where there is one.
-fn with_stream(mut reply: Value, stream: Option<Stream>) -> Value {
-    if let Some(Stream { acknowledged, waiting_octets, is_current }) = stream {
-        let told = json!({ "acknowledged": acknowledged, "waiting_octets": waiting_octets, "current": is_current });
-        reply["stream"] = told;
-    }
-    reply
+fn stream_of(stream: &Stream) -> Value {
+    let Stream { acknowledged, waiting_octets, is_current } = stream;
+    json!({ "acknowledged": acknowledged, "waiting_octets": waiting_octets, "current": is_current })
 }
 
 fn look(core: &Core, order: Order) -> Result<Value, String> {
@@ -219,7 +248,7 @@ fn account_of(core: &Core, number: u64) -> Value {
     })
 }
 
-fn session_of(shown: &Shown<'_>) -> Value {
+fn session_of(shown: &session::Shown<'_>) -> Value {
     let services: Vec<Value> = shown
         .services
         .iter()

@@ -41,6 +41,16 @@ trunkline_kit::counters! {
         pushes_answered: "trunkline_charge_pushes_answered_total",
         /// questions to clients that were not answered in time, or had no way to them
         pushes_lost: "trunkline_charge_pushes_lost_total",
+        /// subscribers that the directory has, or had within the time that it is remembered
+        profiles_found: "trunkline_charge_profiles_found_total",
+        /// subscribers that the directory does not have
+        profiles_absent: "trunkline_charge_profiles_absent_total",
+        /// subscribers of which the directory said nothing, or nothing that could be used
+        profiles_failed: "trunkline_charge_profiles_failed_total",
+        /// requests that were decided by what the ledger knew, because the directory said nothing
+        profiles_stood_in: "trunkline_charge_profiles_stood_in_total",
+        /// requests that were refused for what the directory says, or does not say
+        profiles_refused: "trunkline_charge_profiles_refused_total",
         /// what those who operate the node asked
         control: "trunkline_charge_control_total",
     }

@@ -1,9 +1,9 @@
 //! Snapshots of the ledger, so that a start need not read all of it: folded beside the log, at the lowest priority and
-//! a fifth of the time.
+//! a fifth of the time; as all others and all of the time once a start would take too long.
 
-use crate::ledger::fold_at_ease;
+use crate::ledger::{Fault, Folded, fold_at_ease};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trunkline_commit::{Disk, Log, sealed};
@@ -13,24 +13,29 @@ const PERIOD: Duration = Duration::from_secs(10);
 /// Entries in closed segments since the last snapshot for which another one is made: a start reads as many in a second
 /// or two.
 const ENTRIES: u64 = 1_000_000;
+/// Entries in closed segments since the last snapshot beyond which a fold hurries: who loads a node without an end may
+/// wait, a start may not.
+const HURRY: u64 = 2 * ENTRIES;
 
 /// Records between two looks at the clock: some tenth of a millisecond.
 const RECORDS: u32 = 64;
 /// Of the time that a fold works, it rests so many times as long.
 const RESTS: u32 = 4;
 
-/// Works a fifth of the time: on a processor that has nothing else to spare, answers wait for a moment of it at most.
+/// Works a fifth of the time, or all of it: on a processor that has nothing else to spare, answers wait for a moment of
+/// it at most.
 struct Pace<'a> {
     records: u32,
     since: Instant,
-    /// Who waits for its end: then it does not rest.
-    ended: &'a Receiver<()>,
+    hurries: bool,
+    /// Whether somebody waits for its end: then it does not rest.
+    ends: &'a AtomicBool,
 }
 
 impl Pace<'_> {
     fn rest(&mut self) {
         self.records += 1;
-        if self.records % RECORDS == 0 && self.ended.try_recv() == Err(TryRecvError::Empty) {
+        if !self.hurries && self.records % RECORDS == 0 && !self.ends.load(Ordering::Relaxed) {
             std::thread::park_timeout(self.since.elapsed() * RESTS);
             self.since = Instant::now();
         }
@@ -39,7 +44,7 @@ impl Pace<'_> {
 
 /// The thread; dropped, it ends after the snapshot that it is at.
 pub(super) struct Folds {
-    ends: Option<Sender<()>>,
+    ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -48,37 +53,48 @@ impl Folds {
     where
         D: Disk + Send + Sync + 'static,
     {
-        let (ends, ended) = channel();
+        let ends = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&ends);
         let mut folded = log.found().snapshot;
         let runs = move || {
-            // Where the system does not let it be lower it is as all others.
-            let _lower = rustix::process::nice(19);
-            while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                folded = look(&*disk, folded, &ended);
+            while !is_over.load(Ordering::Relaxed) {
+                std::thread::park_timeout(PERIOD);
+                if !is_over.load(Ordering::Relaxed) {
+                    folded = look(&*disk, folded, &is_over);
+                }
             }
         };
         let thread = std::thread::Builder::new().name("charge-folds".to_owned()).spawn(runs)?;
-        Ok(Folds { ends: Some(ends), thread: Some(thread) })
+        Ok(Folds { ends, thread: Some(thread) })
     }
 }
 
 impl Drop for Folds {
     fn drop(&mut self) {
-        drop(self.ends.take());
-        // A panic of it was told when it happened.
-        let _ended = self.thread.take().map(JoinHandle::join);
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic of it was told when it happened.
+            let _ended = thread.join();
+        }
     }
 }
 
 /// Makes a snapshot if there is much since the last one; the entry up to which the newest stands.
-fn look<D: Disk>(disk: &D, folded: u64, ended: &Receiver<()>) -> u64 {
-    let due = sealed(disk).is_ok_and(|sealed| sealed >= folded + ENTRIES);
-    if !due {
+fn look<D: Disk + Send + Sync>(disk: &D, folded: u64, ends: &AtomicBool) -> u64 {
+    let behind = sealed(disk).map_or(0, |sealed| sealed.saturating_sub(folded));
+    if behind < ENTRIES {
         return folded;
     }
-    let mut pace = Pace { records: 0, since: Instant::now(), ended };
-    match fold_at_ease(disk, &mut || pace.rest()) {
-        Ok(made) => {
+    let hurries = behind >= HURRY;
+    let pace = Pace { records: 0, since: Instant::now(), hurries, ends };
+    // A priority that was lowered cannot be raised again: each fold has a thread of its own.
+    let made = std::thread::scope(|scope| {
+        let fold = std::thread::Builder::new().name("charge-fold".to_owned());
+        fold.spawn_scoped(scope, || fold_with(disk, pace)).map(|fold| fold.join())
+    });
+    match made {
+        Ok(Ok(Ok(made))) => {
             tracing::info!(
                 "charging: a snapshot of the ledger up to entry {}, {} since the last",
                 made.sequence,
@@ -86,9 +102,23 @@ fn look<D: Disk>(disk: &D, folded: u64, ended: &Receiver<()>) -> u64 {
             );
             made.sequence
         }
-        Err(fault) => {
+        Ok(Ok(Err(fault))) => {
             tracing::error!("charging: no snapshot of the ledger could be made, a start will take longer: {fault}");
             folded
         }
+        // A panic of it was told when it happened.
+        Ok(Err(_)) => folded,
+        Err(error) => {
+            tracing::error!("charging: no snapshot of the ledger could be made, a start will take longer: {error}");
+            folded
+        }
     }
+}
+
+fn fold_with<D: Disk>(disk: &D, mut pace: Pace<'_>) -> Result<Folded, Fault> {
+    if !pace.hurries {
+        // Where the system does not let it be lower it is as all others.
+        let _lower = rustix::process::nice(19);
+    }
+    fold_at_ease(disk, &mut || pace.rest())
 }

@@ -13,6 +13,8 @@ use trunkline_net::{MailboxFull, Waker};
 
 /// How often it looks.
 const PERIOD: Duration = Duration::from_millis(100);
+/// Of its looks, the one that looks at the directory, too: once a second.
+const DIRECTORY_LOOKS: u64 = 10;
 /// How long it waits until a client that was not reached is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 /// Questions that are sent in one look.
@@ -29,7 +31,7 @@ pub(super) struct House {
 impl House {
     pub fn start(shared: Arc<Shared>, waker: Waker<Mail>) -> std::io::Result<House> {
         let (ends, ended) = channel();
-        let mut keeper = Keeper { shared, waker, waiting: VecDeque::new() };
+        let mut keeper = Keeper { shared, waker, waiting: VecDeque::new(), looks: 0 };
         let runs = move || {
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 keeper.look()
@@ -53,6 +55,7 @@ struct Keeper {
     waker: Waker<Mail>,
     /// Questions that wait for their next try.
     waiting: VecDeque<(Instant, Push)>,
+    looks: u64,
 }
 
 impl Keeper {
@@ -64,6 +67,13 @@ impl Keeper {
         }
         self.shared.book.flush();
         self.pushes();
+        self.looks += 1;
+        if let Some(profiles) = &self.shared.profiles {
+            profiles.bring_late();
+            if self.looks % DIRECTORY_LOOKS == 0 {
+                profiles.look();
+            }
+        }
     }
 
     fn pushes(&mut self) {

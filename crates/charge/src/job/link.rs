@@ -1,5 +1,6 @@
 //! A connection: a client of Diameter, or somebody who operates the node.
 
+use super::parked::Parked;
 use super::pending::Pending;
 use crate::peer::Peer;
 use core::time::Duration;
@@ -13,6 +14,8 @@ pub(super) struct Link {
     pub id: ConnectionId,
     pub speaks: Speaks,
     pub pending: Pending,
+    /// Requests that wait for the directory.
+    pub parked: Parked,
     /// Clients are asked over it.
     pub routed: bool,
     /// When it is looked at next.
@@ -37,6 +40,7 @@ impl Link {
             id,
             speaks,
             pending: Pending::default(),
+            parked: Parked::default(),
             routed: false,
             registered: Duration::MAX,
             waits: None,

@@ -31,10 +31,10 @@ pub(super) enum Flow {
 }
 
 /// A credit-control request that is to be decided.
-struct Asked<'a> {
-    message: Message<'a>,
-    ccr: CreditControlRequest<'a>,
-    request: Request,
+pub(super) struct Asked<'a> {
+    pub message: Message<'a>,
+    pub ccr: CreditControlRequest<'a>,
+    pub request: Request,
 }
 
 impl Worker {
@@ -97,7 +97,7 @@ impl Worker {
         true
     }
 
-    fn ask<'a>(&self, message: Message<'a>) -> Result<Asked<'a>, Failure<'a>> {
+    pub(super) fn ask<'a>(&self, message: Message<'a>) -> Result<Asked<'a>, Failure<'a>> {
         let ccr = self.shared.local.read(&message)?;
         let request = gy::ask(&message, &ccr)?;
         Ok(Asked { message, ccr, request })
@@ -110,8 +110,16 @@ impl Worker {
         let _fits = refuse(message, &terms.host, &terms.realm, failure, &mut self.said);
     }
 
-    /// Decides about all of them with one hold of the book; their answers wait for the disk.
+    /// Decides about them, but for those whose subscribers are looked up first.
     fn decide(&mut self, link: &mut Link, asked: Vec<Asked<'_>>, now: Now) {
+        let (later, at_once): (Vec<Asked<'_>>, Vec<Asked<'_>>) =
+            asked.into_iter().partition(|asked| self.looks_up(asked.request.kind));
+        self.settle(link, at_once, now);
+        later.iter().for_each(|asked| self.park(link, asked));
+    }
+
+    /// Decides about all of them with one hold of the book; their answers wait for the disk.
+    pub(super) fn settle(&mut self, link: &mut Link, asked: Vec<Asked<'_>>, now: Now) {
         if asked.is_empty() {
             return;
         }
@@ -131,7 +139,7 @@ impl Worker {
     }
 
     /// An answer that follows from no entry leaves at once, before those that wait.
-    fn answer(&mut self, link: &mut Link, asked: &Asked<'_>, decided: &Decided) {
+    pub(super) fn answer(&mut self, link: &mut Link, asked: &Asked<'_>, decided: &Decided) {
         let Decided { answer, after, currency, .. } = decided;
         let terms = &self.shared.terms;
         let out = if *after == 0 { &mut self.said } else { link.pending.octets() };
@@ -145,7 +153,7 @@ impl Worker {
         }
     }
 
-    fn count(&mut self, kind: Kind, decided: &Decided) {
+    pub(super) fn count(&mut self, kind: Kind, decided: &Decided) {
         *match kind {
             Kind::Initial => &mut self.counts.initial,
             Kind::Update => &mut self.counts.update,

@@ -11,6 +11,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use trunkline_directory::Completion;
 use trunkline_net::{
     Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Replies, Seat, Service, Taken,
 };
@@ -36,6 +37,8 @@ pub(super) enum Mail {
     Durable,
     /// A client of that realm is to be asked.
     Push(Push, Box<str>),
+    /// The directory has answered about who is asked for.
+    Profile(Completion),
 }
 
 /// See the module.
@@ -118,6 +121,37 @@ impl Worker {
         }
     }
 
+    fn pushed(&mut self, link: &mut Link, push: Push, realm: &str, output: &mut Output<'_>, now: Now) -> Next {
+        let Speaks::Diameter(peer) = &mut link.speaks else { return Next::More };
+        let local = &self.shared.local;
+        if !peer.is_open() || output.room() < ROOM_OCTETS {
+            self.shared.routes.give_back(push);
+            return link.next();
+        }
+        let pushed = output.append(|out| peer.push(local, push, realm, now.monotonic, out));
+        self.counts.pushed += 1;
+        if let Ok(Some(given_up)) = pushed {
+            self.counts.pushes_lost += 1;
+            self.shared.routes.give_back(given_up.push);
+        }
+        self.register(link, now.monotonic);
+        link.next()
+    }
+
+    fn profiled(&mut self, link: &mut Link, completion: Completion, output: &mut Output<'_>, now: Now) -> Next {
+        if output.room() < ROOM_OCTETS {
+            if let Some(profiles) = &self.shared.profiles {
+                profiles.give_back(link.id, completion);
+            }
+            return link.next();
+        }
+        self.said.clear();
+        self.looked_up(link, &completion, now);
+        self.say(link, output);
+        link.holds |= link.pending.len() > PENDING_OCTETS_MAX;
+        link.next()
+    }
+
     fn watch(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Option<Next> {
         let Speaks::Diameter(peer) = &mut link.speaks else { return None };
         if link.holds || output.room() < ROOM_OCTETS {
@@ -183,20 +217,11 @@ impl Service for Worker {
     }
 
     fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
-        let (Mail::Push(push, realm), Speaks::Diameter(peer)) = (mail, &mut link.speaks) else { return Next::More };
-        let local = &self.shared.local;
-        if !peer.is_open() || output.room() < ROOM_OCTETS {
-            self.shared.routes.give_back(push);
-            return link.next();
+        match mail {
+            Mail::Durable => Next::More,
+            Mail::Push(push, realm) => self.pushed(link, push, &realm, output, now),
+            Mail::Profile(completion) => self.profiled(link, completion, output, now),
         }
-        let pushed = output.append(|out| peer.push(local, push, &realm, now.monotonic, out));
-        self.counts.pushed += 1;
-        if let Ok(Some(given_up)) = pushed {
-            self.counts.pushes_lost += 1;
-            self.shared.routes.give_back(given_up.push);
-        }
-        self.register(link, now.monotonic);
-        link.next()
     }
 
     fn woken(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {
@@ -235,7 +260,8 @@ impl Service for Worker {
 
     fn owes(&self, link: &Link) -> bool {
         // Of a node that leads no longer nothing will count, and so nothing leaves.
-        !link.pending.is_empty() && !self.shared.book.is_fenced()
+        let owes = !link.pending.is_empty() || !link.parked.is_empty();
+        owes && !self.shared.book.is_fenced()
     }
 
     fn undelivered(&mut self, mail: Mail, _: Now) {

@@ -141,7 +141,7 @@ impl Core {
         Ok(self.write(vec![Effect::Subscriber { subscriber, account, identities }], now))
     }
 
-    fn has_session(&self, account: u64, subscriber: u64) -> bool {
+    pub(super) fn has_session(&self, account: u64, subscriber: u64) -> bool {
         let slots = self.state.account(account).into_iter().flat_map(|account| &account.sessions);
         slots.filter_map(|slot| self.state.session(*slot)).any(|session| session.subscriber == subscriber)
     }

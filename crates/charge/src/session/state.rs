@@ -2,6 +2,7 @@
 
 mod answers;
 mod session;
+mod shards;
 mod slots;
 mod snapshot;
 mod subscribers;

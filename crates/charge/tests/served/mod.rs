@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{Node, Opened, Setup};
+use trunkline_charge::job::{Node, Opened, Profiles, Setup};
 use trunkline_charge::peer::Local;
 use trunkline_charge::session::Limits;
 use trunkline_commit::{Disk, Folder, Options};
@@ -75,6 +75,27 @@ where
     D: Disk + Send + Sync + 'static,
     D::File: Send + 'static,
 {
+    serve(folder, disk, options, set, None)
+}
+
+/// Starts a node that looks subscribers up.
+pub fn start_beside(folder: &Path, profiles: Profiles) -> World {
+    let options = Options { segment_octets: 4 << 20, ..Options::default() };
+    let disk = Folder::open(&folder.join("ledger")).expect("a folder");
+    serve(folder, Arc::new(disk), options, |_| {}, Some(profiles))
+}
+
+fn serve<D>(
+    folder: &Path,
+    disk: Arc<D>,
+    options: Options,
+    set: impl FnOnce(&mut Local),
+    profiles: Option<Profiles>,
+) -> World
+where
+    D: Disk + Send + Sync + 'static,
+    D::File: Send + 'static,
+{
     let mut local = local();
     set(&mut local);
     let terms = Terms {
@@ -90,7 +111,7 @@ where
     let net = trunkline_net::Options { threads: 1, ..trunkline_net::Options::default() };
     let opened = Opened::new(Setup { local, terms, listens, options: net }).expect("listeners");
     let (core, log) = trunkline_charge::ledger::open(disk, options, Limits::default()).expect("a ledger");
-    let node = opened.start(core, log, options).expect("a node");
+    let node = opened.start(core, log, options, profiles).expect("a node");
     let address = node.addresses()[0].expect("an address");
     World { node, folder: folder.to_path_buf(), address }
 }

@@ -1,15 +1,16 @@
 //! From `[charge]` of the configuration to a node.
 
+use super::memory::Remembered;
 use crate::cache::files::{Clients, Encryption};
 use crate::failure::Failure;
-use crate::run::config::{Charge, Door, FailureHandling};
+use crate::run::config::{Charge, DirectorySection, Door, FailureHandling};
 use crate::web::desk;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{Node, Opened, Setup, Won};
+use trunkline_charge::job::{Node, Opened, Profiles, Setup, Won};
 use trunkline_charge::ledger;
 use trunkline_charge::peer::Local;
 use trunkline_charge::session::Limits;
@@ -37,17 +38,25 @@ pub fn socket(data: &Path) -> PathBuf {
     folder(data).join("control.sock")
 }
 
-/// The node of a configuration, listening, and not yet served; none where it names no address.
+/// What needs rights has been done, and nothing is served yet.
+#[derive(Debug)]
+pub struct Prepared {
+    opened: Opened,
+    directory: Option<trunkline_directory::Prepared>,
+}
+
+/// The node of a configuration, listening, and not yet served; none where it names no address. Subscribers are looked
+/// up where `directory` names a server.
 ///
 /// # Errors
 /// A file that cannot be read, or an address that cannot be had, by its key.
-pub fn open(charge: &Charge, data: &Path) -> Result<Option<Opened>, Failure> {
+pub fn open(charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Option<Prepared>, Failure> {
     if charge.listen.is_empty() {
         return Ok(None);
     }
     folder_of(data)?;
     let opened = Opened::new(setup(charge, data)?).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
-    Ok(Some(opened))
+    Ok(Some(Prepared { opened, directory: prepared(directory)? }))
 }
 
 /// Makes the folder if it is not there.
@@ -65,13 +74,14 @@ pub fn folder_of(data: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// An address cannot be had; the system has no thread left.
-pub fn lead(won: Won, charge: &Charge, data: &Path) -> Result<Node, Failure> {
+pub fn lead(won: Won, charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Node, Failure> {
     let mut setup = setup(charge, data)?;
     // Sessions go on with another node: it is the same state (RFC 6733 section 8.16), and clients may go there.
     setup.local.state_id = won.terms.begun;
     setup.terms.session_failover = true;
+    let profiles = prepared(directory)?.map(profiles).transpose()?;
     let opened = Opened::new(setup).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
-    opened.lead(won, Options::default()).map_err(|e| Failure::Failed(format!("charging: {e}")))
+    opened.lead(won, Options::default(), profiles).map_err(|e| Failure::Failed(format!("charging: {e}")))
 }
 
 /// What the core is limited to.
@@ -80,16 +90,32 @@ pub fn limits(charge: &Charge) -> Limits {
     Limits { sessions: charge.sessions as usize, kept_s, ..Limits::default() }
 }
 
+fn prepared(section: &DirectorySection) -> Result<Option<trunkline_directory::Prepared>, Failure> {
+    if section.servers.is_empty() {
+        return Ok(None);
+    }
+    let failed = |why: String| Failure::Failed(format!("directory: {why}"));
+    let options = section.options().map_err(|mistakes| failed(mistakes.join("; ")))?;
+    trunkline_directory::prepare(options).map(Some).map_err(|error| failed(error.to_string()))
+}
+
+fn profiles(prepared: trunkline_directory::Prepared) -> Result<Profiles, Failure> {
+    let memory = Remembered::new(prepared.memory_octets() as u64);
+    Profiles::start(prepared, Box::new(memory)).map_err(|error| Failure::Failed(format!("directory: {error}")))
+}
+
 /// Reads the ledger, and begins to serve.
 ///
 /// # Errors
 /// The ledger is damaged or another's; the system has no thread left.
-pub fn start(opened: Opened, charge: &Charge, data: &Path) -> Result<Node, Failure> {
+pub fn start(prepared: Prepared, charge: &Charge, data: &Path) -> Result<Node, Failure> {
+    let Prepared { opened, directory } = prepared;
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("charging: {error}"));
     let disk = Folder::open(&ledger(data)).map_err(|e| Failure::Failed(format!("{}: {e}", ledger(data).display())))?;
     let options = Options::default();
     let (core, log) = ledger::open(Arc::new(disk), options, limits(charge)).map_err(|e| failed(&e))?;
-    opened.start(core, log, options).map_err(|e| failed(&e))
+    let profiles = directory.map(profiles).transpose()?;
+    opened.start(core, log, options, profiles).map_err(|e| failed(&e))
 }
 
 fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
@@ -189,7 +215,7 @@ mod tests {
     #[test]
     fn without_an_address_there_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(open(&Charge::default(), folder.path()).unwrap().is_none());
+        assert!(open(&Charge::default(), &DirectorySection::default(), folder.path()).unwrap().is_none());
         assert!(!super::folder(folder.path()).exists());
     }
 
@@ -197,7 +223,7 @@ mod tests {
     fn it_serves_where_it_is_said_and_is_operated_over_its_socket() {
         let folder = tempfile::tempdir().unwrap();
         let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
-        let opened = open(&section, folder.path()).unwrap().unwrap();
+        let opened = open(&section, &DirectorySection::default(), folder.path()).unwrap().unwrap();
         let mut node = start(opened, &section, folder.path()).unwrap();
         let told = told(&section, &node);
         assert!(told[0].starts_with("Diameter over TCP at 127.0.0.1:") && told.len() == 1, "{told:?}");
@@ -207,7 +233,8 @@ mod tests {
         BufReader::new(stream).read_line(&mut reply).unwrap();
         assert_eq!(serde_json::from_str::<serde_json::Value>(&reply).unwrap()["accounts"], 0);
         // The folder is this node's.
-        let other = open(&at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]), &folder.path().join("other")).unwrap();
+        let door = vec![Door::Tcp("127.0.0.1:0".parse().unwrap())];
+        let other = open(&at(door), &DirectorySection::default(), &folder.path().join("other")).unwrap();
         let Err(Failure::Failed(why)) = start(other.unwrap(), &section, folder.path()) else { panic!("two nodes") };
         assert!(why.contains("another process uses this folder"), "{why}");
         node.stop().unwrap();
@@ -216,7 +243,7 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_told_by_its_key() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |section: &Charge| match open(section, folder.path()) {
+        let told = |section: &Charge| match open(section, &DirectorySection::default(), folder.path()) {
             Err(Failure::Failed(why)) => why,
             other => panic!("{other:?}"),
         };

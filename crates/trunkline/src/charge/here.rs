@@ -75,6 +75,7 @@ impl Running {
             samples.push(Sample::counter("trunkline_charge_unrated_total", help, unrated));
             samples.extend(node.replica_counts().iter().flat_map(|counts| counts.list()).map(counter));
             samples.extend(node.stream().iter().flat_map(of_stream));
+            samples.extend(node.directory().iter().flat_map(|directory| directory.samples()));
             samples
         });
         let seat = match &self.place {

@@ -3,3 +3,5 @@
 pub mod configured;
 pub mod here;
 pub mod seat;
+
+mod memory;

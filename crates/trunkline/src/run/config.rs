@@ -14,6 +14,7 @@ pub use cache::{Cache, ClientCertificates, Door};
 pub use charge::{Charge, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
 pub use standby::{Nats, Standby};
+pub use trunkline_directory::DirectorySection;
 pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
 };
@@ -204,6 +205,8 @@ trunkline_kit::configuration! {
         charge: Charge = "charge",
         /// Nodes that stand by for each other.
         charge_standby: Standby = "charge.standby",
+        /// Subscribers out of LDAP, for charging.
+        directory: DirectorySection = "directory",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

@@ -79,14 +79,22 @@ fn charging_seat(settings: &Settings) -> Result<charge::here::Running, Failure> 
             charge::configured::told(&setup.charge, node).iter().for_each(|line| tracing::info!("charging: {line}"))
         }
     };
-    let (charge, standby) = (settings.charge.clone(), settings.charge_standby.clone());
-    let setup = charge::seat::Setup { charge, standby, data: settings.data.folder.clone(), tells };
+    let setup = charge::seat::Setup {
+        charge: settings.charge.clone(),
+        standby: settings.charge_standby.clone(),
+        directory: settings.directory.clone(),
+        data: settings.data.folder.clone(),
+        tells,
+    };
     charge::seat::Seat::start(setup).map(charge::here::Running::of)
 }
 
 /// Reads the ledger, serves, and says in the log where.
-fn charging_node(opened: trunkline_charge::job::Opened, settings: &Settings) -> Result<charge::here::Running, Failure> {
-    let node = charge::configured::start(opened, &settings.charge, &settings.data.folder)?;
+fn charging_node(
+    prepared: charge::configured::Prepared,
+    settings: &Settings,
+) -> Result<charge::here::Running, Failure> {
+    let node = charge::configured::start(prepared, &settings.charge, &settings.data.folder)?;
     for line in charge::configured::told(&settings.charge, &node) {
         tracing::info!("charging: {line}");
     }
@@ -110,14 +118,17 @@ impl Service {
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
         let cache = configured::open(&settings.cache)?;
         let several = !settings.charge_standby.servers.is_empty() && !settings.charge.listen.is_empty();
-        let charging = if several { None } else { charge::configured::open(&settings.charge, folder)? };
-        if several {
-            charge::configured::folder_of(folder)?;
+        let charging = match several {
+            true => charge::configured::folder_of(folder).map(|()| None)?,
+            false => charge::configured::open(&settings.charge, &settings.directory, folder)?,
+        };
+        if settings.charge.listen.is_empty() && !settings.directory.servers.is_empty() {
+            tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
         }
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let charging = match several {
             true => Some(charging_seat(settings)?),
-            false => charging.map(|opened| charging_node(opened, settings)).transpose()?,
+            false => charging.map(|prepared| charging_node(prepared, settings)).transpose()?,
         };
         let mut service = Service::on(settings, rings, Beside { cache, charging })?;
         let view = Arc::clone(&service.view);

@@ -2,8 +2,9 @@
 
 use super::Aside;
 use super::session::Session;
+use super::shards::Shards;
 use core::hash::BuildHasher;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::DefaultHashBuilder;
 
 /// Sessions by their slots and by their names. Slots that are free are used anew, the newest first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,7 +17,7 @@ pub struct Slots {
 /// Slots by the hash of their session's name.
 #[derive(Clone, Debug, Default)]
 struct Names {
-    slots: HashTable<u32>,
+    slots: Shards<u32>,
     hasher: DefaultHashBuilder,
 }
 
@@ -85,7 +86,7 @@ impl Slots {
     pub fn take(&mut self, slot: u32) -> Option<Box<Session>> {
         let session = self.sessions.get_mut(slot as usize)?.take()?;
         let hash = self.names.0.hasher.hash_one(&*session.name);
-        if let Ok(found) = self.names.0.slots.find_entry(hash, |other| *other == slot) {
+        if let Some(found) = self.names.0.slots.find_entry(hash, |other| *other == slot) {
             found.remove();
         }
         self.free.push(slot);
@@ -95,8 +96,7 @@ impl Slots {
     /// Makes room for so many, before there is any.
     pub fn reserve(&mut self, count: usize) {
         self.sessions.reserve(count);
-        // Without a session there is nothing to hash.
-        self.names.0.slots.reserve(count, |_| 0);
+        self.names.0.slots.reserve(count);
     }
 
     /// Free slots of a state that is read from its snapshot, before any session is.

@@ -1,9 +1,10 @@
 //! Subscribers, by their numbers and by what they are known by.
 
 use super::Aside;
+use super::shards::Shards;
 use crate::account::Identity;
 use core::hash::BuildHasher;
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap};
 
 /// A subscriber.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,12 +18,14 @@ pub struct Subscriber {
 pub struct Subscribers {
     all: HashMap<u64, Subscriber>,
     known_by: Aside<KnownBy>,
+    /// The highest number of [`UNCHOSEN`].
+    highest: u64,
 }
 
 /// Subscribers by the hashes of their identities.
 #[derive(Clone, Debug, Default)]
 struct KnownBy {
-    owners: HashTable<Owner>,
+    owners: Shards<Owner>,
     hasher: DefaultHashBuilder,
 }
 
@@ -36,7 +39,15 @@ impl Owner {
     }
 }
 
+/// Where numbers lie that nobody chose: all readers of JSON take them for exact.
+const UNCHOSEN: core::ops::Range<u64> = 1 << 40..1 << 53;
+
 impl Subscribers {
+    /// A number that nobody has.
+    pub fn next(&self) -> u64 {
+        self.highest.max(UNCHOSEN.start) + 1
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Subscriber)> {
         self.all.iter().map(|(number, subscriber)| (*number, subscriber))
     }
@@ -44,7 +55,7 @@ impl Subscribers {
     /// Makes room for so many, with one identity each, before there is any.
     pub fn reserve(&mut self, count: usize) {
         self.all.reserve(count);
-        self.known_by.0.owners.reserve(count, |_| 0);
+        self.known_by.0.owners.reserve(count);
     }
 
     pub fn get(&self, number: u64) -> Option<&Subscriber> {
@@ -61,6 +72,9 @@ impl Subscribers {
     /// Makes a subscriber, or another one of him.
     pub fn set(&mut self, number: u64, account: u64, identities: &[Identity]) {
         self.forget(number);
+        if UNCHOSEN.contains(&number) {
+            self.highest = self.highest.max(number);
+        }
         self.all.insert(number, Subscriber { account, identities: identities.into() });
         let (all, KnownBy { owners, hasher }) = (&self.all, &mut self.known_by.0);
         let hash = |owner: &Owner| owner.identity(all).map_or(0, |identity| hasher.hash_one(identity));
@@ -76,7 +90,7 @@ impl Subscribers {
         let identities = self.all.get(&number).into_iter().flat_map(|known| &known.identities);
         for (which, identity) in identities.enumerate() {
             let is_it = |owner: &Owner| owner.0 == number.to_le_bytes() && usize::from(owner.1) == which;
-            if let Ok(found) = owners.find_entry(hasher.hash_one(identity), is_it) {
+            if let Some(found) = owners.find_entry(hasher.hash_one(identity), is_it) {
                 found.remove();
             }
         }

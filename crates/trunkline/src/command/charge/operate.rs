@@ -125,6 +125,13 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
+    /// Forget what the directory said of an identity: it is asked when it comes again
+    Forget {
+        /// e164:.., imsi:.., sip:.., nai:.. or private:..
+        identity: String,
+        #[command(flatten)]
+        to: To,
+    },
     /// Tell how many there are of everything, or how far a standby is; exit code 3 if its stream is away
     Status {
         #[command(flatten)]
@@ -189,6 +196,7 @@ impl Order {
             Order::Abort { session, to } => (json!({ "do": "abort", "session": session }), to),
             Order::Show { which, to } => (show(which), to),
             Order::Switch { to } => (json!({ "do": "switch" }), to),
+            Order::Forget { identity, to } => (json!({ "do": "forget", "identity": identity }), to),
             Order::Status { to } => (json!({ "do": "status" }), to),
         })
     }
@@ -231,6 +239,9 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
     for account in [reply, &reply["account"]].into_iter().filter(|value| value.get("balance").is_some()) {
         account_lines(out, account)?;
     }
+    if let Some(forgotten) = reply["forgotten"].as_str() {
+        writeln!(out, "what was remembered of {forgotten} is forgotten")?;
+    }
     if reply.get("session").is_some() {
         session_lines(out, reply, &|amount| format!("{amount} minor units"))?;
     }
@@ -246,6 +257,7 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         writeln!(out, "open sessions   {}", reply["open_sessions"])?;
         writeln!(out, "ledger entries  {}", reply["sequence"])?;
         writeln!(out, "unrated reports {}", reply["unrated"])?;
+        directory_lines(out, &reply["directory"])?;
     }
     if let Some(stream) = reply.get("stream") {
         let away = if stream["current"] == false { ", which is away: nothing is granted" } else { "" };
@@ -259,6 +271,20 @@ fn standby_lines(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
     writeln!(out, "stands by; {leader} leads, term {}", reply["term"])?;
     writeln!(out, "ledger entries  {}", reply["sequence"])?;
     reply["away"].as_str().map_or(Ok(()), |why| writeln!(out, "the stream is away: {why}"))
+}
+
+fn directory_lines(out: &mut impl Write, directory: &Value) -> std::io::Result<()> {
+    for server in directory["servers"].as_array().into_iter().flatten() {
+        let (address, trouble) = (server["address"].as_str().unwrap_or("?"), server["trouble"].as_str().unwrap_or(""));
+        match server["up"] == true {
+            true => writeln!(out, "directory       {address}  up  {} in flight", server["in_flight"])?,
+            false => writeln!(out, "directory       {address}  down: {trouble}")?,
+        }
+    }
+    match directory.get("remembered") {
+        Some(remembered) => writeln!(out, "remembered      {remembered} profiles"),
+        None => Ok(()),
+    }
 }
 
 fn account_lines(out: &mut impl Write, account: &Value) -> std::io::Result<()> {

@@ -5,7 +5,9 @@ use crate::charge::configured;
 use crate::charge::here::Running;
 use crate::charge::seat::{Seat, Setup};
 use crate::failure::Failure;
-use crate::run::config::{Charge, Door, FailureHandling, Ip, Listen, Nats, Network, Standby};
+use crate::run::config::{
+    Charge, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby, load,
+};
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
@@ -84,6 +86,9 @@ pub struct Serve {
     /// Connections at a time
     #[arg(long, value_name = "NUM", default_value_t = 10_000, value_parser = range(1, 1_000_000))]
     connections: u64,
+    /// A configuration whose [directory] says where subscribers are looked up (LDAP) [default: the ledger alone]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    directory: Option<PathBuf>,
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = crate::command::cache::where_metrics)]
     metrics: Option<Listen>,
@@ -169,18 +174,20 @@ impl Serve {
 
     /// A node by itself, which serves.
     fn alone(&self, section: &Charge) -> Result<Running, Failure> {
-        let Some(opened) = configured::open(section, self.place.data())? else {
+        let data = self.place.data();
+        let Some(opened) = configured::open(section, &self.directory()?, data)? else {
             return Err(Failure::Usage("nowhere to listen".to_owned()));
         };
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let node = configured::start(opened, section, self.place.data())?;
-        announce(self.place.data(), section, &node);
+        let node = configured::start(opened, section, data)?;
+        announce(data, section, &node);
         Ok(Running::new(node))
     }
 
     /// A node that follows until it leads.
     fn of_several(&self, charge: Charge) -> Result<Running, Failure> {
-        configured::folder_of(self.place.data())?;
+        let (data, directory) = (self.place.data().to_path_buf(), self.directory()?);
+        configured::folder_of(&data)?;
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let standby = Standby {
             servers: self.standby.clone(),
@@ -197,7 +204,17 @@ impl Serve {
             Some(node) => announce(&setup.data, &setup.charge, node),
             None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
         };
-        Seat::start(Setup { charge, standby, data: self.place.data().to_path_buf(), tells }).map(Running::of)
+        Seat::start(Setup { charge, standby, directory, data, tells }).map(Running::of)
+    }
+
+    /// The directory that a configuration names.
+    fn directory(&self) -> Result<DirectorySection, Failure> {
+        let Some(file) = &self.directory else { return Ok(DirectorySection::default()) };
+        let section = load(&Given { file: Some(file.clone()), options: Vec::new() })?.settings.directory;
+        if section.servers.is_empty() {
+            return Err(Failure::Usage(format!("{}: [directory] names no servers", file.display())));
+        }
+        Ok(section)
     }
 
     /// What the options say, as the configuration says it.

@@ -25,6 +25,7 @@ pub fn check(settings: &Settings) -> Vec<Objection> {
     });
     cache(settings, &mut wrong);
     charge(settings, &mut wrong);
+    directory(settings, &mut wrong);
     web(settings, &mut wrong);
     wrong.0
 }
@@ -89,6 +90,22 @@ fn charge(settings: &Settings, wrong: &mut Objections) {
         "certificate",
         || "is not used: no address of listen begins with tls:".to_owned(),
     );
+}
+
+/// Keys whose values may be wrong beside each other.
+const DIRECTORY_KEYS: [&str; 5] = ["servers", "filters", "attributes", "bind-name", "bind-password-file"];
+
+/// The keys are those of [`DirectorySection::options`](super::DirectorySection), which says what is wrong with their
+/// values.
+fn directory(settings: &Settings, wrong: &mut Objections) {
+    if settings.directory.servers.is_empty() {
+        return;
+    }
+    for mistake in settings.directory.options().err().into_iter().flatten() {
+        let (named, what) = mistake.split_once(": ").unwrap_or(("servers", &mistake));
+        let key = DIRECTORY_KEYS.into_iter().find(|key| *key == named).unwrap_or("servers");
+        wrong.unless(false, "directory", key, || what.to_owned());
+    }
 }
 
 fn web(settings: &Settings, wrong: &mut Objections) {

@@ -1,0 +1,143 @@
+//! Requests of a connection that wait for the directory.
+
+use super::book::Decided;
+use super::link::Link;
+use super::moment;
+use super::requests::Asked;
+use super::worker::Worker;
+use crate::account::Identity;
+use crate::profile::{Admitted, admit};
+use crate::session::{Answer, Kind, Refused, code};
+use std::collections::HashMap;
+use trunkline_directory::{Completion, Ended, LookedUp, Why};
+use trunkline_net::Now;
+use trunkline_wire::diameter::Message;
+
+/// Octets of requests of a connection that wait for the directory; one more is answered 3004.
+const PARKED_OCTETS_MAX: usize = 1 << 20;
+
+/// Those of a connection, by their tokens.
+#[derive(Debug, Default)]
+pub(super) struct Parked {
+    requests: HashMap<u64, Waiting>,
+    octets: usize,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    octets: Box<[u8]>,
+    /// The identity that is being looked up, of those of the request.
+    at: usize,
+    /// The directory has said of one that it is nobody's.
+    absent: bool,
+}
+
+impl Parked {
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    fn put(&mut self, token: u64, waiting: Waiting) {
+        self.octets += waiting.octets.len();
+        self.requests.insert(token, waiting);
+    }
+
+    fn take(&mut self, token: u64) -> Option<Waiting> {
+        let waiting = self.requests.remove(&token)?;
+        self.octets -= waiting.octets.len();
+        Some(waiting)
+    }
+}
+
+impl Worker {
+    /// Whether the subscriber of such a request is looked up before it is decided.
+    pub(super) fn looks_up(&self, kind: Kind) -> bool {
+        self.shared.profiles.is_some() && !matches!(kind, Kind::Update | Kind::Terminate)
+    }
+
+    /// Has the subscriber of a request looked up; the request waits with its connection.
+    pub(super) fn park(&mut self, link: &mut Link, asked: &Asked<'_>) {
+        let waiting = Waiting { octets: asked.message.octets().into(), at: 0, absent: false };
+        if link.parked.octets + waiting.octets.len() > PARKED_OCTETS_MAX {
+            return self.deny(link, asked, code::TOO_BUSY);
+        }
+        self.look_up(link, asked, waiting);
+    }
+
+    fn look_up(&mut self, link: &mut Link, asked: &Asked<'_>, waiting: Waiting) {
+        let Some(identity) = asked.request.identities.get(waiting.at) else {
+            return self.deny(link, asked, code::USER_UNKNOWN);
+        };
+        let token = self.shared.profiles.as_ref().and_then(|profiles| profiles.ask(link.id, identity));
+        match token {
+            Some(token) => link.parked.put(token, waiting),
+            None => self.deny(link, asked, code::TOO_BUSY),
+        }
+    }
+
+    /// An answer that follows from nothing in the book.
+    fn deny(&mut self, link: &mut Link, asked: &Asked<'_>, code: u32) {
+        let decided = Decided { answer: Answer::of(code), after: 0, currency: String::new(), copy: false };
+        self.count(asked.request.kind, &decided);
+        self.answer(link, asked, &decided);
+    }
+
+    /// The directory has answered: the request goes on.
+    pub(super) fn looked_up(&mut self, link: &mut Link, completion: &Completion, now: Now) {
+        let Ended::LookedUp(looked_up) = &completion.ended else { return };
+        let Some(mut waiting) = link.parked.take(completion.token) else { return };
+        let octets = core::mem::take(&mut waiting.octets);
+        // It was read before it was parked.
+        let Ok(message) = Message::new(&octets) else { return };
+        let Ok(asked) = self.ask(message) else { return };
+        let names_nobody = matches!(looked_up, LookedUp::Absent | LookedUp::Failed(Why::NoFilter | Why::Unfit));
+        waiting.absent |= *looked_up == LookedUp::Absent;
+        if names_nobody && waiting.at + 1 < asked.request.identities.len() {
+            let waiting = Waiting { octets: octets.clone(), at: waiting.at + 1, ..waiting };
+            return self.look_up(link, &asked, waiting);
+        }
+        let by = asked.request.identities[waiting.at].clone();
+        // By an earlier name it is known that nobody has it; the last one could not be asked for.
+        let looked_up = if names_nobody && waiting.absent { &LookedUp::Absent } else { looked_up };
+        self.count_looked_up(looked_up);
+        self.admit(link, asked, by, looked_up, now);
+    }
+
+    fn admit(&mut self, link: &mut Link, asked: Asked<'_>, by: Identity, looked_up: &LookedUp, now: Now) {
+        let mut desk = self.shared.book.desk();
+        let is_known = asked.request.identities.iter().any(|one| desk.core().subscriber_of(one).is_some());
+        let refused = match admit(looked_up, &by, is_known) {
+            // A copy is answered as the original was, whatever the directory says by now.
+            _ if desk.core().copy_of(&asked.request).is_some() => None,
+            Admitted::With(known) => match desk.bring(&known, moment(now.unix)) {
+                Ok(()) => None,
+                Err(Refused::NoPlan) => Some(code::RATING_FAILED),
+                Err(_) => Some(code::UNABLE_TO_COMPLY),
+            },
+            Admitted::AsBefore => {
+                self.counts.profiles_stood_in += 1;
+                None
+            }
+            Admitted::Refused(code) => Some(code),
+        };
+        drop(desk);
+        match refused {
+            Some(code) => {
+                self.counts.profiles_refused += 1;
+                self.deny(link, &asked, code);
+            }
+            None => self.settle(link, vec![asked], now),
+        }
+    }
+
+    fn count_looked_up(&mut self, looked_up: &LookedUp) {
+        *match looked_up {
+            LookedUp::Found(..) => &mut self.counts.profiles_found,
+            LookedUp::Absent => &mut self.counts.profiles_absent,
+            LookedUp::Failed(why) => {
+                tracing::debug!("charging: a subscriber was not found out in the directory: {why}");
+                &mut self.counts.profiles_failed
+            }
+        } += 1;
+    }
+}
