@@ -153,9 +153,11 @@ impl Follower {
             let seen = self.next.is_some();
             return if seen { Err(broken("nobody has begun its term")) } else { Ok(Brought::Anew) };
         }
-        // The beginning of a record that is here already may stand in a message that was not asked for.
-        let known = self.next.is_some() || records.first > self.own;
-        if known && records.before != self.part.len() {
+        if self.next.is_none() && records.first <= self.own {
+            // Of a record that is here already the beginning may stand in a message that was not asked for.
+            self.part = vec![0; records.before];
+        }
+        if records.before != self.part.len() {
             return Err(broken("it does not go on where the one before ended"));
         }
         let (mut whole, mut next, mut long) = (Vec::new(), records.first, false);
@@ -184,7 +186,7 @@ impl Follower {
         self.heard = now;
     }
 
-    /// Whether the leader has handed over, or nothing came for so long: asked when the stream had nothing more at `now`.
+    /// Whether the leader has handed over, or nothing came for so long; asked where the stream has nothing more.
     pub fn is_vacant(&self, now: Duration, silence: Duration) -> bool {
         self.yielded || now.saturating_sub(self.heard) >= silence
     }

@@ -19,17 +19,17 @@
 //!   refusal.
 //! - *What is not known is read*: after a lost connection or a refusal the leader reads what stands behind the last
 //!   message that it knows of ([`publisher`]). Answers of the stream that are late, lost or out of date change nothing.
-//! - *A leader knows how old its last acknowledgement is* ([`Leader::is_current`]): one that was stopped for longer than
-//!   others wait refuses until the stream has taken another message of its.
+//! - *A leader knows how old its last acknowledgement is* ([`Leader::is_current`]): one that was stopped for longer
+//!   than others wait refuses until the stream has taken another message of its.
 //!
-//! What decides is pure: [`message`], [`publisher`], [`follower`], [`search`], [`terms`]. [`Member`] and [`Leader`] are where they
-//! meet sockets and the clock.
+//! What decides is pure: [`message`], [`publisher`], [`follower`], [`search`], [`terms`]. [`Member`] and [`Leader`] are
+//! where they meet sockets and the clock.
 //!
 //! # What is bounded
 //!
 //! Messages on their way ([`publisher::FLIGHT_MAX`]), octets of a message and a record ([`message`]), the stream
-//! ([`Options::stream_octets`]: the oldest messages go; a follower that wanted them needs a copy of the log). What waits
-//! for the stream is bounded by who appends ([`Leader::waiting_octets`]).
+//! ([`Options::stream_octets`]: the oldest messages go; a follower that wanted them needs a copy of the log). What
+//! waits for the stream is bounded by who appends ([`Leader::waiting_octets`]).
 #![forbid(unsafe_code)]
 
 mod connection;

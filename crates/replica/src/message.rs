@@ -8,8 +8,8 @@
 //! ```
 //!
 //! All numbers are little-endian. `first` is the number of the record that stands first, or would: it never falls from
-//! message to message. A record that has no room goes on in the next message: `before` tells how many of its octets came
-//! already. The last record of a message is cut short where its octets end before its length.
+//! message to message. A record that has no room goes on in the next message: `before` tells how many of its octets
+//! came already. The last record of a message is cut short where its octets end before its length.
 
 use crate::terms::{Term, Terms};
 use thiserror::Error;

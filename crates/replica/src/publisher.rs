@@ -2,7 +2,8 @@
 //!
 //! A message is published with the place that the one before it has on the stream (`Nats-Expected-Last-Sequence`), so
 //! each of ours can stand at one place only, and none at all once anybody else has written. Whenever it is not known
-//! what became of a message, the stream is read: what stands there is ours, and counts, or another's, and ends the term.
+//! what became of a message, the stream is read: what stands there is ours, and counts, or another's, and ends the
+//! term.
 
 use crate::message::{Draft, Message, Word, leader};
 use crate::terms::Terms;
@@ -175,8 +176,8 @@ impl Publisher {
         Some(Publish { after, of_leader: out.kind != Kind::Records, octets: &out.octets })
     }
 
-    /// The stream has a message of ours at a place, and so all before it. What tells of a place at which nothing of ours
-    /// can be tells nothing.
+    /// The stream has a message of ours at a place, and so all before it. What tells of a place at which nothing of
+    /// ours can be tells nothing.
     pub fn acked(&mut self, place: u64) {
         if place <= self.place + self.sent as u64 {
             (self.place..place).for_each(|_| self.stands());

@@ -184,7 +184,10 @@ impl World {
         let Role::Follows(follower) = &mut node.role else { return };
         let place = follower.place() + 1;
         match self.stream.at(place).filter(|_| !stale) {
-            Some(octets) => match follower.take(place, octets, Duration::ZERO).unwrap() {
+            Some(octets) => match follower.take(place, octets, Duration::ZERO).unwrap_or_else(|fault| {
+                let shown = self.stream.0.iter().map(|octets| Message::new(octets));
+                panic!("{fault}: {:#?}", shown.skip(place.saturating_sub(8) as usize).take(9).collect::<Vec<_>>())
+            }) {
                 Brought::Records { first, records } => {
                     assert_eq!(first, node.log.len() as u64 + 1);
                     node.log.extend(records);

@@ -2,8 +2,9 @@
 //! octets behind those that carry a message. As far as a client of JetStream needs it.
 //!
 //! ```text
-//!   server: INFO {json} | MSG subject sid [reply] octets | HMSG subject sid [reply] head all | PING | PONG | +OK | -ERR '..'
-//!   client: CONNECT {json} | HPUB subject reply head all | PUB subject reply octets | SUB subject sid | PING | PONG
+//!   server: INFO {json} | MSG subject sid [reply] octets | HMSG subject sid [reply] head all
+//!           PING | PONG | +OK | -ERR '..'
+//!   client: CONNECT {json} | PUB subject reply octets | HPUB subject reply head all | SUB subject sid | PING | PONG
 //! ```
 //!
 //! A head is `NATS/1.0`, with a status where the server itself speaks, and lines `name: value` up to an empty one.
