@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, Reply};
 use crate::options::Options;
+use crate::publisher::Publish;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
@@ -11,6 +12,12 @@ use std::time::Duration;
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 /// Error of JetStream: the stream does not end where it was expected to.
 const WRONG_LAST: u64 = 10_071;
+/// Error of JetStream: the message at its end is not the one that was expected.
+const WRONG_LAST_ID: u64 = 10_070;
+/// The head's line with the place behind which a message is to stand.
+const LAST_PLACE: &str = "Nats-Expected-Last-Sequence";
+/// For how long names of messages are remembered, nanoseconds: as long as any is on its way.
+const NAMES_NS: u64 = 10_000_000_000;
 /// Errors of JetStream: there is no such stream.
 const NO_STREAM: u64 = 10_059;
 
@@ -150,16 +157,23 @@ impl Connection {
         Ok(found.into_iter().map_while(Option::flatten).collect())
     }
 
-    /// Publishes behind a place; the number of the request.
-    pub fn publish(&mut self, options: &Options, of_leader: bool, after: u64, octets: &[u8]) -> u64 {
+    /// Publishes behind a place, and the message of a name where it is not known what stands there; the number of the
+    /// request.
+    pub fn publish(&mut self, options: &Options, term: u64, message: &Publish<'_>) -> u64 {
         let [leader, records] = options.subjects();
-        let subject = if of_leader { leader } else { records };
-        self.ask(&subject, &[("Nats-Expected-Last-Sequence", &after.to_string())], octets)
+        let subject = if message.of_leader { leader } else { records };
+        let name = |id: u64| format!("{}.{term}.{id}", options.node);
+        let (after, id) = (message.after.to_string(), name(message.id));
+        let follows = message.follows.map(name);
+        let mut head = vec![(LAST_PLACE, after.as_str()), ("Nats-Msg-Id", id.as_str())];
+        head.extend(follows.as_deref().map(|follows| ("Nats-Expected-Last-Msg-Id", follows)));
+        self.ask(&subject, &head, message.octets)
     }
 
     /// Publishes behind a place, and waits for what becomes of it.
     pub async fn published(&mut self, options: &Options, after: u64, octets: &[u8]) -> Result<Published, Failed> {
-        let number = self.publish(options, true, after, octets);
+        let [leader, _] = options.subjects();
+        let number = self.ask(&leader, &[(LAST_PLACE, &after.to_string())], octets);
         let answer = async {
             loop {
                 let turn = self.turn().await.map_err(Failed::Away)?;
@@ -185,6 +199,7 @@ fn config(options: &Options) -> Value {
         "max_msgs": -1,
         "max_bytes": options.stream_octets,
         "max_age": 0,
+        "duplicate_window": NAMES_NS,
         "num_replicas": options.replicas,
         "allow_direct": true,
         "deny_delete": true,
@@ -203,6 +218,10 @@ fn found(reply: Reply) -> Result<Option<(u64, Vec<u8>)>, Failed> {
 impl Published {
     pub fn of(reply: &Reply) -> Published {
         let value: Value = serde_json::from_slice(&reply.payload).unwrap_or_default();
+        if value["duplicate"] == true {
+            // It stands already, at a place that is found by reading.
+            return Published::Elsewhere(None);
+        }
         // An acknowledgement that tells of an error has a place, too: 0.
         if let Some(place) = value["seq"].as_u64().filter(|place| value["error"].is_null() && *place > 0) {
             return Published::At(place);
@@ -210,6 +229,7 @@ impl Published {
         let (error, status) = (&value["error"], reply.status.unwrap_or_default());
         let what = error["description"].as_str().unwrap_or_default();
         match error["err_code"].as_u64() {
+            Some(WRONG_LAST_ID) => Published::Elsewhere(None),
             Some(WRONG_LAST) => Published::Elsewhere(what.rsplit(' ').next().and_then(|word| word.parse().ok())),
             Some(code) => Published::NotNow(format!("{what} ({code})")),
             None => Published::NotNow(format!("JetStream is not there ({status})")),

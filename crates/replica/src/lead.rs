@@ -82,6 +82,8 @@ pub(crate) struct Reign {
     pub options: Options,
     pub next_server: usize,
     pub publisher: Publisher,
+    /// The term.
+    pub term: u64,
     pub connection: Option<Connection>,
     /// When it asked to lead.
     pub asked: Instant,
@@ -308,7 +310,7 @@ impl<T: FnMut(Progress<'_>)> Task<T> {
     fn publish(&mut self, connection: &mut Connection) {
         while connection.waiting() < OUTPUT_OCTETS_MAX {
             let Some(message) = self.reign.publisher.poll() else { return };
-            let number = connection.publish(&self.reign.options, message.of_leader, message.after, message.octets);
+            let number = connection.publish(&self.reign.options, self.reign.term, &message);
             self.sent.push_back((number, Instant::now()));
             self.count(PUBLISHED, 1);
         }

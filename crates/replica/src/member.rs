@@ -280,12 +280,14 @@ impl Member {
         if room < ROOM_OCTETS_MIN {
             return Err(refused("the server takes messages of less than 2 KiB (max_payload)"));
         }
+        let term = terms.newest().number;
         let publisher = Publisher::new(terms, &self.options.node, place, room);
         let reign = Reign {
             dial: self.dial,
             options: self.options,
             next_server: self.next_server,
             publisher,
+            term,
             connection: Some(connection),
             asked,
         };

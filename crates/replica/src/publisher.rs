@@ -1,7 +1,9 @@
 //! What a leader publishes: each message behind the one before it or not at all, and what is known of them.
 //!
 //! A message is published with the place that the one before it has on the stream (`Nats-Expected-Last-Sequence`), so
-//! each of ours can stand at one place only, and none at all once anybody else has written. Whenever it is not known
+//! each of ours can stand at one place only. One behind others that are still on their way has to name the one before it
+//! as well (`Nats-Expected-Last-Msg-Id`): at the place of that one another may have come to stand, which ends all that
+//! we have on its way. Whenever it is not known
 //! what became of a message, the stream is read: what stands there is ours, and counts, or another's, and ends the
 //! term.
 
@@ -29,6 +31,7 @@ pub enum Standing {
 
 #[derive(Debug)]
 struct Outgoing {
+    id: u64,
     octets: Vec<u8>,
     /// The last record that ends in it.
     last: Option<u64>,
@@ -47,6 +50,10 @@ enum Kind {
 pub struct Publish<'a> {
     /// The place of the message before it.
     pub after: u64,
+    /// Its name, among those of this term; and that of the one before it, where it is not known to stand.
+    pub id: u64,
+    /// See there.
+    pub follows: Option<u64>,
     /// Whether it is of who leads, and not records.
     pub of_leader: bool,
     /// What it is.
@@ -69,6 +76,8 @@ pub struct Publisher {
     /// The last record that is.
     acknowledged: u64,
     next: u64,
+    /// Messages that were made.
+    named: u64,
     standing: Standing,
 }
 
@@ -87,6 +96,7 @@ impl Publisher {
             place,
             acknowledged: next - 1,
             next,
+            named: 0,
             standing: Standing::Leads,
         }
     }
@@ -144,7 +154,8 @@ impl Publisher {
 
     fn enqueue(&mut self, octets: Vec<u8>, last: Option<u64>, kind: Kind) {
         self.octets += octets.len();
-        self.queue.push_back(Outgoing { octets, last, kind });
+        self.named += 1;
+        self.queue.push_back(Outgoing { id: self.named, octets, last, kind });
     }
 
     /// Says that it is there, unless that waits already.
@@ -171,15 +182,16 @@ impl Publisher {
         }
         let out = self.queue.get(self.sent)?;
         let after = self.place + self.sent as u64;
+        let (id, follows) = (out.id, (self.sent > 0).then(|| out.id - 1));
         self.sent += 1;
         self.sent_octets += out.octets.len();
-        Some(Publish { after, of_leader: out.kind != Kind::Records, octets: &out.octets })
+        Some(Publish { after, id, follows, of_leader: out.kind != Kind::Records, octets: &out.octets })
     }
 
     /// The stream has a message of ours at a place, and so all before it. What tells of a place at which nothing of
     /// ours can be tells nothing.
     pub fn acked(&mut self, place: u64) {
-        if place <= self.place + self.sent as u64 {
+        if self.standing == Standing::Leads && place <= self.place + self.sent as u64 {
             (self.place..place).for_each(|_| self.stands());
         }
     }
@@ -257,9 +269,8 @@ mod tests {
         let mut publisher = publisher();
         append(&mut publisher, &["a", "b"]);
         append(&mut publisher, &["c"]);
-        assert_eq!(publisher.poll().map(|publish| publish.after), Some(10));
-        assert_eq!(publisher.poll().map(|publish| publish.after), Some(11));
-        assert!(publisher.poll().is_none());
+        let mut polled = || publisher.poll().map(|publish| (publish.after, publish.id, publish.follows));
+        assert_eq!([polled(), polled(), polled()], [Some((10, 1, None)), Some((11, 2, Some(1))), None]);
         assert_eq!((publisher.acknowledged(), publisher.in_flight()), (0, 2));
         publisher.acked(11);
         assert_eq!((publisher.acknowledged(), publisher.place()), (2, 11));

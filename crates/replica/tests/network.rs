@@ -7,7 +7,7 @@ use std::time::Duration;
 use trunkline_kit::random::Random;
 use trunkline_replica::follower::{Brought, Follower};
 use trunkline_replica::message::{Message, Word, leader};
-use trunkline_replica::publisher::{Publisher, Standing};
+use trunkline_replica::publisher::{Publish, Publisher, Standing};
 use trunkline_replica::search::Search;
 use trunkline_replica::terms::Terms;
 
@@ -16,25 +16,34 @@ const STEPS: u32 = 6000;
 /// Octets of a message: records have several.
 const MESSAGE_OCTETS: usize = 1024;
 
+/// A message on its way: the place that it is to stand behind, the name of the message there if it is known to nobody,
+/// its own name, which those that begin a term do not have.
+type Going = (u64, Option<String>, String, Vec<u8>);
+
 /// The stream: it takes a message behind the last one or not at all.
 #[derive(Default)]
-struct Stream(Vec<Vec<u8>>);
+struct Stream {
+    messages: Vec<Vec<u8>>,
+    last: String,
+}
 
 impl Stream {
-    fn publish(&mut self, after: u64, octets: &[u8]) -> Result<u64, u64> {
-        if after != self.0.len() as u64 {
-            return Err(self.0.len() as u64);
+    fn publish(&mut self, (after, follows, name, octets): &Going) -> Result<u64, u64> {
+        let end = self.messages.len() as u64;
+        if *after != end || follows.as_ref().is_some_and(|follows| *follows != self.last) {
+            return Err(end);
         }
-        self.0.push(octets.to_vec());
-        Ok(after + 1)
+        self.messages.push(octets.clone());
+        self.last.clone_from(name);
+        Ok(end + 1)
     }
 
     fn at(&self, place: u64) -> Option<&Vec<u8>> {
-        self.0.get(usize::try_from(place).unwrap() - 1)
+        self.messages.get(usize::try_from(place).unwrap() - 1)
     }
 
     fn terms(&self) -> Option<Terms> {
-        self.0.iter().rev().find_map(|octets| match Message::new(octets).unwrap() {
+        self.messages.iter().rev().find_map(|octets| match Message::new(octets).unwrap() {
             Message::Leader { terms, .. } => Some(terms),
             Message::Records(_) => None,
         })
@@ -43,7 +52,7 @@ impl Stream {
     /// What the log is: each record as the newest term to reach it has it.
     fn log(&self) -> Vec<Vec<u8>> {
         let (mut log, mut part) = (Vec::new(), Vec::new());
-        for octets in &self.0 {
+        for octets in &self.messages {
             match Message::new(octets).unwrap() {
                 Message::Leader { word: Word::Leads, next, .. } => {
                     assert_eq!(next, log.len() as u64 + 1, "a term begins behind all that stands");
@@ -61,6 +70,12 @@ impl Stream {
         }
         log
     }
+}
+
+fn going(node: &str, terms: &Option<Terms>, publish: &Publish<'_>) -> Going {
+    let term = terms.as_ref().map_or(0, |terms| terms.newest().number);
+    let name = |id: u64| format!("{node}.{term}.{id}");
+    (publish.after, publish.follows.map(name), name(publish.id), publish.octets.to_vec())
 }
 
 enum Role {
@@ -83,7 +98,7 @@ struct Node {
 /// What is on its way to the stream, in the order of its connection; and the answers on their way back.
 #[derive(Default)]
 struct Way {
-    going: VecDeque<(u64, Vec<u8>)>,
+    going: VecDeque<Going>,
     coming: VecDeque<Result<u64, u64>>,
 }
 
@@ -93,7 +108,7 @@ struct World {
     nodes: Vec<Node>,
     ways: Vec<Way>,
     /// Connections that are no more: what was on its way may still arrive.
-    ghosts: Vec<VecDeque<(u64, Vec<u8>)>>,
+    ghosts: Vec<VecDeque<Going>>,
     /// By number, what was answered.
     answers: Vec<Vec<u8>>,
     made: u64,
@@ -157,7 +172,7 @@ impl World {
             if node.terms.is_none() {
                 let terms = Terms::begin(7, 1, 1);
                 let octets = leader(Word::Leads, &node.name, &terms, 1);
-                if let Ok(place) = self.stream.publish(0, &octets) {
+                if let Ok(place) = self.stream.publish(&(0, None, String::new(), octets)) {
                     node.terms = Some(terms.clone());
                     node.role = Role::Leads(Publisher::new(terms, &node.name, place, MESSAGE_OCTETS));
                 }
@@ -171,7 +186,7 @@ impl World {
         }
         let own = node.log.len() as u64;
         let terms = node.terms.clone().unwrap_or(Terms { list: Vec::new(), ..told });
-        let mut search = Search::new(own + 1, 1, self.stream.0.len() as u64);
+        let mut search = Search::new(own + 1, 1, self.stream.messages.len() as u64);
         while let Some(place) = search.next() {
             search.saw(place, &Message::new(self.stream.at(place).unwrap()).unwrap());
         }
@@ -185,7 +200,7 @@ impl World {
         let place = follower.place() + 1;
         match self.stream.at(place).filter(|_| !stale) {
             Some(octets) => match follower.take(place, octets, Duration::ZERO).unwrap_or_else(|fault| {
-                let shown = self.stream.0.iter().map(|octets| Message::new(octets));
+                let shown = self.stream.messages.iter().map(|octets| Message::new(octets));
                 panic!("{fault}: {:#?}", shown.skip(place.saturating_sub(8) as usize).take(9).collect::<Vec<_>>())
             }) {
                 Brought::Records { first, records } => {
@@ -200,7 +215,9 @@ impl World {
             None if stands => {
                 let (terms, octets) = follower.candidacy(&node.name);
                 // Whether it leads may stay unknown: it reads on then.
-                if let Some(place) = self.stream.publish(place - 1, &octets).ok().filter(|_| !lost) {
+                if let Some(place) =
+                    self.stream.publish(&(place - 1, None, String::new(), octets)).ok().filter(|_| !lost)
+                {
                     let mut publisher = Publisher::new(terms.clone(), &node.name, place, MESSAGE_OCTETS);
                     let tail = &node.log[terms.newest().first as usize - 1..];
                     publisher.append(tail.iter().map(Vec::as_slice));
@@ -241,7 +258,7 @@ impl World {
                 5 | 6 => node.durable = node.log.len(),
                 _ => {
                     if let Some(publish) = publisher.poll() {
-                        self.ways[at].going.push_back((publish.after, publish.octets.to_vec()));
+                        self.ways[at].going.push_back(going(&node.name, &node.terms, &publish));
                     }
                 }
             },
@@ -266,8 +283,8 @@ impl World {
     fn carry(&mut self, at: usize) {
         let (arrives, lost) = (self.chance(2), self.chance(30));
         if arrives {
-            if let Some((after, octets)) = self.ways[at].going.pop_front() {
-                let taken = self.stream.publish(after, &octets);
+            if let Some(message) = self.ways[at].going.pop_front() {
+                let taken = self.stream.publish(&message);
                 self.ways[at].coming.push_back(taken);
             }
         } else if let Some(answer) = self.ways[at].coming.pop_front().filter(|_| !lost) {
@@ -282,7 +299,7 @@ impl World {
         if self.chance(10) && !self.ghosts.is_empty() {
             let ghost = self.random.below(self.ghosts.len() as u32) as usize;
             match self.ghosts[ghost].pop_front() {
-                Some((after, octets)) => _ = self.stream.publish(after, &octets),
+                Some(message) => _ = self.stream.publish(&message),
                 None => _ = self.ghosts.swap_remove(ghost),
             }
         }
@@ -319,9 +336,10 @@ impl World {
                 Role::Down => self.join(at),
                 Role::Follows(_) => self.follow(at),
                 Role::Leads(publisher) if publisher.standing() == &Standing::Leads => {
-                    let Role::Leads(publisher) = &mut self.nodes[at].role else { unreachable!() };
+                    let node = &mut self.nodes[at];
+                    let Role::Leads(publisher) = &mut node.role else { unreachable!() };
                     if let Some(publish) = publisher.poll() {
-                        self.ways[at].going.push_back((publish.after, publish.octets.to_vec()));
+                        self.ways[at].going.push_back(going(&node.name, &node.terms, &publish));
                     }
                 }
                 Role::Leads(_) => self.lead(at),
