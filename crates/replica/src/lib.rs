@@ -11,8 +11,9 @@
 //! # Why it holds
 //!
 //! - *A message is published with the place of the one before it* (`Nats-Expected-Last-Sequence`), and with its name
-//!   where that one is on its way, too: the stream takes it there or nowhere. Who leads is decided by that alone. A candidacy that is taken ends the term before it: nothing
-//!   of the older leader is taken any more, wherever it waits, and so nothing of it is acknowledged.
+//!   where that one is on its way, too: the stream takes it there or nowhere. Who leads is decided by that alone. A
+//!   candidacy that is taken ends the term before it: nothing of the older leader is taken any more, wherever it waits,
+//!   and so nothing of it is acknowledged.
 //! - *What was acknowledged stands before the candidacy*, so the new leader has read it. What was not may stand on the
 //!   older leader's disk: it is cut off there, by the terms, before that node follows ([`Terms::cut`]).
 //! - *No clock of two machines is compared.* A follower's silence only makes it try; who is wrong about it gets the

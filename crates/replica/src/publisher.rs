@@ -1,9 +1,9 @@
 //! What a leader publishes: each message behind the one before it or not at all, and what is known of them.
 //!
 //! A message is published with the place that the one before it has on the stream (`Nats-Expected-Last-Sequence`), so
-//! each of ours can stand at one place only. One behind others that are still on their way has to name the one before it
-//! as well (`Nats-Expected-Last-Msg-Id`): at the place of that one another may have come to stand, which ends all that
-//! we have on its way. Whenever it is not known
+//! each of ours can stand at one place only. One behind others that are still on their way has to name the one before
+//! it as well (`Nats-Expected-Last-Msg-Id`): at the place of that one another may have come to stand, which ends all
+//! that we have on its way. Whenever it is not known
 //! what became of a message, the stream is read: what stands there is ours, and counts, or another's, and ends the
 //! term.
 

@@ -114,6 +114,8 @@ struct World {
     made: u64,
     takeovers: u32,
     cuts: u32,
+    /// Who follows waits.
+    calm: bool,
 }
 
 impl World {
@@ -136,6 +138,7 @@ impl World {
             made: 0,
             takeovers: 0,
             cuts: 0,
+            calm: false,
         }
     }
 
@@ -194,7 +197,8 @@ impl World {
     }
 
     fn follow(&mut self, at: usize) {
-        let (stale, lost, stands) = (self.chance(5), self.chance(4), self.chance(3));
+        let patience = if self.calm { 300 } else { 3 };
+        let (stale, lost, stands) = (self.chance(5), self.chance(4), self.chance(patience));
         let node = &mut self.nodes[at];
         let Role::Follows(follower) = &mut node.role else { return };
         let place = follower.place() + 1;
@@ -329,15 +333,23 @@ impl World {
     fn settle(&mut self) {
         (0..NODES).for_each(|at| self.crash(at));
         self.ghosts.clear();
+        self.calm = true;
         for step in 0..20 * STEPS {
-            let at = self.random.below(NODES as u32) as usize;
+            let (at, late, beats) = (self.random.below(NODES as u32) as usize, self.chance(100), self.chance(20));
             self.carry(at);
+            if late {
+                // What is not acknowledged in time.
+                self.break_way(at);
+            }
             match &self.nodes[at].role {
                 Role::Down => self.join(at),
                 Role::Follows(_) => self.follow(at),
                 Role::Leads(publisher) if publisher.standing() == &Standing::Leads => {
                     let node = &mut self.nodes[at];
                     let Role::Leads(publisher) = &mut node.role else { unreachable!() };
+                    if beats {
+                        publisher.beat();
+                    }
                     if let Some(publish) = publisher.poll() {
                         self.ways[at].going.push_back(going(&node.name, &node.terms, &publish));
                     }
