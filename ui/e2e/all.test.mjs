@@ -3,6 +3,7 @@
 import { after, before, describe } from "node:test";
 import { cacheTests } from "./cache.mjs";
 import { callTests } from "./call.mjs";
+import { chargeTests } from "./charge.mjs";
 import { keyTests } from "./keys.mjs";
 import { ladderTests } from "./ladder.mjs";
 import { liveTests, lookTests } from "./looks.mjs";
@@ -32,4 +33,5 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   roleTests(all);
   lookTests(all);
   liveTests();
+  chargeTests();
 });

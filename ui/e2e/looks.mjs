@@ -26,6 +26,11 @@ const PAGES = [
   { name: "transactions", path: "/registrations?show=events" },
   { name: "packets", path: "/packets" },
   { name: "cache", path: "/cache" },
+  { name: "charge", path: "/charge" },
+  { name: "charge-sessions", path: "/charge/sessions" },
+  { name: "charge-accounts", path: "/charge/accounts" },
+  { name: "charge-tariffs", path: "/charge/tariffs" },
+  { name: "charge-clients", path: "/charge/clients" },
   { name: "system", path: "/system" },
   ...["appearance", "account", "aliases", "filters", "retention", "users", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),
   { name: "lost", path: "/there-is-no-such-page" },
@@ -92,7 +97,7 @@ async function calls(world) {
  * @param {import("playwright-core").Page} page
  * @param {string} path
  */
-async function settle(page, path) {
+export async function settle(page, path) {
   await page.goto(path);
   await page.getByRole("heading").first().waitFor();
   await page.waitForFunction(() => document.querySelector(".spinner") === null && !document.body.innerText.includes("Loading …"));
@@ -110,7 +115,7 @@ async function openMessage(page) {
  * @param {import("playwright-core").Page} page
  * @returns {Promise<string[]>}
  */
-async function faultsOf(page) {
+export async function faultsOf(page) {
   // Through the debugger: the policy of the pages runs no script that is not theirs.
   await page.evaluate(AXE);
   return page.evaluate(async (rules) => {
@@ -132,7 +137,7 @@ export async function picture(page, name) {
  * @param {import("playwright-core").Page} page
  * @param {string} name
  */
-async function keep(page, name) {
+export async function keep(page, name) {
   mkdirSync(PICTURES, { recursive: true });
   const path = join(PICTURES, `${name}.png`);
   await page.screenshot({ path });

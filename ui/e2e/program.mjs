@@ -72,6 +72,28 @@ export async function start() {
 export const demo = () => serve(["demo", "--listen", "127.0.0.1:0"], mkdtempSync(join(tmpdir(), "trunkline-e2e-")));
 
 /**
+ * The same without a past, and a charging node that can be started beside it.
+ * @returns {Promise<World & { charging: () => Promise<{ address: string, end: () => Promise<void> }>, begin: (...args: string[]) => import("node:child_process").ChildProcess }>}
+ */
+export async function till() {
+  const folder = mkdtempSync(join(tmpdir(), "trunkline-e2e-"));
+  const data = join(folder, "data");
+  const world = await serve(["demo", "--listen", "127.0.0.1:0", "--history", "0", "--data", data], folder);
+  const begin = (/** @type {string[]} */ ...args) => spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const charging = async () => {
+    const node = begin("charge", "serve", "--data", data, "--host", "ocs.example.org", "--realm", "example.org", "--listen", "127.0.0.1:0", "--threads", "1");
+    const address = await printed(node, /Diameter over TCP at (\S+)/);
+    const end = async () => {
+      const gone = new Promise((resolve) => node.once("exit", resolve));
+      node.kill("SIGTERM");
+      await gone;
+    };
+    return { address, end };
+  };
+  return { ...world, charging, begin };
+}
+
+/**
  * A data folder as `trunkline web` serves it, with a configuration and files beside it.
  * @param {string} configuration
  * @param {Record<string, string>} files
@@ -114,20 +136,30 @@ async function serve(args, folder) {
  * @returns {Promise<string>}
  */
 function printedLink(served) {
+  return printed(served, /(https?:\/\/\S+\/link#\S+)/);
+}
+
+/**
+ * What a program prints once it serves.
+ * @param {import("node:child_process").ChildProcess} served
+ * @param {RegExp} wanted
+ * @returns {Promise<string>}
+ */
+function printed(served, wanted) {
   return new Promise((resolve, reject) => {
     /** @type {string[]} */
     const said = [];
     const give = (/** @type {string} */ why) => reject(new Error(`${why}. It said:\n${said.join("\n")}`));
-    const timer = setTimeout(() => give(`no link within ${START_MS / 1000} s`), START_MS);
+    const timer = setTimeout(() => give(`it did not serve within ${START_MS / 1000} s`), START_MS);
     served.once("exit", (code) => give(`the program ended with ${code}`));
     for (const stream of [served.stdout, served.stderr]) {
       if (!stream) continue;
       createInterface({ input: stream }).on("line", (line) => {
         said.push(line);
-        const found = /https?:\/\/\S+\/link#\S+/.exec(line);
+        const found = wanted.exec(line);
         if (!found) return;
         clearTimeout(timer);
-        resolve(found[0]);
+        resolve(String(found[1]));
       });
     }
   });

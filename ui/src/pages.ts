@@ -22,6 +22,12 @@ export const PAGES: Page[] = [
   { path: "/registrations", name: "Registrations", icon: "registrations", key: "r", body: lazy(() => import("./pages/registrations")) },
   { path: "/packets", name: "Packets", icon: "packets", key: "p", body: lazy(() => import("./pages/packets")) },
   { path: "/cache", name: "Cache", icon: "cache", key: "k", body: lazy(() => import("./pages/cache")) },
+  { path: "/charge", name: "Charging", icon: "charge", key: "b", needs: "charge.read", body: lazy(() => import("./pages/charge")) },
+  { path: "/charge/sessions", name: "Sessions of charging", body: lazy(() => import("./pages/charge-sessions")) },
+  { path: "/charge/sessions/:key", name: "Session", body: lazy(() => import("./pages/charge-session")) },
+  { path: "/charge/accounts/:number?", name: "Accounts", body: lazy(() => import("./pages/charge-account")) },
+  { path: "/charge/tariffs/:name?", name: "Tariffs", body: lazy(() => import("./pages/charge-tariffs")) },
+  { path: "/charge/clients", name: "Clients", body: lazy(() => import("./pages/charge-clients")) },
   { path: "/system", name: "System", icon: "system", key: "s", body: lazy(() => import("./pages/system")) },
   { path: "/settings/:part?", name: "Settings", icon: "settings", key: ",", body: lazy(() => import("./pages/settings")) },
 ];

@@ -11,7 +11,7 @@ mod codec;
 mod entry;
 
 pub use audit::{Difference, Sums, audit};
-pub use book::{Account, Bucket, Counter};
+pub use book::{Account, Bucket, Counter, Payees};
 pub use codec::{Broken, FORMAT_VERSION, Octets};
 pub(crate) use codec::{fields, variants, words};
 pub use entry::{

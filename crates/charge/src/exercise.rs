@@ -1,9 +1,14 @@
 //! What the fuzz targets drive.
 
-use crate::account::Entry;
+use crate::account::{Entry, Identity, IdentityKind};
+use crate::calendar::Moment;
 use crate::gateway::{Receiver, receiver};
-use crate::session::{Restoring, State};
+use crate::money::Money;
+use crate::quota::{self, Ask, Mapping, Recent};
+use crate::session::{Core, Limits, Restoring, State};
+use core::net::{IpAddr, Ipv4Addr};
 use core::time::Duration;
+use trunkline_wire::gtpp::Message;
 use trunkline_wire::{Address, Endpoint};
 
 /// An entry of the ledger: no octets do harm, and one that is read is written as itself, and changes a state that a
@@ -75,4 +80,58 @@ pub fn gateway(octets: &[u8]) {
         }
     }
     assert!(*gateway.state() == read);
+    let mut restoring = receiver::Restoring::default();
+    assert!(read.snapshot(|record| restoring.take(record)).is_ok());
+    assert!(restoring.state().is_ok_and(|restored| restored == read));
+}
+
+/// Requests of gateways for quota, each behind an octet that says whose it is and its length (two octets, the higher
+/// one first): no octets do harm; what is answered can be read; a copy is answered the same or dropped, and nothing is
+/// charged for it.
+pub fn quota(octets: &[u8]) {
+    let mapping = Mapping::default();
+    let (mut core, mut recent) = (charged_core(), Recent::new(10));
+    let mut rest = octets;
+    while let Some((&[who, l1, l2], behind)) = rest.split_first_chunk() {
+        let length = usize::from(u16::from_be_bytes([l1, l2])).min(behind.len());
+        let (octets, behind) = behind.split_at(length);
+        rest = behind;
+        let from = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, who & 1)), u16::from(who));
+        let Ok(message) = Message::new(octets) else { continue };
+        let Ok(asked) = mapping.profile.read(&message) else { continue };
+        let Ok(Ask::Charge(charge)) = quota::ask(&asked, &message, &mapping, from) else { continue };
+        let mut say = |core: &mut Core| {
+            let request = quota::request(core, &mut recent, &charge, START).ok()?;
+            let outcome = core.handle(&request, START);
+            if let Some(standing) = outcome.entry.and_then(|_| core.standing(&charge.session, charge.octets)) {
+                recent.put(standing.slot, charge.octets, START);
+            }
+            let mut out = Vec::new();
+            quota::tell(&asked, &outcome.answer, &mapping, &mut out).ok()?;
+            assert!(Message::new(&out).is_ok_and(|message| mapping.profile.read(&message).is_ok()));
+            Some(out)
+        };
+        let first = say(&mut core);
+        let state = core.state().clone();
+        let copy = say(&mut core);
+        // Who is in no session is told so again, and again it changes nothing.
+        assert!(copy.is_none() || copy == first);
+        assert!(*core.state() == state);
+    }
+}
+
+/// The time of requests of gateways.
+const START: Moment = 1_795_420_800;
+
+/// A core with an account that pays for a subscriber.
+fn charged_core() -> Core {
+    const PLAN: &str = "[plan]\nname = \"p\"\ncurrency = \"EUR\"\ntime-zone = \"UTC\"\n[[version]]\n\
+        from = \"2026-01-01\"\n[[version.rule]]\nname = \"r\"\nprice = 1\nstep = 1\ntranche = 100\n\
+        tranche-least = 1\nvalidity = \"1 h\"\n";
+    let mut core = Core::new(Limits::default());
+    let plan = core.set_plan(PLAN, START).is_ok();
+    let account = core.open_account(1, "p", Money(0), Money(10_000), START).is_ok();
+    let names = vec![Identity::new(IdentityKind::Imsi, "7")];
+    assert!(plan && account && core.set_subscriber(1, 1, names, START).is_ok());
+    core
 }

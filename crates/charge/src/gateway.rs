@@ -60,3 +60,15 @@ use core::time::Duration;
 
 /// The least time between two Echo Requests to the same node (TS 29.060 clause 7.2.1).
 pub const ECHO_LEAST: Duration = Duration::from_secs(60);
+
+/// Why records are no snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSnapshot;
+
+impl core::fmt::Display for NoSnapshot {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("not a snapshot of records over GTP' of this version")
+    }
+}
+
+impl core::error::Error for NoSnapshot {}

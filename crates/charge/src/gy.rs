@@ -16,6 +16,7 @@
 
 mod ask;
 mod currency;
+mod overload;
 mod tell;
 
 #[cfg(test)]
@@ -23,4 +24,5 @@ mod tests;
 
 pub use ask::ask;
 pub use currency::{decimals, number};
-pub use tell::{Terms, tell};
+pub use overload::Overload;
+pub use tell::{Said, Terms, tell};

@@ -5,6 +5,7 @@
 //!                     end of a round: outbox -> commit                                             one append a round
 //!   commit            a write and an fdatasync for all that came meanwhile -> durable up to N
 //!   net-0, net-1, ..  answers up to N leave, those of a connection in one write
+//!   charge-records     records of what is durable, into files ([`records`])
 //!   charge-folds       a snapshot of the ledger, now and then, for a fast start
 //!   replica            the same entries to the stream, where there is a standby -> acknowledged up to M: then the
 //!                      lesser of N and M counts
@@ -18,44 +19,60 @@
 //! - There is one book, behind a lock that is held for the requests of one read: entries have one order, that of the
 //!   log, and an account is not split among threads. Octets are read and written outside of it.
 //! - When the disk is behind or full, nothing is granted that could not be told: a request is answered 3004 before the
-//!   core sees it, sessions that begin and events first ([`BUSY_PERCENT`]).
+//!   core sees it, sessions that begin and events first ([`BUSY_PERCENT`]). Sessions and events are refused, too, while
+//!   records are too far behind the ledger ([`records`]).
 //! - When a write fails, what is in memory is more than what is on disk: nothing is decided any more, what is asked is
 //!   answered 3004, and the node is to end ([`Node::failure`]).
 
 mod book;
+mod clients;
 mod control;
 mod counts;
 mod folds;
+mod gateway;
+mod gtpp;
 mod house;
 mod link;
 mod parked;
 mod pending;
 mod profiles;
+mod received;
+pub mod records;
 mod requests;
+mod retain;
 mod routes;
+mod sending;
 mod standby;
 mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use book::Stream;
 pub use counts::Counts;
+pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
+pub use sending::{SendSetup, Sending, Sent};
 pub use standby::{Fault, Seen, Standing, Won, stand_by};
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
 use crate::peer::Local;
+use crate::quota::Mapping;
 use crate::session::Core;
+use crate::traffic::{Series, Traffic};
 use book::Book;
+use clients::Clients;
 use core::time::Duration;
 use folds::Folds;
+use gateway::Gateway;
+use gtpp::Gtpp;
 use house::House;
+use records::Records;
 use routes::Routes;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
-use trunkline_commit::{Disk, Log};
-use trunkline_net::{Doorway, Listen, Server, StartError, ThreadsFailed};
+use trunkline_commit::{Disk, Folder, Log};
+use trunkline_net::{Doorway, Listen, Networks, Server, StartError, ThreadsFailed};
 use trunkline_replica::Member;
 use worker::{Mail, Worker};
 
@@ -72,6 +89,21 @@ pub struct Setup {
     pub options: trunkline_net::Options,
 }
 
+/// How a node serves GTP': charging gateways' records, and quota.
+#[derive(Clone, Debug)]
+pub struct GtppSetup {
+    /// Where it listens: UDP and TCP.
+    pub listens: Vec<Listen>,
+    /// From where it is taken; the node's own networks hold for TCP besides.
+    pub allow: Networks,
+    /// How gateways that ask for quota are understood.
+    pub mapping: Mapping,
+    /// Where what comes is kept.
+    pub place: GatewayPlace,
+    /// Which gateway senders of records are told to go to when this one ends; none leaves it to them.
+    pub redirect_to: Option<IpAddr>,
+}
+
 /// What the threads of a node share.
 struct Shared {
     local: Local,
@@ -80,9 +112,21 @@ struct Shared {
     control: Vec<bool>,
     book: Book,
     routes: Routes,
+    gtpp: Option<Gtpp>,
     /// Where subscribers are looked up when their sessions begin.
     profiles: Option<Profiles>,
     counts: Vec<Mutex<Counts>>,
+    /// What each thread answered.
+    traffic: Vec<Mutex<Traffic>>,
+    /// The same over time.
+    series: Mutex<Series>,
+    clients: Clients,
+    /// Since when it serves, seconds since 1970.
+    begun: u64,
+    /// Entries that are to be given up.
+    retaining: Arc<retain::Retaining>,
+    /// How records get on, where any are made.
+    records: Option<Arc<records::Told>>,
     /// Connections that came, from any number on: identifiers of each begin elsewhere.
     connections: AtomicU32,
 }
@@ -93,6 +137,7 @@ pub struct Node {
     server: Option<Server<Mail>>,
     house: Option<House>,
     folds: Option<Folds>,
+    records: Option<Records>,
     addresses: Vec<Option<SocketAddr>>,
 }
 
@@ -101,13 +146,23 @@ pub struct Node {
 pub struct Opened {
     doorway: Doorway,
     setup: Setup,
+    gtpp: Option<GtppSetup>,
 }
 
 /// What a node has beside its ledger.
-struct Beside {
+struct Beside<R> {
     profiles: Option<Profiles>,
-    /// The stream that others follow, and entries of ours that it does not have yet.
-    replicated: Option<(Member, Vec<Vec<u8>>)>,
+    records: Option<records::Setup<R>>,
+    replicated: Option<Replicated>,
+}
+
+/// The stream that others follow, and what a standby has begun already.
+struct Replicated {
+    member: Member,
+    /// Entries of ours that the stream does not have yet.
+    tail: Vec<Vec<u8>>,
+    folds: Folds,
+    retaining: Arc<retain::Retaining>,
 }
 
 /// The time of the core: whole seconds.
@@ -122,8 +177,21 @@ impl Opened {
     /// # Errors
     /// An option makes no sense, or an address cannot be had.
     pub fn new(setup: Setup) -> Result<Opened, StartError> {
-        let doorway = trunkline_net::open(&setup.listens, worker::fitted(setup.options.clone()))?;
-        Ok(Opened { doorway, setup })
+        Opened::with_gtpp(setup, None)
+    }
+
+    /// The same, with GTP' beside Diameter.
+    ///
+    /// # Errors
+    /// As [`Opened::new`].
+    pub fn with_gtpp(setup: Setup, gtpp: Option<GtppSetup>) -> Result<Opened, StartError> {
+        let mut options = worker::fitted(setup.options.clone());
+        let mut listens = setup.listens.clone();
+        if let Some(gtpp) = &gtpp {
+            options.udp_networks = gtpp.allow.clone();
+            listens.extend(gtpp.listens.iter().cloned());
+        }
+        Ok(Opened { doorway: trunkline_net::open(&listens, options)?, setup, gtpp })
     }
 
     /// Begins to serve with what the ledger came to, and the log that goes on with it. With `profiles`, subscribers are
@@ -142,7 +210,7 @@ impl Opened {
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
     {
-        self.serve(core, log, options, Beside { profiles, replicated: None })
+        self.start_with(core, log, options, profiles, None::<records::Setup<D>>)
     }
 
     /// The same with what a standby has come to, which leads now: its entries go to the stream.
@@ -155,61 +223,126 @@ impl Opened {
         options: trunkline_commit::Options,
         profiles: Option<Profiles>,
     ) -> Result<Node, StartError> {
-        let Won { core, log, folds, member, tail, .. } = won;
-        let mut node = self.serve(core, log, options, Beside { profiles, replicated: Some((member, tail)) })?;
-        node.folds = Some(folds);
-        Ok(node)
+        let Won { core, log, folds, retaining, member, tail, .. } = won;
+        let replicated = Some(Replicated { member, tail, folds, retaining });
+        let beside = Beside { profiles, records: None::<records::Setup<Folder>>, replicated };
+        self.serve(core, log, options, beside)
     }
 
-    fn serve<D>(
+    /// The same as [`Opened::start`], with records of what is charged.
+    ///
+    /// # Errors
+    /// As [`Opened::start`].
+    pub fn start_with<D, R>(
         self,
         core: Core,
         log: Log<D>,
         options: trunkline_commit::Options,
-        beside: Beside,
+        profiles: Option<Profiles>,
+        records: Option<records::Setup<R>>,
     ) -> Result<Node, StartError>
     where
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
+        R: Disk + Send + Sync + 'static,
+        R::File: Send + 'static,
     {
-        let Opened { doorway, setup: Setup { local, terms, listens, options: net } } = self;
-        let Beside { profiles, replicated } = beside;
+        self.serve(core, log, options, Beside { profiles, records, replicated: None })
+    }
+
+    fn serve<D, R>(
+        self,
+        core: Core,
+        log: Log<D>,
+        options: trunkline_commit::Options,
+        beside: Beside<R>,
+    ) -> Result<Node, StartError>
+    where
+        D: Disk + Send + Sync + 'static,
+        D::File: Send + 'static,
+        R: Disk + Send + Sync + 'static,
+        R::File: Send + 'static,
+    {
+        let Opened { doorway, setup: Setup { local, terms, listens, options: net }, gtpp } = self;
+        let Beside { profiles, records, replicated } = beside;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
+        let reads = |error| StartError::System { what: "what came by GTP'", error };
         let told = Arc::new(book::Told::new(threads));
-        let folds = match &replicated {
-            None => Some(Folds::start(Arc::clone(log.disk()), &log).map_err(thread)?),
-            Some(_) => None,
+        let disk = Arc::clone(log.disk());
+        let recorded = records.as_ref().map(|_| Arc::<records::Told>::default());
+        let (replicated, kept) = match replicated {
+            Some(Replicated { member, tail, folds, retaining }) => (Some((member, tail)), Some((folds, retaining))),
+            None => (None, None),
         };
-        let mut book = Book::start(core, log, options, &told).map_err(thread)?;
+        let (folds, retaining) = match kept {
+            Some(kept) => kept,
+            None => {
+                let retaining = Arc::<retain::Retaining>::default();
+                let folds = Folds::start(Arc::clone(&disk), &log, Arc::clone(&retaining), recorded.clone());
+                (folds.map_err(thread)?, retaining)
+            }
+        };
+        let recent = gtpp.as_ref().map(|gtpp| gtpp::recent(&core, &*disk, &gtpp.mapping)).transpose();
+        let recent = recent.map_err(reads)?.unwrap_or_default();
+        let mut book = Book::start(core, recent, log, options, &told, recorded.clone()).map_err(thread)?;
         if let Some((member, tail)) = replicated {
             book.replicate(member, &tail).map_err(thread)?;
         }
+        let heard = Arc::new(book::Told::new(threads));
+        let gtpp = gtpp.map(|gtpp| {
+            let gateway = Gateway::start(&gtpp.place, options, &heard)?;
+            Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to))
+        });
+        let gtpp = gtpp.transpose().map_err(reads)?;
         let shared = Arc::new(Shared {
             local,
             terms,
             control: listens.iter().map(|listen| matches!(listen, Listen::Unix { .. })).collect(),
             book,
             routes: Routes::default(),
+            gtpp,
             profiles,
             counts: (0..threads).map(|_| Mutex::default()).collect(),
+            traffic: (0..threads).map(|_| Mutex::default()).collect(),
+            series: Mutex::default(),
+            clients: Clients::default(),
+            begun: house::present().unsigned_abs(),
+            retaining: Arc::clone(&retaining),
+            records: recorded.clone(),
             connections: AtomicU32::new(0),
         });
+        let seat = Arc::clone(&shared);
+        let durable = move || seat.book.durable();
+        let records = records.zip(recorded).map(|(setup, told)| Records::start(disk, setup, told, durable));
+        let records = records.transpose().map_err(thread)?;
         let seat = Arc::clone(&shared);
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();
         told.set(waker.clone());
+        heard.set(waker.clone());
         if let Some(profiles) = &shared.profiles {
             profiles.set(waker.clone());
         }
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
-        Ok(Node { shared, server: Some(server), house: Some(house), folds, addresses })
+        Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), records, addresses })
+    }
+}
+
+impl Shared {
+    /// What all threads answered until now.
+    fn traffic(&self) -> Traffic {
+        let mut sum = Traffic::default();
+        for traffic in &self.traffic {
+            sum.add(&traffic.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        sum
     }
 }
 
 impl Node {
-    /// Where it listens, in the order of [`Setup::listens`]; none for unix sockets.
+    /// Where it listens, in the order of [`Setup::listens`], then of [`GtppSetup::listens`]; none for unix sockets.
     pub fn addresses(&self) -> &[Option<SocketAddr>] {
         &self.addresses
     }
@@ -263,9 +396,20 @@ impl Node {
         self.shared.book.parted()
     }
 
+    /// How records get on; none where none are made.
+    pub fn records(&self) -> Option<&Arc<records::Told>> {
+        self.shared.records.as_ref()
+    }
+
     /// Why the ledger cannot be written any more, if so: the node has to end.
     pub fn failure(&self) -> Option<String> {
-        self.shared.book.failure()
+        self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.failure())
+    }
+
+    /// What the charging gateway function has counted, and the packets that it holds apart with their octets; none
+    /// where GTP' is not served.
+    pub fn gateway(&self) -> Option<(crate::gateway::receiver::Counts, (usize, usize))> {
+        self.shared.gtpp.as_ref().map(|gtpp| (gtpp.gateway.counts(), gtpp.gateway.held()))
     }
 
     /// Ends: nothing new is taken, what came is answered, clients are told.
@@ -274,10 +418,14 @@ impl Node {
     /// Threads of the server failed.
     pub fn stop(&mut self) -> Result<(), ThreadsFailed> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
+        if let Some(gtpp) = &self.shared.gtpp {
+            gtpp.redirect(&server.waker());
+        }
         server.stop();
         let stopped = server.join();
         drop(self.house.take());
         drop(self.folds.take());
+        drop(self.records.take());
         stopped
     }
 }

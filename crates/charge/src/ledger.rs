@@ -6,12 +6,17 @@
 //! say, but the entries stay: the ledger is the history, and [`audit`] adds all of it up. Only [`retain`] gives entries
 //! up: it writes what they come to as an opening, with which the history then begins.
 
+mod history;
 mod reading;
 mod statement;
+mod tryout;
 
+pub use history::{HISTORY_ENTRIES_MAX, Happened, History, Timeline, find_session, history, timeline};
 pub use statement::{Line, Mark, STATEMENT_ENTRIES_MAX, Statement, statement};
+pub use tryout::{Span, Tried, try_out};
 
 use crate::account::{Difference, Entry, Sums};
+use crate::calendar::Moment;
 use crate::session::{Core, Limits, PlanFault, State};
 use core::cell::RefCell;
 use core::ops::ControlFlow;
@@ -152,6 +157,29 @@ pub fn retain<D: Disk>(disk: &D, before: u64) -> Result<u64, Fault> {
     let base = snapshots.iter().find(|snapshot| snapshot.last <= cut).or(opening.as_ref());
     write(disk, base, cut, &mut || {})?.open_with()?;
     Ok(cut + 1)
+}
+
+/// The first entry of the newest closed segment that holds nothing older than a moment, or of the one before it: what
+/// [`retain`] is to be told to give up all before that moment, as far as it can.
+///
+/// # Errors
+/// As [`read`].
+pub fn before_time<D: Disk>(disk: &D, time: Moment) -> Result<u64, Fault> {
+    let (mut before, mut next) = (0, trunkline_commit::sealed(disk)? + 1);
+    // From the newest segment back: entries are in the order of their times.
+    while next > 1 {
+        let mut at = None;
+        read(disk, next, |entry| {
+            at = Some(entry.at);
+            ControlFlow::Break(())
+        })?;
+        if at.is_some_and(|at| at <= time) {
+            before = next;
+            break;
+        }
+        next = trunkline_commit::sealed_before(disk, next - 1)? + 1;
+    }
+    Ok(before)
 }
 
 /// Reads all entries that are there, adds them up account by account, and compares the sums with the state that a start

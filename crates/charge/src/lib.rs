@@ -26,6 +26,7 @@
 
 pub mod account;
 pub mod calendar;
+pub mod cdr;
 pub mod exercise;
 pub mod gateway;
 pub mod gy;
@@ -35,7 +36,9 @@ pub mod money;
 
 pub mod peer;
 pub mod profile;
+pub mod quota;
 pub mod rate;
 pub mod session;
 pub mod tariff;
+pub mod traffic;
 pub mod units;

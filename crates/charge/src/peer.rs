@@ -93,6 +93,14 @@ impl Peer {
         self.phase == Phase::Closing
     }
 
+    /// Where its watchdog is, in a word: `okay`, `asked`, `suspect`; `closing` once the end was said.
+    pub fn state(&self) -> &'static str {
+        match (self.is_closing(), self.watchdog.state()) {
+            (true, _) => "closing",
+            (false, state) => state,
+        }
+    }
+
     /// What it says is not read just now: its silence does not count.
     pub fn excuse(&mut self, now: Duration) {
         self.watchdog.heard(now);

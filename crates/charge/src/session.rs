@@ -40,20 +40,26 @@ mod charge;
 mod event;
 mod grant;
 mod look;
+mod once;
 mod open;
 mod operate;
 mod request;
 mod state;
+mod tryout;
 
-pub use look::Shown;
+pub use look::{Shown, Sought, Standing};
+pub use once::{ORDER_KEPT_S, ORDER_KEY_OCTETS_MAX, Once, OrderKey};
 pub use operate::{PLANS_MAX, Refused};
 pub use request::{
     Action, Answer, Asked, FACTS_OCTETS_MAX, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side,
     TEXT_OCTETS_MAX, USED_MAX, Used, code,
 };
 pub use state::{
-    KEPT_MAX, NUMBERS_MAX, NoSnapshot, PlanText, Restoring, SESSION_SERVICES_MAX, SNAPSHOT_VERSION, STRAYS_MAX, State,
+    FORMER_MAX, KEPT_MAX, NUMBERS_MAX, NoSnapshot, ORDERS_MAX, PlanText, Restoring, SESSION_SERVICES_MAX,
+    SNAPSHOT_VERSION, STRAYS_MAX, State,
 };
+
+pub use tryout::{AccountTried, DIFFERENCES_MAX, GROUPS_MAX, GroupTried, Trial, TryOut};
 
 use crate::account::{Cause, Effect, Entry, Kept, Octets, Place};
 use crate::calendar::Moment;
@@ -133,6 +139,8 @@ pub struct Core {
     plans: HashMap<Code, Plan>,
     limits: Limits,
     state: State,
+    /// What the next entry tells besides.
+    besides: Option<Effect>,
 }
 
 /// A request at work: each effect is applied as it is found, so that the next one sees it.
@@ -255,7 +263,8 @@ impl Core {
     }
 
     /// Applies effects as an entry.
-    fn write(&mut self, effects: Vec<Effect>, now: Moment) -> Entry {
+    fn write(&mut self, mut effects: Vec<Effect>, now: Moment) -> Entry {
+        effects.extend(self.besides.take());
         let entry = Entry { sequence: self.state.sequence + 1, at: now.max(self.state.latest), effects };
         self.state.fold(&entry);
         entry

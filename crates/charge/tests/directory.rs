@@ -9,12 +9,15 @@ mod slapd;
 use served::{Ccr, Client, World, imsi, read, start_beside};
 use slapd::{Server, Tree, is_installed};
 use std::fmt::Write as _;
+use std::net::UdpSocket;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trunkline_charge::job::Profiles;
 use trunkline_directory::{Bounded, DirectorySection, prepare};
 use trunkline_wire::diameter::enumerated::RequestType;
+use trunkline_wire::gtpp::Message;
+use trunkline_wire::gtpp::profile::{Field, FieldValue, Profile, Role};
 
 const TIMEOUT: Duration = Duration::from_millis(300);
 
@@ -117,6 +120,53 @@ fn who_the_directory_has_is_served_and_nobody_else() {
     assert_eq!(found, (4, 1, 0, 3));
     let status = world.order(&serde_json::json!({ "do": "status" }));
     assert_eq!(status["directory"]["servers"][0]["up"], true, "{status}");
+}
+
+/// What is said by GTP' to a request of a subscriber: cause and grant.
+fn quota(socket: &UdpSocket, role: Role, sequence: u16, imsi: &str) -> (u64, Option<u64>) {
+    let session = format!("s-{imsi}");
+    let values = [
+        (Field::User, FieldValue::Octets(imsi.as_bytes())),
+        (Field::Session, FieldValue::Octets(session.as_bytes())),
+        (Field::Service, FieldValue::Octets(b"1")),
+    ];
+    let (profile, mut octets) = (Profile::default(), Vec::new());
+    profile.write(role, sequence, &values, &mut octets).expect("a message");
+    socket.send(&octets).expect("sent");
+    let mut room = [0; 2048];
+    let length = socket.recv(&mut room).expect("an answer");
+    let message = Message::new(&room[..length]).expect("a message");
+    let quota = profile.read(&message).expect("an answer");
+    assert_eq!((Some(quota.role), quota.sequence), (role.response(), sequence));
+    let number = |field| quota.number(field).expect("a number");
+    (number(Field::Cause).expect("a cause"), number(Field::Granted))
+}
+
+#[test]
+fn gateways_by_gtpp_are_told_what_the_directory_says() {
+    if !is_installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let tree = Tree::new(ldif());
+    let server = tree.serve();
+    let world = world(folder.path(), &[&server], Duration::ZERO);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.connect(world.gtpp.expect("it serves GTP'")).expect("connected");
+    socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
+    let (profile, authorize) = (Role::UserProfileRequest, Role::AuthorizationRequest);
+    assert_eq!(quota(&socket, profile, 1, &imsi(1)), (128, None));
+    assert_eq!(quota(&socket, authorize, 2, &imsi(1)), (128, Some(102_400)));
+    assert_eq!(world.balance(1), (0, 100));
+    // Barred, unknown.
+    assert_eq!(quota(&socket, authorize, 3, &imsi(10)), (255, None));
+    assert_eq!(quota(&socket, profile, 4, &imsi(401)), (255, None));
+    assert_eq!(quota(&socket, authorize, 5, &imsi(401)), (255, None));
+    // A copy is answered as before, whatever the directory says.
+    server.stop();
+    assert_eq!(quota(&socket, authorize, 2, &imsi(1)), (128, Some(102_400)));
+    server.go_on();
+    assert_eq!((world.node.counts().copies, world.balance(1)), (1, (0, 100)));
 }
 
 #[test]

@@ -48,17 +48,38 @@ impl Log {
         self.entries.truncate(self.durable);
     }
 
+    /// The state; the same if a snapshot of the first half is read instead of its entries.
     fn of_sender(&self) -> SenderState {
-        let mut state = SenderState::default();
-        self.entries.iter().for_each(|entry| state.fold(&sender::Entry::decode(entry).unwrap()));
+        let (mut state, mut restored) = (SenderState::default(), SenderState::default());
+        for (at, entry) in self.entries.iter().enumerate() {
+            let entry = sender::Entry::decode(entry).unwrap();
+            state.fold(&entry);
+            restored.fold(&entry);
+            if at == self.entries.len() / 2 {
+                let mut restoring = sender::Restoring::default();
+                restored.snapshot(|record| restoring.take(record)).unwrap();
+                restored = restoring.state().unwrap();
+            }
+        }
+        assert!(state == restored);
         state
     }
 
-    /// The state, and what passed to billing.
+    /// The state, and what passed to billing; the same if a snapshot of the first half is read instead.
     fn of_receiver(&self) -> (ReceiverState, Vec<Records>) {
-        let mut state = ReceiverState::default();
-        let entries = self.entries.iter().map(|entry| receiver::Entry::decode(entry).unwrap());
-        let passed = entries.flat_map(|entry| state.fold(&entry)).collect();
+        let (mut state, mut restored, mut passed) = (ReceiverState::default(), ReceiverState::default(), Vec::new());
+        for (at, entry) in self.entries.iter().enumerate() {
+            let entry = receiver::Entry::decode(entry).unwrap();
+            let now = state.fold(&entry);
+            assert_eq!(restored.fold(&entry), now);
+            passed.extend(now);
+            if at == self.entries.len() / 2 {
+                let mut restoring = receiver::Restoring::default();
+                restored.snapshot(|record| restoring.take(record)).unwrap();
+                restored = restoring.state().unwrap();
+            }
+        }
+        assert!(state == restored);
         (state, passed)
     }
 }

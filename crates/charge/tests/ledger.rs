@@ -216,6 +216,70 @@ fn a_statement_comes_in_parts() {
     assert_eq!(ledger::statement(&*world, 77, None, 10).expect("nobody").lines, []);
 }
 
+#[test]
+fn the_ledger_is_read_backwards_as_forwards() {
+    let world = Arc::new(World::default());
+    let network = long(&world);
+    let mut whole = ledger::statement(&*world, 1, None, usize::MAX).expect("lines").lines;
+    whole.reverse();
+    let newest = Mark { next: network.entries.len() as u64 + 1, balance: network.account().balance };
+    let (mut lines, mut mark) = (Vec::new(), newest);
+    loop {
+        let part = ledger::history(&*world, 1, mark, 7, || true).expect("lines");
+        lines.extend(part.lines);
+        mark = part.next;
+        if part.whole {
+            break;
+        }
+    }
+    assert_eq!((lines, mark.balance), (whole, Money::ZERO));
+}
+
+#[test]
+fn what_happened_in_a_session_is_found() {
+    let world = Arc::new(World::default());
+    let network = long(&world);
+    let end = network.entries.len() as u64 + 1;
+    let opened = network.entries.iter().flat_map(|entry| &entry.effects).find_map(|effect| match effect {
+        Effect::Opened { session, .. } => Some(session.clone()),
+        _ => None,
+    });
+    let name = opened.expect("some session began");
+    let found = ledger::find_session(&*world, &name, end, || true).expect("entries").expect("it began");
+    let told = ledger::timeline(&*world, found, usize::MAX, || true).expect("entries");
+    let charged = |effect: &&Effect| matches!(effect, Effect::Charged { .. });
+    let of = |effect: &Effect| matches!(effect, Effect::Opened { session, .. } if *session == name);
+    assert!(told.happened[0].effects.iter().any(of), "{:?}", told.happened[0]);
+    let charges = told.happened.iter().flat_map(|happened| &happened.effects).filter(charged).count();
+    assert!(charges > 0, "{charges}");
+    // In parts it is the same.
+    let (mut happened, mut next) = (Vec::new(), Some(found));
+    while let Some(from) = next.filter(|(_, from)| *from < end) {
+        let part = ledger::timeline(&*world, from, 3, || true).expect("entries");
+        happened.extend(part.happened);
+        next = part.next;
+    }
+    assert_eq!(happened, told.happened);
+    assert_eq!(ledger::find_session(&*world, "nobody", end, || true).expect("entries"), None);
+}
+
+#[test]
+fn a_plan_is_tried_from_a_snapshot_on() {
+    let world = Arc::new(World::default());
+    let network = long(&world);
+    let plan = || trunkline_charge::tariff::read("plan", network::PLAN).expect("a plan");
+    let all = ledger::Span { from: 0, to: i64::MAX };
+    let tried = ledger::try_out(&*world, plan(), all, |_, _| true).expect("entries").expect("it goes on");
+    let debited = network.charges().fold(Money::ZERO, |sum, charge| sum.plus(charge.money));
+    assert_eq!((tried.tryout.all.was, tried.tryout.all.would), (debited, debited));
+    assert_eq!(tried.entries, network.entries.len() as u64);
+    // After everything nothing is tried, and little is read.
+    let later = ledger::Span { from: NOW + 1_000_000, to: i64::MAX };
+    let tried = ledger::try_out(&*world, plan(), later, |_, _| true).expect("entries").expect("it goes on");
+    assert_eq!((tried.tryout.all.reports, tried.first), (0, None));
+    assert!(tried.entries < network.entries.len() as u64);
+}
+
 /// A log with these records.
 fn written(records: &[Vec<u8>]) -> Arc<World> {
     let world = Arc::new(World::default());

@@ -218,3 +218,74 @@ fn operators_are_answered_or_told_why_not() {
     assert_eq!(world.order(&json!({ "do": "adjust", "account": 1, "amount": -30 }))["account"]["balance"], 70);
     assert_eq!(world.order(&json!({ "do": "status" }))["accounts"], 2);
 }
+
+#[test]
+fn those_who_operate_see_clients_sessions_and_what_was_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = start(folder.path(), |_| {});
+    world.fill(3, 1000);
+    let mut client = Client::new(world.address, "pgw.example.org");
+    for number in 1..=3u64 {
+        let (name, imsi) = (format!("s;{number}"), imsi(number));
+        client.charge(&ccr(&name, 0, RequestType::Initial, &imsi, None));
+    }
+    let begin = client.ccr(&ccr("s;1", 0, RequestType::Initial, &imsi(1), None));
+    client.ask(&begin);
+    client.charge(&ccr("s;9", 0, RequestType::Initial, "001019999999999", None));
+    let peers = world.order(&json!({ "do": "peers" }));
+    let peer = &peers["peers"][0];
+    assert_eq!(
+        (&peers["total"], &peer["host"], &peer["watchdog"]),
+        (&json!(1), &json!("pgw.example.org"), &json!("okay"))
+    );
+    assert_eq!((&peer["requests"], &peer["copies"], &peer["refused"]), (&json!(5), &json!(1), &json!(1)));
+    assert_eq!(world.order(&json!({ "do": "peers", "after": peer["number"] }))["peers"], json!([]));
+    // Sessions by the page, and those that fit.
+    let first = world.order(&json!({ "do": "sessions", "limit": 2 }));
+    assert_eq!((first["sessions"].as_array().unwrap().len(), &first["next"]), (2, &json!(2)));
+    let rest = world.order(&json!({ "do": "sessions", "from": 2 }));
+    assert_eq!((rest["sessions"][0]["session"].as_str(), &rest["next"]), (Some("s;3"), &json!(null)));
+    let found = |ask: serde_json::Value| world.order(&ask)["sessions"].as_array().unwrap().len();
+    assert_eq!(found(json!({ "do": "sessions", "account": 2 })), 1);
+    assert_eq!(found(json!({ "do": "sessions", "text": ";3" })), 1);
+    assert_eq!(found(json!({ "do": "sessions", "origin": "PGW.example.org", "aborting": false })), 3);
+    assert_eq!(found(json!({ "do": "sessions", "aborting": true })), 0);
+    let key = first["sessions"][0]["key"].as_str().unwrap();
+    assert_eq!(world.order(&json!({ "do": "show-session", "key": key }))["session"], "s;1");
+    assert_eq!(world.order(&json!({ "do": "show-session", "key": "0-7" }))["kind"], "not-found");
+    assert_eq!(world.order(&json!({ "do": "status" }))["open_sessions"], 3);
+    // A second later it is part of what was answered over time.
+    let answered = |points: &serde_json::Value| {
+        let rows = points["points"].as_array().unwrap().iter().flat_map(|point| point["answered"].as_array().unwrap());
+        rows.flat_map(|row| row.as_array().unwrap()).map(|count| count.as_u64().unwrap()).sum::<u64>()
+    };
+    let so = (0..100).any(|_| {
+        std::thread::park_timeout(Duration::from_millis(50));
+        answered(&world.order(&json!({ "do": "rates" }))) == 5
+    });
+    assert!(so, "{}", world.order(&json!({ "do": "rates" })));
+    drop(client);
+    let gone = (0..100).any(|_| {
+        std::thread::park_timeout(Duration::from_millis(50));
+        world.order(&json!({ "do": "peers" }))["total"] == 0
+    });
+    assert!(gone, "a client that has left is shown no more");
+}
+
+#[test]
+fn an_order_with_a_key_is_done_once_also_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = start(folder.path(), |_| {});
+    world.fill(1, 1000);
+    let order = json!({ "do": "top-up", "account": 1, "amount": 50, "key": "voucher 4711" });
+    let first = world.order(&order);
+    assert_eq!((&first["again"], &first["account"]["balance"]), (&json!(false), &json!(1050)));
+    world.node.stop().unwrap();
+    drop(world);
+    let world = start(folder.path(), |local| local.state_id = 2);
+    let second = world.order(&order);
+    assert_eq!((&second["again"], &second["sequence"]), (&json!(true), &first["sequence"]));
+    assert_eq!(world.balance(1), (1050, 0));
+    let other = json!({ "do": "top-up", "account": 1, "amount": 51, "key": "voucher 4711" });
+    assert_eq!(world.order(&other)["kind"], "conflict");
+}

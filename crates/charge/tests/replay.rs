@@ -32,4 +32,5 @@ fn corpora() {
     assert!(replay("charge_entry", exercise::entry) > 0);
     assert!(replay("charge_snapshot", exercise::snapshot) > 0);
     assert!(replay("charge_gateway", exercise::gateway) > 0);
+    assert!(replay("charge_quota", exercise::quota) > 0);
 }

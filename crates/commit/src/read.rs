@@ -27,6 +27,12 @@ pub fn segment_head(salt: u64, first: u64) -> [u8; SEGMENT_HEAD_OCTETS] {
     head
 }
 
+/// The salt that a segment's head tells, if it is the head of one that begins with this record.
+pub fn salt_of(head: &[u8; SEGMENT_HEAD_OCTETS], first: u64) -> Option<u64> {
+    let salt = u64::from_le_bytes(head[8..16].try_into().expect("eight octets"));
+    (segment_head(salt, first) == *head).then_some(salt)
+}
+
 /// A segment in memory.
 pub struct Segment {
     /// Its file.

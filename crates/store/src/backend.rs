@@ -6,7 +6,7 @@ pub mod sqlite;
 
 use crate::error::{Skipped, StoreError};
 use crate::rollup::Minute;
-use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
+use crate::row::{Call, Charge, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
 use crate::search::{Counts, Search};
 use crate::store::{Found, OnRow, Page, Query, SqlDone, SqlLimits, Written};
 use crate::summary::{Summary, SummaryQuery};
@@ -29,6 +29,7 @@ pub trait Backend: Send {
     fn streams_without_call(&self, query: &Query) -> Result<Page<Stream>, StoreError>;
     fn registrations(&self, query: &Query) -> Result<Page<Registration>, StoreError>;
     fn events(&self, query: &Query) -> Result<Page<SipEvent>, StoreError>;
+    fn charges(&self, query: &Query) -> Result<Page<Charge>, StoreError>;
     fn search_registrations(&self, search: &Search) -> Result<Page<Registration>, StoreError>;
     fn count_registrations(&self, search: &Search) -> Result<Counts, StoreError>;
     fn search_events(&self, search: &Search) -> Result<Page<SipEvent>, StoreError>;

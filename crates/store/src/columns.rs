@@ -367,6 +367,80 @@ pub fn loss_of(cells: &impl Cells) -> Loss {
     }
 }
 
+/// The columns of a charging data record.
+pub fn charge(c: &Charge) -> [Value<'_>; 29] {
+    [
+        Value::Octets(c.id.octets()),
+        word(&c.node),
+        Value::Whole(i64::from(c.number)),
+        count(c.entry),
+        word(&c.kind),
+        Value::Text(&c.session),
+        word(&c.origin),
+        count(c.subscriber),
+        count(c.account),
+        Value::Text(&c.imsi),
+        Value::Text(&c.msisdn),
+        word(&c.apn),
+        Value::Text(&c.destination),
+        Value::Whole(c.start_ns),
+        Value::Whole(c.end_ns),
+        Value::Whole(i64::from(c.cause)),
+        maybe(c.record.map(i64::from)),
+        maybe(c.charging_id.map(i64::from)),
+        count(c.octets),
+        count(c.octets_in),
+        count(c.octets_out),
+        count(c.seconds),
+        count(c.service_units),
+        Value::Whole(c.money),
+        Value::Whole(c.short),
+        count(c.allowance_units),
+        Value::Whole(i64::from(c.rated)),
+        Value::Text(&c.services),
+        word(&c.file),
+    ]
+}
+
+/// A charging data record.
+///
+/// # Errors
+/// [`Damaged`] where its identifier is not one.
+pub fn charge_of(cells: &impl Cells) -> Result<Charge, Damaged> {
+    let number = |column| whole(cells, column).unwrap_or(0);
+    Ok(Charge {
+        id: id(cells, 0)?,
+        node: text(cells, 1),
+        number: number(2) as u32,
+        entry: number(3) as u64,
+        kind: text(cells, 4),
+        session: text(cells, 5),
+        origin: text(cells, 6),
+        subscriber: number(7) as u64,
+        account: number(8) as u64,
+        imsi: text(cells, 9),
+        msisdn: text(cells, 10),
+        apn: text(cells, 11),
+        destination: text(cells, 12),
+        start_ns: number(13),
+        end_ns: number(14),
+        cause: number(15) as u32,
+        record: whole(cells, 16).map(|record| record as u32),
+        charging_id: whole(cells, 17).map(|id| id as u32),
+        octets: number(18) as u64,
+        octets_in: number(19) as u64,
+        octets_out: number(20) as u64,
+        seconds: number(21) as u64,
+        service_units: number(22) as u64,
+        money: number(23),
+        short: number(24),
+        allowance_units: number(25) as u64,
+        rated: number(26) != 0,
+        services: text(cells, 27),
+        file: text(cells, 28),
+    })
+}
+
 fn count<'a>(value: u64) -> Value<'a> {
     Value::Whole(value as i64)
 }
@@ -429,14 +503,16 @@ mod tests {
     fn there_is_a_value_for_every_column_and_of_its_kind() {
         let (c, s, r) = (Call::default(), Stream::default(), Registration::default());
         let (i, e, l) = (StreamInterval::default(), SipEvent::default(), Loss::default());
+        let m = Charge::default();
         let (mut one, mut two, mut three) = (Scratch::default(), Scratch::default(), Scratch::default());
-        let rows: [(&schema::Table, &[Value<'_>]); 6] = [
+        let rows: [(&schema::Table, &[Value<'_>]); 7] = [
             (&schema::CALLS, &call(&c, 0, &mut one)),
             (&schema::STREAMS, &stream(&s, None, &mut two)),
             (&schema::REGISTRATIONS, &registration(&r, &mut three)),
             (&schema::STREAM_INTERVALS, &interval(&i)),
             (&schema::SIP_EVENTS, &event(&e)),
             (&schema::LOSSES, &loss(&l)),
+            (&schema::CHARGES, &charge(&m)),
         ];
         for (table, values) in rows {
             assert_eq!(table.columns.len(), values.len(), "{}", table.name);

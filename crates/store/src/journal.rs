@@ -63,8 +63,8 @@ impl Frame {
     /// Reads it; none if it makes no sense.
     pub fn of(octets: &[u8; FRAME_OCTETS]) -> Option<Frame> {
         let word = |at: usize| u32::from_le_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]]);
-        // No rows at all need six octets.
-        let length = usize::try_from(word(0)).ok().filter(|n| (6..=BODY_OCTETS_MAX).contains(n))?;
+        // No rows at all need seven octets.
+        let length = usize::try_from(word(0)).ok().filter(|n| (7..=BODY_OCTETS_MAX).contains(n))?;
         Some(Frame { octets: length, rows: u64::from(word(4)), check: word(8) })
     }
 

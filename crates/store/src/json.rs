@@ -9,7 +9,9 @@
 mod text;
 
 use crate::delay::Delay;
-use crate::row::{Call, CallState, Direction, Hangup, Ladder, Loss, Registration, SipEvent, Stream, StreamInterval};
+use crate::row::{
+    Call, CallState, Charge, Direction, Hangup, Ladder, Loss, Registration, SipEvent, Stream, StreamInterval,
+};
 use crate::row::{Mos, MosRange, RtcpSummary, Verdict};
 pub use text::Object;
 use trunkline_kit::Id;
@@ -221,6 +223,23 @@ pub fn loss(out: &mut String, l: &Loss) {
     let mut o = Object::new(out);
     o.time("since", Some(l.since_ns)).time("at", Some(l.at_ns)).text("place", &l.place).text("source", &l.source);
     o.int("count", Some(l.count));
+    o.end();
+}
+
+/// Appends a charging data record.
+pub fn charge(out: &mut String, c: &Charge) {
+    let mut o = Object::new(out);
+    o.display("id", c.id).text("node", &c.node).int("number", Some(c.number)).int("entry", Some(c.entry));
+    o.text("kind", &c.kind).text("session", &c.session).text("origin", &c.origin);
+    o.int("subscriber", some(c.subscriber)).int("account", some(c.account)).some_text("imsi", &c.imsi);
+    o.some_text("msisdn", &c.msisdn).some_text("apn", &c.apn).some_text("destination", &c.destination);
+    o.time("start", Some(c.start_ns)).time("end", Some(c.end_ns)).int("cause", Some(c.cause)).int("record", c.record);
+    o.int("charging_id", c.charging_id).int("octets", Some(c.octets)).int("octets_in", Some(c.octets_in));
+    o.int("octets_out", Some(c.octets_out)).int("seconds", Some(c.seconds));
+    o.int("service_units", Some(c.service_units)).signed("money", Some(c.money));
+    o.signed("short", Some(c.short)).int("allowance_units", Some(c.allowance_units)).bool("rated", c.rated);
+    o.json("services", &c.services);
+    o.text("file", &c.file);
     o.end();
 }
 

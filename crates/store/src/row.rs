@@ -487,6 +487,69 @@ pub struct Loss {
     pub count: u64,
 }
 
+/// A charging data record.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Charge {
+    /// Derived from when the record began, its node and number.
+    pub id: Id,
+    /// The node that made it.
+    pub node: String,
+    /// Its number there.
+    pub number: u32,
+    /// The entry of that node's ledger that ended it.
+    pub entry: u64,
+    /// What it is of: `session`, `event`, or `stray` (usage of no session).
+    pub kind: String,
+    /// Session-Id.
+    pub session: String,
+    /// Origin-Host of the client.
+    pub origin: String,
+    /// Whose it is; 0 is nobody known.
+    pub subscriber: u64,
+    /// Who pays; 0 is nobody.
+    pub account: u64,
+    /// Digits of the IMSI; empty where it was not told.
+    pub imsi: String,
+    /// Digits of the number, international.
+    pub msisdn: String,
+    /// Access point.
+    pub apn: String,
+    /// The number that was called.
+    pub destination: String,
+    /// When the record began.
+    pub start_ns: i64,
+    /// When it ended.
+    pub end_ns: i64,
+    /// Why: causeForRecClosing of TS 32.298.
+    pub cause: u32,
+    /// Which record of its session it is; none if it is the only one.
+    pub record: Option<u32>,
+    /// The bearer's number at its gateway.
+    pub charging_id: Option<u32>,
+    /// Octets of both directions.
+    pub octets: u64,
+    /// Octets from the subscriber.
+    pub octets_in: u64,
+    /// Octets to the subscriber.
+    pub octets_out: u64,
+    /// Seconds of use.
+    pub seconds: u64,
+    /// Units of services, and events.
+    pub service_units: u64,
+    /// What was debited, less what was given back; minor units.
+    pub money: i64,
+    /// What should have been debited, and was not there.
+    pub short: i64,
+    /// Units that allowances paid for.
+    pub allowance_units: u64,
+    /// Whether a tariff had rules for all of it.
+    pub rated: bool,
+    /// What was used of each service: a JSON list of objects.
+    pub services: String,
+    /// What the names of the files begin with that the record is in: node and running count.
+    pub file: String,
+}
+
 /// A batch of rows that a job hands to the store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
@@ -502,12 +565,15 @@ pub struct Rows {
     pub events: Vec<SipEvent>,
     /// Losses.
     pub losses: Vec<Loss>,
+    /// Charging data records.
+    pub charges: Vec<Charge>,
 }
 
 impl Rows {
     /// How many there are; streams of calls are not counted apart.
     pub fn count(&self) -> usize {
         let media = self.streams.len() + self.intervals.len();
-        self.calls.len() + media + self.registrations.len() + self.events.len() + self.losses.len()
+        let signalling = self.calls.len() + self.registrations.len() + self.events.len();
+        signalling + media + self.losses.len() + self.charges.len()
     }
 }

@@ -1,7 +1,7 @@
 //! The tables of a day, described once: backends make their DDL from this, SQL views and their help too.
 
 /// The version of these tables and of the packed columns. A change of either needs a new number.
-pub const VERSION: i64 = 5;
+pub const VERSION: i64 = 6;
 
 /// The oldest version that is read; a day of it becomes one of [`VERSION`] when it is written.
 pub const VERSION_READ_MIN: i64 = 3;
@@ -14,6 +14,9 @@ pub const VERSION_SLICES: i64 = 5;
 
 /// The first version with transit and round trip of intervals.
 pub const VERSION_TRANSIT: i64 = 5;
+
+/// The first version with charging data records.
+pub const VERSION_CHARGES: i64 = 6;
 
 /// A column that came later than its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +102,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// The first version that has it.
+    pub fn since(&self) -> i64 {
+        if self.name == CHARGES.name { VERSION_CHARGES } else { VERSION_READ_MIN }
+    }
+
     /// Names of the columns, joined with ", ".
     pub fn names(&self) -> String {
         self.columns.iter().map(|c| c.name).collect::<Vec<_>>().join(", ")
@@ -110,7 +118,8 @@ const fn column(name: &'static str, kind: Kind, help: &'static str) -> Column {
 }
 
 /// All tables of a day.
-pub const TABLES: [&Table; 7] = [&CALLS, &STREAMS, &STREAM_INTERVALS, &REGISTRATIONS, &SIP_EVENTS, &LOSSES, &MINUTES];
+pub const TABLES: [&Table; 8] =
+    [&CALLS, &STREAMS, &STREAM_INTERVALS, &REGISTRATIONS, &SIP_EVENTS, &LOSSES, &MINUTES, &CHARGES];
 
 /// What the packed column of a call holds.
 pub const CALL_PARTS: [&str; 10] = [
@@ -282,6 +291,45 @@ pub const LOSSES: Table = Table {
         column("count", Kind::Whole, "packets, or what the place counts"),
     ],
     key: &["place", "source", "since_ns"],
+    indexes: &[],
+};
+
+/// Charging data records, in the day in which the record began.
+pub const CHARGES: Table = Table {
+    name: "charges",
+    help: "charging data records: what sessions and events used, and what it cost",
+    columns: &[
+        column("id", Kind::Id, "identifier"),
+        column("node", Kind::Word, "node that made it"),
+        column("number", Kind::Whole, "its number there"),
+        column("entry", Kind::Whole, "entry of the ledger that ended it"),
+        column("kind", Kind::Word, "session, event, or stray: usage of no session"),
+        column("session", Kind::Text, "Session-Id"),
+        column("origin", Kind::Word, "Origin-Host of the client"),
+        column("subscriber", Kind::Whole, "subscriber; 0 is nobody known"),
+        column("account", Kind::Whole, "account that pays; 0 is nobody"),
+        column("imsi", Kind::Text, "digits of the IMSI"),
+        column("msisdn", Kind::Number, "digits of the number"),
+        column("apn", Kind::Word, "access point"),
+        column("destination", Kind::Number, "number that was called"),
+        column("start_ns", Kind::Time, "when the record began"),
+        column("end_ns", Kind::Time, "when it ended"),
+        column("cause", Kind::Whole, "causeForRecClosing"),
+        column("record", Kind::Whole, "which record of its session; none if it is the only one"),
+        column("charging_id", Kind::Whole, "number of the bearer at its gateway"),
+        column("octets", Kind::Whole, "octets of both directions"),
+        column("octets_in", Kind::Whole, "octets from the subscriber"),
+        column("octets_out", Kind::Whole, "octets to the subscriber"),
+        column("seconds", Kind::Whole, "seconds of use"),
+        column("service_units", Kind::Whole, "units of services, and events"),
+        column("money", Kind::Whole, "debited less given back, minor units"),
+        column("short", Kind::Whole, "should have been debited and was not there"),
+        column("allowance_units", Kind::Whole, "units that allowances paid for"),
+        column("rated", Kind::Flag, "whether a tariff had rules for all of it"),
+        column("services", Kind::Text, "what was used of each service, as JSON"),
+        column("file", Kind::Word, "what the names of its files begin with"),
+    ],
+    key: &["id"],
     indexes: &[],
 };
 

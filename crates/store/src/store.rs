@@ -4,7 +4,7 @@ use crate::backend::{Backend, sqlite::Sqlite};
 use crate::error::{Skipped, StoreError};
 use crate::filter::Filter;
 use crate::rollup::Minute;
-use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
+use crate::row::{Call, Charge, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
 use crate::search::{Counts, Search};
 use crate::stop::Stop;
 use crate::summary::{Summary, SummaryQuery};
@@ -142,7 +142,7 @@ trunkline_kit::counters! {
         calls_completed: "trunkline_store_calls_completed_total",
         /// rows of calls that told nothing new
         calls_known: "trunkline_store_calls_known_total",
-        /// streams, intervals, registrations, events and losses that were handed in
+        /// streams, intervals, registrations, events, losses and charges that were handed in
         rows_other: "trunkline_store_other_rows_total",
         /// rows refused because their day cannot be written (damaged, not ours, too many days)
         refused: "trunkline_store_refused_rows_total",
@@ -314,6 +314,14 @@ impl Store {
         self.0.events(query)
     }
 
+    /// Charging data records, by when they began.
+    ///
+    /// # Errors
+    /// As [`Store::streams_without_call`].
+    pub fn charges(&self, query: &Query) -> Result<Page<Charge>, StoreError> {
+        self.0.charges(query)
+    }
+
     /// Registrations that a search finds.
     ///
     /// # Errors
@@ -371,7 +379,7 @@ impl Store {
     }
 
     /// Runs one SELECT over all days at once: views `calls`, `streams`, `stream_intervals`, `registrations`,
-    /// `sip_events`, `losses`, `minutes`. Nothing can be changed.
+    /// `sip_events`, `losses`, `minutes`, `charges`. Nothing can be changed.
     ///
     /// # Errors
     /// [`StoreError::Question`] with what SQL says is wrong, [`StoreError::Limit`] if it took too long or needs more

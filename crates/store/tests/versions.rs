@@ -35,10 +35,13 @@ fn write(folder: &Path, calls: impl Iterator<Item = i64>) {
 /// no gists and knew less of minutes.
 fn make_older(folder: &Path, version: i64) {
     let conn = rusqlite::Connection::open(folder.join("2026-11-20.sqlite")).unwrap();
+    conn.execute_batch("DROP TABLE charges").unwrap();
     for later in schema::LATER.iter().filter(|later| version < later.version) {
         conn.execute_batch(&format!("ALTER TABLE {} DROP COLUMN {}", later.table, later.column)).unwrap();
     }
-    conn.execute_batch("DROP TABLE slices").unwrap();
+    if version < schema::VERSION_SLICES {
+        conn.execute_batch("DROP TABLE slices").unwrap();
+    }
     if version < schema::VERSION_GISTS {
         conn.execute_batch("DROP TABLE call_gists").unwrap();
     }
@@ -84,6 +87,37 @@ fn intervals_of_an_older_day_have_no_transit_and_new_ones_do() {
     }
 }
 
+#[test]
+fn an_older_day_has_no_charges_and_takes_them() {
+    let charge = |n: i64| Charge { id: Id::derive(DAY + n, b"c"), start_ns: DAY + n, number: 7, ..Charge::default() };
+    for older in [3, 4, 5] {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), 0..9);
+        make_older(folder.path(), older);
+        let store = Store::open(folder.path(), Access::Read).unwrap();
+        assert_eq!(store.charges(&Query::default()).unwrap().rows, []);
+        let mut rows = 0;
+        let sql = "SELECT number FROM charges UNION ALL SELECT NULL FROM calls";
+        let mut count = |_: &[String], _: &[SqlValue]| {
+            rows += 1;
+            true
+        };
+        store.sql(sql, &SqlLimits::default(), &mut count).unwrap();
+        assert_eq!(rows, 9);
+        drop(store);
+        let mut store = Store::open(folder.path(), Access::Write).unwrap();
+        for _ in 0..2 {
+            store.write(&Rows { charges: vec![charge(1), charge(2)], ..Rows::default() }).unwrap();
+            store.commit().unwrap();
+        }
+        drop(store);
+        assert_eq!(version(folder.path()), schema::VERSION);
+        let store = Store::open(folder.path(), Access::Read).unwrap();
+        assert_eq!(store.charges(&Query::default()).unwrap().rows, [charge(2), charge(1)]);
+        assert_eq!(store.calls(&Query::default()).unwrap().rows.len(), 9);
+    }
+}
+
 fn version(folder: &Path) -> i64 {
     let conn = rusqlite::Connection::open(folder.join("2026-11-20.sqlite")).unwrap();
     conn.query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap()
@@ -117,7 +151,7 @@ fn answers(folder: &Path) -> (Vec<Summary>, Vec<Vec<Id>>, Vec<SqlValue>) {
 
 #[test]
 fn an_older_day_answers_the_same_and_takes_new_calls() {
-    for older_version in [3, 4] {
+    for older_version in [3, 4, 5] {
         let (older, now) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for folder in [older.path(), now.path()] {
             write(folder, 0..900);

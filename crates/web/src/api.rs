@@ -8,6 +8,7 @@ mod cache;
 mod call;
 mod calls;
 mod captures;
+mod charge;
 mod csv;
 mod events;
 mod extractions;
@@ -34,6 +35,7 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
 pub(crate) use captures::{CAPTURES, Captures};
+pub(crate) use charge::tryouts::Tryouts;
 pub(crate) use csv::CSV_EXPORTS_MAX;
 pub(crate) use extractions::{EXTRACTIONS, Extractions};
 pub(crate) use oidc::PROVIDER_ASKS_MAX;
@@ -101,6 +103,26 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(system::show))
         .routes(routes!(cache::list))
         .routes(routes!(cache::history))
+        .routes(routes!(charge::status))
+        .routes(routes!(charge::rates))
+        .routes(routes!(charge::peers))
+        .routes(routes!(charge::sessions::list))
+        .routes(routes!(charge::sessions::show))
+        .routes(routes!(charge::sessions::abort))
+        .routes(routes!(charge::sessions::timeline))
+        .routes(routes!(charge::accounts::open))
+        .routes(routes!(charge::accounts::show, charge::accounts::set))
+        .routes(routes!(charge::accounts::ledger))
+        .routes(routes!(charge::accounts::usage))
+        .routes(routes!(charge::accounts::top_up))
+        .routes(routes!(charge::accounts::adjust))
+        .routes(routes!(charge::accounts::buy))
+        .routes(routes!(charge::accounts::find))
+        .routes(routes!(charge::accounts::show_subscriber, charge::accounts::set_subscriber))
+        .routes(routes!(charge::plans::show))
+        .routes(routes!(charge::plans::version))
+        .routes(routes!(charge::tryouts::show, charge::tryouts::remove))
+        .merge(plans())
         .routes(routes!(users::list, users::add))
         .routes(routes!(users::show, users::change, users::remove))
         .routes(routes!(users::link))
@@ -115,6 +137,15 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(filters::save, filters::remove))
         .routes(routes!(document_json))
         .merge(uploads())
+}
+
+/// What takes texts of plans, which may be long.
+fn plans() -> OpenApiRouter<Arc<Web>> {
+    OpenApiRouter::new()
+        .routes(routes!(charge::plans::list, charge::plans::put_live))
+        .routes(routes!(charge::plans::check))
+        .routes(routes!(charge::tryouts::begin))
+        .layer(DefaultBodyLimit::max(ask::LARGE_OCTETS_MAX))
 }
 
 /// What takes bodies of any size, and bounds them itself.

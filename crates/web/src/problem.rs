@@ -224,6 +224,7 @@ impl From<SourceError> for Problem {
         match error.trouble {
             Trouble::NotFound => Problem::new(Kind::NotFound, error.text),
             Trouble::Refused => Problem::new(Kind::BadParameter, error.text),
+            Trouble::Conflict => Problem::new(Kind::Conflict, error.text),
             Trouble::Busy => Problem::new(Kind::Busy, error.text).retry_after(5),
             Trouble::Cancelled => Problem::new(Kind::Busy, "It was cancelled."),
             Trouble::NoRoom => Problem::new(Kind::NoRoom, error.text),

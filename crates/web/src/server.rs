@@ -10,7 +10,7 @@ use crate::caches;
 use crate::live;
 use crate::moment;
 use crate::room::{Disks, KEEP_FREE_PERCENT};
-use crate::sources::{Cache, Live, Packets, Reader};
+use crate::sources::{Cache, Charging, Live, Packets, Reader};
 use crate::state::Web;
 use crate::tls::{Tls, TlsError, TlsOptions};
 pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME, IDLE_TIME};
@@ -146,12 +146,21 @@ pub struct Sources {
     pub reader: Option<Arc<dyn Reader>>,
     /// Caches to look at, the run's own first; their names differ.
     pub caches: Vec<Arc<dyn Cache>>,
+    /// The charging node and its ledger; none where there can be none.
+    pub charging: Option<Arc<dyn Charging>>,
 }
 
 impl Sources {
     /// A store and nothing else.
     pub fn of_store(folder: impl Into<PathBuf>) -> Self {
-        Sources { store_folder: folder.into(), packets: None, live: None, reader: None, caches: Vec::new() }
+        Sources {
+            store_folder: folder.into(),
+            packets: None,
+            live: None,
+            reader: None,
+            caches: Vec::new(),
+            charging: None,
+        }
     }
 }
 

@@ -2,10 +2,12 @@
 //! trait, so that the web knows no job's inside, and runs as well where one of them is missing.
 
 mod caches;
+mod charging;
 
 pub use caches::{
     Cache, CacheBar, CacheHotKey, CacheMemory, CacheRates, CacheRefused, CacheSetting, CacheSlowCommand, CacheSnapshot,
 };
+pub use charging::*;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +25,8 @@ pub enum Trouble {
     NotFound,
     /// What was asked for makes no sense.
     Refused,
+    /// It cannot be done as things are.
+    Conflict,
     /// Too much is under way.
     Busy,
     /// It failed: disk, damage.

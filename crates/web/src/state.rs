@@ -1,6 +1,6 @@
 //! What the endpoints share.
 
-use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX};
+use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, Tryouts};
 use crate::auth::{AllowedNetworks, Desk, Provider, Refusal, TrustedProxies};
 use crate::caches::Board;
 use crate::live::Feed;
@@ -35,6 +35,8 @@ pub const PASSWORD_TURN_TIME: Duration = Duration::from_secs(10);
 pub const LOG_LOOKS_MAX: usize = 4;
 /// Questions at a time to the capture that runs, for `/metrics` and `/healthz`.
 pub const PROBES_MAX: usize = 4;
+/// Questions at a time to the charging node and its ledger.
+pub const CHARGE_LOOKS_MAX: usize = 6;
 /// How long a look waits for its turn.
 pub const LOOK_TURN_TIME: Duration = Duration::from_secs(5);
 /// Calls whose packets or messages are read at a time.
@@ -114,6 +116,10 @@ pub struct Web {
     pub log_looks: Arc<Semaphore>,
     /// Questions to the capture that may be under way.
     pub probes: Arc<Semaphore>,
+    /// Questions to the charging node and its ledger that may be under way.
+    pub charge_looks: Arc<Semaphore>,
+    /// Plans that are tried out.
+    pub tryouts: Tryouts,
     desk_turns: Arc<Semaphore>,
     passwords: Arc<Semaphore>,
     /// Becomes true when the server is to end: what streams without an end looks at it.
@@ -145,6 +151,8 @@ impl Web {
             downloads: Arc::new(Semaphore::new(DOWNLOADS_MAX)),
             log_looks: Arc::new(Semaphore::new(LOG_LOOKS_MAX)),
             probes: Arc::new(Semaphore::new(PROBES_MAX)),
+            charge_looks: Arc::new(Semaphore::new(CHARGE_LOOKS_MAX)),
+            tryouts: Tryouts::default(),
             desk_turns: Arc::new(Semaphore::new(DESK_TURNS_MAX)),
             passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE_MAX)),
             desk: Arc::new(desk),

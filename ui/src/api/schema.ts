@@ -266,6 +266,390 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/charge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the charging node stands: its ledger and disk, plans, how much there is of everything. */
+        get: operations["get_charge"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes an account; refused if it is there. */
+        post: operations["post_charge_accounts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/accounts/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An account: balance, reservations, bundles, limits, its subscribers and open sessions. */
+        get: operations["get_charge_accounts_number"];
+        /** Changes plan and credit of an account; one that is not there is made, with nothing. */
+        put: operations["put_charge_accounts_number"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/accounts/{number}/adjust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Money comes or goes because the operator says so; never more than is there and not reserved. What comes again with
+         *     the same key within a day is not done twice.
+         */
+        post: operations["post_charge_accounts_number_adjust"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/accounts/{number}/buy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Buys a bundle of the account's plan. What comes again with the same key within a day is not done twice. */
+        post: operations["post_charge_accounts_number_buy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/accounts/{number}/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What came to an account and went, the newest first, with the balance after each. */
+        get: operations["get_charge_accounts_number_ledger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/accounts/{number}/top-up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The subscriber paid. What comes again with the same key within a day is not done twice. */
+        post: operations["post_charge_accounts_number_top_up"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/accounts/{number}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What an account used by day and rating group, as far back as could be read in a few seconds. */
+        get: operations["get_charge_accounts_number_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Looks at a plan's text: all that is wrong with it. Nothing changes. */
+        post: operations["post_charge_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/peers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The clients that are connected: who they are, their watchdog, what they asked. */
+        get: operations["get_charge_peers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The plans that hold. */
+        get: operations["get_charge_plans"];
+        put?: never;
+        /**
+         * Puts a plan live: it holds from now on, in place of the one of its name. Clients of open sessions are asked to come
+         *     again; what was charged stays.
+         */
+        post: operations["post_charge_plans"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/plans/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A plan with its text, and where its former texts are. */
+        get: operations["get_charge_plans_name"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/plans/{name}/versions/{entry}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The text of a plan that an entry of the ledger brought. */
+        get: operations["get_charge_plans_name_versions_entry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/rates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was answered over time, by type of request and result, and how long it took. */
+        get: operations["get_charge_rates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Open sessions. */
+        get: operations["get_charge_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/sessions/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An open session, by its key. */
+        get: operations["get_charge_sessions_key"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/sessions/{key}/abort": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a session: nothing more is granted, and its client is asked to end it (ASR). */
+        post: operations["post_charge_sessions_key_abort"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/subscribers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The subscriber of an identity, with the account that pays. */
+        get: operations["get_charge_subscribers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/subscribers/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A subscriber by its number, with the account that pays. */
+        get: operations["get_charge_subscribers_number"];
+        /** Makes a subscriber, or changes its account and identities. */
+        put: operations["put_charge_subscribers_number"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened in a session, out of the ledger: requests answered, grants, charges, its end. */
+        get: operations["get_charge_timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/tryouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tries a plan out: what was used in a span is charged anew by its text, beside the node; nothing changes. */
+        post: operations["post_charge_tryouts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/tryouts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far a try-out is, and what came of it. */
+        get: operations["get_charge_tryouts_id"];
+        put?: never;
+        post?: never;
+        /** Ends a try-out, and forgets it. */
+        delete: operations["delete_charge_tryouts_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -1608,6 +1992,934 @@ export interface components {
         CapturesList: {
             /** @description The newest first. */
             captures: components["schemas"]["Capture"][];
+        };
+        /** @description An account. */
+        ChargeAccount: {
+            /** @description What is left of bundles. */
+            allowances: components["schemas"]["ChargeBundle"][];
+            /**
+             * Format: int64
+             * @description What it has, minor units; below zero, what it owes.
+             */
+            balance: number;
+            /** @description What was spent of limits. */
+            counters: components["schemas"]["ChargeCounter"][];
+            /**
+             * Format: int64
+             * @description What it may owe.
+             */
+            credit: number;
+            /** @description The currency (ISO 4217). */
+            currency: string | null;
+            /**
+             * Format: int32
+             * @description Digits behind the point of an amount in that currency.
+             */
+            decimals: number | null;
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            number: number;
+            /** @description Bundles of its plan, which can be bought. */
+            offers: components["schemas"]["ChargeOffer"][];
+            /** @description Its plan; null where there is none of that name any more. */
+            plan: string | null;
+            /**
+             * Format: int64
+             * @description What open sessions reserve.
+             */
+            reserved: number;
+            /** @description Open sessions: some of them. */
+            sessions: components["schemas"]["ChargeSession"][];
+            /**
+             * Format: int64
+             * @description How many these are.
+             */
+            sessions_total: number;
+            /** @description Whom it pays for: some of them. */
+            subscribers: components["schemas"]["ChargeSubscriberBrief"][];
+            /**
+             * Format: int64
+             * @description How many these are.
+             */
+            subscribers_total: number;
+            /**
+             * Format: int64
+             * @description The entry of the ledger up to which this is.
+             */
+            up_to: number;
+        };
+        /** @description A new account. */
+        ChargeAccountOpenAsk: {
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            account: number;
+            /**
+             * Format: int64
+             * @description What it has from the beginning, minor units.
+             */
+            balance?: number;
+            /**
+             * Format: int64
+             * @description What it may owe, minor units; 0 is prepaid.
+             */
+            credit?: number;
+            /** @description Its plan. */
+            plan: string;
+        };
+        /** @description An account as it is to be. */
+        ChargeAccountSetAsk: {
+            /**
+             * Format: int64
+             * @description What it may owe, minor units; 0 is prepaid.
+             */
+            credit?: number;
+            /** @description Its plan. */
+            plan: string;
+        };
+        /** @description What is left of a bundle. */
+        ChargeBundle: {
+            /**
+             * Format: date-time
+             * @description When it expires or comes again; null is never.
+             */
+            ends: string | null;
+            /**
+             * Format: int64
+             * @description Units.
+             */
+            left: number;
+            /** @description Its name; null where the plan has none of that name any more. */
+            name: string | null;
+            /**
+             * Format: int64
+             * @description Of these, what open sessions reserve.
+             */
+            reserved: number;
+            /** @description What its units are. */
+            unit: string | null;
+        };
+        /** @description A bundle that is bought. */
+        ChargeBuyAsk: {
+            /** @description The bundle. */
+            allowance: string;
+            /** @description A text of the caller's, 1 to 64 octets, new for each order. */
+            key: string;
+        };
+        /** @description What a look at a plan's text says. */
+        ChargeChecked: {
+            /** @description The currency; null where something is wrong. */
+            currency: string | null;
+            /** @description All that is wrong. */
+            mistakes: components["schemas"]["ChargeMistake"][];
+            /** @description Its name; null where something is wrong. */
+            name: string | null;
+        };
+        /** @description What was spent of a limit in its period. */
+        ChargeCounter: {
+            /** @description The limit's name. */
+            cap: string;
+            /**
+             * Format: date-time
+             * @description When the period ends; null where nothing was spent yet.
+             */
+            ends: string | null;
+            /**
+             * Format: int64
+             * @description The most that is charged in the period.
+             */
+            limit: number;
+            /**
+             * Format: int64
+             * @description What open sessions reserve.
+             */
+            reserved: number;
+            /**
+             * Format: int64
+             * @description What was.
+             */
+            used: number;
+        };
+        /** @description What an account used on a day. */
+        ChargeDay: {
+            /**
+             * Format: int64
+             * @description Charges.
+             */
+            charges: number;
+            /** @description The day, `2026-11-20` (UTC). */
+            day: string;
+            /**
+             * Format: int64
+             * @description What was debited for them.
+             */
+            money: number;
+            /**
+             * Format: int32
+             * @description Rating-Group.
+             */
+            rating_group: number | null;
+            /**
+             * Format: int64
+             * @description What should have been, too, and was not there.
+             */
+            short: number;
+            /** @description What was counted. */
+            unit: string;
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            units: number;
+        };
+        /** @description What was done. */
+        ChargeDone: {
+            account: null | components["schemas"]["ChargeAccount"];
+            /** @description Whether it was done before by the same key. */
+            again: boolean;
+            /**
+             * Format: int64
+             * @description The entry of the ledger that did it.
+             */
+            sequence: number;
+        };
+        /** @description Something that happened in a session; members that do not belong to its kind are null. */
+        ChargeEvent: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description Of an end: `terminated`, `event`, `supervision`. */
+            cause: string | null;
+            /** @description `opened`, `moved`, `charged`, `granted`, `answered`, `aborting`, `closed`, `forgotten`. */
+            kind: string;
+            /** @description Whether a grant is the last that can be paid. */
+            last: boolean | null;
+            /**
+             * Format: int64
+             * @description Money that was debited, or is reserved.
+             */
+            money: number | null;
+            /**
+             * Format: int32
+             * @description Of an answer: CC-Request-Number.
+             */
+            number: number | null;
+            /** @description Where: access point, network, or the number that is called; masked as numbers are. */
+            place: string | null;
+            /**
+             * Format: int32
+             * @description Rating-Group.
+             */
+            rating_group: number | null;
+            /**
+             * Format: int32
+             * @description Of an answer: Result-Code; where the command succeeded, that of the first service that did not.
+             */
+            result: number | null;
+            /**
+             * Format: int64
+             * @description The entry of the ledger.
+             */
+            sequence: number;
+            /**
+             * Format: int32
+             * @description Service-Identifier.
+             */
+            service: number | null;
+            /**
+             * Format: int64
+             * @description What should have been debited, too, and was not there.
+             */
+            short: number | null;
+            /** @description What the units are. */
+            unit: string | null;
+            /**
+             * Format: int64
+             * @description Units that were used, or are granted.
+             */
+            units: number | null;
+            /**
+             * Format: date-time
+             * @description Until when a grant is valid.
+             */
+            until: string | null;
+        };
+        /** @description What a service may use. */
+        ChargeGrant: {
+            /** @description Whether nothing more is there. */
+            last: boolean;
+            /**
+             * Format: int64
+             * @description Money that is reserved for them.
+             */
+            money: number;
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            since: string | null;
+            /** @description `octets`, `octets-in`, `octets-out`, `seconds`, `service-units`, `events`. */
+            unit: string;
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            units: number;
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
+            until: string | null;
+        };
+        /** @description A page of an account's ledger. */
+        ChargeLedgerPage: {
+            /**
+             * @description The newest first; lines of one entry stand together, so there may be some more than were asked for, and fewer
+             *     where it would take too long to find them.
+             */
+            lines: components["schemas"]["ChargeLine"][];
+            /** @description What to hand back as `cursor` for what was before; null at the beginning of the ledger. */
+            next: string | null;
+        };
+        /** @description What came to an account, or went. */
+        ChargeLine: {
+            /** @description The bundle that units came to or went from. */
+            allowance: string | null;
+            /**
+             * Format: int64
+             * @description Money that came, or below zero, went.
+             */
+            amount: number;
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description The balance after it.
+             */
+            balance: number;
+            /**
+             * Format: date-time
+             * @description Of a bundle: until when it lasts now; null is for ever.
+             */
+            ends: string | null;
+            /** @description `top-up`, `refund`, `adjustment`, `bought`, `renewed`, `expired`, `units-adjusted`, `charge`. */
+            kind: string;
+            /** @description Who, and for what; null where nothing was said. Numbers in it are masked for who may not see whole ones. */
+            note: string | null;
+            /**
+             * Format: int32
+             * @description Of a charge: Rating-Group.
+             */
+            rating_group: number | null;
+            /** @description Of a charge: the rule by which, as the plan calls it now; null where it has none of that name any more. */
+            rule: string | null;
+            /**
+             * Format: int64
+             * @description The entry of the ledger.
+             */
+            sequence: number;
+            /**
+             * Format: int32
+             * @description Of a charge: Service-Identifier.
+             */
+            service: number | null;
+            /**
+             * Format: int64
+             * @description Of a charge: what should have been debited, too, and was not there.
+             */
+            short: number;
+            /** @description What the units are. */
+            unit: string | null;
+            /**
+             * Format: int64
+             * @description How many: used, or of a bundle came, or below zero, went.
+             */
+            units: number | null;
+        };
+        /** @description Something that is wrong with a plan's text. */
+        ChargeMistake: {
+            /**
+             * Format: int64
+             * @description The character in it, from 1.
+             */
+            column: number | null;
+            /**
+             * Format: int64
+             * @description The line, from 1; null where it is of no one place.
+             */
+            line: number | null;
+            /** @description What is wrong, and what was expected. */
+            what: string;
+        };
+        /** @description Money for an account, or from it. */
+        ChargeMoneyAsk: {
+            /**
+             * Format: int64
+             * @description How much, minor units.
+             */
+            amount: number;
+            /**
+             * @description A text of the caller's, 1 to 64 octets, new for each order: an order that comes again within a day with the
+             *     same key is not done again.
+             */
+            key: string;
+            /** @description What for, for people; at most 120 characters. */
+            note?: string;
+        };
+        /** @description A node as it stands. */
+        ChargeNode: {
+            /**
+             * Format: int64
+             * @description Accounts.
+             */
+            accounts: number;
+            /**
+             * Format: int32
+             * @description How far the disk is behind, percent of what may wait; from 25 on nothing new begins, from 75 on nothing is
+             *     granted.
+             */
+            behind_percent: number;
+            /**
+             * Format: int64
+             * @description Clients that are connected.
+             */
+            clients: number;
+            /**
+             * Format: int64
+             * @description The newest that is on the disk.
+             */
+            durable: number;
+            /** @description Why nothing is answered any more; null if it is. */
+            failure: string | null;
+            /**
+             * Format: int64
+             * @description Times that the disk was waited for.
+             */
+            groups: number;
+            /** @description Its name to clients (Origin-Host). */
+            host: string;
+            /**
+             * Format: int64
+             * @description The same, with those that have ended and whose answers are kept.
+             */
+            kept_sessions: number;
+            /**
+             * Format: int64
+             * @description Open sessions.
+             */
+            open_sessions: number;
+            /** @description The plans that hold. */
+            plans: components["schemas"]["ChargePlanBrief"][];
+            /** @description Its realm. */
+            realm: string;
+            /**
+             * Format: int64
+             * @description The newest entry of the ledger.
+             */
+            sequence: number;
+            /**
+             * Format: int64
+             * @description How many of these there may be.
+             */
+            sessions_limit: number;
+            /**
+             * Format: date-time
+             * @description Since when it serves.
+             */
+            since: string;
+            /**
+             * Format: int64
+             * @description Subscribers.
+             */
+            subscribers: number;
+            /**
+             * Format: int64
+             * @description Reports of usage without a price or a session.
+             */
+            unrated: number;
+            /**
+             * Format: int64
+             * @description Octets that were written to the ledger since it serves.
+             */
+            written_octets: number;
+        };
+        /** @description A bundle that can be bought. */
+        ChargeOffer: {
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            amount: number;
+            /**
+             * Format: int64
+             * @description Seconds that it lasts; null where it lasts for ever or comes again.
+             */
+            lasts_s: number | null;
+            /** @description Its name. */
+            name: string;
+            /** @description What its units are. */
+            unit: string;
+        };
+        /** @description A client that is connected. */
+        ChargePeer: {
+            /** @description Where it comes from. */
+            address: string;
+            /**
+             * Format: int64
+             * @description Of these, refused because the disk was behind.
+             */
+            busy: number;
+            /**
+             * Format: int64
+             * @description Of these, copies.
+             */
+            copies: number;
+            /**
+             * Format: int64
+             * @description Requests and messages that were wrong.
+             */
+            failed: number;
+            /**
+             * Format: date-time
+             * @description When something came from it last.
+             */
+            heard: string;
+            /** @description Its name (Origin-Host). */
+            host: string;
+            /**
+             * Format: int64
+             * @description Which of all that connected since the node serves.
+             */
+            number: number;
+            /** @description Its realm. */
+            realm: string;
+            /**
+             * Format: int64
+             * @description Of these, refused for the subscriber's sake.
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description Credit-control requests.
+             */
+            requests: number;
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            since: string;
+            /** @description Whether it is encrypted. */
+            tls: boolean;
+            /** @description Its watchdog (RFC 3539): `okay`, `asked`, `suspect`, `closing`. */
+            watchdog: string;
+        };
+        /** @description Clients that are connected. */
+        ChargePeers: {
+            /** @description Some of them, in the order in which they came. */
+            peers: components["schemas"]["ChargePeer"][];
+            /**
+             * Format: int64
+             * @description How many there are.
+             */
+            total: number;
+        };
+        /** @description A plan. */
+        ChargePlan: {
+            /** @description The currency. */
+            currency: string | null;
+            /**
+             * Format: int32
+             * @description Digits behind the point of an amount in that currency.
+             */
+            decimals: number | null;
+            /** @description The entries of the texts before, the newest of them, the oldest first. */
+            former: number[];
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int64
+             * @description The entry of the ledger since which it holds.
+             */
+            since: number;
+            /** @description Its text. */
+            text: string;
+            /**
+             * Format: int32
+             * @description How many texts of it there were, this one among them.
+             */
+            version: number;
+        };
+        /** @description A plan's text. */
+        ChargePlanAsk: {
+            /** @description The text (docs/manual/tariffs.md). */
+            text: string;
+        };
+        /** @description A plan by its name. */
+        ChargePlanBrief: {
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int32
+             * @description How many texts of it there were.
+             */
+            version: number;
+        };
+        /** @description The plans that hold. */
+        ChargePlans: {
+            /** @description By their names in the ledger. */
+            plans: components["schemas"]["ChargePlanBrief"][];
+        };
+        /** @description A former text of a plan. */
+        ChargePlanVersion: {
+            /**
+             * Format: date-time
+             * @description Since when it held.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description The entry of the ledger that brought it.
+             */
+            entry: number;
+            /** @description The text. */
+            text: string;
+        };
+        /** @description What was answered in a second or a minute. */
+        ChargePoint: {
+            /** @description Answers in it: a row each for initial, update, termination, event; in each granted, refused, busy, failed. */
+            answered: number[][];
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            at: string;
+            /**
+             * Format: int32
+             * @description How far the disk was behind at its end, percent.
+             */
+            behind_percent: number;
+            /**
+             * Format: int64
+             * @description Of these, answers to copies.
+             */
+            copies: number;
+            /**
+             * Format: int64
+             * @description Microseconds that half of the answers took at most; null where none left.
+             */
+            p50_us: number | null;
+            /**
+             * Format: int64
+             * @description The same of 99 in 100.
+             */
+            p99_us: number | null;
+            /**
+             * Format: int32
+             * @description Seconds that it is of.
+             */
+            seconds: number;
+            /**
+             * Format: int64
+             * @description Sessions that were open at its end.
+             */
+            sessions: number;
+        };
+        /** @description What was answered over time. */
+        ChargeRates: {
+            /** @description The oldest first. */
+            points: components["schemas"]["ChargePoint"][];
+        };
+        /** @description A service of a session. */
+        ChargeService: {
+            granted: null | components["schemas"]["ChargeGrant"];
+            /**
+             * Format: int32
+             * @description Rating-Group.
+             */
+            rating_group: number | null;
+            /**
+             * Format: int32
+             * @description Service-Identifier.
+             */
+            service: number | null;
+        };
+        /** @description An open session. */
+        ChargeSession: {
+            /** @description Whether it is to end. */
+            aborting: boolean;
+            /**
+             * Format: int64
+             * @description Who pays.
+             */
+            account: number;
+            /** @description Access point; may be empty. */
+            apn: string;
+            /** @description Whether its client is to be asked to come again. */
+            asked: boolean;
+            /**
+             * Format: date-time
+             * @description When it is given up unless something comes.
+             */
+            deadline: string | null;
+            /** @description The number that is called; may be empty. Masked for who may not see whole numbers. */
+            destination: string;
+            /** @description By what it is found, while it is open. */
+            key: string;
+            /** @description The network that serves (MCC and MNC). */
+            network: string | null;
+            /**
+             * Format: int32
+             * @description The newest request number (CC-Request-Number).
+             */
+            number: number;
+            /** @description Its client (Origin-Host). */
+            origin: string;
+            /**
+             * Format: int32
+             * @description Radio access technology.
+             */
+            rat: number | null;
+            /** @description Its services. */
+            services: components["schemas"]["ChargeService"][];
+            /** @description Session-Id; numbers in it are masked for who may not see whole ones. */
+            session: string;
+            /**
+             * Format: int64
+             * @description Whose it is.
+             */
+            subscriber: number;
+        };
+        /** @description A page of sessions. */
+        ChargeSessionsPage: {
+            /** @description What to hand back as `cursor` for more; null at the end. */
+            next: string | null;
+            /** @description Open sessions, in the order of their places in memory. */
+            sessions: components["schemas"]["ChargeSession"][];
+            /** @description Whether the time was over before the page was full: it goes on with `next`. */
+            stopped: boolean;
+        };
+        /** @description How charging stands. */
+        ChargeStatus: {
+            node: null | components["schemas"]["ChargeNode"];
+            /** @description Whether a node serves beside these pages. */
+            serving: boolean;
+            /** @description Why it cannot be asked; null if it can, and where none serves. */
+            trouble: string | null;
+        };
+        /** @description A subscriber, and the account that pays. */
+        ChargeSubscriber: {
+            /** @description The account. */
+            account: components["schemas"]["ChargeAccount"];
+            /** @description `imsi:..`, `e164:..`, `sip:..`, `nai:..`, `private:..`; masked for who may not see whole numbers. */
+            identities: string[];
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            subscriber: number;
+        };
+        /** @description A subscriber by number and identities. */
+        ChargeSubscriberBrief: {
+            /** @description `imsi:..`, `e164:..`, `sip:..`, `nai:..`, `private:..`; masked for who may not see whole numbers. */
+            identities: string[];
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            subscriber: number;
+        };
+        /** @description A subscriber as it is to be. */
+        ChargeSubscriberSetAsk: {
+            /**
+             * Format: int64
+             * @description The account that pays.
+             */
+            account: number;
+            /** @description What it is known by, at most eight: `imsi:..`, `e164:..`, `sip:..`, `nai:..`, `private:..`. */
+            identities: string[];
+        };
+        /** @description What happened in a session. */
+        ChargeTimelinePage: {
+            /** @description The oldest first. */
+            events: components["schemas"]["ChargeEvent"][];
+            /** @description What to hand back as `cursor` for what came after; null once the session is over. */
+            next: string | null;
+        };
+        /** @description What usage came to, and would have come to under another text of its plan. */
+        ChargeTried: {
+            /**
+             * Format: int64
+             * @description Accounts that used something.
+             */
+            accounts: number;
+            /** @description All of it. */
+            all: components["schemas"]["ChargeTriedGroup"];
+            /**
+             * Format: int64
+             * @description Of these, those that would have paid less.
+             */
+            cheaper: number;
+            /** @description The currency. */
+            currency: string;
+            /**
+             * Format: int64
+             * @description Of these, those that would have paid more.
+             */
+            dearer: number;
+            /**
+             * Format: int32
+             * @description Digits behind the point of an amount in that currency.
+             */
+            decimals: number;
+            /** @description The accounts that would have differed most, at most 100. */
+            differences: components["schemas"]["ChargeTriedAccount"][];
+            /**
+             * Format: int64
+             * @description Entries of the ledger that were read, those before the span among them.
+             */
+            entries: number;
+            /**
+             * Format: date-time
+             * @description When the first usage of the span was; null if there was none.
+             */
+            first: string | null;
+            /** @description By rating group. */
+            groups: components["schemas"]["ChargeTriedGroup"][];
+            /**
+             * Format: date-time
+             * @description When the last was.
+             */
+            last: string | null;
+            /** @description The plan. */
+            plan: string;
+        };
+        /** @description Of an account. */
+        ChargeTriedAccount: {
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            account: number;
+            /**
+             * Format: int64
+             * @description What was debited.
+             */
+            was: number;
+            /**
+             * Format: int64
+             * @description What would have been.
+             */
+            would: number;
+        };
+        /** @description Of a rating group, or of all. */
+        ChargeTriedGroup: {
+            /**
+             * Format: int32
+             * @description Rating-Group; null of all, and of usage without one.
+             */
+            rating_group: number | null;
+            /**
+             * Format: int64
+             * @description Reports of usage.
+             */
+            reports: number;
+            /**
+             * Format: int64
+             * @description What was debited.
+             */
+            was: number;
+            /**
+             * Format: int64
+             * @description What should have been debited, too, and was not there.
+             */
+            was_short: number;
+            /**
+             * Format: int64
+             * @description Reports that had no price.
+             */
+            was_unrated: number;
+            /**
+             * Format: int64
+             * @description What would have been.
+             */
+            would: number;
+            /**
+             * Format: int64
+             * @description Reports for which not all money would have been there: such use would have been refused.
+             */
+            would_lack: number;
+            /**
+             * Format: int64
+             * @description What would not have been there.
+             */
+            would_short: number;
+            /**
+             * Format: int64
+             * @description Reports that would have had none: no rule, or one that denies the service.
+             */
+            would_unrated: number;
+        };
+        /** @description A plan that was tried out, or is. */
+        ChargeTryout: {
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            asked: string;
+            /** @description Why it failed. */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description Usage of then or later.
+             */
+            from: string;
+            /** @description Its name. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Entries of the ledger that were read.
+             */
+            read: number;
+            /** @description How far it is. */
+            state: components["schemas"]["WorkState"];
+            /**
+             * Format: date-time
+             * @description Usage before then.
+             */
+            to: string;
+            /**
+             * Format: int64
+             * @description About how many there are.
+             */
+            total: number;
+            tried: null | components["schemas"]["ChargeTried"];
+        };
+        /** @description A plan that is to be tried out. */
+        ChargeTryoutAsk: {
+            /** @description Usage of then or later, as 2026-11-20, 2026-11-20T10:00:00Z or -1d. */
+            from: string;
+            /** @description Its text. */
+            text: string;
+            /** @description Usage before then. */
+            to: string;
+        };
+        /** @description What an account used by day and rating group. */
+        ChargeUsage: {
+            /**
+             * Format: date-time
+             * @description Since when all of it was looked at: what was asked for, or later where that would take too long.
+             */
+            complete_since: string;
+            /** @description By day, the oldest first, and rating group. */
+            days: components["schemas"]["ChargeDay"][];
         };
         /** @description A rate for each class of packets. */
         ClassRates: {
@@ -3712,6 +5024,810 @@ export interface operations {
         };
     };
     delete_captures_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_charge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeStatus"];
+                };
+            };
+        };
+    };
+    post_charge_accounts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargeAccountOpenAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeDone"];
+                };
+            };
+        };
+    };
+    get_charge_accounts_number: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeAccount"];
+                };
+            };
+        };
+    };
+    put_charge_accounts_number: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargeAccountSetAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeDone"];
+                };
+            };
+        };
+    };
+    post_charge_accounts_number_adjust: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargeMoneyAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeDone"];
+                };
+            };
+        };
+    };
+    post_charge_accounts_number_buy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargeBuyAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeDone"];
+                };
+            };
+        };
+    };
+    get_charge_accounts_number_ledger: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description Lines of a page, 1 to 1000. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeLedgerPage"];
+                };
+            };
+        };
+    };
+    post_charge_accounts_number_top_up: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargeMoneyAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeDone"];
+                };
+            };
+        };
+    };
+    get_charge_accounts_number_usage: {
+        parameters: {
+            query?: {
+                /** @description Days, 1 to 92; 30 where nothing is said. */
+                days?: number;
+            };
+            header?: never;
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeUsage"];
+                };
+            };
+        };
+    };
+    post_charge_check: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargePlanAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeChecked"];
+                };
+            };
+        };
+    };
+    get_charge_peers: {
+        parameters: {
+            query?: {
+                /** @description Clients after this number: that of the last one of the part before. */
+                after?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargePeers"];
+                };
+            };
+        };
+    };
+    get_charge_plans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargePlans"];
+                };
+            };
+        };
+    };
+    post_charge_plans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargePlanAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeDone"];
+                };
+            };
+        };
+    };
+    get_charge_plans_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargePlan"];
+                };
+            };
+        };
+    };
+    get_charge_plans_name_versions_entry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                entry: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargePlanVersion"];
+                };
+            };
+        };
+    };
+    get_charge_rates: {
+        parameters: {
+            query?: {
+                /** @description `second` (the last quarter of an hour) or `minute` (the last day). */
+                every?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeRates"];
+                };
+            };
+        };
+    };
+    get_charge_sessions: {
+        parameters: {
+            query?: {
+                /** @description Who pays. */
+                account?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description Rows of a page, 1 to 1000. */
+                limit?: number;
+                /** @description The client (Origin-Host). */
+                origin?: string;
+                /** @description Part of the Session-Id or of the access point; not for who sees masked numbers. */
+                q?: string;
+                /** @description `open`, or `ending` for those that were aborted. */
+                state?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeSessionsPage"];
+                };
+            };
+        };
+    };
+    get_charge_sessions_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeSession"];
+                };
+            };
+        };
+    };
+    post_charge_sessions_key_abort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeDone"];
+                };
+            };
+        };
+    };
+    get_charge_subscribers: {
+        parameters: {
+            query: {
+                /** @description `imsi:..`, `e164:..`, `sip:..`, `nai:..`, `private:..`, whole. */
+                identity: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeSubscriber"];
+                };
+            };
+        };
+    };
+    get_charge_subscribers_number: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeSubscriber"];
+                };
+            };
+        };
+    };
+    put_charge_subscribers_number: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargeSubscriberSetAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeDone"];
+                };
+            };
+        };
+    };
+    get_charge_timeline: {
+        parameters: {
+            query?: {
+                /** @description `next` of the part before. */
+                cursor?: string;
+                /** @description The key of an open one. */
+                key?: string;
+                /** @description The Session-Id of any; not for who sees masked numbers. */
+                session?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeTimelinePage"];
+                };
+            };
+        };
+    };
+    post_charge_tryouts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargeTryoutAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeTryout"];
+                };
+            };
+        };
+    };
+    get_charge_tryouts_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeTryout"];
+                };
+            };
+        };
+    };
+    delete_charge_tryouts_id: {
         parameters: {
             query?: never;
             header?: never;

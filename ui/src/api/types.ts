@@ -60,6 +60,31 @@ export type CacheBar = Whole<Shapes["CacheBar"]>;
 export type CacheHistory = Whole<Shapes["CacheHistory"]>;
 export type CacheMoment = Whole<Shapes["CacheMoment"]>;
 
+// Charging.
+export type ChargeStatus = Whole<Shapes["ChargeStatus"]>;
+export type ChargeNode = Whole<Shapes["ChargeNode"]>;
+export type ChargePoint = Whole<Shapes["ChargePoint"]>;
+export type ChargeRates = Whole<Shapes["ChargeRates"]>;
+export type ChargePeer = Whole<Shapes["ChargePeer"]>;
+export type ChargePeers = Whole<Shapes["ChargePeers"]>;
+export type ChargeSession = Whole<Shapes["ChargeSession"]>;
+export type ChargeSessionsPage = Whole<Shapes["ChargeSessionsPage"]>;
+export type ChargeEvent = Whole<Shapes["ChargeEvent"]>;
+export type ChargeTimeline = Whole<Shapes["ChargeTimelinePage"]>;
+export type ChargeAccount = Whole<Shapes["ChargeAccount"]>;
+export type ChargeSubscriber = Whole<Shapes["ChargeSubscriber"]>;
+export type ChargeLine = Whole<Shapes["ChargeLine"]>;
+export type ChargeLedgerPage = Whole<Shapes["ChargeLedgerPage"]>;
+export type ChargeUsage = Whole<Shapes["ChargeUsage"]>;
+export type ChargeDone = Whole<Shapes["ChargeDone"]>;
+export type ChargePlan = Whole<Shapes["ChargePlan"]>;
+export type ChargePlans = Whole<Shapes["ChargePlans"]>;
+export type ChargePlanVersion = Whole<Shapes["ChargePlanVersion"]>;
+export type ChargeChecked = Whole<Shapes["ChargeChecked"]>;
+export type ChargeTryout = Whole<Shapes["ChargeTryout"]>;
+export type ChargeTried = Whole<Shapes["ChargeTried"]>;
+export type ChargeTriedGroup = Whole<Shapes["ChargeTriedGroup"]>;
+
 // The packet log.
 export type Segment = Whole<Shapes["SegmentInfo"]>;
 export type Retention = Whole<Shapes["RetentionInfo"]>;

@@ -25,6 +25,45 @@ pub struct Account {
     pub counters: Vec<Counter>,
     /// Its open sessions.
     pub sessions: Vec<u32>,
+    /// Whom it pays for.
+    pub subscribers: Payees,
+}
+
+/// The subscribers of an account by their numbers, ascending. It follows from the subscribers: accounts that differ in
+/// it alone are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Payees(Box<[u64]>);
+
+impl PartialEq for Payees {
+    fn eq(&self, _: &Payees) -> bool {
+        true
+    }
+}
+
+impl Eq for Payees {}
+
+impl Payees {
+    /// Their numbers.
+    pub fn numbers(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// One more.
+    pub(crate) fn add(&mut self, subscriber: u64) {
+        let Err(at) = self.0.binary_search(&subscriber) else { return };
+        let mut all = core::mem::take(&mut self.0).into_vec();
+        all.reserve_exact(1);
+        all.insert(at, subscriber);
+        self.0 = all.into();
+    }
+
+    /// One less.
+    pub(crate) fn remove(&mut self, subscriber: u64) {
+        let Ok(at) = self.0.binary_search(&subscriber) else { return };
+        let mut all = core::mem::take(&mut self.0).into_vec();
+        all.remove(at);
+        self.0 = all.into();
+    }
 }
 
 /// What is left of an allowance.
@@ -81,7 +120,7 @@ impl Account {
     }
 
     pub(crate) fn put_without_sessions(&self, out: &mut Vec<u8>) {
-        let Account { plan, credit, balance, reserved, grants, buckets, counters, sessions: _ } = self;
+        let Account { plan, credit, balance, reserved, grants, buckets, counters, sessions: _, subscribers: _ } = self;
         (*plan, (*credit, (*balance, (*reserved, *grants)))).put(out);
         buckets.put(out);
         counters.put(out);
@@ -90,7 +129,8 @@ impl Account {
     pub(crate) fn take_without_sessions(from: &mut &[u8]) -> Option<Account> {
         let (plan, (credit, (balance, (reserved, grants)))) = Octets::take(from)?;
         let (buckets, counters) = (Octets::take(from)?, Octets::take(from)?);
-        Some(Account { plan, credit, balance, reserved, grants, buckets, counters, sessions: Vec::new() })
+        let (sessions, subscribers) = (Vec::new(), Payees::default());
+        Some(Account { plan, credit, balance, reserved, grants, buckets, counters, sessions, subscribers })
     }
 
     /// A session of it begins.

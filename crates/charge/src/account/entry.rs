@@ -164,6 +164,15 @@ pub enum Effect {
         /// When it is forgotten.
         until: Moment,
     },
+    /// An operator's order that bears a key was done in this entry: one that comes again is not.
+    Ordered {
+        /// Its key.
+        key: Box<str>,
+        /// What was ordered, in short.
+        what: u64,
+        /// When it is forgotten.
+        until: Moment,
+    },
 }
 
 /// Why money comes or goes.
@@ -351,5 +360,6 @@ variants! {
         12 => Forgotten { slot, done }
         13 => Plan { name, text }
         14 => Stray { origin, end_to_end, until }
+        15 => Ordered { key, what, until }
     }
 }

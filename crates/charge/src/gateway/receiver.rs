@@ -7,11 +7,13 @@
 mod answers;
 mod entry;
 mod path;
+mod snapshot;
 mod state;
 mod transfer;
 
 pub use answers::{RESPONDED_MAX, WAITING_MAX};
 pub use entry::{Change, Entry};
+pub use snapshot::Restoring;
 pub use state::{REMEMBERED_MAX, State};
 
 use super::outbox::{Outbox, Sent};
@@ -196,6 +198,17 @@ impl Receiver {
     /// The entries up to this one are on disk: their answers may leave.
     pub fn durable(&mut self, sequence: u64) {
         self.answers.durable(sequence);
+    }
+
+    /// A message was dropped for want of room before it was looked at.
+    pub fn drop_one(&mut self) {
+        self.counts.messages += 1;
+        self.counts.dropped += 1;
+    }
+
+    /// Whether answers wait for the disk.
+    pub fn waits(&self) -> bool {
+        self.answers.waits()
     }
 
     /// The next message that leaves, and where to.

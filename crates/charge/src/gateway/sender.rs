@@ -8,9 +8,11 @@ mod answers;
 mod entry;
 mod path;
 mod route;
+mod snapshot;
 mod state;
 
 pub use entry::{Change, Entry};
+pub use snapshot::Restoring;
 pub use state::State;
 
 use super::outbox::{Outbox, Sent, message};

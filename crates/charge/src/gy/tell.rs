@@ -1,16 +1,17 @@
 //! From what was decided to a CCA.
 
 use super::currency;
+use super::overload::FEATURES;
 use crate::money::Money;
 use crate::session::{Action, Answer, Final, Given};
 use crate::units::Unit;
 use core::net::{Ipv4Addr, Ipv6Addr};
-use trunkline_wire::diameter::base::refuse;
+use trunkline_wire::diameter::base::refuse_with;
 use trunkline_wire::diameter::credit::{
     CostInformation, CreditControlAnswer, CreditControlRequest, FinalUnitIndication, GrantedServiceUnit,
-    MultipleServices, PoolReference, RedirectServer, UnitValue,
+    MultipleServices, OverloadReport, PoolReference, RedirectServer, UnitValue,
 };
-use trunkline_wire::diameter::dictionary::avp::MULTIPLE_SERVICES_CREDIT_CONTROL;
+use trunkline_wire::diameter::dictionary::avp::{MULTIPLE_SERVICES_CREDIT_CONTROL, OC_OLR, OC_SUPPORTED_FEATURES};
 use trunkline_wire::diameter::enumerated::{
     CheckBalanceResult, FailureHandling, FinalUnitAction, RedirectAddressType, RequestType, SessionFailover, UnitType,
 };
@@ -29,7 +30,16 @@ pub struct Terms {
     pub failure_handling: FailureHandling,
 }
 
-/// Appends the CCA of `ccr`, which is what `message` holds. `currency` is that of the account's plan.
+/// What is said beside what was decided.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Said<'a> {
+    /// The currency of the account's plan.
+    pub currency: &'a str,
+    /// How much less is to be sent, for clients that know of it.
+    pub overload: Option<OverloadReport>,
+}
+
+/// Appends the CCA of `ccr`, which is what `message` holds.
 ///
 /// # Errors
 /// It does not fit into a message; `out` is as it was.
@@ -38,11 +48,18 @@ pub fn tell(
     ccr: &CreditControlRequest<'_>,
     answer: &Answer,
     terms: &Terms,
-    currency: &str,
+    said: Said<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), TooLong> {
+    let features = ccr.overload_features.map(|_| &FEATURES[..]);
+    let report = said.overload.filter(|_| features.is_some());
     if result_code::is_protocol_error(answer.code) {
-        return refuse(message, &terms.host, &terms.realm, &Failure::of_message(answer.code), out);
+        let failure = Failure::of_message(answer.code);
+        let more = |writer: &mut Writer<'_>| {
+            features.iter().for_each(|features| writer.octets(OC_SUPPORTED_FEATURES, features));
+            report.iter().for_each(|report| report.write(OC_OLR, writer));
+        };
+        return refuse_with(message, &terms.host, &terms.realm, &failure, more, out);
     }
     let initial = ccr.request_type == RequestType::Initial && answer.code == result_code::SUCCESS;
     let at_command = answer.services.first().filter(|_| ccr.services.is_empty());
@@ -64,8 +81,10 @@ pub fn tell(
         validity_time_s: at_command.and_then(|given| given.validity),
         final_unit_indication: last,
         check_balance_result: answer.enough.map(balance),
-        cost_information: answer.cost.and_then(|money| cost(money, currency)),
+        cost_information: answer.cost.and_then(|money| cost(money, said.currency)),
         proxy_infos: ccr.proxy_infos,
+        overload_features: features,
+        overload_report: report,
         ..CreditControlAnswer::default()
     };
     let mut writer = Writer::new(out, &message.header.answer());

@@ -1,6 +1,6 @@
 //! CCRs with all that matters, and what answers say, read back by the codec.
 
-use super::{Terms, ask, tell};
+use super::{Overload, Said, Terms, ask, tell};
 use crate::account::{Identity, IdentityKind, ServiceKey};
 use crate::money::Money;
 use crate::session::{Action, Answer, Final, Given, Kind, Side, Used};
@@ -66,11 +66,33 @@ fn terms() -> Terms {
 
 /// The octets of the answer to a CCR.
 fn told(ccr: &CreditControlRequest<'_>, answer: &Answer, currency: &str) -> Vec<u8> {
+    said(ccr, answer, Said { currency, ..Said::default() })
+}
+
+fn said(ccr: &CreditControlRequest<'_>, answer: &Answer, said: Said<'_>) -> Vec<u8> {
     let (mut octets, mut out) = (Vec::new(), Vec::new());
     ccr.write(&header(), &mut octets).unwrap();
     let message = Message::new(&octets).unwrap();
-    tell(&message, &CreditControlRequest::read(&message).unwrap(), answer, &terms(), currency, &mut out).unwrap();
+    tell(&message, &CreditControlRequest::read(&message).unwrap(), answer, &terms(), said, &mut out).unwrap();
     out
+}
+
+#[test]
+fn a_client_that_knows_of_overload_is_told_and_no_other() {
+    let knows = |overload_features| CreditControlRequest { overload_features, ..CreditControlRequest::default() };
+    let report = Overload::default().report(50, 1_000_000_000);
+    assert!(report.is_some());
+    for (result, answer) in [(2001, Answer::of(2001)), (3004, Answer::of(3004))] {
+        for features in [None, Some(&[][..])] {
+            for overload in [None, report] {
+                let octets = said(&knows(features), &answer, Said { overload, ..Said::default() });
+                let cca = CreditControlAnswer::read_avps(Message::new(&octets).unwrap().avps()).unwrap();
+                assert_eq!(cca.result_code, Some(result));
+                assert_eq!(cca.overload_features.is_some(), features.is_some());
+                assert_eq!(cca.overload_report, overload.filter(|_| features.is_some()));
+            }
+        }
+    }
 }
 
 #[test]

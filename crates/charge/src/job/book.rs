@@ -3,14 +3,17 @@
 use super::worker::Mail;
 use crate::account::{Entry, FORMAT_VERSION, Octets};
 use crate::calendar::Moment;
+use crate::gy::Overload;
 use crate::profile::Known;
-use crate::session::{Answer, Core, Kind, Outcome, Push, Refused, Request, code};
+use crate::quota::{self, Charge, Late, Mapping, Recent};
+use crate::session::{Answer, Core, Kind, Once, OrderKey, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use trunkline_commit::{Committer, Disk, Log, Options, Progress};
 use trunkline_kit::config::Mistake;
 use trunkline_net::Waker;
 use trunkline_replica::{Leader, Member, Progress as Published, Trouble};
+use trunkline_wire::diameter::credit::OverloadReport;
 
 /// Of what may wait for the disk, so much may before new sessions and events are refused, and before everything is.
 pub const BUSY_PERCENT: [usize; 2] = [25, 75];
@@ -31,14 +34,19 @@ pub(super) struct Book {
     /// Octets that may wait, and why nothing can be written any more.
     waiting_octets: usize,
     told: Arc<Told>,
+    /// How records of it get on, where any are made.
+    records: Option<Arc<super::records::Told>>,
 }
 
 #[derive(Debug)]
 struct Inner {
     core: Core,
+    /// Requests by GTP' of which copies may come.
+    recent: Recent,
     outbox: Outbox,
     /// The log did not take the outbox last time.
     is_stuck: bool,
+    overload: Overload,
 }
 
 /// How the stream stands that others follow.
@@ -140,7 +148,26 @@ impl Told {
         }
     }
 
-    fn wake(&self) {
+    /// Nothing can be written any more.
+    pub fn fail(&self, why: String) {
+        // The first reason is the reason.
+        let _first = self.failure.set(why);
+    }
+
+    /// A thread has answers that wait: it is woken when more is durable than is now.
+    pub fn wait(&self, thread: u16) {
+        self.waits[usize::from(thread)].store(true, Ordering::SeqCst);
+        // With that in [`Told::wake`]: either this thread sees what is durable, or that one sees that it waits.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Why nothing can be written any more, if so.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.get().cloned()
+    }
+
+    /// Wakes threads that wait.
+    pub fn wake(&self) {
         let Some(waker) = self.waker.get() else { return };
         fence(Ordering::SeqCst);
         for (thread, waits) in self.waits.iter().enumerate() {
@@ -157,20 +184,30 @@ pub(super) struct Desk<'a> {
     inner: MutexGuard<'a, Inner>,
     /// How far the disk is behind, percent of what may wait.
     behind: usize,
+    /// Whether records are too far behind for a session to begin.
+    holds: bool,
 }
 
 impl Book {
-    pub fn start<D>(core: Core, log: Log<D>, options: Options, told: &Arc<Told>) -> std::io::Result<Book>
+    pub fn start<D>(
+        core: Core,
+        recent: Recent,
+        log: Log<D>,
+        options: Options,
+        told: &Arc<Told>,
+        records: Option<Arc<super::records::Told>>,
+    ) -> std::io::Result<Book>
     where
         D: Disk + Send + Sync + 'static,
         D::File: Send + 'static,
     {
         let tells = Arc::clone(told);
         let committer = Committer::start(log, options, move |progress| tells.tell(&progress))?;
-        let inner = Mutex::new(Inner { core, outbox: Outbox::default(), is_stuck: false });
+        let outbox = Outbox::default();
+        let inner = Mutex::new(Inner { core, recent, outbox, is_stuck: false, overload: Overload::default() });
         let hands_over = AtomicBool::new(false);
         let (waiting_octets, told) = (options.waiting_octets, Arc::clone(told));
-        Ok(Book { inner, committer, leader: None, hands_over, waiting_octets, told })
+        Ok(Book { inner, committer, leader: None, hands_over, waiting_octets, told, records })
     }
 
     /// Has the entries go to the stream from now on: those at the end of the log that it does not have yet first.
@@ -227,7 +264,7 @@ impl Book {
         let refused = self.committer.refused().is_some() || self.told.failure.get().is_some();
         let stuck = inner.is_stuck || refused || !self.leads();
         let behind = if stuck { 100 } else { waiting.saturating_mul(100) / self.waiting_octets.max(1) };
-        Desk { inner, behind }
+        Desk { inner, behind, holds: self.records.as_ref().is_some_and(|records| records.holds()) }
     }
 
     pub fn look<T>(&self, sees: impl FnOnce(&Core) -> T) -> T {
@@ -262,9 +299,7 @@ impl Book {
 
     /// The thread has answers that wait: it is woken when more is durable than is now.
     pub fn wait(&self, thread: u16) {
-        self.told.waits[usize::from(thread)].store(true, Ordering::SeqCst);
-        // With that in [`Told::wake`]: either this thread sees what is durable, or that one sees that it waits.
-        fence(Ordering::SeqCst);
+        self.told.wait(thread);
     }
 
     pub fn log_counts(&self) -> trunkline_commit::Counts {
@@ -285,7 +320,7 @@ impl Book {
     }
 
     pub fn failure(&self) -> Option<String> {
-        self.told.failure.get().cloned()
+        self.told.failure()
     }
 }
 
@@ -300,11 +335,34 @@ pub(super) struct Decided {
     pub copy: bool,
 }
 
+/// Why an order is not done.
+#[derive(Debug)]
+pub(super) enum Undone {
+    /// The disk is behind or full.
+    Behind,
+    /// The core refuses.
+    Refused(Refused),
+}
+
+impl core::fmt::Display for Undone {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Undone::Behind => f.write_str(BEHIND),
+            Undone::Refused(refused) => refused.fmt(f),
+        }
+    }
+}
+
 impl Desk<'_> {
-    /// Whether the disk keeps up well enough for such a request.
+    /// How far the disk is behind, percent of what may wait.
+    pub fn behind(&self) -> usize {
+        self.behind
+    }
+
+    /// Whether the disk, and records, keep up well enough for such a request.
     fn takes(&self, kind: Kind) -> bool {
         let begins = kind == Kind::Initial || kind.is_event();
-        self.behind < BUSY_PERCENT[usize::from(!begins)]
+        !(begins && self.holds) && self.behind < BUSY_PERCENT[usize::from(!begins)]
     }
 
     /// Decides about a request; none of it is durable yet.
@@ -324,17 +382,54 @@ impl Desk<'_> {
         Decided { currency: costs.unwrap_or_default().to_owned(), answer: outcome.answer, after: outcome.after, copy }
     }
 
-    /// Has the operator's will done; the entry that has to be durable before it is told.
+    /// Decides about a request of a gateway by GTP'; what it was to the core.
+    ///
+    /// # Errors
+    /// It is dropped.
+    pub fn charge(&mut self, charge: &Charge, now: Moment) -> Result<(Kind, Decided), Late> {
+        let Inner { core, recent, .. } = &mut *self.inner;
+        let request = quota::request(core, recent, charge, now)?;
+        let decided = self.handle(&request, now);
+        if decided.after > 0 && !decided.copy {
+            let standing = self.inner.core.standing(&charge.session, charge.octets);
+            standing.into_iter().for_each(|standing| self.inner.recent.put(standing.slot, charge.octets, now));
+        }
+        Ok((request.kind, decided))
+    }
+
+    /// The name by which a gateway knows the subscriber of a session.
+    pub fn user(&self, session: &str, mapping: &Mapping) -> Option<String> {
+        let core = &self.inner.core;
+        let (_, identities) = core.subscriber(core.session(session)?.subscriber)?;
+        let named = |kind| identities.iter().find(|identity| identity.kind == kind);
+        mapping.users.iter().find_map(|kind| named(*kind)).map(|identity| identity.text.to_string())
+    }
+
+    /// Has the operator's will done, with a key only if it was not done before by that; the entry that has to be
+    /// durable before it is told, and whether it was done before.
     ///
     /// # Errors
     /// Why it is not done.
-    pub fn operate(&mut self, does: impl FnOnce(&mut Core) -> Result<Entry, Refused>) -> Result<u64, String> {
+    pub fn once(
+        &mut self,
+        key: Option<OrderKey>,
+        now: Moment,
+        does: impl FnOnce(&mut Core) -> Result<Entry, Refused>,
+    ) -> Result<(u64, bool), Undone> {
         if self.behind >= BUSY_PERCENT[1] {
-            return Err(BEHIND.to_owned());
+            return Err(Undone::Behind);
         }
-        let entry = does(&mut self.inner.core).map_err(|refused| refused.to_string())?;
-        self.inner.outbox.put(&entry);
-        Ok(entry.sequence)
+        let done = match key {
+            Some(key) => self.inner.core.once(key, now, does),
+            None => does(&mut self.inner.core).map(Once::Done),
+        };
+        match done.map_err(Undone::Refused)? {
+            Once::Before(sequence) => Ok((sequence, true)),
+            Once::Done(entry) => {
+                self.inner.outbox.put(&entry);
+                Ok((entry.sequence, false))
+            }
+        }
     }
 
     /// Has the ledger know what a directory says of a subscriber. What the disk could not take is not brought: what is
@@ -372,6 +467,11 @@ impl Desk<'_> {
         let entry = self.inner.core.handle_timeout(now);
         entry.iter().for_each(|entry| self.inner.outbox.put(entry));
         entry.is_some()
+    }
+
+    /// What clients that know of overload are told now.
+    pub fn overload(&mut self, now: Moment) -> Option<OverloadReport> {
+        self.inner.overload.report(self.behind, now)
     }
 
     /// The next session that its client is to be asked about.

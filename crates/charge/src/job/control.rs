@@ -2,30 +2,36 @@
 //! tells is durable.
 //!
 //! ```text
-//!   {"do":"top-up","account":17,"amount":500,"note":"voucher 4711"}   ->   {"sequence":81234,"account":{"number":17,..}}
-//!   {"do":"top-up","account":99,"amount":500}                         ->   {"error":"no such account"}
+//!   {"do":"top-up","account":17,"amount":500,"note":"voucher 4711"}  ->  {"sequence":81234,"account":{"number":17,..}}
+//!   {"do":"top-up","account":99,"amount":500}             ->  {"error":"no such account","kind":"not-found"}
 //! ```
 
-use super::book::{Desk, Stream};
+mod told;
+
+use super::book::{Desk, Stream, Undone};
 use super::link::{Link, PENDING_OCTETS_MAX};
 use super::moment;
 use super::requests::Flow;
+use super::retain::Until;
 use super::worker::Worker;
-use crate::account::{Account, Identity, IdentityKind, MoneyReason};
+use crate::account::{Identity, IdentityKind, MoneyReason};
 use crate::calendar::Moment;
-use crate::gy::decimals;
 use crate::money::Money;
-use crate::session::{self, Core, PlanText};
+use crate::session::{self, Core, OrderKey, Refused, Sought};
+use crate::tariff::read;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use trunkline_directory::counts::{ServerShown, Shown};
+use trunkline_kit::config::Mistake;
 use trunkline_net::Now;
 
 /// Octets of a line: a plan's text fits into it.
 pub(super) const LINE_OCTETS_MAX: usize = 4 << 20;
-/// Sessions of an account that are told.
+/// Sessions that are told at once.
 const SESSIONS_MAX: usize = 100;
+/// Slots that are looked at for a page of sessions with one hold of the book: a fraction of a millisecond.
+const SLOTS_MAX: u32 = 4000;
 
 /// What is asked. Amounts are minor units.
 #[derive(Debug, Deserialize)]
@@ -33,6 +39,10 @@ const SESSIONS_MAX: usize = 100;
 enum Order {
     /// A plan holds from now on, in place of the one of its name.
     Plan { text: String },
+    /// All that is wrong with a plan; nothing changes.
+    CheckPlan { text: String },
+    /// The text of a plan, and the entries of those before it.
+    PlanText { name: String },
     /// An account is made, or changed.
     Account {
         account: u64,
@@ -51,12 +61,13 @@ enum Order {
     },
     /// A subscriber is made, or changed: identities as `e164:..`, `imsi:..`, `sip:..`, `nai:..`, `private:..`.
     Subscriber { subscriber: u64, account: u64, identities: Vec<String> },
-    /// The subscriber paid.
+    /// The subscriber paid. With a key it is done once, however often it comes within a day; so are the next two.
     TopUp {
         account: u64,
         amount: i64,
         #[serde(default)]
         note: String,
+        key: Option<String>,
     },
     /// Money comes or goes because the operator says so.
     Adjust {
@@ -64,23 +75,56 @@ enum Order {
         amount: i64,
         #[serde(default)]
         note: String,
+        key: Option<String>,
     },
     /// A bundle of the plan is bought.
-    Buy { account: u64, allowance: String },
+    Buy { account: u64, allowance: String, key: Option<String> },
     /// A session is to end.
     Abort { session: String },
     /// An account, by its number.
     ShowAccount { account: u64 },
-    /// A subscriber, by an identity.
-    ShowSubscriber { identity: String },
-    /// A session that is open.
-    ShowSession { session: String },
     /// A standby is to lead from now on.
     Switch {},
+    /// A subscriber, by an identity, or by its number.
+    ShowSubscriber { identity: Option<String>, subscriber: Option<u64> },
+    /// A session that is open, by its Session-Id, or by its key of a list.
+    ShowSession { session: Option<String>, key: Option<String> },
+    /// Open sessions from a slot on: a page, and where to go on.
+    Sessions {
+        #[serde(default)]
+        from: u32,
+        #[serde(default = "page")]
+        limit: usize,
+        account: Option<u64>,
+        text: Option<String>,
+        origin: Option<String>,
+        aborting: Option<bool>,
+    },
+    /// The clients that are connected, those after a number.
+    Peers {
+        #[serde(default)]
+        after: u64,
+    },
+    /// What was answered over time: the last quarter of an hour by the second, or the last day by the minute.
+    Rates {
+        #[serde(default)]
+        minutes: bool,
+    },
     /// What is remembered of an identity of the directory is not true any more: it is asked when it comes again.
     Forget { identity: String },
     /// How many there are of everything.
     Status {},
+    /// Entries of the ledger are given up: those before one, or before a moment (seconds since 1970).
+    Retain {
+        #[serde(default)]
+        before: Option<u64>,
+        #[serde(default)]
+        before_time: Option<i64>,
+    },
+}
+
+fn page() -> usize {
+    SESSIONS_MAX
 }
 
 impl Worker {
@@ -103,40 +147,56 @@ impl Worker {
 
     fn line(&mut self, link: &mut Link, line: &[u8], now: Now) {
         self.counts.control += 1;
-        let order = serde_json::from_slice::<Order>(line).map_err(|error| error.to_string());
+        let order = serde_json::from_slice::<Order>(line).map_err(|error| Fault::new("bad-request", error));
         let (after, reply) = match order.and_then(|order| self.carry_out(order, moment(now.unix))) {
             Ok(done) => done,
-            Err(why) => (0, json!({ "error": why })),
+            Err(fault) => (0, json!({ "error": fault.why, "kind": fault.kind })),
         };
         // In order: one that waits for nothing waits behind those that do.
         let after = after.max(link.pending.last().unwrap_or(0));
         let out = if after == 0 { &mut self.said } else { link.pending.octets() };
         out.extend_from_slice(reply.to_string().as_bytes());
         out.push(b'\n');
-        if after > 0 && link.pending.put(after) {
+        if after > 0 && link.pending.put(after, now.monotonic) {
             self.waits(link, after);
         }
     }
 
     /// Does it; the entry that has to be durable before the reply leaves.
-    fn carry_out(&self, order: Order, now: Moment) -> Result<(u64, Value), String> {
-        let profiles = self.shared.profiles.as_ref();
-        if let Order::Forget { identity: text } = order {
-            profiles.ok_or("no directory is asked")?.forget(&identity(&text)?)?;
-            return Ok((0, json!({ "forgotten": text })));
+    fn carry_out(&mut self, order: Order, now: Moment) -> Result<(u64, Value), Fault> {
+        // What may be long leaves behind an entry that is durable, as far as there is room, and not at once.
+        let durable = self.shared.book.durable();
+        match order {
+            Order::CheckPlan { text } => Ok((durable, checked(&text))),
+            Order::Peers { after } => Ok((durable, told::peers(&self.shared.clients, after))),
+            Order::Rates { minutes } => Ok((durable, told::rates(&self.shared, minutes))),
+            Order::Status {} => {
+                let mut status = told::status(&self.shared);
+                if let Some(profiles) = &self.shared.profiles {
+                    status["directory"] = directory_of(&profiles.shown());
+                }
+                status["records"] = self.shared.records.as_ref().map_or(Value::Null, |told| records_of(told));
+                status["retain"] = retain_of(&self.shared.retaining.state());
+                if let Some(stream) = self.shared.book.stream() {
+                    let Stream { acknowledged, waiting_octets, is_current } = stream;
+                    status["stream"] = json!({ "acknowledged": acknowledged, "waiting_octets": waiting_octets, "current": is_current });
+                }
+                Ok((0, status))
+            }
+            Order::Switch {} => {
+                let sequence = self.shared.book.hand_over().map_err(|why| Fault::new("conflict", why))?;
+                Ok((sequence, json!({ "sequence": sequence })))
+            }
+            Order::Retain { before, before_time } => Ok((0, self.retain(before, before_time)?)),
+            Order::Forget { identity: text } => {
+                let wrong = |why: String| Fault::new("bad-request", why);
+                let profiles =
+                    self.shared.profiles.as_ref().ok_or_else(|| wrong("no directory is asked".to_owned()))?;
+                profiles.forget(&identity(&text).map_err(wrong)?).map_err(|why| Fault::new("bad-request", why))?;
+                Ok((0, json!({ "forgotten": text })))
+            }
+            order => carry_out(&mut self.shared.book.desk(), order, now),
         }
-        if let Order::Switch {} = order {
-            return self.shared.book.hand_over().map(|sequence| (sequence, json!({ "sequence": sequence })));
-        }
-        let is_status = matches!(order, Order::Status {});
-        let (after, mut reply) = carry_out(&mut self.shared.book.desk(), order, now)?;
-        if let Some(profiles) = profiles.filter(|_| is_status) {
-            reply["directory"] = directory_of(&profiles.shown());
-        }
-        if let Some(stream) = self.shared.book.stream().filter(|_| is_status) {
-            reply["stream"] = stream_of(&stream);
-        }
-        Ok((after, reply))
     }
 }
 
@@ -155,118 +215,169 @@ fn directory_of(shown: &Shown) -> Value {
     json!({ "servers": servers, "remembered": shown.remembered.0, "waiting": shown.waiting })
 }
 
-/// Does it; the entry that has to be durable before the reply leaves.
-fn carry_out(desk: &mut Desk<'_>, order: Order, now: Moment) -> Result<(u64, Value), String> {
-    let (sequence, account) = match order {
-        Order::Plan { text } => {
-            let sequence = desk.set_plan(&text, now)?;
-            return Ok((sequence, json!({ "sequence": sequence })));
-        }
-        Order::Account { account, plan, credit } => {
-            (desk.operate(|core| core.set_account(account, &plan, Money(credit), now))?, account)
-        }
-        Order::Open { account, plan, credit, balance } => {
-            let (credit, balance) = (Money(credit), Money(balance));
-            (desk.operate(|core| core.open_account(account, &plan, credit, balance, now))?, account)
-        }
-        Order::Subscriber { subscriber, account, identities } => {
-            let identities = identities.iter().map(|text| identity(text)).collect::<Result<Vec<_>, _>>()?;
-            (desk.operate(|core| core.set_subscriber(subscriber, account, identities, now))?, account)
-        }
-        Order::TopUp { account, amount, note } => {
-            (desk.operate(|core| core.add_money(account, MoneyReason::TopUp, Money(amount), &note, now))?, account)
-        }
-        Order::Adjust { account, amount, note } => {
-            (desk.operate(|core| core.add_money(account, MoneyReason::Adjustment, Money(amount), &note, now))?, account)
-        }
-        Order::Buy { account, allowance } => {
-            (desk.operate(|core| core.buy_allowance(account, &allowance, now))?, account)
-        }
-        Order::Abort { session } => {
-            let account = desk.core().session(&session).map_or(0, |shown| shown.account);
-            (desk.operate(|core| core.abort(&session, now))?, account)
-        }
-        show => return Ok((desk.core().state().sequence(), look(desk.core(), show)?)),
-    };
-    Ok((sequence, json!({ "sequence": sequence, "account": account_of(desk.core(), account) })))
-}
-
-fn stream_of(stream: &Stream) -> Value {
-    let Stream { acknowledged, waiting_octets, is_current } = stream;
-    json!({ "acknowledged": acknowledged, "waiting_octets": waiting_octets, "current": is_current })
-}
-
-fn look(core: &Core, order: Order) -> Result<Value, String> {
-    match order {
-        Order::ShowAccount { account } => {
-            core.state().account(account).ok_or("no such account")?;
-            Ok(account_of(core, account))
-        }
-        Order::ShowSubscriber { identity: text } => {
-            let (number, account) = core.subscriber_of(&identity(&text)?).ok_or("no such subscriber")?;
-            let identities = core.subscriber(number).map_or(&[][..], |(_, identities)| identities);
-            let identities: Vec<String> = identities.iter().map(name_of).collect();
-            let account = account_of(core, account);
-            Ok(json!({ "subscriber": number, "identities": identities, "account": account }))
-        }
-        Order::ShowSession { session } => Ok(session_of(&core.session(&session).ok_or("no such open session")?)),
-        _ => {
-            let (state, plan) = (core.state(), |plan: &PlanText| json!({ "name": plan.name, "version": plan.version }));
-            let plans: Vec<Value> = core.plans().map(plan).collect();
-            Ok(json!({
-                "sequence": state.sequence(),
-                "plans": plans,
-                "accounts": state.accounts().count(),
-                "open_sessions": state.open_sessions(),
-                "unrated": state.unrated(),
-            }))
+impl Worker {
+    /// Begins to give up entries; what it is answered then.
+    fn retain(&self, before: Option<u64>, before_time: Option<i64>) -> Result<Value, Fault> {
+        let until = match (before, before_time) {
+            (Some(entry), None) => Until::Entry(entry),
+            (None, Some(time)) => Until::Time(time),
+            _ => return Err(Fault::new("bad-request", "either before or before_time")),
+        };
+        match self.shared.retaining.want(until) {
+            true => Ok(json!({ "begun": true, "done": self.shared.retaining.state().done })),
+            false => Err(Fault::new("conflict", "entries are being given up already")),
         }
     }
 }
 
-fn account_of(core: &Core, number: u64) -> Value {
-    let Some(account) = core.state().account(number) else { return Value::Null };
-    let Account { credit, balance, reserved, .. } = account;
-    let sessions: Vec<Value> = core.sessions_of(number).take(SESSIONS_MAX).map(|shown| session_of(&shown)).collect();
-    let buckets: Vec<Value> = account
-        .buckets
-        .iter()
-        .map(|bucket| json!({ "left": bucket.left, "reserved": bucket.reserved, "ends": bucket.ends }))
-        .collect();
-    let plan = core.plan_of(number);
-    let currency = plan.map(|plan| plan.currency.as_str());
+/// How giving up entries gets on.
+fn retain_of(state: &super::retain::State) -> Value {
+    let super::retain::State { busy, done, first, needed, error, .. } = state;
+    json!({ "busy": busy, "done": done, "first": first, "needed_by_records": needed, "error": error })
+}
+
+/// How records get on.
+fn records_of(told: &super::records::Told) -> Value {
+    let report = told.report();
     json!({
-        "number": number,
-        "plan": plan.map(|plan| plan.name.as_str()),
-        "currency": currency,
-        "decimals": currency.map(decimals),
-        "balance": balance.0,
-        "credit": credit.0,
-        "reserved": reserved.0,
-        "allowances": buckets,
-        "sessions": sessions,
+        "entry": report.entry,
+        "behind": told.behind(),
+        "holds": told.holds(),
+        "records": report.records,
+        "next_number": report.number,
+        "open": report.open,
+        "needed": report.needed,
+        "files": report.files,
+        "lost": report.lost,
+        "failures": report.failures,
+        "failure": report.failure,
     })
 }
 
-fn session_of(shown: &session::Shown<'_>) -> Value {
-    let services: Vec<Value> = shown
-        .services
-        .iter()
-        .map(|(key, grant)| {
-            let granted = grant
-                .as_ref()
-                .map(|grant| json!({ "units": grant.units, "money": grant.money.0, "until": grant.until }));
-            json!({ "rating_group": key.rating_group, "service": key.service, "granted": granted })
-        })
-        .collect();
-    json!({
-        "session": shown.session,
-        "origin": shown.origin,
-        "subscriber": shown.subscriber,
-        "aborting": shown.aborting,
-        "deadline": shown.deadline,
-        "services": services,
-    })
+/// Why something is not done: a word for programs, and a sentence.
+#[derive(Debug)]
+struct Fault {
+    kind: &'static str,
+    why: String,
+}
+
+impl Fault {
+    fn new(kind: &'static str, why: impl ToString) -> Fault {
+        Fault { kind, why: why.to_string() }
+    }
+
+    fn absent(what: &str) -> Fault {
+        Fault::new("not-found", format!("no such {what}"))
+    }
+}
+
+impl From<Undone> for Fault {
+    fn from(undone: Undone) -> Fault {
+        let kind = match &undone {
+            Undone::Behind => "busy",
+            Undone::Refused(refused) => match refused {
+                Refused::NoPlan | Refused::NoAccount | Refused::NoAllowance | Refused::NoSession => "not-found",
+                Refused::TooMuch | Refused::BadKey => "bad-request",
+                Refused::TooManyKeys => "busy",
+                _ => "conflict",
+            },
+        };
+        Fault::new(kind, undone)
+    }
+}
+
+/// What is wrong with a plan; and its name, if nothing is.
+fn checked(text: &str) -> Value {
+    let told = |mistakes: &[Mistake]| mistakes.iter().map(told::mistake).collect::<Vec<_>>();
+    match read("plan", text) {
+        Ok(plan) => json!({ "name": plan.name, "currency": plan.currency, "mistakes": [] }),
+        Err(mistakes) => json!({ "name": null, "currency": null, "mistakes": told(&mistakes) }),
+    }
+}
+
+/// The key of an order, with what is ordered.
+fn order_key(key: Option<&str>, what: &str) -> Result<Option<OrderKey>, Fault> {
+    key.map(|key| OrderKey::new(key, what)).transpose().map_err(|refused| Undone::Refused(refused).into())
+}
+
+/// Does what changes or shows the state.
+fn carry_out(desk: &mut Desk<'_>, order: Order, now: Moment) -> Result<(u64, Value), Fault> {
+    let ((sequence, again), account) = match order {
+        Order::Plan { text } => {
+            let sequence = desk.set_plan(&text, now).map_err(|why| Fault::new("bad-request", why))?;
+            return Ok((sequence, json!({ "sequence": sequence })));
+        }
+        Order::Account { account, plan, credit } => {
+            (desk.once(None, now, |core| core.set_account(account, &plan, Money(credit), now))?, account)
+        }
+        Order::Open { account, plan, credit, balance } => {
+            let (credit, balance) = (Money(credit), Money(balance));
+            (desk.once(None, now, |core| core.open_account(account, &plan, credit, balance, now))?, account)
+        }
+        Order::Subscriber { subscriber, account, identities } => {
+            let identities = identities.iter().map(|text| identity(text)).collect::<Result<Vec<_>, _>>();
+            let identities = identities.map_err(|why| Fault::new("bad-request", why))?;
+            (desk.once(None, now, |core| core.set_subscriber(subscriber, account, identities, now))?, account)
+        }
+        Order::TopUp { account, amount, note, key } => {
+            let key = order_key(key.as_deref(), &format!("top-up {account} {amount}"))?;
+            let reason = MoneyReason::TopUp;
+            (desk.once(key, now, |core| core.add_money(account, reason, Money(amount), &note, now))?, account)
+        }
+        Order::Adjust { account, amount, note, key } => {
+            let key = order_key(key.as_deref(), &format!("adjust {account} {amount}"))?;
+            let reason = MoneyReason::Adjustment;
+            (desk.once(key, now, |core| core.add_money(account, reason, Money(amount), &note, now))?, account)
+        }
+        Order::Buy { account, allowance, key } => {
+            let key = order_key(key.as_deref(), &format!("buy {account} {allowance}"))?;
+            (desk.once(key, now, |core| core.buy_allowance(account, &allowance, now))?, account)
+        }
+        Order::Abort { session } => {
+            let account = desk.core().session(&session).map_or(0, |shown| shown.account);
+            (desk.once(None, now, |core| core.abort(&session, now))?, account)
+        }
+        show => return Ok((desk.core().state().sequence(), look(desk.core(), show)?)),
+    };
+    Ok((sequence, json!({ "sequence": sequence, "again": again, "account": told::account(desk.core(), account) })))
+}
+
+fn look(core: &Core, order: Order) -> Result<Value, Fault> {
+    match order {
+        Order::ShowAccount { account } => {
+            core.state().account(account).ok_or_else(|| Fault::absent("account"))?;
+            Ok(told::account(core, account))
+        }
+        Order::ShowSubscriber { identity: text, subscriber } => {
+            let named = text.map(|text| identity(&text)).transpose().map_err(|why| Fault::new("bad-request", why))?;
+            let number = named.map_or(subscriber, |named| core.subscriber_of(&named).map(|(number, _)| number));
+            number.and_then(|number| told::subscriber(core, number)).ok_or_else(|| Fault::absent("subscriber"))
+        }
+        Order::ShowSession { session, key } => {
+            let by_key = || key.as_deref().and_then(|key| session_of(core, key));
+            let found = session.as_deref().map_or_else(by_key, |session| core.session(session));
+            Ok(told::session(&found.ok_or_else(|| Fault::absent("open session"))?))
+        }
+        Order::Sessions { from, limit, account, text, origin, aborting } => {
+            let (text, origin) = (text.as_deref(), origin.as_deref());
+            let sought = Sought { account, text, origin, aborting };
+            let (found, next) = core.sessions(&sought, from, limit.min(SESSIONS_MAX), SLOTS_MAX);
+            let sessions: Vec<Value> = found.iter().map(told::session).collect();
+            Ok(json!({ "sessions": sessions, "next": next }))
+        }
+        Order::PlanText { name } => {
+            let known = core.plans().find(|known| *known.name == *name).ok_or_else(|| Fault::absent("plan"))?;
+            Ok(told::plan_text(core, known))
+        }
+        _ => Err(Fault::new("bad-request", "nothing that is shown")),
+    }
+}
+
+/// The session of a key: its slot and its subscriber.
+fn session_of<'a>(core: &'a Core, key: &str) -> Option<session::Shown<'a>> {
+    let (slot, subscriber) = key.split_once('-')?;
+    let shown = core.session_at(slot.parse().ok()?)?;
+    (shown.subscriber == subscriber.parse::<u64>().ok()?).then_some(shown)
 }
 
 const KINDS: [(&str, IdentityKind); 5] = [
@@ -285,6 +396,7 @@ fn identity(text: &str) -> Result<Identity, String> {
     Ok(Identity::new(*kind, if *kind == IdentityKind::Sip { text } else { name.trim_start_matches('+') }))
 }
 
+/// An identity as it is read.
 fn name_of(identity: &Identity) -> String {
     let word = KINDS.iter().find(|(_, kind)| *kind == identity.kind).map_or("", |(word, _)| word);
     match identity.kind {

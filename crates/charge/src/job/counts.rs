@@ -41,6 +41,24 @@ trunkline_kit::counters! {
         pushes_answered: "trunkline_charge_pushes_answered_total",
         /// questions to clients that were not answered in time, or had no way to them
         pushes_lost: "trunkline_charge_pushes_lost_total",
+        /// messages of GTP' that came
+        gtpp_messages: "trunkline_charge_gtpp_messages_total",
+        /// messages of GTP' that a stream took no more
+        gtpp_lost: "trunkline_charge_gtpp_lost_total",
+        /// requests for a subscriber's profile by GTP'
+        quota_profiles: "trunkline_charge_quota_profiles_total",
+        /// messages of gateways that had a version above 0
+        quota_versions: "trunkline_charge_quota_versions_total",
+        /// messages of gateways that were dropped: an element that they must have was missing
+        quota_missing: "trunkline_charge_quota_missing_total",
+        /// messages of gateways that were dropped: an element of another length or form than it may have
+        quota_broken: "trunkline_charge_quota_broken_total",
+        /// requests of gateways for what is not served here, and answers to what was not asked
+        quota_unserved: "trunkline_charge_quota_unserved_total",
+        /// copies of requests that were dropped, as later ones of their session were answered
+        quota_late: "trunkline_charge_quota_late_total",
+        /// requests of gateways that were dropped for want of room
+        quota_dropped: "trunkline_charge_quota_dropped_total",
         /// subscribers that the directory has, or had within the time that it is remembered
         profiles_found: "trunkline_charge_profiles_found_total",
         /// subscribers that the directory does not have

@@ -1,6 +1,9 @@
-//! Snapshots of the ledger, so that a start need not read all of it: folded beside the log, at the lowest priority and
-//! a fifth of the time; as all others and all of the time once a start would take too long.
+//! Snapshots of the ledger, so that a start need not read all of it, and what is given up of it: folded beside the
+//! log, at the lowest priority and a fifth of the time; as all others and all of the time once a start would take too
+//! long.
 
+use super::records::Told;
+use super::retain::Retaining;
 use crate::ledger::{Fault, Folded, fold_at_ease};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +12,7 @@ use std::time::{Duration, Instant};
 use trunkline_commit::{Disk, Log, sealed};
 
 /// How often it looks.
-const PERIOD: Duration = Duration::from_secs(10);
+const PERIOD: Duration = Duration::from_secs(1);
 /// Entries in closed segments since the last snapshot for which another one is made: a start reads as many in a second
 /// or two.
 const ENTRIES: u64 = 1_000_000;
@@ -49,7 +52,12 @@ pub(super) struct Folds {
 }
 
 impl Folds {
-    pub fn start<D>(disk: Arc<D>, log: &Log<D>) -> std::io::Result<Folds>
+    pub fn start<D>(
+        disk: Arc<D>,
+        log: &Log<D>,
+        retaining: Arc<Retaining>,
+        records: Option<Arc<Told>>,
+    ) -> std::io::Result<Folds>
     where
         D: Disk + Send + Sync + 'static,
     {
@@ -61,6 +69,8 @@ impl Folds {
                 std::thread::park_timeout(PERIOD);
                 if !is_over.load(Ordering::Relaxed) {
                     folded = look(&*disk, folded, &is_over);
+                    let mut pace = Pace { records: 0, since: Instant::now(), hurries: false, ends: &is_over };
+                    retaining.look(&*disk, records.as_ref(), &mut || pace.rest());
                 }
             }
         };

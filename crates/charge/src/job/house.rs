@@ -5,8 +5,8 @@ use super::{Shared, moment};
 use crate::calendar::Moment;
 use crate::session::Push;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trunkline_net::{MailboxFull, Waker};
@@ -31,7 +31,7 @@ pub(super) struct House {
 impl House {
     pub fn start(shared: Arc<Shared>, waker: Waker<Mail>) -> std::io::Result<House> {
         let (ends, ended) = channel();
-        let mut keeper = Keeper { shared, waker, waiting: VecDeque::new(), looks: 0 };
+        let mut keeper = Keeper { shared, waker, waiting: VecDeque::new(), second: 0, looks: 0 };
         let runs = move || {
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 keeper.look()
@@ -55,6 +55,8 @@ struct Keeper {
     waker: Waker<Mail>,
     /// Questions that wait for their next try.
     waiting: VecDeque<(Instant, Push)>,
+    /// The second that was looked at last.
+    second: Moment,
     looks: u64,
 }
 
@@ -74,6 +76,20 @@ impl Keeper {
                 profiles.look();
             }
         }
+        if now != self.second {
+            self.second = now;
+            self.series(now);
+        }
+    }
+
+    /// A second has gone by.
+    fn series(&self, now: Moment) {
+        let desk = self.shared.book.desk();
+        let (sessions, behind) = (desk.core().state().open_sessions() as u64, desk.behind());
+        drop(desk);
+        let traffic = self.shared.traffic();
+        let mut series = self.shared.series.lock().unwrap_or_else(PoisonError::into_inner);
+        series.take(now, &traffic, sessions, u32::try_from(behind).unwrap_or(u32::MAX));
     }
 
     fn pushes(&mut self) {
@@ -106,6 +122,12 @@ impl Keeper {
     /// To the connection on which the client asked last; else later. A session that its client does not come back to
     /// ends by its supervision.
     fn send(&mut self, at: Instant, push: Push) {
+        if let Some((thread, _)) = self.shared.gtpp.as_ref().and_then(|gtpp| gtpp.way(&push.origin)) {
+            if let Err(MailboxFull(Mail::Quota(push))) = self.waker.to_thread(thread, Mail::Quota(push)) {
+                self.shared.routes.give_back(push);
+            }
+            return;
+        }
         let sent = match self.shared.routes.get(&push.origin) {
             Some(route) => self.waker.to_connection(route.id, Mail::Push(push, route.realm)),
             None => Err(MailboxFull(Mail::Push(push, Box::default()))),
@@ -119,6 +141,6 @@ impl Keeper {
 }
 
 /// Seconds since 1970.
-fn present() -> Moment {
+pub(super) fn present() -> Moment {
     moment(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }

@@ -1,10 +1,13 @@
 //! A connection: a client of Diameter, or somebody who operates the node.
 
+use super::clients::Tally;
 use super::parked::Parked;
 use super::pending::Pending;
 use crate::peer::Peer;
 use core::time::Duration;
-use trunkline_net::{ConnectionId, Next};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use trunkline_net::{ConnectionId, Next, Peer as From};
 
 /// Octets of answers that wait for the disk; with so many a connection is not read.
 pub const PENDING_OCTETS_MAX: usize = 1 << 20;
@@ -14,6 +17,11 @@ pub(super) struct Link {
     pub id: ConnectionId,
     pub speaks: Speaks,
     pub pending: Pending,
+    /// Where it comes from, and whether it is encrypted.
+    pub from: (From, bool),
+    pub tally: Arc<Tally>,
+    /// Its number among the clients that are shown; none before they have said who they are.
+    pub client: Option<u64>,
     /// Requests that wait for the directory.
     pub parked: Parked,
     /// Clients are asked over it.
@@ -32,13 +40,18 @@ pub(super) enum Speaks {
     Diameter(Box<Peer>),
     /// Lines of JSON ([`super::control`]).
     Control,
+    /// GTP', with whom; whether it may.
+    Gtpp(SocketAddr, bool),
 }
 
 impl Link {
-    pub fn new(id: ConnectionId, speaks: Speaks) -> Link {
+    pub fn new(id: ConnectionId, from: (From, bool), speaks: Speaks) -> Link {
         Link {
             id,
             speaks,
+            from,
+            tally: Arc::default(),
+            client: None,
             pending: Pending::default(),
             parked: Parked::default(),
             routed: false,
@@ -57,7 +70,7 @@ impl Link {
     pub fn due(&self) -> Option<Duration> {
         match &self.speaks {
             Speaks::Diameter(peer) => Some(peer.due()),
-            Speaks::Control => None,
+            Speaks::Control | Speaks::Gtpp(..) => None,
         }
     }
 }

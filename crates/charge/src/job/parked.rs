@@ -3,11 +3,13 @@
 use super::book::Decided;
 use super::link::Link;
 use super::moment;
+use super::profiles::Whom;
 use super::requests::Asked;
 use super::worker::Worker;
 use crate::account::Identity;
 use crate::profile::{Admitted, admit};
-use crate::session::{Answer, Kind, Refused, code};
+use crate::session::{Answer, Core, Kind, Refused, code};
+use core::time::Duration;
 use std::collections::HashMap;
 use trunkline_directory::{Completion, Ended, LookedUp, Why};
 use trunkline_net::Now;
@@ -30,6 +32,8 @@ struct Waiting {
     at: usize,
     /// The directory has said of one that it is nobody's.
     absent: bool,
+    /// When it came.
+    came: Duration,
 }
 
 impl Parked {
@@ -57,7 +61,7 @@ impl Worker {
 
     /// Has the subscriber of a request looked up; the request waits with its connection.
     pub(super) fn park(&mut self, link: &mut Link, asked: &Asked<'_>) {
-        let waiting = Waiting { octets: asked.message.octets().into(), at: 0, absent: false };
+        let waiting = Waiting { octets: asked.message.octets().into(), at: 0, absent: false, came: asked.came };
         if link.parked.octets + waiting.octets.len() > PARKED_OCTETS_MAX {
             return self.deny(link, asked, code::TOO_BUSY);
         }
@@ -68,7 +72,8 @@ impl Worker {
         let Some(identity) = asked.request.identities.get(waiting.at) else {
             return self.deny(link, asked, code::USER_UNKNOWN);
         };
-        let token = self.shared.profiles.as_ref().and_then(|profiles| profiles.ask(link.id, identity));
+        let token =
+            self.shared.profiles.as_ref().and_then(|profiles| profiles.ask(Whom::Connection(link.id), identity));
         match token {
             Some(token) => link.parked.put(token, waiting),
             None => self.deny(link, asked, code::TOO_BUSY),
@@ -78,7 +83,7 @@ impl Worker {
     /// An answer that follows from nothing in the book.
     fn deny(&mut self, link: &mut Link, asked: &Asked<'_>, code: u32) {
         let decided = Decided { answer: Answer::of(code), after: 0, currency: String::new(), copy: false };
-        self.count(asked.request.kind, &decided);
+        self.count(Some(&link.tally), asked.request.kind, &decided);
         self.answer(link, asked, &decided);
     }
 
@@ -89,7 +94,7 @@ impl Worker {
         let octets = core::mem::take(&mut waiting.octets);
         // It was read before it was parked.
         let Ok(message) = Message::new(&octets) else { return };
-        let Ok(asked) = self.ask(message) else { return };
+        let Ok(asked) = self.ask(message, waiting.came) else { return };
         let names_nobody = matches!(looked_up, LookedUp::Absent | LookedUp::Failed(Why::NoFilter | Why::Unfit));
         waiting.absent |= *looked_up == LookedUp::Absent;
         if names_nobody && waiting.at + 1 < asked.request.identities.len() {
@@ -104,11 +109,27 @@ impl Worker {
     }
 
     fn admit(&mut self, link: &mut Link, asked: Asked<'_>, by: Identity, looked_up: &LookedUp, now: Now) {
+        let is_copy = |core: &Core| core.copy_of(&asked.request).is_some();
+        match self.admitted(&asked.request.identities, is_copy, &by, looked_up, now) {
+            Some(code) => self.deny(link, &asked, code),
+            None => self.settle(link, vec![asked], now),
+        }
+    }
+
+    /// The ledger learns what the directory says of one of these names; the code of a refusal, if it is one.
+    pub(super) fn admitted(
+        &mut self,
+        identities: &[Identity],
+        is_copy: impl FnOnce(&Core) -> bool,
+        by: &Identity,
+        looked_up: &LookedUp,
+        now: Now,
+    ) -> Option<u32> {
         let mut desk = self.shared.book.desk();
-        let is_known = asked.request.identities.iter().any(|one| desk.core().subscriber_of(one).is_some());
-        let refused = match admit(looked_up, &by, is_known) {
+        let is_known = identities.iter().any(|one| desk.core().subscriber_of(one).is_some());
+        let refused = match admit(looked_up, by, is_known) {
             // A copy is answered as the original was, whatever the directory says by now.
-            _ if desk.core().copy_of(&asked.request).is_some() => None,
+            _ if is_copy(desk.core()) => None,
             Admitted::With(known) => match desk.bring(&known, moment(now.unix)) {
                 Ok(()) => None,
                 Err(Refused::NoPlan) => Some(code::RATING_FAILED),
@@ -120,17 +141,11 @@ impl Worker {
             }
             Admitted::Refused(code) => Some(code),
         };
-        drop(desk);
-        match refused {
-            Some(code) => {
-                self.counts.profiles_refused += 1;
-                self.deny(link, &asked, code);
-            }
-            None => self.settle(link, vec![asked], now),
-        }
+        self.counts.profiles_refused += u64::from(refused.is_some());
+        refused
     }
 
-    fn count_looked_up(&mut self, looked_up: &LookedUp) {
+    pub(super) fn count_looked_up(&mut self, looked_up: &LookedUp) {
         *match looked_up {
             LookedUp::Found(..) => &mut self.counts.profiles_found,
             LookedUp::Absent => &mut self.counts.profiles_absent,

@@ -1,5 +1,6 @@
 //! Answers of a connection that wait for the disk.
 
+use core::time::Duration;
 use std::collections::VecDeque;
 
 /// In the order in which they leave.
@@ -8,8 +9,8 @@ pub(super) struct Pending {
     octets: Vec<u8>,
     /// Octets that have left already, from the front.
     left: usize,
-    /// The entry that each waits for, and where it ends.
-    ends: VecDeque<(u64, usize)>,
+    /// The entry that each waits for, where it ends, and when its request came.
+    ends: VecDeque<(u64, usize, Duration)>,
 }
 
 impl Pending {
@@ -18,24 +19,24 @@ impl Pending {
         &mut self.octets
     }
 
-    /// What was appended leaves after that entry is durable. Whether there was anything.
-    pub fn put(&mut self, after: u64) -> bool {
-        let before = self.ends.back().map_or(self.left, |(_, end)| *end);
+    /// What was appended leaves after that entry is durable; its request came then. Whether there was anything.
+    pub fn put(&mut self, after: u64, came: Duration) -> bool {
+        let before = self.ends.back().map_or(self.left, |(_, end, _)| *end);
         let end = self.octets.len();
         if end > before {
-            self.ends.push_back((after, end));
+            self.ends.push_back((after, end, came));
         }
         end > before
     }
 
     /// The entry that the first of them waits for.
     pub fn first(&self) -> Option<u64> {
-        self.ends.front().map(|(after, _)| *after)
+        self.ends.front().map(|(after, ..)| *after)
     }
 
     /// The entry that the last of them waits for.
     pub fn last(&self) -> Option<u64> {
-        self.ends.back().map(|(after, _)| *after)
+        self.ends.back().map(|(after, ..)| *after)
     }
 
     /// Octets that wait.
@@ -47,11 +48,17 @@ impl Pending {
         self.ends.is_empty()
     }
 
-    /// The answers that may leave now, at most so many octets; of one that does not fit a part leaves. Whether some
-    /// stay for want of room.
-    pub fn take(&mut self, durable: u64, room: usize, say: impl FnOnce(&[u8])) -> bool {
+    /// The answers that may leave now, at most so many octets; of one that does not fit a part leaves. `leaves` is
+    /// told when the request of each came. Whether some stay for want of room.
+    pub fn take(
+        &mut self,
+        durable: u64,
+        room: usize,
+        mut leaves: impl FnMut(Duration),
+        say: impl FnOnce(&[u8]),
+    ) -> bool {
         let (mut end, mut full) = (self.left, false);
-        while let Some((after, until)) = self.ends.front().copied() {
+        while let Some((after, until, came)) = self.ends.front().copied() {
             if after > durable {
                 break;
             }
@@ -60,6 +67,7 @@ impl Pending {
                 break;
             }
             end = until;
+            leaves(came);
             self.ends.pop_front();
         }
         say(&self.octets[self.left..end]);
@@ -75,7 +83,7 @@ impl Pending {
 
     fn forget(&mut self) {
         self.octets.drain(..self.left);
-        self.ends.iter_mut().for_each(|(_, end)| *end -= self.left);
+        self.ends.iter_mut().for_each(|(_, end, _)| *end -= self.left);
         self.left = 0;
     }
 }
@@ -86,7 +94,7 @@ mod tests {
 
     fn taken(pending: &mut Pending, durable: u64, room: usize) -> (String, bool) {
         let mut said = String::new();
-        let full = pending.take(durable, room, |octets| said.push_str(core::str::from_utf8(octets).unwrap()));
+        let full = pending.take(durable, room, |_| {}, |octets| said.push_str(core::str::from_utf8(octets).unwrap()));
         (said, full)
     }
 
@@ -95,15 +103,17 @@ mod tests {
         let mut pending = Pending::default();
         for (text, after) in [("aa", 1), ("bbb", 3), ("c", 2), ("dd", 4)] {
             pending.octets().extend_from_slice(text.as_bytes());
-            assert!(pending.put(after));
+            assert!(pending.put(after, Duration::ZERO));
         }
-        assert!(!pending.put(9));
+        assert!(!pending.put(9, Duration::ZERO));
         assert_eq!(taken(&mut pending, 2, 100), ("aa".to_owned(), false));
         assert_eq!(taken(&mut pending, 3, 2), ("bb".to_owned(), true));
         assert_eq!((taken(&mut pending, 3, 2), pending.len()), (("bc".to_owned(), false), 2));
         pending.octets().extend_from_slice(b"e");
-        assert!(pending.put(5));
-        assert_eq!(taken(&mut pending, 9, 100), ("dde".to_owned(), false));
+        assert!(pending.put(5, Duration::from_secs(7)));
+        let mut came = Vec::new();
+        pending.take(9, 100, |at| came.push(at.as_secs()), |octets| assert_eq!(octets, b"dde"));
+        assert_eq!(came, [0, 7]);
         assert!(pending.is_empty());
         assert_eq!(pending.octets().len(), 0);
     }

@@ -25,18 +25,25 @@ pub struct Profiles {
     _running: Running,
 }
 
+/// Who waits for an answer: a client of Diameter by its connection, gateways of GTP' by their thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Whom {
+    Connection(ConnectionId),
+    Thread(u16),
+}
+
 /// Where answers of the directory go: whose they are, and those that found no room.
 #[derive(Debug, Default)]
 struct Returns {
     asked: Mutex<Asked>,
-    late: Mutex<VecDeque<(ConnectionId, Completion)>>,
+    late: Mutex<VecDeque<(Whom, Completion)>>,
     waker: OnceLock<Waker<Mail>>,
 }
 
 #[derive(Debug, Default)]
 struct Asked {
     last: u64,
-    by: HashMap<u64, ConnectionId>,
+    by: HashMap<u64, Whom>,
 }
 
 impl Profiles {
@@ -57,13 +64,13 @@ impl Profiles {
         let _first = self.returns.waker.set(waker);
     }
 
-    /// Looks an identity up for a connection: the token that its [`Mail::Profile`] will have; none if too many wait
+    /// Looks an identity up for somebody: the token that its [`Mail::Profile`] will have; none if too many wait
     /// already.
-    pub(super) fn ask(&self, id: ConnectionId, identity: &Identity) -> Option<u64> {
+    pub(super) fn ask(&self, whom: Whom, identity: &Identity) -> Option<u64> {
         let mut asked = self.returns.asked();
         asked.last += 1;
         let token = asked.last;
-        asked.by.insert(token, id);
+        asked.by.insert(token, whom);
         drop(asked);
         let taken = self.directory.look_up(profile::name(identity), token);
         if taken.is_err() {
@@ -79,13 +86,13 @@ impl Profiles {
 
     /// An answer that a connection cannot take now.
     pub(super) fn give_back(&self, id: ConnectionId, ended: Completion) {
-        self.returns.late().push_back((id, ended));
+        self.returns.late().push_back((Whom::Connection(id), ended));
     }
 
     /// Brings answers again that found no room before.
     pub(super) fn bring_late(&self) {
         let late = core::mem::take(&mut *self.returns.late());
-        late.into_iter().for_each(|(id, ended)| self.returns.send(id, ended));
+        late.into_iter().for_each(|(whom, ended)| self.returns.send(whom, ended));
     }
 
     /// Looks how the directory is. It waits for the directory's thread.
@@ -106,22 +113,26 @@ impl Returns {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn late(&self) -> MutexGuard<'_, VecDeque<(ConnectionId, Completion)>> {
+    fn late(&self) -> MutexGuard<'_, VecDeque<(Whom, Completion)>> {
         self.late.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ended(&self, ended: Completion) {
-        let id = self.asked().by.remove(&ended.token);
-        if let Some(id) = id {
-            self.send(id, ended);
+        let whom = self.asked().by.remove(&ended.token);
+        if let Some(whom) = whom {
+            self.send(whom, ended);
         }
     }
 
-    fn send(&self, id: ConnectionId, ended: Completion) {
+    fn send(&self, whom: Whom, ended: Completion) {
         let Some(waker) = self.waker.get() else { return };
-        if let Err(MailboxFull(Mail::Profile(ended))) = waker.to_connection(id, Mail::Profile(ended)) {
+        let sent = match whom {
+            Whom::Connection(id) => waker.to_connection(id, Mail::Profile(ended)),
+            Whom::Thread(thread) => waker.to_thread(thread, Mail::Profile(ended)),
+        };
+        if let Err(MailboxFull(Mail::Profile(ended))) = sent {
             // It keeps its place among those that may be outstanding.
-            self.late().push_back((id, ended));
+            self.late().push_back((whom, ended));
         }
     }
 }

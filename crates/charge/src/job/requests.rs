@@ -1,12 +1,16 @@
 //! Messages of a client: read, decided together, answered.
 
 use super::book::Decided;
+use super::clients::{Client, Tally};
 use super::link::{Link, Speaks};
 use super::moment;
 use super::worker::{ROOM_OCTETS, Worker};
-use crate::gy;
+use crate::gy::{self, Said};
 use crate::peer::{MESSAGE_OCTETS_MAX, Peer, Taken};
-use crate::session::{Kind, Request};
+use crate::session::{Answer, Kind, Request};
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+use std::sync::Arc;
 use trunkline_net::Now;
 use trunkline_wire::diameter::base::refuse;
 use trunkline_wire::diameter::credit::CreditControlRequest;
@@ -35,6 +39,8 @@ pub(super) struct Asked<'a> {
     pub message: Message<'a>,
     pub ccr: CreditControlRequest<'a>,
     pub request: Request,
+    /// When it came.
+    pub came: Duration,
 }
 
 impl Worker {
@@ -43,6 +49,7 @@ impl Worker {
     pub(super) fn messages(&mut self, link: &mut Link, input: &[u8], now: Now) -> (usize, Flow) {
         let Link { speaks: Speaks::Diameter(peer), .. } = link else { return (0, Flow::Ends) };
         let (mut taken, mut asked, mut flow) = (0, Vec::new(), Flow::GoesOn);
+        let refused = self.counts.messages_refused;
         while flow == Flow::GoesOn {
             let octets_max = if peer.is_open() { MESSAGE_OCTETS_MAX } else { FIRST_OCTETS_MAX };
             let mut frames = Frames::new(&input[taken..], octets_max);
@@ -61,7 +68,15 @@ impl Worker {
         if peer.is_open() && !link.routed {
             link.routed = true;
             self.shared.routes.set(peer.host(), peer.realm(), link.id);
+            let (from, tls) = link.from;
+            let (host, realm, tally) = (peer.host().into(), peer.realm().into(), Arc::clone(&link.tally));
+            let client = Client { number: 0, host, realm, from, tls, since: now.unix.as_secs(), tally };
+            link.client = Some(self.shared.clients.add(client));
         }
+        link.tally.heard.store(now.unix.as_secs(), Relaxed);
+        link.tally.watch(peer.state());
+        let refused = self.counts.messages_refused - refused;
+        Tally::more(&link.tally.failed, refused);
         self.decide(link, asked, now);
         (taken, flow)
     }
@@ -89,7 +104,7 @@ impl Worker {
                 self.counts.peers_refused += u64::from(opens && peer.host().is_empty());
                 return false;
             }
-            Ok(Taken::Charge(message)) => match self.ask(message) {
+            Ok(Taken::Charge(message)) => match self.ask(message, now.monotonic) {
                 Ok(new) => asked.push(new),
                 Err(failure) => self.refuse(&message, &failure),
             },
@@ -97,10 +112,10 @@ impl Worker {
         true
     }
 
-    pub(super) fn ask<'a>(&self, message: Message<'a>) -> Result<Asked<'a>, Failure<'a>> {
+    pub(super) fn ask<'a>(&self, message: Message<'a>, came: Duration) -> Result<Asked<'a>, Failure<'a>> {
         let ccr = self.shared.local.read(&message)?;
         let request = gy::ask(&message, &ccr)?;
-        Ok(Asked { message, ccr, request })
+        Ok(Asked { message, ccr, request, came })
     }
 
     fn refuse(&mut self, message: &Message<'_>, failure: &Failure<'_>) {
@@ -125,10 +140,11 @@ impl Worker {
         }
         let mut desk = self.shared.book.desk();
         let decided: Vec<Decided> = asked.iter().map(|asked| desk.handle(&asked.request, moment(now.unix))).collect();
+        self.overload = desk.overload(moment(now.unix));
         drop(desk);
         let mut last = "";
         for (asked, decided) in asked.iter().zip(decided) {
-            self.count(asked.request.kind, &decided);
+            self.count(Some(&link.tally), asked.request.kind, &decided);
             // Who is not known here has no session to be asked about.
             if decided.after > 0 && *asked.request.origin != *last {
                 last = &asked.request.origin;
@@ -143,24 +159,50 @@ impl Worker {
         let Decided { answer, after, currency, .. } = decided;
         let terms = &self.shared.terms;
         let out = if *after == 0 { &mut self.said } else { link.pending.octets() };
-        if gy::tell(&asked.message, &asked.ccr, answer, terms, currency, out).is_err() {
+        let said = Said { currency, overload: self.overload };
+        if gy::tell(&asked.message, &asked.ccr, answer, terms, said, out).is_err() {
             // More than a message holds cannot be answered to what came in one; should it be, the client is told.
             let failure = Failure::of_message(result_code::UNABLE_TO_COMPLY);
             let _fits = refuse(&asked.message, &terms.host, &terms.realm, &failure, out);
         }
-        if *after > 0 && link.pending.put(*after) {
+        if *after > 0 && link.pending.put(*after, asked.came) {
             self.waits(link, *after);
         }
     }
 
-    pub(super) fn count(&mut self, kind: Kind, decided: &Decided) {
-        *match kind {
-            Kind::Initial => &mut self.counts.initial,
-            Kind::Update => &mut self.counts.update,
-            Kind::Terminate => &mut self.counts.terminate,
-            Kind::DirectDebit | Kind::Refund | Kind::CheckBalance | Kind::PriceEnquiry => &mut self.counts.event,
-        } += 1;
+    pub(super) fn count(&mut self, tally: Option<&Tally>, kind: Kind, decided: &Decided) {
+        let (which, count) = match kind {
+            Kind::Initial => (0, &mut self.counts.initial),
+            Kind::Update => (1, &mut self.counts.update),
+            Kind::Terminate => (2, &mut self.counts.terminate),
+            Kind::DirectDebit | Kind::Refund | Kind::CheckBalance | Kind::PriceEnquiry => (3, &mut self.counts.event),
+        };
+        *count += 1;
         self.counts.copies += u64::from(decided.copy);
         self.counts.answered(decided.answer.code);
+        let result = result_of(&decided.answer);
+        self.traffic.answered[which][result] += 1;
+        self.traffic.copies += u64::from(decided.copy);
+        let Some(tally) = tally else { return };
+        Tally::more(&tally.requests, 1);
+        Tally::more(&tally.copies, u64::from(decided.copy));
+        match result {
+            0 => {}
+            1 => Tally::more(&tally.refused, 1),
+            2 => Tally::more(&tally.busy, 1),
+            _ => Tally::more(&tally.failed, 1),
+        }
+    }
+}
+
+/// Which of the results of [`crate::traffic`] an answer is: one that refuses any service is a refusal.
+fn result_of(answer: &Answer) -> usize {
+    use crate::session::code::{NOT_APPLICABLE, SUCCESS, TOO_BUSY, UNKNOWN_SESSION, USER_UNKNOWN};
+    let refuses = |code: u32| code != SUCCESS && code != NOT_APPLICABLE;
+    match answer.code {
+        TOO_BUSY => 2,
+        SUCCESS => usize::from(answer.services.iter().any(|given| refuses(given.code))),
+        4000..5000 | USER_UNKNOWN | UNKNOWN_SESSION => 1,
+        _ => 3,
     }
 }

@@ -4,6 +4,7 @@
 //! at once. A standby listens nowhere: whoever can connect has found the node that leads.
 
 use super::folds::Folds;
+use super::retain::Retaining;
 use crate::account::Entry;
 use crate::ledger;
 use crate::session::{Core, Limits};
@@ -75,6 +76,7 @@ pub struct Won {
     pub(super) core: Core,
     pub(super) log: Log<Folder>,
     pub(super) folds: Folds,
+    pub(super) retaining: Arc<Retaining>,
     pub(super) member: Member,
     /// Entries of the own disk that the stream does not have yet: their term was this node's, too.
     pub(super) tail: Vec<Vec<u8>>,
@@ -87,6 +89,7 @@ struct Own {
     core: Core,
     log: Log<Folder>,
     folds: Folds,
+    retaining: Arc<Retaining>,
     terms: Terms,
 }
 
@@ -191,13 +194,15 @@ fn begin(
         Err(refused) => return Err(stream(refused)),
     };
     keep(&standing.ledger, &terms)?;
-    let folds = folds(disk, &log, standing)?;
-    Ok(Some(Own { core, log, folds, terms }))
+    let (folds, retaining) = folds(disk, &log, standing)?;
+    Ok(Some(Own { core, log, folds, retaining, terms }))
 }
 
-fn folds(disk: &Arc<Folder>, log: &Log<Folder>, standing: &Standing) -> Result<Folds, Fault> {
+fn folds(disk: &Arc<Folder>, log: &Log<Folder>, standing: &Standing) -> Result<(Folds, Arc<Retaining>), Fault> {
     let io = |error| Fault::Io { path: standing.ledger.clone(), error };
-    Folds::start(Arc::clone(disk), log).map_err(io)
+    let retaining = Arc::<Retaining>::default();
+    let folds = Folds::start(Arc::clone(disk), log, Arc::clone(&retaining), None).map_err(io)?;
+    Ok((folds, retaining))
 }
 
 /// Opens the own ledger, without what was never acknowledged.
@@ -218,8 +223,8 @@ fn join(standing: &Standing, disk: &Arc<Folder>, known: Option<Terms>, told: &Te
         }
         None => Terms { list: Vec::new(), ..told.clone() },
     };
-    let folds = folds(disk, &log, standing)?;
-    Ok(Own { core, log, folds, terms })
+    let (folds, retaining) = folds(disk, &log, standing)?;
+    Ok(Own { core, log, folds, retaining, terms })
 }
 
 fn alien(alien: trunkline_replica::terms::Alien) -> Fault {
@@ -296,7 +301,7 @@ impl Own {
 
 /// What the stream does not have of the own ledger is read, to be published.
 fn with_member(own: Own, member: Member) -> Result<Won, Fault> {
-    let Own { core, log, folds, terms } = own;
+    let Own { core, log, folds, retaining, terms } = own;
     let (first, mut tail) = (terms.newest().first, Vec::new());
     if first < log.next() {
         trunkline_commit::read(&**log.disk(), first, |_, record| {
@@ -304,5 +309,5 @@ fn with_member(own: Own, member: Member) -> Result<Won, Fault> {
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    Ok(Won { core, log, folds, member, tail, terms })
+    Ok(Won { core, log, folds, retaining, member, tail, terms })
 }

@@ -3,18 +3,22 @@
 use super::Shared;
 use super::control::LINE_OCTETS_MAX;
 use super::counts::Counts;
+use super::gtpp::{Talk, Way};
 use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
 use super::requests::Flow;
 use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
 use crate::session::Push;
+use crate::traffic::Traffic;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use trunkline_directory::Completion;
 use trunkline_net::{
-    Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Replies, Seat, Service, Taken,
+    Arrival, Cause, ConnectionId, Errands, Limits, Next, Now, Options, Output, Peer as Remote, Replies, Seat, Service,
+    Taken, UdpPeer, Waker,
 };
+use trunkline_wire::diameter::credit::OverloadReport;
 
 /// Room for what one read is answered at once: watchdogs, refusals.
 pub(super) const ROOM_OCTETS: usize = 256 << 10;
@@ -37,6 +41,10 @@ pub(super) enum Mail {
     Durable,
     /// A client of that realm is to be asked.
     Push(Push, Box<str>),
+    /// A gateway by GTP' is to be asked.
+    Quota(Push),
+    /// What a gateway is told over its stream.
+    Octets(Vec<u8>),
     /// The directory has answered about who is asked for.
     Profile(Completion),
 }
@@ -45,9 +53,13 @@ pub(super) enum Mail {
 pub(super) struct Worker {
     pub(super) shared: Arc<Shared>,
     pub(super) counts: Counts,
+    pub(super) traffic: Traffic,
     /// Said at once in this call.
     pub(super) said: Vec<u8>,
-    thread: u16,
+    pub(super) thread: u16,
+    pub(super) waker: Waker<Mail>,
+    /// What is on its way by GTP'.
+    pub(super) talk: Talk,
     /// Entries that the first answers of connections wait for; what comes behind one that waits longer waits with it.
     waiting: VecDeque<(u64, ConnectionId)>,
     /// Connections whose watchdog is to be looked at, by the second.
@@ -55,7 +67,9 @@ pub(super) struct Worker {
     /// A second has gone by.
     ticked: bool,
     /// The outbox may have something of ours.
-    wrote: bool,
+    pub(super) wrote: bool,
+    /// How much less clients are to send, as it was seen last.
+    pub(super) overload: Option<OverloadReport>,
 }
 
 impl Worker {
@@ -63,12 +77,16 @@ impl Worker {
         Worker {
             shared,
             counts: Counts::default(),
+            traffic: Traffic::default(),
             said: Vec::new(),
             thread: seat.thread,
+            waker: seat.waker.clone(),
+            talk: Talk::default(),
             waiting: VecDeque::new(),
             watched: Vec::new(),
             ticked: false,
             wrote: false,
+            overload: None,
         }
     }
 
@@ -83,7 +101,7 @@ impl Worker {
     }
 
     /// Says what may be said, and waits for the rest.
-    fn release(&mut self, link: &mut Link, output: &mut Output<'_>) -> Next {
+    fn release(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {
         let mut full = false;
         while let Some(after) = link.pending.first().filter(|_| !full) {
             if after > self.shared.book.durable() {
@@ -94,19 +112,26 @@ impl Worker {
                     break;
                 }
             }
-            full = link.pending.take(self.shared.book.durable(), output.room(), |octets| output.put(octets));
+            let (room, traffic) = (output.room(), &mut self.traffic);
+            let diameter = matches!(link.speaks, Speaks::Diameter(_));
+            let leaves = |came| {
+                if diameter {
+                    traffic.left(now.monotonic.saturating_sub(came))
+                }
+            };
+            full = link.pending.take(self.shared.book.durable(), room, leaves, |octets| output.put(octets));
         }
         link.holds = link.holds && link.pending.len() > PENDING_OCTETS_MAX / 2;
         if full { Next::Resume } else { link.next() }
     }
 
     /// What was said at once leaves; the end of a connection behind the answers that it would cut off.
-    fn say(&mut self, link: &mut Link, output: &mut Output<'_>) {
+    fn say(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) {
         let ends = matches!(&link.speaks, Speaks::Diameter(peer) if peer.is_closing());
         match link.pending.last().filter(|_| ends) {
             Some(after) => {
                 link.pending.octets().extend_from_slice(&self.said);
-                link.pending.put(after);
+                link.pending.put(after, now.monotonic);
             }
             None => output.put(&self.said),
         }
@@ -147,7 +172,7 @@ impl Worker {
         }
         self.said.clear();
         self.looked_up(link, &completion, now);
-        self.say(link, output);
+        self.say(link, output, now);
         link.holds |= link.pending.len() > PENDING_OCTETS_MAX;
         link.next()
     }
@@ -163,6 +188,7 @@ impl Worker {
             self.shared.routes.give_back(lost.push);
         }
         let due = output.append(|out| peer.watch(&self.shared.local, now.monotonic, out));
+        link.tally.watch(peer.state());
         match due {
             Due::Suspect => self.counts.peers_suspect += 1,
             Due::Close => {
@@ -182,13 +208,17 @@ impl Service for Worker {
 
     fn accepted(&mut self, arrival: &Arrival<'_>, now: Now) -> Link {
         if self.shared.control.get(arrival.listener) == Some(&true) {
-            return Link::new(arrival.id, Speaks::Control);
+            return Link::new(arrival.id, (arrival.peer, false), Speaks::Control);
+        }
+        if let (Remote::Inet(from), true) = (arrival.peer, arrival.listener >= self.shared.control.len()) {
+            let may = self.shared.gtpp.as_ref().is_some_and(|gtpp| gtpp.allow.contains(from.ip()));
+            return Link::new(arrival.id, (arrival.peer, false), Speaks::Gtpp(from, may));
         }
         // Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
         let nth = self.shared.connections.fetch_add(1, Ordering::Relaxed);
         let seed = (now.unix.as_secs() as u32) << 20 ^ nth.wrapping_mul(4099);
         let peer = Peer::new(&self.shared.local, seed, now.monotonic);
-        let mut link = Link::new(arrival.id, Speaks::Diameter(Box::new(peer)));
+        let mut link = Link::new(arrival.id, (arrival.peer, arrival.tls), Speaks::Diameter(Box::new(peer)));
         self.register(&mut link, now.monotonic);
         link
     }
@@ -201,8 +231,10 @@ impl Service for Worker {
         let (octets, flow) = match link.speaks {
             Speaks::Diameter(_) => self.messages(link, input, now),
             Speaks::Control => self.lines(link, input, now),
+            Speaks::Gtpp(from, true) => self.stream_of_gtpp(link, from, input, now),
+            Speaks::Gtpp(_, false) => (input.len(), Flow::Ends),
         };
-        self.say(link, output);
+        self.say(link, output, now);
         link.holds = link.pending.len() > PENDING_OCTETS_MAX;
         let next = match flow {
             Flow::Ends => Next::Close,
@@ -212,15 +244,23 @@ impl Service for Worker {
         Taken { octets, next }
     }
 
-    fn resume(&mut self, link: &mut Link, output: &mut Output<'_>, _: Now) -> Next {
-        self.release(link, output)
+    fn resume(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {
+        self.release(link, output, now)
     }
 
     fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
         match mail {
-            Mail::Durable => Next::More,
+            Mail::Durable | Mail::Quota(_) => Next::More,
             Mail::Push(push, realm) => self.pushed(link, push, &realm, output, now),
             Mail::Profile(completion) => self.profiled(link, completion, output, now),
+            Mail::Octets(octets) if octets.len() <= output.room() => {
+                output.put(&octets);
+                Next::More
+            }
+            Mail::Octets(_) => {
+                self.counts.gtpp_lost += 1;
+                Next::More
+            }
         }
     }
 
@@ -228,10 +268,11 @@ impl Service for Worker {
         if let Some(next) = self.watch(link, output, now) {
             return next;
         }
-        self.release(link, output)
+        self.release(link, output, now)
     }
 
     fn errands(&mut self, errands: &mut Errands<Link>, now: Now) {
+        self.decide_quotas(now);
         if core::mem::take(&mut self.wrote) {
             self.shared.book.flush();
         }
@@ -247,6 +288,7 @@ impl Service for Worker {
             }
             self.shared.book.wait(self.thread);
         }
+        self.wait_for_disks();
         if core::mem::take(&mut self.ticked) {
             self.watched.retain(|(due, id)| {
                 let later = *due > now.monotonic;
@@ -270,6 +312,21 @@ impl Service for Worker {
         }
     }
 
+    fn datagram(&mut self, peer: &UdpPeer, payload: &[u8], replies: &mut Replies, now: Now) {
+        self.gtpp(Way::Udp(*peer), peer.address, payload, now);
+        self.say_gtpp(replies);
+    }
+
+    fn post(&mut self, mail: Mail, replies: &mut Replies, now: Now) {
+        match mail {
+            Mail::Quota(push) => self.push_quota(push, now),
+            Mail::Profile(completion) => self.quota_looked_up(&completion, now),
+            Mail::Durable | Mail::Push(..) | Mail::Octets(_) => {}
+        }
+        self.collect_gtpp();
+        self.say_gtpp(replies);
+    }
+
     fn farewell(&mut self, link: &mut Link, output: &mut Output<'_>, _: Now) {
         if let Speaks::Diameter(peer) = &mut link.speaks {
             output.append(|out| peer.disconnect(&self.shared.local, out));
@@ -278,6 +335,7 @@ impl Service for Worker {
 
     fn closed(&mut self, link: Link, _: Cause, _: Now) {
         let Speaks::Diameter(mut peer) = link.speaks else { return };
+        link.client.into_iter().for_each(|number| self.shared.clients.remove(number));
         if link.routed {
             self.shared.routes.remove(link.id);
         }
@@ -287,10 +345,15 @@ impl Service for Worker {
     fn rest(&mut self) {
         let counts = &self.shared.counts[usize::from(self.thread)];
         *counts.lock().unwrap_or_else(PoisonError::into_inner) = self.counts;
+        let traffic = &self.shared.traffic[usize::from(self.thread)];
+        traffic.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&self.traffic);
     }
 
-    fn tick(&mut self, _: &mut Replies, _: Now) {
+    fn tick(&mut self, replies: &mut Replies, now: Now) {
         // What the log did not take in time is brought again.
         (self.wrote, self.ticked) = (true, true);
+        self.ask_again(now);
+        self.collect_gtpp();
+        self.say_gtpp(replies);
     }
 }

@@ -68,15 +68,22 @@ fn opening<D: Disk>(disk: &D, account: u64) -> Result<Mark, Fault> {
 }
 
 fn add_lines(entry: &Entry, account: u64, balance: &mut Money, lines: &mut Vec<Line>) {
-    for effect in &entry.effects {
+    for line in lines_of(entry, account) {
+        *balance = balance.plus(line.amount);
+        lines.push(Line { balance: *balance, ..line });
+    }
+}
+
+/// The lines of an entry, without the balance after them.
+pub(super) fn lines_of(entry: &Entry, account: u64) -> impl Iterator<Item = Line> {
+    let (sequence, at) = (entry.sequence, entry.at);
+    entry.effects.iter().filter_map(move |effect| {
         let amount = match effect {
             Effect::Money { account: of, amount, .. } if *of == account => *amount,
             Effect::Units { account: of, .. } if *of == account => Money::ZERO,
             Effect::Charged { account: of, charge, .. } if *of == account => Money::ZERO.minus(charge.money),
-            _ => continue,
+            _ => return None,
         };
-        *balance = balance.plus(amount);
-        let (sequence, at) = (entry.sequence, entry.at);
-        lines.push(Line { sequence, at, effect: effect.clone(), amount, balance: *balance });
-    }
+        Some(Line { sequence, at, effect: effect.clone(), amount, balance: Money::ZERO })
+    })
 }

@@ -59,6 +59,14 @@ impl Watchdog {
         self.due = now + self.tw + jitter - Duration::from_millis(JITTER_MS).min(self.tw);
     }
 
+    pub fn state(&self) -> &'static str {
+        match self.phase {
+            Watch::Okay => "okay",
+            Watch::Pending => "asked",
+            Watch::Suspect => "suspect",
+        }
+    }
+
     /// Something came: the peer is there.
     pub fn heard(&mut self, now: Duration) {
         self.phase = Watch::Okay;

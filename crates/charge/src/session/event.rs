@@ -24,7 +24,7 @@ impl Work<'_> {
         answer
     }
 
-    fn event_of(&mut self, kind: Kind, asked: &Asked, answer: &mut Answer) -> Given {
+    pub(super) fn event_of(&mut self, kind: Kind, asked: &Asked, answer: &mut Answer) -> Given {
         let (plan, key) = (self.plan, asked.key);
         let rule = match plan.rule(&Self::context(self.place(), key), self.now) {
             Some(rule) if rule.outcome == Outcome::Priced => rule,

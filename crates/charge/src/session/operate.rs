@@ -37,6 +37,12 @@ pub enum Refused {
     TooMuch,
     /// So much is not there, or is reserved.
     NotThere,
+    /// A key is empty or too long.
+    BadKey,
+    /// A key was another order's.
+    KeyTaken,
+    /// Too many keys are remembered.
+    TooManyKeys,
 }
 
 impl core::fmt::Display for Refused {
@@ -51,6 +57,9 @@ impl core::fmt::Display for Refused {
             Refused::SessionsOpen => "the subscriber has open sessions",
             Refused::TooMuch => "beyond the limit",
             Refused::NotThere => "so much is not there, or is reserved",
+            Refused::BadKey => "a key has 1 to 64 octets",
+            Refused::KeyTaken => "the key was used for another order",
+            Refused::TooManyKeys => "too many keys of orders are remembered: try again later",
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The fold of the ledger: accounts, subscribers, sessions, plans. Nothing changes it but [`State::fold`].
 
 mod answers;
+mod orders;
 mod session;
 mod shards;
 mod slots;
@@ -9,14 +10,17 @@ mod subscribers;
 mod watch;
 
 pub use answers::KEPT_MAX;
+pub use orders::ORDERS_MAX;
 pub use session::{NUMBERS_MAX, SESSION_SERVICES_MAX};
 pub(super) use session::{Phase, Service, Session};
 pub use snapshot::{NoSnapshot, Restoring, SNAPSHOT_VERSION};
 
-use crate::account::{Account, Charge, Effect, Entry, Grant, Kept, Place, ServiceKey};
+use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, ServiceKey};
 use crate::calendar::Moment;
 use crate::tariff::Code;
+use answers::Answers;
 use hashbrown::HashMap;
+use orders::{Done, Orders};
 use session::{Accesses, Watched};
 use slots::Slots;
 use std::collections::{BTreeMap, VecDeque};
@@ -24,6 +28,8 @@ use std::sync::Arc;
 use subscribers::Subscribers;
 use watch::Watch;
 
+/// Former texts of a plan that are known.
+pub const FORMER_MAX: usize = 100;
 /// Requests of no session that are remembered, so that copies of them are not told again; the newest.
 pub const STRAYS_MAX: usize = 1000;
 
@@ -35,11 +41,14 @@ pub struct State {
     pub(super) sessions: Slots,
     plans: BTreeMap<Code, PlanText>,
     strays: VecDeque<Stray>,
+    orders: Orders,
     accesses: Aside<Accesses>,
     watch: Aside<Watch>,
     pub(super) sequence: u64,
     pub(super) latest: Moment,
     unrated: u64,
+    /// Sessions that are not closed.
+    open: usize,
     /// Sessions that the client is to be asked about: after a restart those that did not ask again since are told once
     /// more.
     pub(super) pushes: Aside<VecDeque<u32>>,
@@ -66,6 +75,8 @@ pub struct PlanText {
     pub version: u32,
     /// The entry since which it holds.
     pub since: u64,
+    /// The entries of its texts before this one, the newest [`FORMER_MAX`] of them, the oldest first.
+    pub former: Vec<u64>,
 }
 
 /// A request of no session whose usage was told.
@@ -94,9 +105,34 @@ impl State {
         slots.filter_map(|slot| self.session(*slot)).flat_map(Session::grants)
     }
 
+    /// How many accounts there are.
+    pub fn account_count(&self) -> usize {
+        self.accounts.len()
+    }
+
+    /// How many subscribers there are.
+    pub fn subscriber_count(&self) -> usize {
+        self.subscribers.len()
+    }
+
     /// Sessions that are open.
     pub fn open_sessions(&self) -> usize {
-        self.sessions.iter().filter(|(_, session)| session.phase != Phase::Closed).count()
+        self.open
+    }
+
+    /// Sessions, those among them that have ended and whose answers are kept.
+    pub fn kept_sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// What was ordered by a key, in short, and the entry that did it; none where it is not remembered.
+    pub fn ordered(&self, key: &str, now: Moment) -> Option<(u64, u64)> {
+        self.orders.find(key, now)
+    }
+
+    /// Whether one more key can be remembered.
+    pub(super) fn has_room_for_orders(&self, now: Moment) -> bool {
+        self.orders.has_room(now)
     }
 
     /// The plans, in the order of their codes.
@@ -145,6 +181,13 @@ impl State {
         self.latest = self.latest.max(entry.at);
     }
 
+    /// Gives up the answers that were kept: who only looks what would be needs none.
+    pub(super) fn forget_answers(&mut self) {
+        for slot in 0..self.sessions.used() {
+            self.session_mut(slot).into_iter().for_each(|session| session.answers = Answers::default());
+        }
+    }
+
     /// Does what an effect of the entry after the newest says; one that names what is not there does nothing.
     pub(super) fn apply(&mut self, effect: &Effect) {
         match effect {
@@ -154,7 +197,7 @@ impl State {
                 self.push(*account, true);
             }
             Effect::Subscriber { subscriber, account, identities } => {
-                self.subscribers.set(*subscriber, *account, identities);
+                self.set_subscriber(*subscriber, *account, identities);
             }
             Effect::Money { account, amount, .. } => {
                 self.with(*account, |account| account.balance = account.balance.plus(*amount));
@@ -175,13 +218,17 @@ impl State {
             Effect::Answered { slot, kept, deadline } => self.answered(*slot, kept, *deadline),
             Effect::Aborting { slot, deadline } => {
                 self.set_deadline(*slot, *deadline);
-                self.session_mut(*slot).into_iter().for_each(|session| session.phase = Phase::Aborting);
+                self.set_phase(*slot, Phase::Aborting);
                 self.pushes.0.push_back(*slot);
             }
             Effect::Closed { slot, cause: _, deadline } => self.close(*slot, *deadline),
             Effect::Forgotten { slot, .. } => self.forget(*slot),
             Effect::Plan { name, text } => self.set_plan(name, text),
             Effect::Stray { origin, end_to_end, until } => self.remember(origin, *end_to_end, *until),
+            Effect::Ordered { key, what, until } => {
+                let (key, sequence) = (key.clone(), self.sequence.saturating_add(1));
+                self.orders.remember(Done { key, what: *what, sequence, until: *until }, self.latest);
+            }
         }
     }
 
@@ -193,8 +240,14 @@ impl State {
 
     fn set_plan(&mut self, name: &str, text: &str) {
         let (code, since) = (Code::of("plan", name), self.sequence.saturating_add(1));
-        let version = self.plans.get(&code).map_or(1, |known| known.version.saturating_add(1));
-        self.plans.insert(code, PlanText { name: name.into(), text: text.into(), version, since });
+        let known = self.plans.remove(&code);
+        let version = known.as_ref().map_or(1, |known| known.version.saturating_add(1));
+        let former = known.map_or_else(Vec::new, |PlanText { mut former, since, .. }| {
+            former.drain(..(former.len() + 1).saturating_sub(FORMER_MAX));
+            former.push(since);
+            former
+        });
+        self.plans.insert(code, PlanText { name: name.into(), text: text.into(), version, since, former });
         if version > 1 {
             let under = self.accounts.iter().filter(|(_, account)| account.plan == code);
             let accounts: Vec<u64> = under.map(|(number, _)| *number).collect();
@@ -216,6 +269,7 @@ impl State {
         }
         let access = self.accesses.0.of(origin, place);
         self.sessions.open(Session::new(name, access, (subscriber, account)));
+        self.open += 1;
         self.with(account, |account| account.opened(slot));
     }
 
@@ -268,8 +322,8 @@ impl State {
 
     fn close(&mut self, slot: u32, deadline: Moment) {
         self.set_deadline(slot, deadline);
+        self.set_phase(slot, Phase::Closed);
         let Some(session) = self.session_mut(slot) else { return };
-        session.phase = Phase::Closed;
         let account = session.account;
         let services = core::mem::take(&mut session.services);
         self.with(account, |account| {
@@ -280,7 +334,24 @@ impl State {
 
     fn forget(&mut self, slot: u32) {
         let Some(session) = self.sessions.take(slot) else { return };
+        self.open -= usize::from(session.phase != Phase::Closed);
         self.unwatch(session.watched.0);
+    }
+
+    fn set_phase(&mut self, slot: u32, phase: Phase) {
+        let Some(session) = self.sessions.get_mut(slot) else { return };
+        let (before, now) = (session.phase != Phase::Closed, phase != Phase::Closed);
+        session.phase = phase;
+        self.open = self.open + usize::from(now) - usize::from(before);
+    }
+
+    /// Makes a subscriber, or changes it; accounts know theirs.
+    fn set_subscriber(&mut self, subscriber: u64, account: u64, identities: &[Identity]) {
+        if let Some(before) = self.subscribers.get(subscriber).map(|known| known.account) {
+            self.with(before, |account| account.subscribers.remove(subscriber));
+        }
+        self.subscribers.set(subscriber, account, identities);
+        self.with(account, |account| account.subscribers.add(subscriber));
     }
 
     fn set_deadline(&mut self, slot: u32, deadline: Moment) {

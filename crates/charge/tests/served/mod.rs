@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{Node, Opened, Profiles, Setup};
+use trunkline_charge::job::{GatewayPlace, GtppSetup, Node, Opened, Profiles, Setup};
 use trunkline_charge::peer::Local;
+use trunkline_charge::quota::Mapping;
 use trunkline_charge::session::Limits;
 use trunkline_commit::{Disk, Folder, Options};
-use trunkline_net::Listen;
+use trunkline_net::{Listen, Networks};
 use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
 use trunkline_wire::diameter::credit::{
     CreditControlAnswer, CreditControlRequest, MultipleServices, PsInformation, RequestedServiceUnit,
@@ -48,6 +49,7 @@ pub struct World {
     pub node: Node,
     pub folder: PathBuf,
     pub address: SocketAddr,
+    pub gtpp: Option<SocketAddr>,
 }
 
 pub fn local() -> Local {
@@ -109,11 +111,24 @@ where
         Listen::Unix { path: folder.join("control.sock"), mode: 0o600 },
     ];
     let net = trunkline_net::Options { threads: 1, ..trunkline_net::Options::default() };
-    let opened = Opened::new(Setup { local, terms, listens, options: net }).expect("listeners");
+    // GTP' besides, where subscribers are looked up.
+    let gtpp = profiles.is_some().then(|| GtppSetup {
+        listens: vec![Listen::Udp { address: "127.0.0.1:0".parse().expect("an address") }],
+        allow: Networks::all(),
+        mapping: Mapping::default(),
+        place: GatewayPlace {
+            log: folder.join("gateway"),
+            files: folder.join("received"),
+            node: "ocs.example.org".to_owned(),
+        },
+        redirect_to: None,
+    });
+    let opened = Opened::with_gtpp(Setup { local, terms, listens, options: net }, gtpp).expect("listeners");
     let (core, log) = trunkline_charge::ledger::open(disk, options, Limits::default()).expect("a ledger");
     let node = opened.start(core, log, options, profiles).expect("a node");
     let address = node.addresses()[0].expect("an address");
-    World { node, folder: folder.to_path_buf(), address }
+    let gtpp = node.addresses().get(2).copied().flatten();
+    World { node, folder: folder.to_path_buf(), address, gtpp }
 }
 
 impl World {

@@ -310,12 +310,29 @@ fn other_rows_come_back_and_keep_what_saw_more() {
             ..Default::default()
         };
         let loss = Loss { since_ns: DAY, at_ns: DAY + 9, place: "interface".into(), source: "/a".into(), count: 3 };
+        let charge = Charge {
+            id: Id::derive(DAY + 1, b"c"),
+            node: "ocs1".into(),
+            number: u32::MAX,
+            session: "pgw;1;2".into(),
+            account: 17,
+            msisdn: "442079460000".into(),
+            start_ns: DAY + 1,
+            end_ns: DAY + 9,
+            record: Some(2),
+            octets: 1 << 40,
+            money: -500,
+            services: "[{\"rating_group\":1}]".into(),
+            file: "ocs1_-_42".into(),
+            ..Charge::default()
+        };
         let more = Rows {
             streams: vec![alone.clone()],
             intervals: vec![interval],
             registrations: vec![registration.clone()],
             events: vec![SipEvent { end_ns: Some(DAY + 4), code: 200, ..event.clone() }],
             losses: vec![loss.clone()],
+            charges: vec![charge.clone()],
             ..Rows::default()
         };
         let less = Rows {
@@ -324,6 +341,7 @@ fn other_rows_come_back_and_keep_what_saw_more() {
             registrations: vec![Registration { end_ns: None, code: 0, ..registration }],
             events: vec![event],
             losses: vec![Loss { at_ns: DAY + 1, count: 1, ..loss }],
+            charges: vec![charge],
             ..Rows::default()
         };
         let mut b = open(Access::Write);
@@ -337,6 +355,7 @@ fn other_rows_come_back_and_keep_what_saw_more() {
                 registrations: b.registrations(&q).unwrap().rows,
                 events: b.events(&q).unwrap().rows,
                 losses: b.losses(&q).unwrap().rows,
+                charges: b.charges(&q).unwrap().rows,
             };
             assert_eq!(&back, expected);
         }

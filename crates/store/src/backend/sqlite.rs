@@ -24,7 +24,7 @@ use crate::error::{Skipped, StoreError};
 use crate::filter::{Filter, sql as filter_sql};
 use crate::key;
 use crate::rollup::{Minute, minute_of};
-use crate::row::{Call, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
+use crate::row::{Call, Charge, Loss, Registration, Rows, SipEvent, Stream, StreamInterval};
 use crate::search::{Counts, Search};
 use crate::store::{
     Access, Cursor, FOUND_MAX, Found, OnRow, Order, PAGE_ROWS_MAX, Page, Query, SqlDone, SqlLimits, Written,
@@ -446,6 +446,10 @@ impl Backend for Sqlite {
         pages::events(self, query)
     }
 
+    fn charges(&self, query: &Query) -> Result<Page<Charge>, StoreError> {
+        pages::charges(self, query)
+    }
+
     fn search_registrations(&self, search: &Search) -> Result<Page<Registration>, StoreError> {
         pages::search_registrations(self, search)
     }
@@ -502,6 +506,7 @@ fn by_day(rows: &Rows) -> BTreeMap<Day, Batch<'_>> {
     rows.intervals.iter().for_each(|i| days.entry(key::day_of(i.stream)).or_default().intervals.push(i));
     rows.registrations.iter().for_each(|r| days.entry(key::day_of(r.id)).or_default().registrations.push(r));
     rows.events.iter().for_each(|e| days.entry(key::day_of(e.id)).or_default().events.push(e));
+    rows.charges.iter().for_each(|c| days.entry(key::day_of(c.id)).or_default().charges.push(c));
     rows.losses.iter().for_each(|l| days.entry(Day::of(l.since_ns)).or_default().losses.push(l));
     days
 }

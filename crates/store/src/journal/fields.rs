@@ -3,8 +3,8 @@
 
 use crate::packed::{Damaged, Pack, Unpack};
 use crate::row::{
-    Call, CallState, CaptureLedger, Direction, Hangup, Ladder, Loss, Message, Mos, MosRange, Registration, Rows,
-    RtcpSummary, SipEvent, Stream, StreamInterval, Transit, Verdict,
+    Call, CallState, CaptureLedger, Charge, Direction, Hangup, Ladder, Loss, Message, Mos, MosRange, Registration,
+    Rows, RtcpSummary, SipEvent, Stream, StreamInterval, Transit, Verdict,
 };
 use trunkline_kit::Id;
 use trunkline_wire::Endpoint;
@@ -74,7 +74,7 @@ const fn fnv1a(mut hash: u64, octets: &[u8]) -> u64 {
 }
 
 structs! {
-    Rows { calls, streams, intervals, registrations, events, losses }
+    Rows { calls, streams, intervals, registrations, events, losses, charges }
     Call {
         id, sip_call_id, state, from, to, from_uri, to_uri, start_ns, ringing_ns, answer_ns, end_ns, last_ns, code,
         reason, hangup, src, dst, user_agent, mos, capture, verdict, ladder, streams, files,
@@ -105,6 +105,11 @@ structs! {
     }
     SipEvent { id, method, sip_call_id, from, to, start_ns, end_ns, code, reason, src, dst, retransmissions }
     Loss { since_ns, at_ns, place, source, count }
+    Charge {
+        id, node, number, entry, kind, session, origin, subscriber, account, imsi, msisdn, apn, destination, start_ns,
+        end_ns, cause, record, charging_id, octets, octets_in, octets_out, seconds, service_units, money, short,
+        allowance_units, rated, services, file,
+    }
 }
 
 macro_rules! numbers {

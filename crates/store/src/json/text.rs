@@ -112,6 +112,12 @@ impl<'a> Object<'a> {
         self
     }
 
+    /// A value that is JSON already.
+    pub fn json(&mut self, name: &str, text: &str) -> &mut Self {
+        self.field(name).push_str(if text.is_empty() { "null" } else { text });
+        self
+    }
+
     /// An object inside; close it with [`Object::end`].
     pub fn object(&mut self, name: &str) -> Object<'_> {
         Object::new(self.field(name))

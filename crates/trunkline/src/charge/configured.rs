@@ -1,9 +1,10 @@
 //! From `[charge]` of the configuration to a node.
 
 use super::memory::Remembered;
+use super::records;
 use crate::cache::files::{Clients, Encryption};
 use crate::failure::Failure;
-use crate::run::config::{Charge, DirectorySection, Door, FailureHandling};
+use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling};
 use crate::web::desk;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -50,12 +51,18 @@ pub struct Prepared {
 ///
 /// # Errors
 /// A file that cannot be read, or an address that cannot be had, by its key.
-pub fn open(charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Option<Prepared>, Failure> {
-    if charge.listen.is_empty() {
+pub fn open(
+    charge: &Charge,
+    gtpp: &ChargeGtpp,
+    directory: &DirectorySection,
+    data: &Path,
+) -> Result<Option<Prepared>, Failure> {
+    if charge.listen.is_empty() && gtpp.listen.is_empty() {
         return Ok(None);
     }
     folder_of(data)?;
-    let opened = Opened::new(setup(charge, data)?).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    let (setup, gtpp) = (setup(charge, data)?, super::gtpp::setup(charge, gtpp, data)?);
+    let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
     Ok(Some(Prepared { opened, directory: prepared(directory)? }))
 }
 
@@ -108,14 +115,15 @@ fn profiles(prepared: trunkline_directory::Prepared) -> Result<Profiles, Failure
 ///
 /// # Errors
 /// The ledger is damaged or another's; the system has no thread left.
-pub fn start(prepared: Prepared, charge: &Charge, data: &Path) -> Result<Node, Failure> {
+pub fn start(prepared: Prepared, charge: &Charge, cdr: &Cdr, data: &Path) -> Result<Node, Failure> {
     let Prepared { opened, directory } = prepared;
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("charging: {error}"));
     let disk = Folder::open(&ledger(data)).map_err(|e| Failure::Failed(format!("{}: {e}", ledger(data).display())))?;
     let options = Options::default();
     let (core, log) = ledger::open(Arc::new(disk), options, limits(charge)).map_err(|e| failed(&e))?;
     let profiles = directory.map(profiles).transpose()?;
-    opened.start(core, log, options, profiles).map_err(|e| failed(&e))
+    let records = records::setup(charge, cdr, data)?;
+    opened.start_with(core, log, options, profiles, records).map_err(|e| failed(&e))
 }
 
 fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
@@ -171,7 +179,7 @@ fn encryption(charge: &Charge) -> Result<Option<Tls>, Failure> {
 }
 
 /// What clients are told; the address of all interfaces is none of ours.
-fn addresses(charge: &Charge) -> Vec<IpAddr> {
+pub fn addresses(charge: &Charge) -> Vec<IpAddr> {
     let listened = charge.listen.iter().filter_map(address).map(|address| address.ip());
     let told: Vec<IpAddr> = match charge.addresses.is_empty() {
         true => listened.collect(),
@@ -189,10 +197,18 @@ fn address(door: &Door) -> Option<SocketAddr> {
 }
 
 /// Where it listens, a line each.
-pub fn told(charge: &Charge, node: &Node) -> Vec<String> {
-    let kind = |door: &Door| if matches!(door, Door::Tls(_)) { "TLS" } else { "TCP" };
-    let doors = charge.listen.iter().zip(node.addresses());
-    doors.filter_map(|(door, address)| Some(format!("Diameter over {} at {}", kind(door), (*address)?))).collect()
+pub fn told(charge: &Charge, gtpp: &ChargeGtpp, node: &Node) -> Vec<String> {
+    let kind = |door: &Door| match door {
+        Door::Tls(_) => "TLS",
+        Door::Udp(_) => "UDP",
+        _ => "TCP",
+    };
+    let diameter = charge.listen.iter().map(|door| ("Diameter", door));
+    let gtpp = gtpp.listen.iter().map(|door| ("GTP'", door));
+    // The socket of those who operate it stands between, and has none.
+    let addresses = node.addresses().iter().flatten();
+    let doors = diameter.chain(gtpp).zip(addresses);
+    doors.map(|((what, door), address)| format!("{what} over {} at {address}", kind(door))).collect()
 }
 
 /// Whether whoever reaches it may charge: a warning for that.
@@ -212,10 +228,15 @@ mod tests {
         Charge { listen, host: "ocs.example".to_owned(), realm: "example".to_owned(), threads: 1, ..Charge::default() }
     }
 
+    /// Without GTP' and a directory.
+    fn open_one(charge: &Charge, data: &Path) -> Result<Option<Prepared>, Failure> {
+        open(charge, &ChargeGtpp::default(), &DirectorySection::default(), data)
+    }
+
     #[test]
     fn without_an_address_there_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(open(&Charge::default(), &DirectorySection::default(), folder.path()).unwrap().is_none());
+        assert!(open_one(&Charge::default(), folder.path()).unwrap().is_none());
         assert!(!super::folder(folder.path()).exists());
     }
 
@@ -223,9 +244,9 @@ mod tests {
     fn it_serves_where_it_is_said_and_is_operated_over_its_socket() {
         let folder = tempfile::tempdir().unwrap();
         let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
-        let opened = open(&section, &DirectorySection::default(), folder.path()).unwrap().unwrap();
-        let mut node = start(opened, &section, folder.path()).unwrap();
-        let told = told(&section, &node);
+        let opened = open_one(&section, folder.path()).unwrap().unwrap();
+        let mut node = start(opened, &section, &Cdr::default(), folder.path()).unwrap();
+        let told = told(&section, &ChargeGtpp::default(), &node);
         assert!(told[0].starts_with("Diameter over TCP at 127.0.0.1:") && told.len() == 1, "{told:?}");
         let mut stream = UnixStream::connect(socket(folder.path())).unwrap();
         stream.write_all(b"{\"do\":\"status\"}\n").unwrap();
@@ -234,8 +255,10 @@ mod tests {
         assert_eq!(serde_json::from_str::<serde_json::Value>(&reply).unwrap()["accounts"], 0);
         // The folder is this node's.
         let door = vec![Door::Tcp("127.0.0.1:0".parse().unwrap())];
-        let other = open(&at(door), &DirectorySection::default(), &folder.path().join("other")).unwrap();
-        let Err(Failure::Failed(why)) = start(other.unwrap(), &section, folder.path()) else { panic!("two nodes") };
+        let other = open_one(&at(door), &folder.path().join("other")).unwrap();
+        let Err(Failure::Failed(why)) = start(other.unwrap(), &section, &Cdr::default(), folder.path()) else {
+            panic!("two nodes")
+        };
         assert!(why.contains("another process uses this folder"), "{why}");
         node.stop().unwrap();
     }
@@ -243,7 +266,7 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_told_by_its_key() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |section: &Charge| match open(section, &DirectorySection::default(), folder.path()) {
+        let told = |section: &Charge| match open_one(section, folder.path()) {
             Err(Failure::Failed(why)) => why,
             other => panic!("{other:?}"),
         };

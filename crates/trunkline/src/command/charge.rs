@@ -1,12 +1,16 @@
 //! `trunkline charge`: online charging, and what stands beside it.
 
 mod books;
+mod cdr;
 mod import;
 mod load;
 mod operate;
 mod place;
+mod records;
+mod send;
 mod serve;
 mod server;
+mod tryout;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -21,8 +25,11 @@ use trunkline_kit::exit::Exit;
     trunkline charge import subscribers.csv        accounts and subscribers\n  \
     trunkline charge top-up 17 500                 five euros for account 17\n  \
     trunkline charge show imsi:001010000000017     whose it is, what is left, what is granted\n  \
+    trunkline charge try standard.toml             what yesterday's usage would have cost by it\n  \
     trunkline charge ledger 17                     what came to it and went\n  \
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
+    trunkline charge records --data DIR            record files: whether they are sound, what is in them\n  \
+    trunkline charge send FILE --to HOST           files of records to charging gateways by GTP'\n  \
     trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
     docs/manual/charge-load.md has the whole of it.")]
 pub struct Charge {
@@ -38,7 +45,10 @@ enum Tool {
     Import(import::Import),
     Audit(books::Audit),
     Ledger(books::Statement),
+    Try(tryout::Try),
+    Records(records::Records),
     Load(Box<load::Load>),
+    Send(send::Send),
     #[command(flatten)]
     Order(operate::Order),
 }
@@ -51,7 +61,10 @@ impl Charge {
             Tool::Import(import) => import.run(),
             Tool::Audit(audit) => audit.run(),
             Tool::Ledger(ledger) => ledger.run(terminal),
+            Tool::Try(tryout) => tryout.run(terminal),
+            Tool::Records(records) => records.run(terminal),
             Tool::Load(load) => load.run(terminal),
+            Tool::Send(send) => send.run(),
             Tool::Order(order) => order.run(),
         }
     }

@@ -17,7 +17,7 @@ use trunkline_store::{SqlLimits, SqlValue};
 /// Rows that a table shows; JSON and CSV have no limit.
 pub const TABLE_ROWS_MAX: usize = 1000;
 /// What SQL sees.
-const TABLES: &str = "calls, streams, stream_intervals, registrations, sip_events, losses, minutes";
+const TABLES: &str = "calls, streams, stream_intervals, registrations, sip_events, losses, minutes, charges";
 /// How long a statement may take.
 pub const TIME_MAX: Duration = Duration::from_secs(600);
 
@@ -27,7 +27,8 @@ pub const TIME_MAX: Duration = Duration::from_secs(600);
     trunkline sql \"SELECT state, count(*) FROM calls GROUP BY state\"\n  \
     trunkline sql --csv \"SELECT * FROM registrations WHERE code >= 400\"\n  \
     trunkline sql --json \"SELECT * FROM calls LIMIT 1\"    the columns of a table, with what is in them\n\n\
-    Tables: calls, streams, stream_intervals, registrations, sip_events, losses, minutes. Nothing can be changed.")]
+    Tables: calls, streams, stream_intervals, registrations, sip_events, losses, minutes, charges. \
+    Nothing can be changed.")]
 pub struct Sql {
     /// One SELECT
     #[arg(value_name = "SELECT")]

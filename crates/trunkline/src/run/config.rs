@@ -3,6 +3,7 @@
 //! `config/trunkline.toml` and `docs/manual/configuration.md` are made from here, and a test compares them.
 
 mod cache;
+mod cdr;
 mod charge;
 mod check;
 mod load;
@@ -11,7 +12,8 @@ mod types;
 mod web;
 
 pub use cache::{Cache, ClientCertificates, Door};
-pub use charge::{Charge, FailureHandling, Ip};
+pub use cdr::{Cdr, Format};
+pub use charge::{Charge, ChargeGtpp, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
 pub use standby::{Nats, Standby};
 pub use trunkline_directory::DirectorySection;
@@ -205,6 +207,10 @@ trunkline_kit::configuration! {
         charge: Charge = "charge",
         /// Nodes that stand by for each other.
         charge_standby: Standby = "charge.standby",
+        /// Charging data records.
+        cdr: Cdr = "cdr",
+        /// GTP' of charging.
+        charge_gtpp: ChargeGtpp = "charge.gtpp",
         /// Subscribers out of LDAP, for charging.
         directory: DirectorySection = "directory",
         /// Metrics.

@@ -76,7 +76,7 @@ fn charging_seat(settings: &Settings) -> Result<charge::here::Running, Failure> 
     let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
         None => tracing::info!("charging: {} stands by", setup.standby.node),
         Some(node) => {
-            charge::configured::told(&setup.charge, node).iter().for_each(|line| tracing::info!("charging: {line}"))
+            charge::configured::told(&setup.charge, &Default::default(), node).iter().for_each(|line| tracing::info!("charging: {line}"))
         }
     };
     let setup = charge::seat::Setup {
@@ -94,14 +94,20 @@ fn charging_node(
     prepared: charge::configured::Prepared,
     settings: &Settings,
 ) -> Result<charge::here::Running, Failure> {
-    let node = charge::configured::start(prepared, &settings.charge, &settings.data.folder)?;
-    for line in charge::configured::told(&settings.charge, &node) {
+    // Without a store there is nowhere for rows.
+    let cdr = config::Cdr { rows: settings.cdr.rows && settings.store.enabled, ..settings.cdr.clone() };
+    let node = charge::configured::start(prepared, &settings.charge, &cdr, &settings.data.folder)?;
+    for line in charge::configured::told(&settings.charge, &settings.charge_gtpp, &node) {
         tracing::info!("charging: {line}");
     }
     if charge::configured::open_to_all(&settings.charge) {
         tracing::warn!("charging: whoever reaches it may charge: charge.allow or charge.peers says who may");
     }
-    Ok(charge::here::Running::new(node))
+    if charge::gtpp::open_to_all(&settings.charge_gtpp) {
+        tracing::warn!("charging: whoever reaches it may speak GTP': charge.gtpp.allow says who may");
+    }
+    let rows = charge::records::rows(&settings.charge, &cdr, &settings.data.folder, &node)?;
+    Ok(charge::here::Running::new(node, rows))
 }
 
 impl Service {
@@ -120,7 +126,7 @@ impl Service {
         let several = !settings.charge_standby.servers.is_empty() && !settings.charge.listen.is_empty();
         let charging = match several {
             true => charge::configured::folder_of(folder).map(|()| None)?,
-            false => charge::configured::open(&settings.charge, &settings.directory, folder)?,
+            false => charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder)?,
         };
         if settings.charge.listen.is_empty() && !settings.directory.servers.is_empty() {
             tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");

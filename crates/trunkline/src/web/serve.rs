@@ -2,6 +2,7 @@
 
 use super::caches;
 use super::packets::{Captures, LogPackets};
+use crate::charge::asked::Asked;
 use crate::failure::Failure;
 use crate::run::config::{Settings, Tls};
 use std::io::{self, ErrorKind};
@@ -9,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
-use trunkline_web::sources::{Cache, Live, Reader};
+use trunkline_web::sources::{Cache, Charging, Live, Reader};
 use trunkline_web::tls::{TlsOptions, own_names};
 use trunkline_web::{Bound, Handle, Mode, Options, ServeError, Server, Sources};
 
@@ -91,7 +92,7 @@ pub fn serve_captures(
     reader: Arc<dyn Reader>,
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::with_captures(&settings.data.folder, settings, captures);
-    start(bound, settings, packets, (None, None), Some(reader))
+    start(bound, settings, packets, (None, None), Some(reader), None)
 }
 
 /// What is told of the run itself, and of its cache.
@@ -109,7 +110,8 @@ pub fn serve(
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::new(&settings.data.folder, settings);
     let own: Own = (Some(Arc::clone(&run) as _), Some(run));
-    start(bound, settings, packets, own, reader)
+    let charging = Arc::new(Asked::new(&settings.data.folder));
+    start(bound, settings, packets, own, reader, Some(charging))
 }
 
 fn start(
@@ -118,10 +120,11 @@ fn start(
     packets: LogPackets,
     (live, cache): Own,
     reader: Option<Arc<dyn Reader>>,
+    charging: Option<Arc<dyn Charging>>,
 ) -> Result<Handle, Failure> {
     let caches = caches::all(cache, &settings.web.caches);
     let store_folder = settings.data.folder.join("store");
-    let sources = Sources { store_folder, packets: Some(Arc::new(packets)), live, reader, caches };
+    let sources = Sources { store_folder, packets: Some(Arc::new(packets)), live, reader, caches, charging };
     bound.serve(sources).map_err(|e| Failure::Failed(e.to_string()))
 }
 

@@ -260,6 +260,11 @@ impl Client {
         self.sessions.iter().map(|(account, session)| (*account, session.spent))
     }
 
+    /// Sessions that were begun.
+    pub fn begun(&self) -> u64 {
+        self.begun
+    }
+
     /// Octets that were reported and answered.
     pub fn octets(&self) -> u64 {
         self.sessions.values().map(|session| session.octets).sum()

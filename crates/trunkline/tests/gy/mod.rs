@@ -3,9 +3,11 @@
 
 mod ccr;
 mod client;
+mod records;
 
 pub use client::Client;
 pub use memcached::free_port;
+pub use records::Recorded;
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,7 +21,7 @@ use trunkline_commit::Folder;
 #[path = "../memcached/mod.rs"]
 mod memcached;
 
-const PLAN: &str = r#"
+pub const PLAN: &str = r#"
 [plan]
 name = "standard"
 currency = "EUR"
@@ -102,6 +104,13 @@ impl Node {
     pub fn kill(&mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("its end");
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub fn stop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
+        assert!(self.child.wait().expect("its end").success());
     }
 
     /// A plan, and accounts from 1 on with so much each.

@@ -53,25 +53,43 @@ impl<T: DeserializeOwned> FromRequest<Arc<Web>> for Told<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, web: &Arc<Web>) -> Result<Self, Problem> {
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-        if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
-            return Err(Problem::new(Kind::BadParameter, "The body must be application/json."));
-        }
-        let length = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
-        if length.is_some_and(|octets| octets > BODY_OCTETS_MAX) {
+        read_body(request, web, BODY_OCTETS_MAX).await.map(Told)
+    }
+}
+
+/// Octets of a body that may be long.
+pub const LARGE_OCTETS_MAX: usize = 1 << 20;
+
+/// The JSON body of a request that may be long: its route has to allow [`LARGE_OCTETS_MAX`].
+pub struct Large<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<Web>> for Large<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, web: &Arc<Web>) -> Result<Self, Problem> {
+        read_body(request, web, LARGE_OCTETS_MAX).await.map(Large)
+    }
+}
+
+async fn read_body<T: DeserializeOwned>(request: Request, web: &Arc<Web>, octets_max: usize) -> Result<T, Problem> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
+        return Err(Problem::new(Kind::BadParameter, "The body must be application/json."));
+    }
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|octets| octets > octets_max) {
+        return Err(Problem::new(Kind::TooLarge, "The body is too large."));
+    }
+    let read = timeout(BODY_TIME, Bytes::from_request(request, web)).await;
+    let octets = match read {
+        Err(_) => return Err(Problem::new(Kind::BadParameter, "The body came too slowly.")),
+        Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             return Err(Problem::new(Kind::TooLarge, "The body is too large."));
         }
-        let read = timeout(BODY_TIME, Bytes::from_request(request, web)).await;
-        let octets = match read {
-            Err(_) => return Err(Problem::new(Kind::BadParameter, "The body came too slowly.")),
-            Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                return Err(Problem::new(Kind::TooLarge, "The body is too large."));
-            }
-            Ok(Err(_)) => return Err(Problem::new(Kind::BadParameter, "The body did not come whole.")),
-            Ok(Ok(octets)) => octets,
-        };
-        serde_json::from_slice(&octets).map(Told).map_err(|error| misread(&error.to_string()))
-    }
+        Ok(Err(_)) => return Err(Problem::new(Kind::BadParameter, "The body did not come whole.")),
+        Ok(Ok(octets)) => octets,
+    };
+    serde_json::from_slice(&octets).map_err(|error| misread(&error.to_string()))
 }
 
 /// A problem from what serde says, with the parameter's name where it tells it.

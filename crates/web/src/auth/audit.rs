@@ -49,6 +49,15 @@ pub mod action {
     pub const ALIAS_REMOVE: &str = "alias.remove";
     pub const FILTER_SHARE: &str = "filter.share";
     pub const AUDIT_READ: &str = "audit.read";
+    pub const CHARGE_TOP_UP: &str = "charge.top-up";
+    pub const CHARGE_ADJUST: &str = "charge.adjust";
+    pub const CHARGE_BUY: &str = "charge.buy";
+    pub const CHARGE_ABORT: &str = "charge.abort";
+    pub const CHARGE_ACCOUNT: &str = "charge.account";
+    pub const CHARGE_SUBSCRIBER: &str = "charge.subscriber";
+    pub const CHARGE_SEE: &str = "charge.see";
+    pub const CHARGE_PLAN: &str = "charge.plan";
+    pub const CHARGE_TRY: &str = "charge.try";
     pub const REFUSED: &str = "refused";
 }
 

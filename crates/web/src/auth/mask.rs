@@ -9,7 +9,7 @@
 mod ask;
 mod scrub;
 
-use crate::sources::{CacheSnapshot, CallUp};
+use crate::sources::{CacheSnapshot, CallUp, ChargeAccount, ChargeEvent, ChargeLine, ChargeSession};
 pub use ask::{check_filter, check_search, names_numbers};
 use scrub::{Kind, Scrub};
 use trunkline_store::row::{Call, Ladder, Registration, SipEvent, Stream};
@@ -100,6 +100,45 @@ pub fn cache(cache: &mut CacheSnapshot) {
     let hot = cache.hot_keys.iter_mut().flatten().map(|hot| &mut hot.key);
     let slow = cache.slow_commands.iter_mut().flatten().map(|slow| &mut slow.key);
     hot.chain(slow).for_each(|key| *key = scrub.text(Kind::Wire, key));
+}
+
+/// Masks a session of charging: numbers in its Session-Id, and the one that is called.
+pub fn charge_session(session: &mut ChargeSession) {
+    let scrub = Scrub::of_uris(&[], &[]);
+    session.session = scrub.text(Kind::Wire, &session.session);
+    session.destination = user(&session.destination);
+    session.apn = scrub.text(Kind::Wire, &session.apn);
+}
+
+/// Masks an account: the identities of its subscribers, and its sessions.
+pub fn charge_account(account: &mut ChargeAccount) {
+    account.sessions.iter_mut().for_each(charge_session);
+    let identities = account.subscribers.iter_mut().flat_map(|subscriber| &mut subscriber.identities);
+    identities.for_each(|name| *name = identity(name));
+}
+
+/// Masks what was noted in a ledger.
+pub fn charge_line(line: &mut ChargeLine) {
+    let scrub = Scrub::of_uris(&[], &[]);
+    line.note.iter_mut().for_each(|note| *note = scrub.text(Kind::Wire, note));
+}
+
+/// Masks where a session was.
+pub fn charge_event(event: &mut ChargeEvent) {
+    let scrub = Scrub::of_uris(&[], &[]);
+    event.place.iter_mut().for_each(|place| *place = scrub.text(Kind::Wire, place));
+}
+
+/// An identity of a subscriber: `imsi:0010*****17`.
+pub fn identity(name: &str) -> String {
+    match name.split_once(':') {
+        Some((kind @ ("imsi" | "e164"), digits)) => format!("{kind}:{}", number(digits)),
+        Some((kind @ ("nai" | "private"), text)) => match text.rsplit_once('@') {
+            Some((name, host)) => format!("{kind}:{}@{}", user(name), plain(host, &Scrub::of_uris(&[], &[]))),
+            None => format!("{kind}:{}", user(text)),
+        },
+        _ => uri(name, &Scrub::of_uris(&[], &[])),
+    }
 }
 
 /// A user part of a URI, masked: a number by its shape, a name to its first letter. Parameters and a password go.

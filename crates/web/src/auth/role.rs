@@ -80,11 +80,17 @@ pub enum Permission {
     TokensAdmin,
     /// Read the audit log.
     AuditRead,
+    /// See charging: sessions, accounts, plans, clients.
+    ChargeRead,
+    /// Top up, sell bundles, make accounts and subscribers, end sessions.
+    ChargeOperate,
+    /// Adjust balances, change plans and credit of accounts, try plans out and put them live.
+    ChargeManage,
 }
 
 impl Permission {
     /// All, with the names that `may` and the scopes of tokens have, and the least role that has them.
-    pub const ALL: [(Permission, &'static str, Role); 12] = [
+    pub const ALL: [(Permission, &'static str, Role); 15] = [
         (Permission::CallsRead, "calls.read", Role::Viewer),
         (Permission::NumbersRead, "numbers.read", Role::Viewer),
         (Permission::MessagesRead, "messages.read", Role::Support),
@@ -97,6 +103,9 @@ impl Permission {
         (Permission::UsersAdmin, "users.admin", Role::Administrator),
         (Permission::TokensAdmin, "tokens.admin", Role::Administrator),
         (Permission::AuditRead, "audit.read", Role::Administrator),
+        (Permission::ChargeRead, "charge.read", Role::Viewer),
+        (Permission::ChargeOperate, "charge.operate", Role::Support),
+        (Permission::ChargeManage, "charge.manage", Role::Engineer),
     ];
 
     /// Its name.
@@ -203,11 +212,12 @@ mod tests {
     #[test]
     fn a_masked_role_gets_nothing_raw() {
         let of = |role, mask_below| Permissions::of(role, mask_below).names();
-        assert_eq!(of(Role::Viewer, Role::Support), ["calls.read"]);
-        assert_eq!(of(Role::Viewer, Role::Viewer), ["calls.read", "numbers.read"]);
-        assert_eq!(of(Role::Support, Role::Engineer), ["calls.read", "calls.export"]);
+        assert_eq!(of(Role::Viewer, Role::Support), ["calls.read", "charge.read"]);
+        assert_eq!(of(Role::Viewer, Role::Viewer), ["calls.read", "numbers.read", "charge.read"]);
+        let masked = ["calls.read", "calls.export", "charge.read", "charge.operate"];
+        assert_eq!(of(Role::Support, Role::Engineer), masked);
         assert!(!of(Role::Engineer, Role::Administrator).contains(&"packets.extract"));
-        assert_eq!(of(Role::Administrator, Role::Administrator).len(), 12);
+        assert_eq!(of(Role::Administrator, Role::Administrator).len(), 15);
     }
 
     #[test]

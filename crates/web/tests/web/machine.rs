@@ -135,6 +135,7 @@ fn nobody_is_told_where_files_are() {
             "/calls.csv".to_owned(),
             "/system".to_owned(),
             "/cache".to_owned(),
+            "/charge".to_owned(),
             "/losses".to_owned(),
             "/packets/segments".to_owned(),
             "/packets/timeline".to_owned(),

@@ -2,6 +2,7 @@
 //! the OpenAPI document.
 
 mod caches;
+mod charging;
 mod client;
 mod document;
 mod hostile;
@@ -17,6 +18,7 @@ mod provider;
 mod roles;
 mod schema;
 mod sessions;
+mod till;
 mod tls;
 mod work;
 mod world;

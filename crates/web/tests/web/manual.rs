@@ -24,7 +24,8 @@ fn the_examples_of_the_manual_work() {
     let world = World::new();
     let boss = world.signed_in(Role::Administrator);
     let scopes = ["calls.read", "numbers.read", "messages.read", "packets.download", "packets.extract", "calls.export"];
-    let all = [&scopes[..], &["captures.upload", "aliases.write", "filters.share", "audit.read"]].concat();
+    let charging = ["charge.read", "charge.operate", "charge.manage"];
+    let all = [&scopes[..], &["captures.upload", "aliases.write", "filters.share", "audit.read"], &charging].concat();
     let made = boss.post("/tokens", &json!({"name": "manual", "scopes": all})).ok(201);
     let client = boss.token(made["secret"].as_str().unwrap());
     let mut extraction = String::new();
@@ -37,7 +38,8 @@ fn the_examples_of_the_manual_work() {
             None if data.is_some() || command.contains("--data-binary") => "POST",
             None => "GET",
         };
-        let address = address.replace("$ID", &call(1).id.to_string()).replace("$EXTRACTION", &extraction);
+        let address =
+            address.replace("$ID", &call(1).id.to_string()).replace("$EXTRACTION", &extraction).replace("$KEY", "0-1");
         let address = match encoded.and_then(|pair| pair.split_once('=')) {
             Some((name, value)) => {
                 let value: String = value.bytes().map(|b| format!("%{b:02x}")).collect();

@@ -24,7 +24,7 @@ use Permission as P;
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 60] = [
+const ENDPOINTS: [(&str, &str, &str, May); 86] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -76,6 +76,32 @@ const ENDPOINTS: [(&str, &str, &str, May); 60] = [
     ("DELETE", "/captures/nothing", "", Having(P::CapturesUpload)),
     ("PUT", "/aliases/10.0.0.1", r#"{"name": "x"}"#, Having(P::AliasesWrite)),
     ("DELETE", "/aliases/10.0.0.99", "", Having(P::AliasesWrite)),
+    ("GET", "/charge", "", Having(P::ChargeRead)),
+    ("GET", "/charge/rates", "", Having(P::ChargeRead)),
+    ("GET", "/charge/peers", "", Having(P::ChargeRead)),
+    ("GET", "/charge/sessions", "", Having(P::ChargeRead)),
+    ("GET", "/charge/sessions/nothing", "", Having(P::ChargeRead)),
+    ("POST", "/charge/sessions/nothing/abort", "{}", Having(P::ChargeOperate)),
+    ("GET", "/charge/timeline?key=nothing", "", Having(P::ChargeRead)),
+    ("POST", "/charge/accounts", r#"{"account": 9, "plan": "none"}"#, Having(P::ChargeOperate)),
+    ("GET", "/charge/accounts/9", "", Having(P::ChargeRead)),
+    ("PUT", "/charge/accounts/9", r#"{"plan": "none"}"#, Having(P::ChargeManage)),
+    ("GET", "/charge/accounts/9/ledger", "", Having(P::ChargeRead)),
+    ("GET", "/charge/accounts/9/usage", "", Having(P::ChargeRead)),
+    ("POST", "/charge/accounts/9/top-up", r#"{"amount": 1, "key": "k"}"#, Having(P::ChargeOperate)),
+    ("POST", "/charge/accounts/9/adjust", r#"{"amount": 1, "key": "k"}"#, Having(P::ChargeManage)),
+    ("POST", "/charge/accounts/9/buy", r#"{"allowance": "none", "key": "k"}"#, Having(P::ChargeOperate)),
+    ("GET", "/charge/subscribers?identity=imsi:00101", "", Having(P::ChargeRead)),
+    ("GET", "/charge/subscribers/9", "", Having(P::ChargeRead)),
+    ("PUT", "/charge/subscribers/9", r#"{"account": 9, "identities": []}"#, Having(P::ChargeOperate)),
+    ("GET", "/charge/plans", "", Having(P::ChargeRead)),
+    ("POST", "/charge/plans", r#"{"text": "bad"}"#, Having(P::ChargeManage)),
+    ("GET", "/charge/plans/none", "", Having(P::ChargeRead)),
+    ("GET", "/charge/plans/none/versions/1", "", Having(P::ChargeRead)),
+    ("POST", "/charge/check", r#"{"text": "x"}"#, Having(P::ChargeManage)),
+    ("POST", "/charge/tryouts", r#"{"text": "x", "from": "now", "to": "-1d"}"#, Having(P::ChargeManage)),
+    ("GET", "/charge/tryouts/nothing", "", Having(P::ChargeManage)),
+    ("DELETE", "/charge/tryouts/nothing", "", Having(P::ChargeManage)),
     ("GET", "/users", "", Having(P::UsersAdmin)),
     ("POST", "/users", r#"{"name": "Not A Name", "role": "viewer"}"#, Having(P::UsersAdmin)),
     ("GET", "/users/nobody", "", Having(P::UsersAdmin)),
@@ -221,6 +247,8 @@ fn a_token_may_what_its_scopes_say_and_never_makes_users_or_tokens() {
         &["calls.read", "numbers.read", "packets.download", "packets.extract", "captures.upload"],
         &["aliases.write"],
         &["audit.read"],
+        &["charge.read", "charge.operate"],
+        &["charge.manage"],
     ] {
         let made = boss.post("/tokens", &json!({ "name": scopes[0], "scopes": scopes })).ok(201);
         let token = world.stranger().token(made["secret"].as_str().unwrap());

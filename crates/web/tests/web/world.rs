@@ -1,6 +1,7 @@
 //! A small world: a store with rows of two days, a packet log, a capture and a reader that do what the test says.
 
 use crate::client::Client;
+use crate::till::Till;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
@@ -34,6 +35,7 @@ pub struct World {
     pub handle: Handle,
     pub packets: Arc<Log>,
     pub live: Arc<Capture>,
+    pub charging: Arc<Till>,
     pub folder: TempDir,
 }
 
@@ -42,11 +44,12 @@ pub struct Made {
     pub options: Box<dyn FnOnce(&mut Options)>,
     pub live: bool,
     pub packets: bool,
+    pub charging: bool,
 }
 
 impl Default for Made {
     fn default() -> Self {
-        Made { options: Box::new(|_| {}), live: true, packets: true }
+        Made { options: Box::new(|_| {}), live: true, packets: true, charging: true }
     }
 }
 
@@ -63,6 +66,7 @@ impl World {
         options.auth.hash_cost = HashCost::Tests;
         options.uploads = true;
         (made.options)(&mut options);
+        let charging = Arc::new(Till::default());
         let (packets, live) = (Arc::new(Log::default()), Arc::new(Capture::default()));
         let sources = Sources {
             store_folder: folder.path().join("store"),
@@ -70,9 +74,10 @@ impl World {
             live: made.live.then(|| Arc::clone(&live) as Arc<dyn Live>),
             reader: Some(Arc::new(Reading)),
             caches: vec![Arc::new(Pot::default()), Arc::new(Gone)],
+            charging: made.charging.then(|| Arc::clone(&charging) as Arc<dyn Charging>),
         };
         let handle = Server::bind(options).unwrap().serve(sources).unwrap();
-        World { handle, packets, live, folder }
+        World { handle, packets, live, charging, folder }
     }
 
     /// A client that is not signed in.

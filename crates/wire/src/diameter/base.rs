@@ -317,6 +317,21 @@ pub fn refuse(
     failure: &Failure<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), TooLong> {
+    refuse_with(request, origin_host, origin_realm, failure, |_| {}, out)
+}
+
+/// The same with AVPs behind it.
+///
+/// # Errors
+/// As [`refuse`].
+pub fn refuse_with(
+    request: &Message<'_>,
+    origin_host: &str,
+    origin_realm: &str,
+    failure: &Failure<'_>,
+    more: impl FnOnce(&mut Writer<'_>),
+    out: &mut Vec<u8>,
+) -> Result<(), TooLong> {
     let mut header = request.header.answer();
     if result_code::is_protocol_error(failure.result) {
         header.flags |= super::flag::ERROR;
@@ -333,6 +348,7 @@ pub fn refuse(
     }
     echo(request, &mut writer);
     failure.write(&mut writer);
+    more(&mut writer);
     writer.finish()
 }
 

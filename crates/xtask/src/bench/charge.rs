@@ -32,8 +32,11 @@ const SHAPES: &[(&str, &[&str])] = &[
     ("as many as it can, 64 wait", &["--closed", "64", "--connections", "8"]),
     ("as many as it can, 512 wait", &["--closed", "512", "--connections", "8"]),
     ("as many as it can, 2,048 wait", &["--closed", "2048", "--connections", "16"]),
+    ("GTP', 64 wait", &["--protocol", "gtpp", "--closed", "64", "--connections", "64"]),
+    ("GTP', 512 wait", &["--protocol", "gtpp", "--closed", "512", "--connections", "64"]),
     ("25,000 requests/s", &["--requests-per-second", "25000", "--connections", "8"]),
     ("50,000 requests/s", &["--requests-per-second", "50000", "--connections", "8"]),
+    ("GTP', 25,000 requests/s", &["--protocol", "gtpp", "--requests-per-second", "25000", "--connections", "64"]),
 ];
 
 /// One run.

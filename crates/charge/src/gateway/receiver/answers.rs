@@ -45,6 +45,11 @@ impl Answers {
         self.waiting.len() + self.ready_count >= WAITING_MAX
     }
 
+    /// Whether some wait for the disk.
+    pub fn waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// All entries up to this one are durable.
     pub fn durable(&mut self, sequence: u64) {
         self.durable = self.durable.max(sequence);

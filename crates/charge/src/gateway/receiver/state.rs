@@ -35,14 +35,14 @@ pub(super) struct Seen {
     /// Which of the peer's lives it belongs to.
     pub life: u32,
     /// The entry that says so.
-    entry: u64,
+    pub entry: u64,
 }
 
 /// A packet that is held apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Held {
-    fingerprint: u64,
-    records: Records,
+pub(super) struct Held {
+    pub fingerprint: u64,
+    pub records: Records,
 }
 
 /// What is known of a peer.
@@ -51,20 +51,20 @@ pub(super) struct Peer {
     pub counter: Option<u8>,
     /// How often its counter has changed.
     pub life: u32,
-    seen: HashMap<u16, Seen>,
+    pub seen: HashMap<u16, Seen>,
     /// Numbers with their entries, the oldest first. Those whose entry is not that of `seen` came again.
-    order: VecDeque<(u16, u64)>,
+    pub order: VecDeque<(u16, u64)>,
     /// By number and life.
-    held: BTreeMap<(u16, u32), Held>,
+    pub held: BTreeMap<(u16, u32), Held>,
 }
 
 /// The fold of all entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    sequence: u64,
-    peers: BTreeMap<Address, Peer>,
-    held: usize,
-    held_octets: usize,
+    pub(super) sequence: u64,
+    pub(super) peers: BTreeMap<Address, Peer>,
+    pub(super) held: usize,
+    pub(super) held_octets: usize,
 }
 
 impl State {

@@ -71,10 +71,10 @@ pub(super) struct Packet {
 /// The fold of all entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    sequence: u64,
-    packets: BTreeMap<u64, Packet>,
+    pub(super) sequence: u64,
+    pub(super) packets: BTreeMap<u64, Packet>,
     /// The serial after the last one, of each gateway.
-    next: BTreeMap<Address, u64>,
+    pub(super) next: BTreeMap<Address, u64>,
     numbers: BTreeMap<(Address, u16), u64>,
     open: BTreeSet<(Address, u64)>,
 }
@@ -185,7 +185,7 @@ impl State {
         }
     }
 
-    fn put(&mut self, packet: u64, kept: Packet) {
+    pub(super) fn put(&mut self, packet: u64, kept: Packet) {
         for place in kept.phase.places().into_iter().flatten() {
             self.numbers.insert(place.key(), packet);
             let next = self.next.entry(place.gateway).or_insert(0);

@@ -4,11 +4,12 @@
 //! record      its kind u8, its fields; numbers and texts as in an entry of the ledger
 //! first       0 head: version u8, sequence, time, unrated, slots, accounts, subscribers
 //! then        1 free slots in their order, 2 plan, 3 account, 4 subscriber, 5 session by its slot, 6 stray, 8 more
-//!             sessions of an account, any number
+//!             sessions of an account, 9 order with a key, 10 former texts of a plan, any number
 //! last        7 end: how many records there were before it
 //! ```
 
 use super::answers::Answers;
+use super::orders::Done;
 use super::session::{Phase, Service, Session};
 use super::{PlanText, State, Stray};
 use crate::account::{Account, Identity, Octets, Place, fields};
@@ -129,6 +130,12 @@ impl State {
         for plan in self.plans.values() {
             let (name, text) = (plan.name.clone(), Box::from(&*plan.text));
             out.put(2, |record| PlanRecord { name, text, version: plan.version, since: plan.since }.put(record))?;
+            if !plan.former.is_empty() {
+                out.put(10, |record| {
+                    plan.name.put(record);
+                    put_list(&plan.former, record);
+                })?;
+            }
         }
         self.put_accounts(&mut out)?;
         for (slot, session) in self.sessions.iter() {
@@ -138,6 +145,7 @@ impl State {
             })?;
         }
         self.strays.iter().try_for_each(|stray| out.put(6, |record| stray.put(record)))?;
+        self.orders.iter().try_for_each(|done| out.put(9, |record| done.put(record)))?;
         let count = out.count;
         out.put(7, |record| count.put(record))
     }
@@ -245,7 +253,7 @@ impl Restoring {
             1 => state.sessions.restore_free(&Vec::<u32>::take(from)?),
             2 => {
                 let PlanRecord { name, text, version, since } = PlanRecord::take(from)?;
-                let plan = PlanText { text: text.into(), version, since, name };
+                let plan = PlanText { text: text.into(), version, since, name, former: Vec::new() };
                 state.plans.insert(Code::of("plan", &plan.name), plan);
             }
             3 => {
@@ -260,10 +268,15 @@ impl Restoring {
             }
             4 => {
                 let known = SubscriberRecord::take(from)?;
-                state.subscribers.set(known.number, known.account, &known.identities);
+                state.set_subscriber(known.number, known.account, &known.identities);
             }
             5 => self.session(from)?,
             6 => state.strays.push_back(Stray::take(from)?),
+            9 => state.orders.remember(Done::take(from)?, Moment::MIN),
+            10 => {
+                let (name, former) = (<Box<str>>::take(from)?, Vec::take(from)?);
+                state.plans.get_mut(&Code::of("plan", &name))?.former = former;
+            }
             7 => self.ended = (u64::take(from)? == self.count).then_some(true)?,
             _ => return None,
         }
@@ -289,7 +302,9 @@ impl Restoring {
             ..new
         };
         let (aborting, asked) = (session.phase == Phase::Aborting, session.push);
+        let open = session.phase != Phase::Closed;
         self.state.sessions.restore(slot, session)?;
+        self.state.open += usize::from(open);
         if record.deadline < Moment::MAX {
             self.state.watch(slot, record.deadline);
         }

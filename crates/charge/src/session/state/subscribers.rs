@@ -52,6 +52,10 @@ impl Subscribers {
         self.all.iter().map(|(number, subscriber)| (*number, subscriber))
     }
 
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// Makes room for so many, with one identity each, before there is any.
     pub fn reserve(&mut self, count: usize) {
         self.all.reserve(count);

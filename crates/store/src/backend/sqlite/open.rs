@@ -107,7 +107,9 @@ fn make(conn: &Connection, path: &Path) -> rusqlite::Result<()> {
             if version < schema::VERSION_GISTS {
                 gists::mark_older(conn)?;
             }
-            slices::note_all(conn)?;
+            if version < schema::VERSION_SLICES {
+                slices::note_all(conn)?;
+            }
         }
         // Another process did it in between.
         _ => return Ok(()),

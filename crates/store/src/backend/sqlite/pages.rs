@@ -5,7 +5,7 @@ use super::read::{SqliteRow, WantedById};
 use crate::columns;
 use crate::error::{Skipped, StoreError};
 use crate::packed::Damaged;
-use crate::row::{Registration, SipEvent, Stream};
+use crate::row::{Charge, Registration, SipEvent, Stream};
 use crate::schema::{self, Table};
 use crate::search::{Counts, Outcome, Search, Terms};
 use crate::store::{Cursor, Order, PAGE_ROWS_MAX, Page, Query};
@@ -33,6 +33,14 @@ const REGISTRATIONS: Rows<'_, Registration> = Rows {
 
 const EVENTS: Rows<'_, SipEvent> =
     Rows { table: &schema::SIP_EVENTS, and: String::new(), id_of: |e| e.id, read: |row| columns::event_of(row) };
+
+const CHARGES: Rows<'_, Charge> =
+    Rows { table: &schema::CHARGES, and: String::new(), id_of: |c| c.id, read: |row| columns::charge_of(row) };
+
+/// A page of charging data records.
+pub fn charges(store: &Sqlite, query: &Query) -> Result<Page<Charge>, StoreError> {
+    page(store, &CHARGES, &asked(query, schema::CHARGES.name)?, &|_| true)
+}
 
 /// A page of streams that belong to no call.
 pub fn streams_without_call(store: &Sqlite, query: &Query) -> Result<Page<Stream>, StoreError> {

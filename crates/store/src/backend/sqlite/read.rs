@@ -152,6 +152,9 @@ impl DayReader {
         w: &WantedById<'_>,
         read: impl Fn(&SqliteRow<'_, '_>) -> Result<T, Damaged>,
     ) -> Result<Vec<T>, StoreError> {
+        if self.version < table.since() {
+            return Ok(Vec::new());
+        }
         let start = if table.name == "streams" { "first_ns" } else { "start_ns" };
         let sql = format!(
             "SELECT {} FROM {} WHERE id > ? AND id < ? AND {start} >= ? AND {start} < ? {} ORDER BY id {} LIMIT ?",

@@ -87,14 +87,15 @@ fn attach(conn: &Connection, days: &[(Day, PathBuf)], skipped: &mut Vec<Skipped>
 
 /// `CREATE TEMP VIEW` of a table over the attached days.
 fn view(table: &Table, attached: &[Attached]) -> String {
-    let parts: Vec<String> = if attached.is_empty() {
+    let has = |day: &&Attached| day.version >= table.since();
+    let parts: Vec<String> = if !attached.iter().any(|day| has(&day)) {
         let columns: Vec<String> = shown(table, &Attached { name: String::new(), version: schema::VERSION })
             .into_iter()
             .map(|(name, _)| format!("NULL AS {name}"))
             .collect();
         vec![format!("SELECT {} WHERE 0", columns.join(", "))]
     } else {
-        attached.iter().map(|day| select_of_day(table, day)).collect()
+        attached.iter().filter(has).map(|day| select_of_day(table, day)).collect()
     };
     format!("CREATE TEMP VIEW {} AS {};", table.name, parts.join(" UNION ALL "))
 }

@@ -6,7 +6,7 @@ use super::{ddl, open};
 use crate::columns;
 use crate::error::StoreError;
 use crate::key;
-use crate::row::{Call, Loss, Registration, SipEvent, Stream, StreamInterval};
+use crate::row::{Call, Charge, Loss, Registration, SipEvent, Stream, StreamInterval};
 use crate::schema;
 use crate::store::{Access, Written};
 use crate::time::Day;
@@ -23,13 +23,15 @@ pub struct Batch<'a> {
     pub registrations: Vec<&'a Registration>,
     pub events: Vec<&'a SipEvent>,
     pub losses: Vec<&'a Loss>,
+    pub charges: Vec<&'a Charge>,
 }
 
 impl Batch<'_> {
     /// Rows in it.
     pub fn rows(&self) -> usize {
         let media = self.streams.len() + self.intervals.len();
-        self.calls.len() + media + self.registrations.len() + self.events.len() + self.losses.len()
+        let signalling = self.calls.len() + self.registrations.len() + self.events.len();
+        signalling + media + self.losses.len() + self.charges.len()
     }
 }
 
@@ -157,7 +159,8 @@ impl DayWriter {
             put.row(&columns::registration(r, scratch), words)
         })?;
         each(conn, &sql.event, &batch.events, |put, e| put.row(&columns::event(e), words))?;
-        each(conn, &sql.loss, &batch.losses, |put, l| put.row(&columns::loss(l), words))
+        each(conn, &sql.loss, &batch.losses, |put, l| put.row(&columns::loss(l), words))?;
+        each(conn, &sql.charge, &batch.charges, |put, c| put.row(&columns::charge(c), words))
     }
 
     fn flush_minutes(&mut self) -> Result<()> {
@@ -211,6 +214,7 @@ pub struct Texts {
     registration: String,
     event: String,
     loss: String,
+    charge: String,
     minute: String,
 }
 
@@ -237,6 +241,8 @@ impl Texts {
             registration: upsert(&REGISTRATIONS, &ended("registrations", "requests")),
             event: upsert(&SIP_EVENTS, &ended("sip_events", "retransmissions")),
             loss: upsert(&LOSSES, "(excluded.at_ns, excluded.count) > (losses.at_ns, losses.count)"),
+            // The same record again is the same row.
+            charge: ddl::insert("INSERT OR IGNORE", &CHARGES, ""),
             minute: ddl::insert("INSERT", &MINUTES, &format!("ON CONFLICT (minute) DO UPDATE SET {}", sums.join(", "))),
         }
     }

@@ -27,6 +27,7 @@ mod tally;
 mod timeline;
 
 use super::server::Server;
+use crate::charge::gtpp::mapping;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::show::table;
@@ -42,7 +43,6 @@ use subscribers::Subscribers;
 use timeline::Row;
 use trunkline_kit::exit::Exit;
 use trunkline_wire::diameter::enumerated::SubscriptionIdType;
-use trunkline_wire::gtpp::profile::Profile;
 
 /// Requests a second that may be asked for.
 const RATE_MAX: f64 = 1e8;
@@ -73,6 +73,9 @@ pub struct Load {
     /// What is spoken: Diameter Gy over TCP, or the flow of a quota server by GTP' version 0 over UDP
     #[arg(long, value_enum, value_name = "NAME", default_value = "diameter")]
     protocol: Protocol,
+    /// Numbers of messages and elements by GTP' (docs/manual/gtpp.md) [default: the project's own]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    gtpp_profile: Option<PathBuf>,
     /// Another server, for requests whose connection is lost or that time out; several: the option again
     #[arg(long, value_name = "HOST:PORT")]
     failover: Vec<Server>,
@@ -256,7 +259,7 @@ impl Load {
         let kind = SUBSCRIPTIONS.iter().find(|(name, _)| *name == self.subscription);
         Ok(Plan {
             protocol: self.protocol,
-            profile: Profile::default(),
+            profile: self.gtpp_profile.as_deref().map(mapping).transpose()?.unwrap_or_default().profile,
             clients: self.connections,
             threads: self.threads,
             pace: self.pace()?,

@@ -76,6 +76,9 @@ pub enum Order {
         /// For what, for the ledger
         #[arg(long, value_name = "TEXT", default_value = "")]
         note: String,
+        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        #[arg(long, value_name = "TEXT")]
+        key: Option<String>,
         #[command(flatten)]
         to: To,
     },
@@ -90,6 +93,9 @@ pub enum Order {
         /// Why, for the ledger
         #[arg(long, value_name = "TEXT", default_value = "")]
         note: String,
+        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        #[arg(long, value_name = "TEXT")]
+        key: Option<String>,
         #[command(flatten)]
         to: To,
     },
@@ -101,6 +107,9 @@ pub enum Order {
         /// The allowance, by its name in the plan
         #[arg(value_name = "ALLOWANCE")]
         allowance: String,
+        /// A text of your own, new for each order: with it what comes again within a day is not done twice
+        #[arg(long, value_name = "TEXT")]
+        key: Option<String>,
         #[command(flatten)]
         to: To,
     },
@@ -125,6 +134,14 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
+    /// Give up old entries of the ledger: what they come to is kept, and what records or a start need stays
+    Retain {
+        /// Those before this entry, or before this time (2026-11-01, 2026-11-01T10:00Z)
+        #[arg(long, value_name = "ENTRY|TIME", value_parser = until)]
+        before: Until,
+        #[command(flatten)]
+        to: To,
+    },
     /// Forget what the directory said of an identity: it is asked when it comes again
     Forget {
         /// e164:.., imsi:.., sip:.., nai:.. or private:..
@@ -137,6 +154,23 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
+}
+
+/// Up to where entries go.
+#[derive(Clone, Copy, Debug)]
+pub enum Until {
+    /// The first that stays.
+    Entry(u64),
+    /// Seconds since 1970.
+    Time(i64),
+}
+
+fn until(text: &str) -> Result<Until, String> {
+    let entry = text.parse().map(Until::Entry);
+    entry.or_else(|_| {
+        crate::moment::span(text, &jiff::tz::TimeZone::system())
+            .map(|(ns, _)| Until::Time(ns.div_euclid(1_000_000_000)))
+    })
 }
 
 /// Which node, and how it is told.
@@ -156,7 +190,10 @@ impl Order {
     /// What the node says against it; no node serves.
     pub fn run(&self) -> Result<Exit, Failure> {
         let (order, to) = self.line()?;
-        let reply = to.place.node()?.order(&order)?;
+        let mut reply = to.place.node()?.order(&order)?;
+        if matches!(self, Order::Retain { .. }) {
+            reply = retained(to, &reply)?;
+        }
         let mut out = stdout();
         if to.json {
             writeln!(out, "{reply}")?;
@@ -184,18 +221,25 @@ impl Order {
                 let who = json!({ "subscriber": subscriber, "account": account, "identities": identities });
                 (named("subscriber", who), to)
             }
-            Order::TopUp { account, amount, note, to } => {
-                (json!({ "do": "top-up", "account": account, "amount": amount, "note": note }), to)
+            Order::TopUp { account, amount, note, key, to } => {
+                (json!({ "do": "top-up", "account": account, "amount": amount, "note": note, "key": key }), to)
             }
-            Order::Adjust { account, amount, note, to } => {
-                (json!({ "do": "adjust", "account": account, "amount": amount, "note": note }), to)
+            Order::Adjust { account, amount, note, key, to } => {
+                (json!({ "do": "adjust", "account": account, "amount": amount, "note": note, "key": key }), to)
             }
-            Order::Buy { account, allowance, to } => {
-                (json!({ "do": "buy", "account": account, "allowance": allowance }), to)
+            Order::Buy { account, allowance, key, to } => {
+                (json!({ "do": "buy", "account": account, "allowance": allowance, "key": key }), to)
             }
             Order::Abort { session, to } => (json!({ "do": "abort", "session": session }), to),
             Order::Show { which, to } => (show(which), to),
             Order::Switch { to } => (json!({ "do": "switch" }), to),
+            Order::Retain { before, to } => {
+                let order = match before {
+                    Until::Entry(entry) => json!({ "do": "retain", "before": entry }),
+                    Until::Time(time) => json!({ "do": "retain", "before_time": time }),
+                };
+                (order, to)
+            }
             Order::Forget { identity, to } => (json!({ "do": "forget", "identity": identity }), to),
             Order::Status { to } => (json!({ "do": "status" }), to),
         })
@@ -205,6 +249,23 @@ impl Order {
 /// Whether a node tells that its stream is away.
 fn is_away(reply: &Value) -> bool {
     reply.get("away").is_some_and(|away| !away.is_null()) || reply["stream"]["current"] == false
+}
+
+/// Waits until entries were given up; what came of it.
+fn retained(to: &To, begun: &Value) -> Result<Value, Failure> {
+    let mut node = to.place.node()?;
+    loop {
+        std::thread::park_timeout(std::time::Duration::from_millis(200));
+        let status = node.order(&json!({ "do": "status" }))?;
+        let retain = &status["retain"];
+        if retain["done"] == begun["done"] {
+            continue;
+        }
+        return match retain["error"].as_str() {
+            Some(why) => Err(Failure::Failed(why.to_owned())),
+            None => Ok(json!({ "first": retain["first"], "needed_by_records": retain["needed_by_records"] })),
+        };
+    }
 }
 
 /// An order with its name.
@@ -230,7 +291,8 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         return standby_lines(out, reply);
     }
     if let Some(sequence) = reply.get("sequence").filter(|_| reply.get("accounts").is_none()) {
-        writeln!(out, "done, entry {sequence} of the ledger")?;
+        let before = if reply["again"] == true { "done before: " } else { "done, " };
+        writeln!(out, "{before}entry {sequence} of the ledger")?;
     }
     if let Some(subscriber) = reply.get("subscriber").filter(|_| reply.get("identities").is_some()) {
         let names: Vec<&str> = reply["identities"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -238,6 +300,9 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
     }
     for account in [reply, &reply["account"]].into_iter().filter(|value| value.get("balance").is_some()) {
         account_lines(out, account)?;
+    }
+    if let Some(first) = reply.get("first") {
+        writeln!(out, "the ledger begins with entry {first}")?;
     }
     if let Some(forgotten) = reply["forgotten"].as_str() {
         writeln!(out, "what was remembered of {forgotten} is forgotten")?;
@@ -257,6 +322,7 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         writeln!(out, "open sessions   {}", reply["open_sessions"])?;
         writeln!(out, "ledger entries  {}", reply["sequence"])?;
         writeln!(out, "unrated reports {}", reply["unrated"])?;
+        record_lines(out, &reply["records"])?;
         directory_lines(out, &reply["directory"])?;
     }
     if let Some(stream) = reply.get("stream") {
@@ -271,6 +337,22 @@ fn standby_lines(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
     writeln!(out, "stands by; {leader} leads, term {}", reply["term"])?;
     writeln!(out, "ledger entries  {}", reply["sequence"])?;
     reply["away"].as_str().map_or(Ok(()), |why| writeln!(out, "the stream is away: {why}"))
+}
+
+fn record_lines(out: &mut impl Write, records: &Value) -> std::io::Result<()> {
+    if records.is_null() {
+        return writeln!(out, "records         none are made");
+    }
+    let (made, open, files) = (&records["records"], &records["open"], &records["files"]);
+    writeln!(out, "records         {made} in {files} closed files and an open one, {open} are open")?;
+    writeln!(out, "records behind  {} entries of the ledger", records["behind"])?;
+    if records["holds"] == true {
+        writeln!(out, "                no session begins until they have caught up")?;
+    }
+    match records["failure"].as_str() {
+        Some(why) => writeln!(out, "records wait    {why}"),
+        None => Ok(()),
+    }
 }
 
 fn directory_lines(out: &mut impl Write, directory: &Value) -> std::io::Result<()> {

@@ -1,12 +1,13 @@
 //! `trunkline charge serve`: a charging node by itself.
 
+use super::cdr::Cdrs;
 use super::place::Place;
-use crate::charge::configured;
 use crate::charge::here::Running;
 use crate::charge::seat::{Seat, Setup};
+use crate::charge::{configured, records};
 use crate::failure::Failure;
 use crate::run::config::{
-    Charge, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby, load,
+    Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby, load,
 };
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
@@ -120,6 +121,23 @@ pub struct Serve {
     /// Certificates of those who vouch for the servers of NATS, PEM [default: the system's]
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     nats_ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    cdr: Cdrs,
+    /// Where to listen for GTP' (3386), ADDRESS:PORT for UDP, tcp:ADDRESS:PORT; the option again for more
+    #[arg(long, value_name = "WHERE", value_parser = gtpp_door)]
+    gtpp: Vec<Door>,
+    /// Networks that may speak GTP'; several with commas [default: all]
+    #[arg(long, value_name = "NET", value_delimiter = ',')]
+    gtpp_allow: Vec<ipnet::IpNet>,
+    /// Numbers of messages and elements of quota servers, and names of services (docs/manual/gtpp.md)
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    gtpp_profile: Option<PathBuf>,
+    /// Seconds for which a request for quota by GTP' is remembered
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = range(1, 60))]
+    gtpp_copies: u64,
+    /// The gateway that senders of records by GTP' are told to go to when this one ends [default: their own choice]
+    #[arg(long, value_name = "ADDRESS")]
+    gtpp_redirect_to: Option<IpAddr>,
     /// User to become, once what it listens to is open
     #[arg(long, value_name = "USER")]
     user: Option<String>,
@@ -127,6 +145,16 @@ pub struct Serve {
 
 fn range(least: u64, most: u64) -> RangedU64ValueParser<u64> {
     RangedU64ValueParser::new().range(least..=most)
+}
+
+/// `127.0.0.1:3386`, `udp:127.0.0.1:3386`, `tcp:127.0.0.1:3386`.
+fn gtpp_door(text: &str) -> Result<Door, String> {
+    let (kind, address) = match text.split_once(':').filter(|(kind, _)| matches!(*kind, "udp" | "tcp")) {
+        Some((kind, address)) => (kind, address),
+        None => ("udp", text),
+    };
+    let address = address.parse::<SocketAddr>().map_err(|e| e.to_string())?;
+    Ok(if kind == "tcp" { Door::Tcp(address) } else { Door::Udp(address) })
 }
 
 fn failure_handling(word: &str) -> Result<FailureHandling, String> {
@@ -152,7 +180,7 @@ impl Serve {
         let shown = Arc::clone(&running);
         let told = move || Page {
             samples: [shown.samples(), process::samples()].concat(),
-            unhealthy: shown.failure().into_iter().chain(shown.unhealthy()).collect(),
+            unhealthy: shown.failure().into_iter().chain(shown.troubles()).collect(),
         };
         let page = page.map(|bound| bound.serve(told)).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
@@ -174,14 +202,15 @@ impl Serve {
 
     /// A node by itself, which serves.
     fn alone(&self, section: &Charge) -> Result<Running, Failure> {
-        let data = self.place.data();
-        let Some(opened) = configured::open(section, &self.directory()?, data)? else {
+        let (data, cdr, gtpp) = (self.place.data(), self.cdr.section(), self.gtpp());
+        let Some(opened) = configured::open(section, &gtpp, &self.directory()?, data)? else {
             return Err(Failure::Usage("nowhere to listen".to_owned()));
         };
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let node = configured::start(opened, section, data)?;
-        announce(data, section, &node);
-        Ok(Running::new(node))
+        let node = configured::start(opened, section, &cdr, data)?;
+        announce(data, section, &gtpp, &node);
+        let rows = records::rows(section, &cdr, data, &node)?;
+        Ok(Running::new(node, rows))
     }
 
     /// A node that follows until it leads.
@@ -201,7 +230,7 @@ impl Serve {
             ca_file: self.nats_ca_file.clone(),
         };
         let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
-            Some(node) => announce(&setup.data, &setup.charge, node),
+            Some(node) => announce(&setup.data, &setup.charge, &ChargeGtpp::default(), node),
             None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
         };
         Seat::start(Setup { charge, standby, directory, data, tells }).map(Running::of)
@@ -239,17 +268,34 @@ impl Serve {
             connections: u32::try_from(self.connections).unwrap_or(u32::MAX),
         }
     }
+
+    /// What the options say of GTP'.
+    fn gtpp(&self) -> ChargeGtpp {
+        ChargeGtpp {
+            listen: self.gtpp.clone(),
+            allow: self.gtpp_allow.iter().copied().map(Network).collect(),
+            profile: self.gtpp_profile.clone(),
+            copies: Duration::from_secs(self.gtpp_copies),
+            redirect_to: self.gtpp_redirect_to.map(Ip),
+        }
+    }
 }
 
-fn announce(data: &Path, section: &Charge, node: &Node) {
-    let (accounts, sessions) = node.look(|core| (core.state().accounts().count(), core.state().open_sessions()));
+fn announce(data: &Path, section: &Charge, gtpp: &ChargeGtpp, node: &Node) {
+    let (accounts, sessions) = node.look(|core| (core.state().account_count(), core.state().open_sessions()));
     let ledger = configured::ledger(data);
     eprintln!("trunkline charge: {accounts} accounts, {sessions} open sessions in {}", ledger.display());
-    for line in configured::told(section, node) {
+    for line in configured::told(section, gtpp, node) {
         eprintln!("trunkline charge: {line}");
+    }
+    if node.records().is_some() {
+        eprintln!("trunkline charge: records in {}", records::files(data).display());
     }
     eprintln!("trunkline charge: operated over {}", configured::socket(data).display());
     if configured::open_to_all(section) {
         eprintln!("trunkline charge: whoever reaches it may charge: --allow NET or --peer NAME says who may");
+    }
+    if crate::charge::gtpp::open_to_all(gtpp) {
+        eprintln!("trunkline charge: whoever reaches it may speak GTP': --gtpp-allow NET says who may");
     }
 }

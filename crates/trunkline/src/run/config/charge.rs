@@ -49,6 +49,24 @@ trunkline_kit::section! {
     }
 }
 
+trunkline_kit::section! {
+    /// GTP' of charging: records of other nodes (charging gateway function), and quota servers. It is served where
+    /// `listen` names an address; docs/manual/gtpp.md has the whole of it.
+    pub struct ChargeGtpp {
+        /// Where it listens: `udp:ADDRESS:PORT`, `ADDRESS:PORT` by TCP (3386). Empty for no GTP'.
+        listen: Vec<Door> = Vec::new() => Restart;
+        /// The networks that may speak GTP'; empty for all. By TCP those of `charge` hold, too.
+        allow: Vec<Network> = Vec::new() => Restart;
+        /// A file with the numbers of messages and elements of quota servers, and what services are called.
+        profile: Option<PathBuf> = None => Restart;
+        /// For how long a request for quota is remembered, so that a copy of it is known: longer than any gateway
+        /// repeats one.
+        copies: Duration = Duration::from_secs(10) => Restart, Duration::from_secs(1) => Duration::from_secs(60);
+        /// The gateway that senders of records are told to go to when this one ends; `none` leaves it to them.
+        redirect_to: Option<Ip> = None => Restart;
+    }
+}
+
 trunkline_kit::choices! {
     /// What clients do when no server answers (RFC 8506 section 8.14).
     pub enum FailureHandling {

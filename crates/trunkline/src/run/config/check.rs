@@ -68,7 +68,16 @@ fn charge(settings: &Settings, wrong: &mut Objections) {
     for door in charge.listen.iter().filter(|door| matches!(door, Door::Udp(_) | Door::Unix(_))) {
         wrong.unless(false, "charge", "listen", || format!("Diameter goes over TCP or TLS, not over {door}"));
     }
-    let named = |name: &str| charge.listen.is_empty() || !name.trim().is_empty();
+    let gtpp = &settings.charge_gtpp;
+    for door in gtpp.listen.iter().filter(|door| matches!(door, Door::Tls(_) | Door::Unix(_))) {
+        wrong.unless(false, "charge.gtpp", "listen", || format!("GTP' goes over UDP or TCP, not over {door}"));
+    }
+    for (i, door) in gtpp.listen.iter().enumerate() {
+        let again = gtpp.listen.iter().take(i).chain(&charge.listen).any(|before| before == door);
+        wrong.unless(!again, "charge.gtpp", "listen", || format!("'{door}' is named twice"));
+    }
+    let listens = !charge.listen.is_empty() || !gtpp.listen.is_empty();
+    let named = |name: &str| !listens || !name.trim().is_empty();
     wrong.unless(named(&charge.host), "charge", "host", || "charging needs a name (Origin-Host)".to_owned());
     wrong.unless(named(&charge.realm), "charge", "realm", || "charging needs a realm (Origin-Realm)".to_owned());
     let standby = &settings.charge_standby;

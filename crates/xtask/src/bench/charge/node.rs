@@ -53,7 +53,8 @@ pub fn subscribers(accounts: u64) -> String {
 fn launch(program: &Path, data: &Path, address: &str) -> Result<Child, String> {
     let mut command = Command::new("taskset");
     command.args(["-c", "0"]).arg(program).args(["charge", "serve", "--host", "ocs.example", "--realm", "example"]);
-    command.args(["--listen", address, "--threads", "1", "--data"]).arg(data);
+    // GTP' has the same port of UDP.
+    command.args(["--listen", address, "--gtpp", address, "--threads", "1", "--data"]).arg(data);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(|e| format!("taskset: {e}"))
 }
 

@@ -1,0 +1,248 @@
+//! Charging data records on disk: a thread follows the ledger behind what is durable, and writes what
+//! [`crate::cdr`] makes of it into files. Requests never wait for it.
+//!
+//! What it has done is a cursor: the entry up to which all records are in files, with those files' lengths, written in
+//! one rename. A start folds again from a checkpoint of the open records to the cursor, without a word, and then goes
+//! on; what a crash left beyond the cursor is cut off and made again, with the same numbers. Where the disk of the
+//! files fails, the ledger keeps everything, what waits is tried again, and beyond a bound no session begins.
+
+mod checkpoint;
+mod cursor;
+mod follow;
+mod series;
+
+pub use cursor::{Cursor, Open};
+pub use follow::{Failure, Files, Step};
+pub use series::{Closed, FILE_OCTETS_MAX, Form, Series, Settings};
+
+use crate::cdr::Cuts;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use trunkline_commit::Disk;
+
+/// How often it looks for new entries.
+const PERIOD: Duration = Duration::from_millis(250);
+/// How long it waits after a failure.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// How records are made.
+#[derive(Debug)]
+pub struct Setup<D> {
+    /// Where the files go: a folder of their own.
+    pub disk: Arc<D>,
+    /// How files are made.
+    pub settings: Settings,
+    /// When records of a session are cut.
+    pub cuts: Cuts,
+    /// Entries without their records beyond which no session begins.
+    pub behind_max: u64,
+}
+
+/// How records get on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The entry up to which all records are on disk.
+    pub entry: u64,
+    /// The first entry that they still need: those before it may be given up.
+    pub needed: u64,
+    /// Records that were made, since the first entry.
+    pub records: u64,
+    /// Records that are open, as of the last checkpoint.
+    pub open: u64,
+    /// The number of the next one.
+    pub number: u32,
+    /// Files that were closed.
+    pub files: u64,
+    /// Records whose file was gone when it was to be written on.
+    pub lost: u64,
+    /// Times that files could not be written.
+    pub failures: u64,
+    /// The file of rows that is open: its running count, and octets of it that count.
+    pub rows: Option<(u32, u64)>,
+    /// Why they cannot be written, as long as that is so.
+    pub failure: Option<String>,
+}
+
+/// What the thread tells, and is told.
+#[derive(Debug, Default)]
+pub struct Told {
+    report: Mutex<Report>,
+    /// The newest entry that is durable, as of its last look; and the bound.
+    durable: AtomicU64,
+    behind_max: AtomicU64,
+    /// Whether no session may begin.
+    holds: AtomicBool,
+    /// Whether a checkpoint is wanted.
+    wanted: AtomicBool,
+}
+
+impl Told {
+    /// How records get on.
+    pub fn report(&self) -> Report {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Durable entries without their records on disk, as of the last look.
+    pub fn behind(&self) -> u64 {
+        self.durable.load(Ordering::Relaxed).saturating_sub(self.report().entry)
+    }
+
+    /// Whether records are so far behind that no session may begin.
+    pub fn holds(&self) -> bool {
+        self.holds.load(Ordering::Relaxed)
+    }
+
+    /// A checkpoint is to be written soon, so that [`Report::needed`] is what it can be.
+    pub fn want_checkpoint(&self) {
+        self.wanted.store(true, Ordering::Relaxed);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Report)) {
+        change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// How far the ledger is; whether sessions may begin follows.
+    fn look(&self, durable: u64) {
+        self.durable.store(durable, Ordering::Relaxed);
+        let holds = self.behind() > self.behind_max.load(Ordering::Relaxed);
+        if self.holds.swap(holds, Ordering::Relaxed) != holds {
+            match holds {
+                true => tracing::error!("charging: records are too far behind the ledger: no session begins"),
+                false => tracing::info!("charging: records have caught up: sessions begin again"),
+            }
+        }
+    }
+}
+
+/// The thread; dropped, it writes what is durable, closes the file, and ends.
+pub(super) struct Records {
+    ends: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Records {
+    /// Begins to follow a ledger, of which `durable` says how far it may be read.
+    pub fn start<L, D>(
+        ledger: Arc<L>,
+        setup: Setup<D>,
+        told: Arc<Told>,
+        durable: impl Fn() -> u64 + Send + 'static,
+    ) -> std::io::Result<Records>
+    where
+        L: Disk + Send + Sync + 'static,
+        L::File: Send + 'static,
+        D: Disk + Send + Sync + 'static,
+        D::File: Send + 'static,
+    {
+        let (ends, ended) = channel();
+        told.behind_max.store(setup.behind_max, Ordering::Relaxed);
+        let runs = move || {
+            // Where the system does not let it be lower it is as all others.
+            let _lower = rustix::process::nice(10);
+            Runner { ledger, setup, told, durable, ended }.run();
+        };
+        let thread = std::thread::Builder::new().name("charge-records".to_owned()).spawn(runs)?;
+        Ok(Records { ends: Some(ends), thread: Some(thread) })
+    }
+}
+
+impl Drop for Records {
+    fn drop(&mut self) {
+        drop(self.ends.take());
+        // A panic of it was told when it happened.
+        let _ended = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+struct Runner<L, D, F> {
+    ledger: Arc<L>,
+    setup: Setup<D>,
+    told: Arc<Told>,
+    durable: F,
+    ended: Receiver<()>,
+}
+
+impl<L: Disk, D: Disk, F: Fn() -> u64> Runner<L, D, F> {
+    fn run(&self) {
+        let (mut files, mut told) = (None::<Files<L, D>>, None);
+        loop {
+            let durable = (self.durable)();
+            let done = self.step(&mut files, durable);
+            let wait = match &done {
+                Ok(Step::More) => Duration::ZERO,
+                Ok(Step::Rests) => PERIOD,
+                Err(_) => AGAIN,
+            };
+            match done {
+                Ok(_) => told = None,
+                Err(why) => self.fail(&why.to_string(), &mut told),
+            }
+            self.told.look(durable);
+            match self.ended.recv_timeout(wait) {
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => break,
+            }
+        }
+        self.end(files);
+    }
+
+    fn step(&self, files: &mut Option<Files<L, D>>, durable: u64) -> Result<Step, Failure> {
+        let mut open = files.take().map_or_else(|| self.open(), Ok)?;
+        let done = open.step(durable, present());
+        match &done {
+            Ok(_) => self.tell(&open),
+            Err(Failure::Files(_)) => {}
+            // It begins again from what is on disk.
+            Err(Failure::Ledger(_)) => return done,
+        }
+        *files = Some(open);
+        done
+    }
+
+    fn open(&self) -> Result<Files<L, D>, Failure> {
+        let Setup { disk, settings, cuts, .. } = &self.setup;
+        let files = Files::open(Arc::clone(&self.ledger), Arc::clone(disk), settings.clone(), *cuts);
+        let files = files.map_err(Failure::Ledger)?;
+        self.tell(&files);
+        Ok(files)
+    }
+
+    /// All that is durable, and a closed file.
+    fn end(&self, files: Option<Files<L, D>>) {
+        let files = files.map_or_else(|| self.open(), Ok);
+        let ended = files.and_then(|mut files| {
+            files.end((self.durable)(), present())?;
+            self.tell(&files);
+            Ok(())
+        });
+        if let Err(why) = ended {
+            tracing::error!("charging: records wait for the next start: {why}");
+        }
+    }
+
+    fn tell(&self, files: &Files<L, D>) {
+        self.told.change(|report| files.tell(report));
+        if self.told.wanted.swap(false, Ordering::Relaxed) {
+            files.want_checkpoint();
+        }
+    }
+
+    fn fail(&self, why: &str, told: &mut Option<String>) {
+        if told.as_deref() != Some(why) {
+            tracing::error!("charging: records cannot be written, the ledger keeps everything: {why}");
+            *told = Some(why.to_owned());
+        }
+        self.told.change(|report| {
+            report.failures += 1;
+            report.failure = Some(why.to_owned());
+        });
+    }
+}
+
+/// Seconds since 1970.
+fn present() -> i64 {
+    super::moment(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}

@@ -1,0 +1,325 @@
+//! A series of record files (3GPP TS 32.297): records are appended to a file under a temporary name, the [`Cursor`]
+//! says how much of it counts, and what is whole gets its own name. Each record is in one file once, whatever happens
+//! to the process, the power or the disk: a start cuts off what the cursor does not count, and whoever appends begins
+//! again with what its note in the cursor says.
+//!
+//! ```text
+//!   append, append, ..      commit: write, fsync, then the cursor by a rename       close: cursor (closing), header,
+//!   [in memory]        -->  open-42.ber.part, open-42.csv.part, cursor         -->  fsync, rename, cursor
+//! ```
+
+mod mend;
+
+use super::cursor::{Cursor, Open};
+use mend::fresh;
+use std::io;
+use std::sync::Arc;
+use trunkline_commit::Disk;
+use trunkline_wire::cdr::file::{Closure, FileHeader, FileName, FileTime, Lost, RecordHeader};
+use trunkline_wire::cdr::{PgwRecord, RecordTime};
+
+use crate::cdr::Node;
+use crate::cdr::packets::EDITION;
+
+/// Octets of a file at most, whatever the settings say: it is read as a whole to be mended.
+pub const FILE_OCTETS_MAX: u64 = 1 << 30;
+/// Octets that wait in memory at which they are to be committed.
+const WAITING_OCTETS: usize = 4 << 20;
+
+/// A form that records are written in: an ending of its own, beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// TS 32.297 with records in BER.
+    Ber,
+    /// Lines of a table.
+    Csv,
+    /// For rows in the store: whoever writes those removes it.
+    Rows,
+}
+
+impl Form {
+    /// The ending of its files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Form::Ber => "ber",
+            Form::Csv => "csv",
+            Form::Rows => "rows",
+        }
+    }
+}
+
+/// How files are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Who makes them.
+    pub node: Node,
+    /// The forms, each once.
+    pub forms: Vec<Form>,
+    /// Octets in any form with which a file is closed.
+    pub octets: u64,
+    /// Records with which it is.
+    pub records: u32,
+    /// Seconds after which it is.
+    pub seconds: u32,
+    /// Seconds after which what came is on disk at the latest.
+    pub flush_s: u32,
+    /// Seconds for which closed files are kept; none is as long as nobody removes them.
+    pub keep_s: Option<u64>,
+    /// What a table begins with.
+    pub table_head: String,
+    /// Private information in names of files: tells two series of a node apart.
+    pub private: Option<String>,
+}
+
+/// A series.
+#[derive(Debug)]
+pub struct Series<D: Disk> {
+    disk: Arc<D>,
+    settings: Settings,
+    cursor: Cursor,
+    /// Of each form, what waits.
+    waiting: Vec<Vec<u8>>,
+    waiting_records: u32,
+    /// The first of what waits came then.
+    since: i64,
+    /// A commit failed since the file was opened: what its closure tells.
+    failed: Option<Closure>,
+}
+
+/// A file that was closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// Its name without the ending.
+    pub name: String,
+    /// Records in it.
+    pub records: u32,
+}
+
+fn part(count: u32, form: Form) -> String {
+    format!("open-{count}.{}.part", form.ending())
+}
+
+impl<D: Disk> Series<D> {
+    /// Opens the series of a folder, or begins one. A file that was open goes on; what of it is gone is told as lost.
+    ///
+    /// # Errors
+    /// The disk fails; how far records have come is not known.
+    pub fn open(disk: Arc<D>, settings: Settings) -> Result<Series<D>, String> {
+        let cursor = Cursor::load(&*disk)?;
+        if cursor.is_none() {
+            fresh(&*disk)?;
+        }
+        let waiting = settings.forms.iter().map(|_| Vec::new()).collect();
+        let cursor = cursor.unwrap_or_default();
+        let mut series = Series { disk, settings, cursor, waiting, waiting_records: 0, since: 0, failed: None };
+        series.mend().map_err(|error| format!("record files: {error}"))?;
+        Ok(series)
+    }
+
+    /// What its owner keeps with it: that of the last commit; none before the first one.
+    pub fn note(&self) -> &[u8] {
+        &self.cursor.note
+    }
+
+    /// How far it has come.
+    pub fn cursor(&self) -> &Cursor {
+        &self.cursor
+    }
+
+    /// Appends a record, in the order of the forms; nothing of it is on disk yet. A form without octets has it not.
+    pub fn append(&mut self, forms: &[&[u8]], now: i64) {
+        if self.waiting_records == 0 {
+            self.since = now;
+        }
+        self.waiting.iter_mut().zip(forms).for_each(|(waiting, octets)| waiting.extend_from_slice(octets));
+        self.waiting_records += 1;
+    }
+
+    /// Appends a record that another node made and sent, as it came: in BER (format 1 of TS 32.295), with `edition`
+    /// and the other values of its header. One that may be a copy is marked so (`retransmission`), if it is a
+    /// PGWRecord; else it is appended as it is. False, and nothing, where it is too long for a file.
+    pub fn append_received(&mut self, header: &RecordHeader, record: &[u8], duplicate: bool, now: i64) -> bool {
+        let mut marked = Vec::new();
+        if let Some(read) = duplicate.then(|| PgwRecord::read(record).ok()).flatten() {
+            // What this program does not keep of a record would be lost: then the mark stands in the file's name.
+            PgwRecord { retransmission: false, ..read }.write(&mut marked);
+            let kept = marked == record;
+            marked.clear();
+            if kept {
+                PgwRecord { retransmission: true, ..read }.write(&mut marked);
+            }
+        }
+        let mut octets = Vec::with_capacity(record.len() + 8);
+        let fits = header.write(if marked.is_empty() { record } else { &marked }, &mut octets);
+        if fits {
+            self.append(&[&octets], now);
+        }
+        fits
+    }
+
+    /// Records that wait for a commit.
+    pub fn waiting(&self) -> u32 {
+        self.waiting_records
+    }
+
+    /// Whether what waits is to be committed.
+    pub fn is_due(&self, now: i64) -> bool {
+        let (mut records, mut octets) = (self.waiting_records, 0);
+        for (form, waiting) in self.waiting.iter().enumerate() {
+            let open = self.cursor.open.as_ref().and_then(|open| open.octets.get(form)).copied().unwrap_or(0);
+            octets = octets.max(open + waiting.len() as u64);
+        }
+        records += self.cursor.open.as_ref().map_or(0, |open| open.records);
+        let full = records >= self.settings.records || octets >= self.settings.octets;
+        let many = self.waiting.iter().map(Vec::len).sum::<usize>() >= WAITING_OCTETS;
+        // A clock that goes back must not hold up anything.
+        let waited = now.saturating_sub(self.since).unsigned_abs();
+        self.waiting_records > 0 && (full || many || waited >= u64::from(self.settings.flush_s))
+    }
+
+    /// Why the open file is to be closed, if it is time.
+    pub fn is_full(&self, now: i64) -> Option<Closure> {
+        let open = self.cursor.open.as_ref().filter(|open| open.records > 0)?;
+        let octets = open.octets.iter().copied().max().unwrap_or(0);
+        let age = now.saturating_sub(open.opened).unsigned_abs();
+        match () {
+            () if self.failed.is_some() => self.failed,
+            () if octets >= self.settings.octets.min(FILE_OCTETS_MAX) => Some(Closure::Size),
+            () if open.records >= self.settings.records => Some(Closure::Count),
+            () if age >= u64::from(self.settings.seconds) => Some(Closure::Time),
+            () => None,
+        }
+    }
+
+    /// Puts what waits on disk, with the note of how far that is. Without any, the note alone.
+    ///
+    /// # Errors
+    /// The system's: nothing of it counts, and it is tried again with all that waits.
+    pub fn commit(&mut self, note: &[u8], now: i64) -> io::Result<()> {
+        let done = self.try_commit(note, now);
+        if let (Err(error), Some(_)) = (&done, &self.cursor.open) {
+            let full = error.kind() == io::ErrorKind::StorageFull;
+            self.failed = Some(if full { Closure::FileSystemFull } else { Closure::FileSystemError });
+        }
+        done
+    }
+
+    fn try_commit(&mut self, note: &[u8], now: i64) -> io::Result<()> {
+        let mut cursor = Cursor { note: note.into(), ..self.cursor.clone() };
+        if self.waiting_records > 0 {
+            let open = cursor.open.get_or_insert_with(|| begin(&mut cursor.next, self.settings.forms.len(), now));
+            for ((waiting, form), length) in self.waiting.iter().zip(&self.settings.forms).zip(&mut open.octets) {
+                *length = self.write(open.count, *form, *length, waiting, open.opened)?;
+            }
+            open.records += self.waiting_records;
+            open.appended = now.max(open.opened);
+        }
+        cursor.save(&*self.disk)?;
+        self.cursor = cursor;
+        self.waiting.iter_mut().for_each(Vec::clear);
+        self.waiting_records = 0;
+        Ok(())
+    }
+
+    /// Appends to a form of a file; its length then.
+    fn write(&self, count: u32, form: Form, length: u64, octets: &[u8], opened: i64) -> io::Result<u64> {
+        let name = part(count, form);
+        if length == 0 {
+            let head = self.head(form, opened);
+            let file = self.disk.make(&name, 0)?;
+            self.disk.write(&file, 0, &[&head, octets].concat())?;
+            self.disk.sync(&file)?;
+            return Ok((head.len() + octets.len()) as u64);
+        }
+        let file = self.disk.open(&name)?;
+        self.disk.write(&file, length, octets)?;
+        self.disk.sync(&file)?;
+        Ok(length + octets.len() as u64)
+    }
+
+    /// What a form of a file begins with; a header that says that the file was not closed.
+    fn head(&self, form: Form, opened: i64) -> Vec<u8> {
+        match form {
+            Form::Ber => {
+                let open = Open { opened, appended: opened, ..Open::default() };
+                self.header(&open, 0, Closure::Abnormal)
+            }
+            Form::Csv => self.settings.table_head.clone().into_bytes(),
+            Form::Rows => Vec::new(),
+        }
+    }
+
+    fn header(&self, open: &Open, octets: u64, closure: Closure) -> Vec<u8> {
+        let mut out = Vec::new();
+        let header = FileHeader {
+            file_octets: u32::try_from(octets).unwrap_or(u32::MAX),
+            high: EDITION,
+            low: EDITION,
+            opened: FileTime::new(RecordTime::utc(open.opened)),
+            appended: FileTime::new(RecordTime::utc(open.appended)),
+            count: open.records,
+            sequence: open.count,
+            closure,
+            node: self.settings.node.address,
+            lost: Lost::of(self.cursor.lost),
+            routeing_filter: &[],
+            private_extension: &[],
+        };
+        header.write(&mut out);
+        out
+    }
+
+    /// Closes the open file, if it has records: what waits goes into the next one. What was closed.
+    ///
+    /// # Errors
+    /// The system's: it is closed by the next call, or the next start.
+    pub fn close(&mut self, closure: Closure, now: i64) -> io::Result<Option<Closed>> {
+        let Some(open) = self.cursor.open.clone().filter(|open| open.records > 0) else { return Ok(None) };
+        if open.closing.is_none() {
+            let name = FileName {
+                node_id: self.settings.node.id(),
+                count: open.count,
+                time: RecordTime::utc(now.max(open.appended)),
+                private: self.settings.private.as_deref(),
+                extension: None,
+            };
+            let closing = Some((name.to_string().into(), closure.number()));
+            let cursor = Cursor { open: Some(Open { closing, ..open }), ..self.cursor.clone() };
+            cursor.save(&*self.disk)?;
+            self.cursor = cursor;
+        }
+        self.finish_closing()
+    }
+
+    /// Goes on with a file that is being closed.
+    fn finish_closing(&mut self) -> io::Result<Option<Closed>> {
+        let Some(open) = self.cursor.open.clone() else { return Ok(None) };
+        let Some((name, closure)) = open.closing.clone() else { return Ok(None) };
+        let names = self.disk.list()?;
+        for (form, length) in self.settings.forms.iter().zip(&open.octets) {
+            let before = part(open.count, *form);
+            // It has its name already, where that was done before.
+            if !names.contains(&before) {
+                continue;
+            }
+            if *form == Form::Ber {
+                let header = self.header(&open, *length, Closure::from_number(closure));
+                let file = self.disk.open(&before)?;
+                self.disk.write(&file, 0, &header)?;
+                self.disk.sync(&file)?;
+            }
+            self.disk.rename(&before, &format!("{name}.{}", form.ending()))?;
+        }
+        let (files, records) = (self.cursor.files + 1, self.cursor.records + u64::from(open.records));
+        let cursor = Cursor { open: None, lost: 0, files, records, ..self.cursor.clone() };
+        cursor.save(&*self.disk)?;
+        (self.cursor, self.failed) = (cursor, None);
+        Ok(Some(Closed { name: name.into(), records: open.records }))
+    }
+}
+
+fn begin(next: &mut u32, forms: usize, now: i64) -> Open {
+    let count = *next;
+    *next = count.wrapping_add(1);
+    Open { count, opened: now, appended: now, octets: vec![0; forms], ..Open::default() }
+}

@@ -1,0 +1,59 @@
+//! From `[charge.gtpp]` of the configuration to what a node serves by GTP'.
+
+use super::configured;
+use crate::failure::Failure;
+use crate::run::config::{Charge, ChargeGtpp, Door};
+use std::path::Path;
+use trunkline_charge::job::{GatewayPlace, GtppSetup};
+use trunkline_charge::quota::{self, Mapping};
+use trunkline_kit::config::Mistake;
+use trunkline_net::{Listen, Networks};
+
+/// Its log and the files of received records, in what of a data folder is charging's.
+const LOG: &str = "gateway";
+const RECEIVED: &str = "received";
+
+/// What a node serves by GTP'; none where it names no address.
+///
+/// # Errors
+/// The profile cannot be read.
+pub fn setup(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Result<Option<GtppSetup>, Failure> {
+    if gtpp.listen.is_empty() {
+        return Ok(None);
+    }
+    let listen = |door: &Door| match door {
+        Door::Udp(address) => Ok(Listen::Udp { address: *address }),
+        Door::Tcp(address) => Ok(Listen::Tcp { address: *address, tls: None }),
+        door => Err(Failure::Failed(format!("charge.gtpp.listen: GTP' does not listen at {door}"))),
+    };
+    let mapping = gtpp.profile.as_deref().map_or_else(|| Ok(Mapping::default()), mapping)?;
+    let networks = || Networks::only(gtpp.allow.iter().map(|network| network.0).collect());
+    let folder = configured::folder(data);
+    Ok(Some(GtppSetup {
+        listens: gtpp.listen.iter().map(listen).collect::<Result<_, _>>()?,
+        allow: if gtpp.allow.is_empty() { Networks::all() } else { networks() },
+        mapping: Mapping { copies: gtpp.copies, ..mapping },
+        redirect_to: gtpp.redirect_to.map(|ip| ip.0),
+        place: GatewayPlace { log: folder.join(LOG), files: folder.join(RECEIVED), node: charge.host.clone() },
+    }))
+}
+
+/// Reads a profile of quota servers.
+///
+/// # Errors
+/// The file cannot be read; all that is wrong in it.
+pub fn mapping(path: &Path) -> Result<Mapping, Failure> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::Failed(format!("{shown}: {e}")))?;
+    let lines = |mistakes: Vec<Mistake>| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n");
+    quota::read(&shown, &text).map_err(|mistakes| Failure::Failed(lines(mistakes)))
+}
+
+/// Whether whoever reaches it may speak: a warning for that.
+pub fn open_to_all(gtpp: &ChargeGtpp) -> bool {
+    let reached = gtpp.listen.iter().any(|door| match door {
+        Door::Udp(address) | Door::Tcp(address) | Door::Tls(address) => !address.ip().is_loopback(),
+        Door::Unix(_) => false,
+    });
+    reached && gtpp.allow.is_empty()
+}

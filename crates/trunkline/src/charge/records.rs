@@ -1,0 +1,75 @@
+//! From `[cdr]` of the configuration to records of a charging node.
+
+use super::configured::{addresses, folder};
+use super::rows::Rows;
+use crate::failure::Failure;
+use crate::run::config::{Cdr, Charge, Format};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use trunkline_charge::cdr::{Cuts, Node, table};
+use trunkline_charge::job::Node as Made;
+use trunkline_charge::job::records::{Form, Settings, Setup};
+use trunkline_commit::Folder;
+
+/// The record files in a data folder.
+pub fn files(data: &Path) -> PathBuf {
+    folder(data).join("cdr")
+}
+
+/// How records are made; none where none are wanted.
+///
+/// # Errors
+/// The folder cannot be had.
+pub fn setup(charge: &Charge, cdr: &Cdr, data: &Path) -> Result<Option<Setup<Folder>>, Failure> {
+    if cdr.formats.is_empty() {
+        return Ok(None);
+    }
+    let path = files(data);
+    let disk = Folder::open(&path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
+    let cuts = Cuts {
+        octets: cdr.cut_volume.map_or(0, |volume| volume.0),
+        seconds: seconds(cdr.cut_time),
+        services: cdr.cut_services,
+    };
+    Ok(Some(Setup { disk: Arc::new(disk), settings: settings(charge, cdr), cuts, behind_max: cdr.behind.into() }))
+}
+
+/// Who makes them.
+pub fn node(charge: &Charge, cdr: &Cdr) -> Node {
+    let name = if cdr.node.is_empty() { &charge.host } else { &cdr.node };
+    let address = addresses(charge).into_iter().next().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    Node::new(name, address)
+}
+
+/// Begins to bring rows into the store; none where none are wanted.
+///
+/// # Errors
+/// The system has no thread left.
+pub fn rows(charge: &Charge, cdr: &Cdr, data: &Path, made: &Made) -> Result<Option<Rows>, Failure> {
+    let Some(told) = made.records().filter(|_| cdr.rows) else { return Ok(None) };
+    let id = node(charge, cdr).id().to_owned();
+    let rows = Rows::start(files(data), data.join("store"), id, Arc::clone(told));
+    rows.map(Some).map_err(|e| Failure::Failed(format!("no thread for rows: {e}")))
+}
+
+fn settings(charge: &Charge, cdr: &Cdr) -> Settings {
+    let forms = [(Format::Ber, Form::Ber), (Format::Csv, Form::Csv)].into_iter();
+    let wanted = |(format, form)| cdr.formats.contains(&format).then_some(form);
+    Settings {
+        node: node(charge, cdr),
+        forms: forms.filter_map(wanted).chain(cdr.rows.then_some(Form::Rows)).collect(),
+        octets: cdr.file_size.0,
+        records: cdr.file_records,
+        seconds: seconds(cdr.file_time),
+        flush_s: seconds(cdr.flush),
+        keep_s: cdr.keep.map(|time| time.as_secs()),
+        table_head: table::head(),
+        private: None,
+    }
+}
+
+fn seconds(time: Duration) -> u32 {
+    u32::try_from(time.as_secs()).unwrap_or(u32::MAX)
+}

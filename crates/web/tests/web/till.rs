@@ -1,0 +1,165 @@
+//! A charging node that does what the tests say.
+
+use crate::world::{HOME, SCRIPT};
+use serde_json::{Value, json};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trunkline_web::sources::*;
+
+/// It has two accounts, twenty sessions and a plan.
+#[derive(Default)]
+pub struct Till {
+    /// No node serves.
+    pub absent: AtomicBool,
+    /// Plans are tried out until they are cancelled.
+    pub hold: AtomicBool,
+    orders: Mutex<Vec<Value>>,
+}
+
+const DAY_S: i64 = crate::world::DAY / 1_000_000_000;
+
+impl Till {
+    /// Orders of that kind.
+    pub fn ordered(&self, kind: &str) -> Vec<Value> {
+        self.orders.lock().unwrap().iter().filter(|order| order["do"] == kind).cloned().collect()
+    }
+
+    pub fn was_ordered(&self, kind: &str) -> bool {
+        !self.ordered(kind).is_empty()
+    }
+
+    fn done(&self, order: &Value, account: Value) -> Value {
+        let keys = self.orders.lock().unwrap();
+        let again = keys.iter().filter(|known| !order["key"].is_null() && known["key"] == order["key"]).count() > 1;
+        json!({ "sequence": 9, "again": again, "account": account })
+    }
+}
+
+fn not_found(what: &str) -> SourceError {
+    SourceError::new(Trouble::NotFound, format!("No such {what}."))
+}
+
+fn session(slot: u64) -> Value {
+    let granted =
+        json!({ "unit": "octets", "units": 1024, "money": 5, "since": DAY_S, "until": DAY_S + 600, "last": false });
+    json!({
+        "key": format!("{slot}-1"), "slot": slot, "session": format!("pgw.example;{};001010000000017", slot + 1),
+        "origin": "pgw.example", "subscriber": 1, "account": 1, "apn": "internet", "network": "00101", "rat": 6,
+        "destination": "442071000042", "number": 3, "aborting": false, "asked": false, "deadline": i64::MAX,
+        "services": [{ "rating_group": 1, "service": null, "granted": granted }],
+    })
+}
+
+fn account() -> Value {
+    json!({
+        "up_to": 8, "number": 1, "plan": "standard", "currency": "EUR", "decimals": 2, "balance": 500, "credit": 0,
+        "reserved": 5, "counters": [], "subscribers_total": 1, "sessions_total": 1, "sessions": [session(0)],
+        "allowances": [{ "name": "gift", "unit": "octets", "left": 7, "reserved": 0, "ends": i64::MAX }],
+        "offers": [{ "name": "gift", "unit": "octets", "amount": 1024, "lasts_s": null }],
+        "subscribers": [{ "subscriber": 1, "identities": ["imsi:001010000000017", "sip:bob@example.com"] }],
+    })
+}
+
+impl Charging for Till {
+    fn order(&self, order: &Value) -> Result<Value, SourceError> {
+        if self.absent.load(Ordering::SeqCst) {
+            return Err(SourceError::new(Trouble::NotFound, "No charging node serves here."));
+        }
+        self.orders.lock().unwrap().push(order.clone());
+        Ok(match order["do"].as_str().unwrap() {
+            "status" => json!({
+                "host": "ocs.example", "realm": "example", "since": DAY_S, "sequence": 8, "durable": 8,
+                "behind_percent": 0, "failure": format!("{HOME}/ledger: full"), "written_octets": 9, "groups": 3,
+                "plans": [{ "name": "standard", "version": 2 }], "accounts": 2, "subscribers": 1,
+                "open_sessions": 20, "kept_sessions": 20, "sessions_limit": 100, "unrated": 0, "clients": 1,
+            }),
+            "rates" => json!({ "points": [{
+                "at": DAY_S, "seconds": 1, "answered": [[1, 0, 0, 0], [40, 2, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]],
+                "copies": 1, "p50_us": 300, "p99_us": 900, "sessions": 20, "behind_percent": 0,
+            }] }),
+            "peers" => json!({ "total": 1, "peers": [{
+                "number": 1, "host": "pgw.example", "realm": "example", "address": "192.0.2.1:4000", "tls": false,
+                "since": DAY_S, "heard": DAY_S, "watchdog": "okay", "requests": 44, "copies": 1, "refused": 2,
+                "busy": 0, "failed": 0,
+            }] }),
+            "sessions" if !order["text"].is_null() => json!({ "sessions": [], "next": null }),
+            "sessions" => {
+                let from = order["from"].as_u64().unwrap();
+                // A piece has three at most.
+                let end = (from + order["limit"].as_u64().unwrap().min(3)).min(20);
+                let next = (end < 20).then_some(end);
+                json!({ "sessions": (from..end).map(session).collect::<Vec<_>>(), "next": next })
+            }
+            "show-session" if order["key"] == "0-1" => session(0),
+            "show-session" => return Err(not_found("open session")),
+            // The manual has an account 17.
+            "show-account" if order["account"] == 1 || order["account"] == 17 => account(),
+            "show-account" => return Err(not_found("account")),
+            "show-subscriber" if order["identity"] == "imsi:001010000000017" || order["subscriber"] == 1 => json!({
+                "subscriber": 1, "identities": ["imsi:001010000000017"], "account": account(),
+            }),
+            "show-subscriber" => return Err(not_found("subscriber")),
+            "plan-text" if order["name"] == "standard" => json!({
+                "name": "standard", "currency": "EUR", "decimals": 2, "version": 2, "since": 5, "former": [1],
+                "text": "new",
+            }),
+            "plan-text" => return Err(not_found("plan")),
+            "check-plan" if order["text"] == "bad" => json!({ "name": null, "currency": null, "mistakes": [
+                { "line": 1, "column": 1, "what": "no plan" }, { "line": null, "column": null, "what": "no version" },
+            ] }),
+            "check-plan" => json!({ "name": "standard", "currency": "EUR", "mistakes": [] }),
+            "plan" => json!({ "sequence": 9 }),
+            "buy" if order["allowance"] != "gift" => return Err(not_found("allowance in the account's plan")),
+            _ => self.done(order, account()),
+        })
+    }
+
+    fn serves(&self) -> bool {
+        !self.absent.load(Ordering::SeqCst)
+    }
+
+    fn ledger(&self, _: u64, from: ChargeMark, most: usize, _: &Cancel) -> Result<ChargeLedgerPart, SourceError> {
+        let line = |sequence: u64| ChargeLine {
+            sequence,
+            at: DAY_S,
+            kind: "top-up".to_owned(),
+            amount: 100,
+            note: Some(SCRIPT.to_owned()),
+            ..ChargeLine::default()
+        };
+        let first = from.next.saturating_sub(most as u64).max(1);
+        let next = (first > 1).then_some(ChargeMark { next: first, balance: 300 });
+        Ok(ChargeLedgerPart { lines: (first..from.next).rev().map(line).collect(), next })
+    }
+
+    fn usage(&self, _: u64, _: ChargeMark, since: i64, _: &Cancel) -> Result<ChargeUsage, SourceError> {
+        let day =
+            ChargeDay { day: "2026-11-19".to_owned(), unit: "octets".to_owned(), units: 1024, ..Default::default() };
+        Ok(ChargeUsage { days: vec![day], complete_since: since })
+    }
+
+    fn timeline(&self, _: &str, _: Option<(u32, u64)>, newest: u64, _: &Cancel) -> Result<ChargeTimeline, SourceError> {
+        let place = Some("internet, 442071000042".to_owned());
+        let event = ChargeEvent { sequence: 3, at: DAY_S, kind: "opened".to_owned(), place, ..Default::default() };
+        Ok(ChargeTimeline { events: vec![event], next: Some((0, newest)) })
+    }
+
+    fn plan_of_entry(&self, entry: u64) -> Result<(String, i64), SourceError> {
+        if entry == 1 { Ok(("old".to_owned(), DAY_S)) } else { Err(not_found("entry")) }
+    }
+
+    fn try_out(&self, ask: &ChargeTryAsk, progress: &Progress, cancel: &Cancel) -> Result<ChargeTried, SourceError> {
+        if ask.text == "bad" {
+            return Err(SourceError::new(Trouble::Refused, "no plan"));
+        }
+        while self.hold.load(Ordering::SeqCst) {
+            if cancel.is_cancelled() {
+                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(5));
+        }
+        progress.packets.store(50, Ordering::Relaxed);
+        let all = ChargeTriedGroup { was: 96, would: 118, ..Default::default() };
+        Ok(ChargeTried { plan: "standard".to_owned(), currency: "EUR".to_owned(), all, ..Default::default() })
+    }
+}

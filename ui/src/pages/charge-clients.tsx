@@ -1,0 +1,130 @@
+// Clients that are connected to the charging node.
+
+import { A } from "@solidjs/router";
+import { createResource, createSignal, For, Match, Show, Switch, type JSX } from "solid-js";
+import { get } from "../api/client";
+import { Problem } from "../api/problem";
+import type { ChargePeer, ChargePeers } from "../api/types";
+import type { Meaning } from "../format";
+import { whole } from "../format";
+import { Head } from "../parts/head";
+import { known } from "../parts/known";
+import { Tag } from "../parts/meaning";
+import { Empty, Loading, Trouble } from "../parts/states";
+import { Time } from "../parts/time";
+import { toastError } from "../parts/toast";
+import { ChargeNav, NoNode, useEvery } from "./charge/nav";
+
+const LOOK_MS = 4_800;
+
+export default function ChargeClients(): JSX.Element {
+  const [page, again] = createResource(() => get<ChargePeers>("/charge/peers"));
+  const [more, setMore] = createSignal<ChargePeer[]>([]);
+  useEvery(LOOK_MS, () => void (!page.loading && again.refetch()));
+  const all = (): ChargePeer[] => [...(known(page)?.peers ?? []), ...more()];
+  const goOn = (): void => {
+    get<ChargePeers>("/charge/peers", { after: all().at(-1)?.number })
+      .then((next) => setMore((before) => [...before, ...next.peers]))
+      .catch(toastError);
+  };
+  return (
+    <>
+      <Head title="Clients" about={<span class="muted">{known(page) ? `${whole(known(page)!.total)} connected` : ""}</span>} />
+      <ChargeNav />
+      <div class="charge">
+        <Switch fallback={<Loading what="the clients" />}>
+          <Match when={page.error instanceof Problem && page.error.kind === "not-found"}>
+            <NoNode />
+          </Match>
+          <Match when={page.error}>
+            <Trouble error={page.error} retry={() => void again.refetch()} />
+          </Match>
+          <Match when={known(page) && all().length === 0}>
+            <Empty icon="charge" title="No client is connected">
+              <p>
+                Gateways (PGW, UPF, IMS) connect by Diameter to the addresses that the node listens to. One that is refused stands in the node's log; <code>--peer</code> and <code>--allow</code>, or <code>[charge] peers</code> and{" "}
+                <code>allow</code>, say who may.
+              </p>
+            </Empty>
+          </Match>
+          <Match when={known(page)}>
+            <section class="panel" aria-label="Clients">
+              <div class="scroll" tabindex="0" role="group" aria-label="Table of clients">
+                <table class="table">
+                  <thead>
+                    <tr>
+                      <th scope="col">Client</th>
+                      <th scope="col">Realm</th>
+                      <th scope="col">Address</th>
+                      <th scope="col">Watchdog</th>
+                      <th scope="col">Since</th>
+                      <th scope="col">Heard</th>
+                      <th scope="col" class="right">
+                        Requests
+                      </th>
+                      <th scope="col" class="right">
+                        Copies
+                      </th>
+                      <th scope="col" class="right">
+                        Refused
+                      </th>
+                      <th scope="col" class="right">
+                        Too busy
+                      </th>
+                      <th scope="col" class="right">
+                        Failed
+                      </th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    <For each={all()}>{(peer) => <Row peer={peer} />}</For>
+                  </tbody>
+                </table>
+              </div>
+              <Show when={all().length < (known(page)?.total ?? 0)}>
+                <div class="body">
+                  <button class="button" onClick={goOn}>
+                    More clients
+                  </button>
+                </div>
+              </Show>
+            </section>
+          </Match>
+        </Switch>
+      </div>
+    </>
+  );
+}
+
+const MEANINGS: Record<string, Meaning> = { okay: "good", asked: "none", suspect: "bad", closing: "warn" };
+
+function Row(props: { peer: ChargePeer }): JSX.Element {
+  const peer = (): ChargePeer => props.peer;
+  return (
+    <tr>
+      <td class="charge-id">
+        <A href={`/charge/sessions?origin=${encodeURIComponent(peer().host)}`} title="Its sessions">
+          {peer().host}
+        </A>
+      </td>
+      <td class="charge-id">{peer().realm}</td>
+      <td class="num nowrap">
+        {peer().address} {peer().tls ? <Tag meaning="note">TLS</Tag> : null}
+      </td>
+      <td>
+        <Tag meaning={MEANINGS[peer().watchdog] ?? "none"}>{peer().watchdog}</Tag>
+      </td>
+      <td>
+        <Time at={peer().since} shape="short" />
+      </td>
+      <td>
+        <Time at={peer().heard} shape="clock" />
+      </td>
+      <td class="right num">{whole(peer().requests)}</td>
+      <td class="right num">{whole(peer().copies)}</td>
+      <td class="right num">{whole(peer().refused)}</td>
+      <td class="right num">{whole(peer().busy)}</td>
+      <td class="right num">{whole(peer().failed)}</td>
+    </tr>
+  );
+}

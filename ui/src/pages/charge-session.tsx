@@ -1,0 +1,314 @@
+// One session of charging: what it may use now, and what happened, out of the ledger.
+
+import { A, useParams } from "@solidjs/router";
+import { createEffect, createMemo, createResource, createSignal, For, Match, on, Show, Switch, type JSX } from "solid-js";
+import { get, post } from "../api/client";
+import { Problem } from "../api/problem";
+import type { ChargeAccount, ChargeEvent, ChargeSession as Session, ChargeTimeline } from "../api/types";
+import { Confirm } from "../parts/dialog";
+import { Head } from "../parts/head";
+import { known } from "../parts/known";
+import { Tag } from "../parts/meaning";
+import { Empty, Loading, Trouble } from "../parts/states";
+import { Time } from "../parts/time";
+import { toast, toastError } from "../parts/toast";
+import { may } from "../session";
+import { ChargeNav } from "./charge/nav";
+import { money, resultText, serviceText, units, type Coin } from "./charge/words";
+
+/** A Session-Id has semicolons, the key of an open session has none. */
+const isId = (key: string): boolean => key.includes(";");
+
+export default function ChargeSessionPage(): JSX.Element {
+  const params = useParams<{ key: string }>();
+  const key = createMemo(() => decodeURIComponent(params.key));
+  const [session, sessionAgain] = createResource(
+    () => (isId(key()) ? undefined : key()),
+    (key) => get<Session>(`/charge/sessions/${encodeURIComponent(key)}`),
+  );
+  const [account] = createResource(
+    () => known(session)?.account,
+    (number) => get<ChargeAccount>(`/charge/accounts/${number}`),
+  );
+  const [aborting, setAborting] = createSignal(false);
+  const coin = (): Coin => known(account) ?? { currency: null, decimals: null };
+  const gone = (): boolean => session.error instanceof Problem && session.error.kind === "not-found";
+  const name = (): string => known(session)?.session ?? key();
+  return (
+    <>
+      <Head title="Session" about={<span class="mono muted charge-id">{name()}</span>}>
+        <Show when={known(session)}>
+          <button class="button" onClick={() => void sessionAgain.refetch()}>
+            Look again
+          </button>
+          <Show when={may("charge.operate") && !known(session)?.aborting}>
+            <button class="button danger" onClick={() => setAborting(true)}>
+              End the session
+            </button>
+          </Show>
+        </Show>
+      </Head>
+      <ChargeNav />
+      <div class="charge">
+        <Switch>
+          <Match when={gone()}>
+            <Empty icon="charge" title="No open session has this key">
+              <p>
+                It has ended, or another one has its place. What happened stands in the ledger of its account; a link with the Session-Id shows sessions that have ended, too. <A href="/charge/sessions">See the open ones</A>.
+              </p>
+            </Empty>
+          </Match>
+          <Match when={session.error}>
+            <Trouble error={session.error} retry={() => void sessionAgain.refetch()} />
+          </Match>
+          <Match when={session.loading && !known(session)}>
+            <Loading what="the session" />
+          </Match>
+          <Match when={true}>
+            <Show when={known(session)}>{(session) => <Now session={session()} coin={coin()} />}</Show>
+            <Timeline asked={isId(key()) ? { session: key() } : { key: key() }} look={known(session)} coin={coin()} />
+          </Match>
+        </Switch>
+      </div>
+      <Show when={aborting()}>
+        <Confirm
+          title="End the session?"
+          text="Nothing more is granted, and its client is asked to end it (ASR). What it reports until then is charged. That cannot be undone."
+          action="End it"
+          close={() => setAborting(false)}
+          run={async () => {
+            await post(`/charge/sessions/${encodeURIComponent(key())}/abort`, {});
+            toast("The client is asked to end the session.");
+            void sessionAgain.refetch();
+          }}
+        />
+      </Show>
+    </>
+  );
+}
+
+function Now(props: { session: Session; coin: Coin }): JSX.Element {
+  const s = (): Session => props.session;
+  return (
+    <section class="panel" aria-label="Now">
+      <header>
+        <h2>Now</h2>
+        <Show when={s().aborting}>
+          <Tag meaning="warn">to end</Tag>
+        </Show>
+        <Show when={s().asked}>
+          <Tag meaning="note">its client is asked to come again</Tag>
+        </Show>
+      </header>
+      <dl class="charge-facts body">
+        <div>
+          <dt>Account</dt>
+          <dd>
+            <A href={`/charge/accounts/${s().account}`}>{s().account}</A>
+          </dd>
+        </div>
+        <div>
+          <dt>Subscriber</dt>
+          <dd>{s().subscriber}</dd>
+        </div>
+        <div>
+          <dt>Client</dt>
+          <dd>{s().origin}</dd>
+        </div>
+        <div>
+          <dt>Where</dt>
+          <dd>{[s().apn, s().network, s().destination].filter(Boolean).join(", ") || "–"}</dd>
+        </div>
+        <div>
+          <dt>Newest request</dt>
+          <dd>{s().number}</dd>
+        </div>
+        <div>
+          <dt>Given up at</dt>
+          <dd>
+            <Time at={s().deadline} />
+          </dd>
+        </div>
+      </dl>
+      <div class="scroll" tabindex="0" role="group" aria-label="Table of services">
+        <table class="table">
+          <thead>
+            <tr>
+              <th scope="col">Service</th>
+              <th scope="col" class="right">
+                May use
+              </th>
+              <th scope="col" class="right">
+                Reserved
+              </th>
+              <th scope="col">Since</th>
+              <th scope="col">Until</th>
+            </tr>
+          </thead>
+          <tbody>
+            <For each={s().services} fallback={<tr><td colspan={5} class="muted">It has no service yet.</td></tr>}>
+              {(service) => (
+                <tr>
+                  <td>
+                    {serviceText(service.rating_group, service.service)} {service.granted?.last ? <Tag meaning="warn">the last</Tag> : null}
+                  </td>
+                  <td class="right nowrap num">{service.granted ? units(service.granted.units, service.granted.unit) : "nothing"}</td>
+                  <td class="right nowrap num">{money(service.granted?.money, props.coin)}</td>
+                  <td>
+                    <Time at={service.granted?.since} shape="short" />
+                  </td>
+                  <td>
+                    <Time at={service.granted?.until} shape="short" />
+                  </td>
+                </tr>
+              )}
+            </For>
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Timeline(props: { asked: { key: string } | { session: string }; look: Session | undefined; coin: Coin }): JSX.Element {
+  const [events, setEvents] = createSignal<ChargeEvent[]>([]);
+  const [next, setNext] = createSignal<string | null>(null);
+  const [error, setError] = createSignal<unknown>();
+  const [busy, setBusy] = createSignal(true);
+  const load = async (cursor?: string | null): Promise<void> => {
+    setBusy(true);
+    try {
+      const part = await get<ChargeTimeline>("/charge/timeline", { ...props.asked, cursor });
+      setEvents((before) => (cursor ? [...before, ...part.events] : part.events));
+      setNext(part.next);
+      setError(undefined);
+    } catch (problem) {
+      if (cursor) toastError(problem);
+      else setError(() => problem);
+    }
+    setBusy(false);
+  };
+  createEffect(on(() => [JSON.stringify(props.asked), props.look?.number], () => void load()));
+  /** What was debited until then. */
+  const spent = createMemo(() => {
+    let sum = 0;
+    return events().map((event) => (sum += event.kind === "charged" ? (event.money ?? 0) : 0));
+  });
+  return (
+    <section class="panel" aria-label="What happened">
+      <header>
+        <h2>What happened</h2>
+        <span class="muted">out of the ledger, the oldest first</span>
+      </header>
+      <Show
+        when={events().length > 0}
+        fallback={
+          <div class="body">
+            <Switch fallback={<Loading what="the ledger" />}>
+              <Match when={error()}>
+                <p class="muted">{error() instanceof Error ? (error() as Error).message : "The ledger cannot be read."}</p>
+              </Match>
+              <Match when={!busy()}>
+                <p class="muted">Nothing of it is in the newest part of the ledger.</p>
+              </Match>
+            </Switch>
+          </div>
+        }
+      >
+        <div class="scroll" tabindex="0" role="group" aria-label="Table of what happened">
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">When</th>
+                <th scope="col">What</th>
+                <th scope="col">Service</th>
+                <th scope="col" class="right">
+                  Units
+                </th>
+                <th scope="col" class="right">
+                  Money
+                </th>
+                <th scope="col" class="right">
+                  Debited so far
+                </th>
+                <th scope="col" class="right">
+                  Entry
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              <For each={events()}>
+                {(event, at) => (
+                  <tr>
+                    <td>
+                      <Time at={event.at} shape="short" />
+                    </td>
+                    <td>
+                      <What event={event} coin={props.coin} />
+                    </td>
+                    <td class="muted">{event.kind === "charged" || event.kind === "granted" ? serviceText(event.rating_group, event.service) : ""}</td>
+                    <td class="right nowrap num">{event.units === null ? "" : units(event.units, event.unit)}</td>
+                    <td class="right nowrap num">{event.money === null ? "" : money(event.kind === "charged" ? -event.money : event.money, props.coin)}</td>
+                    <td class="right nowrap num">{event.kind === "charged" ? money(spent()[at()], props.coin) : ""}</td>
+                    <td class="right num muted">{event.sequence}</td>
+                  </tr>
+                )}
+              </For>
+            </tbody>
+          </table>
+        </div>
+        <Show when={next()}>
+          <div class="body">
+            <button class="button" disabled={busy()} onClick={() => void load(next())}>
+              What came after
+            </button>
+          </div>
+        </Show>
+      </Show>
+    </section>
+  );
+}
+
+const ENDS: Record<string, string> = { terminated: "its client ended it", event: "it was one event", supervision: "nothing came for too long" };
+
+function What(props: { event: ChargeEvent; coin: Coin }): JSX.Element {
+  const e = (): ChargeEvent => props.event;
+  return (
+    <Switch fallback={e().kind}>
+      <Match when={e().kind === "opened"}>
+        <b>Began</b> <span class="muted">{e().place}</span>
+      </Match>
+      <Match when={e().kind === "moved"}>
+        Moved <span class="muted">to {e().place}</span>
+      </Match>
+      <Match when={e().kind === "charged"}>
+        Used
+        <Show when={(e().short ?? 0) > 0}>
+          {" "}
+          <Tag meaning="bad">{money(e().short, props.coin)} were not there</Tag>
+        </Show>
+      </Match>
+      <Match when={e().kind === "granted"}>
+        Granted{" "}
+        <span class="muted">
+          until <Time at={e().until} shape="clock" />
+        </span>{" "}
+        <Show when={e().last}>
+          <Tag meaning="warn">the last</Tag>
+        </Show>
+      </Match>
+      <Match when={e().kind === "answered"}>
+        Request {e().number} answered <Tag meaning={e().result === 2001 ? "good" : "warn"}>{resultText(e().result)}</Tag>
+      </Match>
+      <Match when={e().kind === "aborting"}>
+        <Tag meaning="warn">to end</Tag> an operator said so
+      </Match>
+      <Match when={e().kind === "closed"}>
+        <b>Ended</b> <span class="muted">{ENDS[e().cause ?? ""] ?? e().cause}</span>
+      </Match>
+      <Match when={e().kind === "forgotten"}>
+        <span class="muted">Its answers are forgotten</span>
+      </Match>
+    </Switch>
+  );
+}
