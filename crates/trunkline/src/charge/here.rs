@@ -102,7 +102,9 @@ impl Running {
             .concat()
             .into_iter()
             .chain(self.records.iter().flat_map(|told| records(told)))
-            .chain(self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|rows| of_rows(rows.done())))
+            .chain(
+                self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|rows| of_rows(rows.done())),
+            )
             .collect()
     }
 
@@ -183,6 +185,8 @@ fn of_seat(seat: &Seat, leads: bool) -> Vec<Sample> {
         Sample::gauge("trunkline_charge_standby_entry", "the last entry that a standby has", seen.sequence as f64),
         Sample::counter("trunkline_charge_leads_total", "how often this node began to lead", seat.led()),
     ]
+}
+
 /// Metrics of records.
 fn records(told: &Told) -> Vec<Sample> {
     let report = told.report();

@@ -73,11 +73,15 @@ pub struct Ended {
 
 /// One of several nodes: it says in the log when it serves.
 fn charging_seat(settings: &Settings) -> Result<charge::here::Running, Failure> {
+    if !settings.charge_gtpp.listen.is_empty() {
+        return Err(Failure::Failed("charge.gtpp: GTP' is spoken without charge.standby alone".to_owned()));
+    }
+    tracing::warn!("charging: with charge.standby no charging data records are made");
     let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
         None => tracing::info!("charging: {} stands by", setup.standby.node),
-        Some(node) => {
-            charge::configured::told(&setup.charge, &Default::default(), node).iter().for_each(|line| tracing::info!("charging: {line}"))
-        }
+        Some(node) => charge::configured::told(&setup.charge, &Default::default(), node)
+            .iter()
+            .for_each(|line| tracing::info!("charging: {line}")),
     };
     let setup = charge::seat::Setup {
         charge: settings.charge.clone(),

@@ -215,6 +215,10 @@ impl Serve {
 
     /// A node that follows until it leads.
     fn of_several(&self, charge: Charge) -> Result<Running, Failure> {
+        if !self.gtpp.is_empty() {
+            return Err(Failure::Usage("GTP' is spoken by a node without --standby alone".to_owned()));
+        }
+        eprintln!("trunkline charge: with --standby no charging data records are made");
         let (data, directory) = (self.place.data().to_path_buf(), self.directory()?);
         configured::folder_of(&data)?;
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
