@@ -7,6 +7,8 @@
 //!   net-0, net-1, ..  answers up to N leave, those of a connection in one write
 //!   charge-records     records of what is durable, into files ([`records`])
 //!   charge-folds       a snapshot of the ledger, now and then, for a fast start
+//!   replica            the same entries to the stream, where there is a standby -> acknowledged up to M: then the
+//!                      lesser of N and M counts
 //!   charge-house      10 times a second: sessions of which nothing came, questions to clients (RAR, ASR)
 //! ```
 //!
@@ -40,13 +42,16 @@ mod requests;
 mod retain;
 mod routes;
 mod sending;
+mod standby;
 mod worker;
 
 pub use book::BUSY_PERCENT;
+pub use book::Stream;
 pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
 pub use sending::{SendSetup, Sending, Sent};
+pub use standby::{Fault, Seen, Standing, Won, stand_by};
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
@@ -66,8 +71,9 @@ use routes::Routes;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
-use trunkline_commit::{Disk, Log};
+use trunkline_commit::{Disk, Folder, Log};
 use trunkline_net::{Doorway, Listen, Networks, Server, StartError, ThreadsFailed};
+use trunkline_replica::Member;
 use worker::{Mail, Worker};
 
 /// How a node is set up.
@@ -143,6 +149,22 @@ pub struct Opened {
     gtpp: Option<GtppSetup>,
 }
 
+/// What a node has beside its ledger.
+struct Beside<R> {
+    profiles: Option<Profiles>,
+    records: Option<records::Setup<R>>,
+    replicated: Option<Replicated>,
+}
+
+/// The stream that others follow, and what a standby has begun already.
+struct Replicated {
+    member: Member,
+    /// Entries of ours that the stream does not have yet.
+    tail: Vec<Vec<u8>>,
+    folds: Folds,
+    retaining: Arc<retain::Retaining>,
+}
+
 /// The time of the core: whole seconds.
 fn moment(unix: Duration) -> Moment {
     Moment::try_from(unix.as_secs()).unwrap_or(Moment::MAX)
@@ -191,7 +213,23 @@ impl Opened {
         self.start_with(core, log, options, profiles, None::<records::Setup<D>>)
     }
 
-    /// The same, with records of what is charged.
+    /// The same with what a standby has come to, which leads now: its entries go to the stream.
+    ///
+    /// # Errors
+    /// The system has no thread left, or the servers take nothing.
+    pub fn lead(
+        self,
+        won: Won,
+        options: trunkline_commit::Options,
+        profiles: Option<Profiles>,
+    ) -> Result<Node, StartError> {
+        let Won { core, log, folds, retaining, member, tail, .. } = won;
+        let replicated = Some(Replicated { member, tail, folds, retaining });
+        let beside = Beside { profiles, records: None::<records::Setup<Folder>>, replicated };
+        self.serve(core, log, options, beside)
+    }
+
+    /// The same as [`Opened::start`], with records of what is charged.
     ///
     /// # Errors
     /// As [`Opened::start`].
@@ -209,19 +247,48 @@ impl Opened {
         R: Disk + Send + Sync + 'static,
         R::File: Send + 'static,
     {
+        self.serve(core, log, options, Beside { profiles, records, replicated: None })
+    }
+
+    fn serve<D, R>(
+        self,
+        core: Core,
+        log: Log<D>,
+        options: trunkline_commit::Options,
+        beside: Beside<R>,
+    ) -> Result<Node, StartError>
+    where
+        D: Disk + Send + Sync + 'static,
+        D::File: Send + 'static,
+        R: Disk + Send + Sync + 'static,
+        R::File: Send + 'static,
+    {
         let Opened { doorway, setup: Setup { local, terms, listens, options: net }, gtpp } = self;
+        let Beside { profiles, records, replicated } = beside;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
         let reads = |error| StartError::System { what: "what came by GTP'", error };
         let told = Arc::new(book::Told::new(threads));
         let disk = Arc::clone(log.disk());
         let recorded = records.as_ref().map(|_| Arc::<records::Told>::default());
-        let retaining = Arc::<retain::Retaining>::default();
-        let folds = Folds::start(Arc::clone(&disk), &log, Arc::clone(&retaining), recorded.clone());
-        let folds = folds.map_err(thread)?;
+        let (replicated, kept) = match replicated {
+            Some(Replicated { member, tail, folds, retaining }) => (Some((member, tail)), Some((folds, retaining))),
+            None => (None, None),
+        };
+        let (folds, retaining) = match kept {
+            Some(kept) => kept,
+            None => {
+                let retaining = Arc::<retain::Retaining>::default();
+                let folds = Folds::start(Arc::clone(&disk), &log, Arc::clone(&retaining), recorded.clone());
+                (folds.map_err(thread)?, retaining)
+            }
+        };
         let recent = gtpp.as_ref().map(|gtpp| gtpp::recent(&core, &*disk, &gtpp.mapping)).transpose();
         let recent = recent.map_err(reads)?.unwrap_or_default();
-        let book = Book::start(core, recent, log, options, &told, recorded.clone()).map_err(thread)?;
+        let mut book = Book::start(core, recent, log, options, &told, recorded.clone()).map_err(thread)?;
+        if let Some((member, tail)) = replicated {
+            book.replicate(member, &tail).map_err(thread)?;
+        }
         let heard = Arc::new(book::Told::new(threads));
         let gtpp = gtpp.map(|gtpp| {
             let gateway = Gateway::start(&gtpp.place, options, &heard)?;
@@ -302,6 +369,31 @@ impl Node {
     /// Looks at the state; requests wait meanwhile.
     pub fn look<T>(&self, sees: impl FnOnce(&Core) -> T) -> T {
         self.shared.book.look(sees)
+    }
+
+    /// What was published to the stream; none where there is no standby.
+    pub fn replica_counts(&self) -> Option<trunkline_replica::Counts> {
+        self.shared.book.replica_counts()
+    }
+
+    /// Has another node lead, behind all that was decided: nothing is decided any more. [`Node::parted`] tells when
+    /// that is done.
+    ///
+    /// # Errors
+    /// None stands by, or the disk does not take what was decided.
+    pub fn hand_over(&self) -> Result<(), String> {
+        self.shared.book.hand_over().map(drop)
+    }
+
+    /// What waits for the stream, and whether it has taken something lately; none where nobody stands by.
+    pub fn stream(&self) -> Option<Stream> {
+        self.shared.book.stream()
+    }
+
+    /// Why it leads no longer, if so: it has handed over, or another node leads. It answers nothing any more, and has
+    /// to end.
+    pub fn parted(&self) -> Option<String> {
+        self.shared.book.parted()
     }
 
     /// How records get on; none where none are made.

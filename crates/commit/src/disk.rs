@@ -44,13 +44,14 @@ pub trait Disk {
     /// The system's: what was written since the last one may be lost for good.
     fn sync(&self, file: &Self::File) -> io::Result<()>;
 
-    /// Gives a file another name, which is on stable storage after it.
+    /// Gives a file another name, in place of one that has it; that is on stable storage after it, and so is what was
+    /// removed before.
     ///
     /// # Errors
     /// The system's: it has the one name or the other.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a file.
+    /// Removes a file. It may come back until the next [`Disk::rename`].
     ///
     /// # Errors
     /// The system's.

@@ -38,6 +38,8 @@
 //!   and all segments from the older one on. Where the records are a history ([`Keep::All`]) all segments are kept, and
 //!   snapshots are there for a fast start alone; the history is cut by a snapshot of its own that it then begins with
 //!   ([`SnapshotWriter::open_with`]), and what comes back of what was cut is removed again.
+//! - *Where others have the same log* ([`cut`]), records at its end that they never had are given up: the segment in
+//!   which they begin is written anew and renamed over the old one, those behind it lose their names first.
 //!
 //! # What is bounded
 //!
@@ -48,6 +50,7 @@
 mod block;
 mod committer;
 mod counts;
+mod cut;
 mod disk;
 mod fault;
 mod folder;
@@ -60,6 +63,7 @@ mod snapshot;
 pub use block::RECORD_OCTETS_MAX;
 pub use committer::{Committer, Progress, Waiting};
 pub use counts::Counts;
+pub use cut::cut;
 pub use disk::Disk;
 pub use fault::{Fault, Refused};
 pub use folder::Folder;

@@ -94,6 +94,12 @@ impl Group {
         self.block.len() - HEAD_OCTETS
     }
 
+    /// Its block, complete.
+    pub(crate) fn seal(&mut self, first: u64, salt: u64) -> &[u8] {
+        block::end(&mut self.block, first, self.count, salt);
+        &self.block
+    }
+
     /// None again; the memory is kept.
     pub fn clear(&mut self) {
         self.block.clear();
@@ -276,8 +282,8 @@ impl<D: Disk> Log<D> {
         if !self.fits(group) {
             self.begin_segment()?;
         }
-        block::end(&mut group.block, self.next, group.count, self.salt);
-        self.put(&group.block)?;
+        let block = group.seal(self.next, self.salt);
+        self.put(block)?;
         self.next += u64::from(group.count);
         self.counts.records += u64::from(group.count);
         self.counts.groups += 1;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use trunkline_commit::{
-    Group, Keep, Log, Options, Refused, Sealed, Snapshot, SnapshotWriter, read, read_sealed, sealed,
+    Group, Keep, Log, Options, Refused, Sealed, Snapshot, SnapshotWriter, cut, read, read_sealed, sealed,
 };
 use world::{End, World};
 
@@ -174,6 +174,60 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn what_is_cut_off_never_comes_back(
+        acts in prop::collection::vec(act(), 1..40),
+        others in prop::collection::vec(act(), 1..20),
+        share in 0..=100_u64,
+        ends in prop::collection::vec((0..30_u32, any::<bool>(), any::<u64>()), 0..4),
+        power in any::<u64>(),
+    ) {
+        let (world, mut truth) = (Arc::new(World::default()), Truth::new(Keep::All));
+        let (mut log, _) = open(&world);
+        live(&mut log, &world, &mut truth, &acts).unwrap();
+        drop(log);
+        let (all, after) = (truth.told.len() as u64, truth.told.len() as u64 * share / 100);
+        for (operations, power, seed) in ends {
+            world.ends_after(operations);
+            let _ended = cut(&*world, OPTIONS, after);
+            world.again(if power { End::Power } else { End::Killed }, seed);
+            let (_, found) = open(&world);
+            prop_assert!(found.len() as u64 >= after && found[..] == truth.told[..found.len()]);
+        }
+        prop_assert!(cut(&*world, OPTIONS, after).unwrap() <= all - after);
+        prop_assert_eq!(cut(&*world, OPTIONS, after).unwrap(), 0);
+        // Other records take their numbers.
+        truth.told.truncate(usize::try_from(after).unwrap());
+        let (mut log, found) = open(&world);
+        prop_assert_eq!(&found, &truth.told);
+        live(&mut log, &world, &mut truth, &others).unwrap();
+        drop(log);
+        world.again(End::Power, power);
+        prop_assert_eq!(open(&world).1, truth.told.clone());
+        prop_assert_eq!(history(&world, 1), truth.told);
+    }
+}
+
+#[test]
+fn a_log_is_not_cut_before_it_begins() {
+    let (world, mut truth) = (Arc::new(World::default()), Truth::new(Keep::All));
+    let (mut log, _) = open(&world);
+    for _ in 0..2 {
+        live(&mut log, &world, &mut truth, &vec![Act::Commit(vec![400, 400]); 6]).unwrap();
+        live(&mut log, &world, &mut truth, &[Act::Snapshot]).unwrap();
+    }
+    drop(log);
+    let oldest = Snapshot::all(&*world).unwrap().last().unwrap().last;
+    let mut writer = SnapshotWriter::begin(&*world, oldest).unwrap();
+    truth.told[..usize::try_from(oldest).unwrap()].iter().try_for_each(|record| writer.put(record)).unwrap();
+    writer.open_with().unwrap();
+    assert!(cut(&*world, OPTIONS, 1).unwrap_err().to_string().contains("it cannot be cut after 1"));
+    assert_eq!(open(&world).1, truth.told);
 }
 
 #[test]

@@ -46,6 +46,7 @@ pub mod link;
 mod llc;
 mod loopback;
 pub mod mpls;
+pub mod nats;
 mod nsh;
 pub mod pcap;
 pub mod pcapng;

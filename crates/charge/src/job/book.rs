@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use trunkline_commit::{Committer, Disk, Log, Options, Progress};
 use trunkline_kit::config::Mistake;
 use trunkline_net::Waker;
+use trunkline_replica::{Leader, Member, Progress as Published, Trouble};
 use trunkline_wire::diameter::credit::OverloadReport;
 
 /// Of what may wait for the disk, so much may before new sessions and events are refused, and before everything is.
@@ -26,6 +27,10 @@ const KEPT_OCTETS: usize = 1 << 20;
 pub(super) struct Book {
     inner: Mutex<Inner>,
     committer: Committer,
+    /// Where others stand by: entries count when the stream has them, too.
+    leader: Option<Leader>,
+    /// It hands over: nothing is decided any more.
+    hands_over: AtomicBool,
     /// Octets that may wait, and why nothing can be written any more.
     waiting_octets: usize,
     told: Arc<Told>,
@@ -42,6 +47,17 @@ struct Inner {
     /// The log did not take the outbox last time.
     is_stuck: bool,
     overload: Overload,
+}
+
+/// How the stream stands that others follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// The last entry that it has acknowledged.
+    pub acknowledged: u64,
+    /// Octets that wait for it.
+    pub waiting_octets: usize,
+    /// Whether it has taken something lately: else nothing is granted.
+    pub is_current: bool,
 }
 
 /// Entries that are on their way to the log, in order.
@@ -77,13 +93,22 @@ pub(super) struct Told {
     waits: Vec<AtomicBool>,
     waker: OnceLock<Waker<Mail>>,
     failure: OnceLock<String>,
+    /// Why this node leads no longer, and whether it is another's will.
+    parted: OnceLock<String>,
+    fenced: AtomicBool,
 }
 
 impl Told {
     /// For so many threads.
     pub fn new(threads: usize) -> Told {
         let waits = (0..threads).map(|_| AtomicBool::new(false)).collect();
-        Told { waits, waker: OnceLock::new(), failure: OnceLock::new() }
+        Told {
+            waits,
+            waker: OnceLock::new(),
+            failure: OnceLock::new(),
+            parted: OnceLock::new(),
+            fenced: AtomicBool::new(false),
+        }
     }
 
     /// How threads are woken from now on.
@@ -100,6 +125,25 @@ impl Told {
                 tracing::error!("charging: the ledger cannot be written, nothing is answered any more: {fault}");
                 // The first reason is the reason.
                 let _first = self.failure.set(fault.to_string());
+            }
+        }
+    }
+
+    fn tell_published(&self, progress: &Published<'_>) {
+        let parts = |why: &str| {
+            // The first reason is the reason.
+            let _first = self.parted.set(why.to_owned());
+        };
+        match progress {
+            Published::Acknowledged(_) => self.wake(),
+            Published::Away(why) => {
+                tracing::warn!("charging: the stream is away, nothing is granted without it: {why}")
+            }
+            Published::Yielded => parts("it has handed over"),
+            Published::Fenced(why) => {
+                tracing::error!("charging: this node leads no longer, nothing is answered any more: {why}");
+                self.fenced.store(true, Ordering::Relaxed);
+                parts(why);
             }
         }
     }
@@ -161,7 +205,49 @@ impl Book {
         let committer = Committer::start(log, options, move |progress| tells.tell(&progress))?;
         let outbox = Outbox::default();
         let inner = Mutex::new(Inner { core, recent, outbox, is_stuck: false, overload: Overload::default() });
-        Ok(Book { inner, committer, waiting_octets: options.waiting_octets, told: Arc::clone(told), records })
+        let hands_over = AtomicBool::new(false);
+        let (waiting_octets, told) = (options.waiting_octets, Arc::clone(told));
+        Ok(Book { inner, committer, leader: None, hands_over, waiting_octets, told, records })
+    }
+
+    /// Has the entries go to the stream from now on: those at the end of the log that it does not have yet first.
+    pub fn replicate(&mut self, member: Member, tail: &[Vec<u8>]) -> std::io::Result<()> {
+        let tells = Arc::clone(&self.told);
+        let leads = member.lead(move |progress| tells.tell_published(&progress));
+        let leader = leads.map_err(|trouble: Trouble| std::io::Error::other(trouble.to_string()))?;
+        leader.append(tail.iter().map(Vec::as_slice));
+        self.leader = Some(leader);
+        Ok(())
+    }
+
+    /// Hands over to a standby behind all that was decided; the last entry.
+    ///
+    /// # Errors
+    /// There is none, or the disk does not take what was decided.
+    pub fn hand_over(&self) -> Result<u64, String> {
+        let leader = self.leader.as_ref().ok_or("no standby is set up")?;
+        self.flush();
+        let inner = self.lock();
+        if !inner.outbox.ends.is_empty() {
+            return Err(BEHIND.to_owned());
+        }
+        self.hands_over.store(true, Ordering::SeqCst);
+        leader.hand_over();
+        Ok(inner.core.state().sequence())
+    }
+
+    pub fn stream(&self) -> Option<Stream> {
+        self.leader.as_ref().map(|leader| Stream {
+            acknowledged: leader.acknowledged(),
+            waiting_octets: leader.waiting_octets(),
+            is_current: leader.is_current(),
+        })
+    }
+
+    /// Whether this node may decide, as far as others are concerned.
+    fn leads(&self) -> bool {
+        let free = self.told.parted.get().is_none() && !self.hands_over.load(Ordering::SeqCst);
+        free && self.leader.as_ref().is_none_or(Leader::is_current)
     }
 
     /// Nothing that holds it can panic half-way through a change.
@@ -171,10 +257,12 @@ impl Book {
 
     /// Takes the core for some requests.
     pub fn desk(&self) -> Desk<'_> {
-        let waiting = self.committer.waiting().octets;
+        let published = self.leader.as_ref().map_or(0, Leader::waiting_octets);
+        let waiting = self.committer.waiting().octets.max(published);
         let inner = self.lock();
         let waiting = waiting + inner.outbox.octets.len();
-        let stuck = inner.is_stuck || self.committer.refused().is_some() || self.told.failure.get().is_some();
+        let refused = self.committer.refused().is_some() || self.told.failure.get().is_some();
+        let stuck = inner.is_stuck || refused || !self.leads();
         let behind = if stuck { 100 } else { waiting.saturating_mul(100) / self.waiting_octets.max(1) };
         Desk { inner, behind, holds: self.records.as_ref().is_some_and(|records| records.holds()) }
     }
@@ -194,15 +282,19 @@ impl Book {
         match taken {
             Ok(last) => {
                 debug_assert_eq!(last, inner.core.state().sequence(), "a record is an entry");
+                if let Some(leader) = &self.leader {
+                    leader.append(inner.outbox.records());
+                }
                 inner.outbox.clear();
             }
             Err(why) => tracing::debug!("charging: entries wait for the log: {why}"),
         }
     }
 
-    /// The newest entry that is durable.
+    /// The newest entry that is durable: on the disk, and on the stream where there is one.
     pub fn durable(&self) -> u64 {
-        self.committer.durable()
+        let acknowledged = self.leader.as_ref().map_or(u64::MAX, Leader::acknowledged);
+        self.committer.durable().min(acknowledged)
     }
 
     /// The thread has answers that wait: it is woken when more is durable than is now.
@@ -212,6 +304,19 @@ impl Book {
 
     pub fn log_counts(&self) -> trunkline_commit::Counts {
         self.committer.counts()
+    }
+
+    pub fn replica_counts(&self) -> Option<trunkline_replica::Counts> {
+        self.leader.as_ref().map(Leader::counts)
+    }
+
+    /// Whether another node leads: nothing of this one will count any more.
+    pub fn is_fenced(&self) -> bool {
+        self.told.fenced.load(Ordering::Relaxed)
+    }
+
+    pub fn parted(&self) -> Option<String> {
+        self.told.parted.get().cloned()
     }
 
     pub fn failure(&self) -> Option<String> {

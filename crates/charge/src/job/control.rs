@@ -8,7 +8,7 @@
 
 mod told;
 
-use super::book::{Desk, Undone};
+use super::book::{Desk, Stream, Undone};
 use super::link::{Link, PENDING_OCTETS_MAX};
 use super::moment;
 use super::requests::Flow;
@@ -83,6 +83,8 @@ enum Order {
     Abort { session: String },
     /// An account, by its number.
     ShowAccount { account: u64 },
+    /// A standby is to lead from now on.
+    Switch {},
     /// A subscriber, by an identity, or by its number.
     ShowSubscriber { identity: Option<String>, subscriber: Option<u64> },
     /// A session that is open, by its Session-Id, or by its key of a list.
@@ -175,7 +177,15 @@ impl Worker {
                 }
                 status["records"] = self.shared.records.as_ref().map_or(Value::Null, |told| records_of(told));
                 status["retain"] = retain_of(&self.shared.retaining.state());
+                if let Some(stream) = self.shared.book.stream() {
+                    let Stream { acknowledged, waiting_octets, is_current } = stream;
+                    status["stream"] = json!({ "acknowledged": acknowledged, "waiting_octets": waiting_octets, "current": is_current });
+                }
                 Ok((0, status))
+            }
+            Order::Switch {} => {
+                let sequence = self.shared.book.hand_over().map_err(|why| Fault::new("conflict", why))?;
+                Ok((sequence, json!({ "sequence": sequence })))
             }
             Order::Retain { before, before_time } => Ok((0, self.retain(before, before_time)?)),
             Order::Forget { identity: text } => {

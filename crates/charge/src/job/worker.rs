@@ -301,7 +301,9 @@ impl Service for Worker {
     }
 
     fn owes(&self, link: &Link) -> bool {
-        !link.pending.is_empty() || !link.parked.is_empty()
+        // Of a node that leads no longer nothing will count, and so nothing leaves.
+        let owes = !link.pending.is_empty() || !link.parked.is_empty();
+        owes && !self.shared.book.is_fenced()
     }
 
     fn undelivered(&mut self, mail: Mail, _: Now) {

@@ -1,5 +1,5 @@
 //! A disk that loses power, or whose process is killed, at any operation: what was not synced is lost in part, sector
-//! by sector; names that were not synced may come back.
+//! by sector; names that were removed since the folder was synced may come back.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::collections::BTreeMap;
@@ -190,6 +190,7 @@ impl Disk for World {
         if done {
             let file = state.files.remove(from).ok_or(io::ErrorKind::NotFound)?;
             state.files.insert(to.to_owned(), file);
+            state.removed.clear();
         }
         result
     }

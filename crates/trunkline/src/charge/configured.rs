@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{Node, Opened, Profiles, Setup};
+use trunkline_charge::job::{Node, Opened, Profiles, Setup, Won};
 use trunkline_charge::ledger;
 use trunkline_charge::peer::Local;
 use trunkline_charge::session::Limits;
@@ -22,7 +22,7 @@ use trunkline_wire::diameter::enumerated::FailureHandling as OnFailure;
 /// What of a data folder is charging's.
 const FOLDER: &str = "charge";
 /// Permissions of the socket for those who operate the node.
-const CONTROL_MODE: u32 = 0o600;
+pub const CONTROL_MODE: u32 = 0o600;
 
 /// What of a data folder is charging's.
 pub fn folder(data: &Path) -> PathBuf {
@@ -60,12 +60,41 @@ pub fn open(
     if charge.listen.is_empty() && gtpp.listen.is_empty() {
         return Ok(None);
     }
-    std::fs::create_dir_all(folder(data)).map_err(|e| Failure::Failed(format!("{}: {e}", folder(data).display())))?;
-    // Who the node becomes has to write there.
-    desk::hand_over(data, FOLDER, &[]);
+    folder_of(data)?;
     let (setup, gtpp) = (setup(charge, data)?, super::gtpp::setup(charge, gtpp, data)?);
     let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
     Ok(Some(Prepared { opened, directory: prepared(directory)? }))
+}
+
+/// Makes the folder if it is not there.
+///
+/// # Errors
+/// It cannot be.
+pub fn folder_of(data: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder(data)).map_err(|e| Failure::Failed(format!("{}: {e}", folder(data).display())))?;
+    // Who the node becomes has to write there.
+    desk::hand_over(data, FOLDER, &[]);
+    Ok(())
+}
+
+/// Listens and serves with what a standby has come to.
+///
+/// # Errors
+/// An address cannot be had; the system has no thread left.
+pub fn lead(won: Won, charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Node, Failure> {
+    let mut setup = setup(charge, data)?;
+    // Sessions go on with another node: it is the same state (RFC 6733 section 8.16), and clients may go there.
+    setup.local.state_id = won.terms.begun;
+    setup.terms.session_failover = true;
+    let profiles = prepared(directory)?.map(profiles).transpose()?;
+    let opened = Opened::new(setup).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    opened.lead(won, Options::default(), profiles).map_err(|e| Failure::Failed(format!("charging: {e}")))
+}
+
+/// What the core is limited to.
+pub fn limits(charge: &Charge) -> Limits {
+    let kept_s = u32::try_from(charge.keep_answers.as_secs()).unwrap_or(u32::MAX);
+    Limits { sessions: charge.sessions as usize, kept_s, ..Limits::default() }
 }
 
 fn prepared(section: &DirectorySection) -> Result<Option<trunkline_directory::Prepared>, Failure> {
@@ -90,10 +119,8 @@ pub fn start(prepared: Prepared, charge: &Charge, cdr: &Cdr, data: &Path) -> Res
     let Prepared { opened, directory } = prepared;
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("charging: {error}"));
     let disk = Folder::open(&ledger(data)).map_err(|e| Failure::Failed(format!("{}: {e}", ledger(data).display())))?;
-    let kept_s = u32::try_from(charge.keep_answers.as_secs()).unwrap_or(u32::MAX);
-    let limits = Limits { sessions: charge.sessions as usize, kept_s, ..Limits::default() };
     let options = Options::default();
-    let (core, log) = ledger::open(Arc::new(disk), options, limits).map_err(|e| failed(&e))?;
+    let (core, log) = ledger::open(Arc::new(disk), options, limits(charge)).map_err(|e| failed(&e))?;
     let profiles = directory.map(profiles).transpose()?;
     let records = records::setup(charge, cdr, data)?;
     opened.start_with(core, log, options, profiles, records).map_err(|e| failed(&e))

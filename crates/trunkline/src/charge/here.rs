@@ -1,18 +1,27 @@
 //! The charging node of this process, as the status line and metrics see it.
 
 use super::rows::{Done, Rows};
+use super::seat::Seat;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_charge::job::records::Told;
-use trunkline_charge::job::{Counts, Node};
+use trunkline_charge::job::{Counts, Node, Stream};
+use trunkline_kit::counters::Counted;
 use trunkline_kit::metrics::Sample;
 use trunkline_net::ThreadsFailed;
 
 /// A node that runs here.
 pub struct Running {
-    node: Mutex<Node>,
+    place: Place,
     records: Option<Arc<Told>>,
     rows: Mutex<Option<Rows>>,
+}
+
+enum Place {
+    /// A node by itself.
+    Alone(Mutex<Node>),
+    /// One of several.
+    Seat(Seat),
 }
 
 /// Totals and levels for the status line.
@@ -32,11 +41,20 @@ impl Running {
     /// A node that was started, and what brings rows of its records into the store.
     pub fn new(node: Node, rows: Option<Rows>) -> Self {
         let records = node.records().cloned();
-        Running { node: Mutex::new(node), records, rows: Mutex::new(rows) }
+        Running { place: Place::Alone(Mutex::new(node)), records, rows: Mutex::new(rows) }
     }
 
-    fn with<T>(&self, does: impl FnOnce(&mut Node) -> T) -> T {
-        does(&mut self.node.lock().unwrap_or_else(PoisonError::into_inner))
+    /// A node that stands by for others, or they for it.
+    pub fn of(seat: Seat) -> Self {
+        Running { place: Place::Seat(seat), records: None, rows: Mutex::new(None) }
+    }
+
+    /// Does something with the node that serves; none while it stands by.
+    fn with<T>(&self, does: impl FnOnce(&mut Node) -> T) -> Option<T> {
+        match &self.place {
+            Place::Alone(node) => Some(does(&mut node.lock().unwrap_or_else(PoisonError::into_inner))),
+            Place::Seat(seat) => seat.node().as_mut().map(does),
+        }
     }
 
     /// Totals and levels.
@@ -46,11 +64,12 @@ impl Running {
             let sessions = node.look(|core| core.state().open_sessions()) as u64;
             Totals { requests: initial + update + terminate + event, copies, busy: answered_busy, sessions }
         })
+        .unwrap_or_default()
     }
 
     /// Its metrics.
     pub fn samples(&self) -> Vec<Sample> {
-        self.with(|node| {
+        let served = self.with(|node| {
             let levels = |core: &trunkline_charge::session::Core| {
                 let state = core.state();
                 (state.account_count(), state.open_sessions(), state.unrated())
@@ -70,13 +89,23 @@ impl Running {
                 let help = "octets of packets that are held apart";
                 samples.push(Sample::gauge("trunkline_charge_gateway_held_octets", help, held_octets as f64));
             }
+            samples.extend(node.replica_counts().iter().flat_map(|counts| counts.list()).map(counter));
+            samples.extend(node.stream().iter().flat_map(of_stream));
             samples.extend(node.directory().iter().flat_map(|directory| directory.samples()));
             samples
-        })
-        .into_iter()
-        .chain(self.records.iter().flat_map(|told| records(told)))
-        .chain(self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|rows| of_rows(rows.done())))
-        .collect()
+        });
+        let seat = match &self.place {
+            Place::Alone(_) => Vec::new(),
+            Place::Seat(seat) => of_seat(seat, served.is_some()),
+        };
+        [served.unwrap_or_default(), seat]
+            .concat()
+            .into_iter()
+            .chain(self.records.iter().flat_map(|told| records(told)))
+            .chain(
+                self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|rows| of_rows(rows.done())),
+            )
+            .collect()
     }
 
     /// What is wrong and does not end it, a sentence each.
@@ -92,12 +121,27 @@ impl Running {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let failure = rows.as_ref().and_then(|rows| rows.done().failure());
         troubles.extend(failure.map(|why| format!("rows of charging records wait on disk: {why}")));
+        troubles.extend(self.stream_trouble());
         troubles
     }
 
     /// Why nothing is answered any more, if so.
     pub fn failure(&self) -> Option<String> {
-        self.with(|node| node.failure())
+        match &self.place {
+            Place::Alone(_) => self.with(|node| node.failure()).flatten(),
+            Place::Seat(seat) => seat.failure(),
+        }
+    }
+
+    /// What is not as it should be, though it goes on: the stream is away.
+    fn stream_trouble(&self) -> Option<String> {
+        let Place::Seat(seat) = &self.place else { return None };
+        match self.with(|node| node.stream()) {
+            Some(stream) => stream
+                .filter(|stream| !stream.is_current)
+                .map(|_| "charging grants nothing: the stream does not acknowledge".to_owned()),
+            None => seat.seen().away.map(|why| format!("charging stands by, and the stream is away: {why}")),
+        }
     }
 
     /// Ends it: what came is answered.
@@ -105,11 +149,42 @@ impl Running {
     /// # Errors
     /// Threads of it failed.
     pub fn stop(&self) -> Result<(), ThreadsFailed> {
-        let stopped = self.with(Node::stop);
-        // What the records wrote last is brought, too.
-        drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
-        stopped
+        match &self.place {
+            Place::Alone(_) => {
+                let stopped = self.with(Node::stop).unwrap_or(Ok(()));
+                // What the records wrote last is brought, too.
+                drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
+                stopped
+            }
+            Place::Seat(seat) => {
+                seat.stop();
+                Ok(())
+            }
+        }
     }
+}
+
+fn counter(one: Counted) -> Sample {
+    Sample::counter(one.name, one.help, one.value)
+}
+
+fn of_stream(stream: &Stream) -> [Sample; 2] {
+    let help = "whether the stream has acknowledged something lately: else nothing is granted";
+    let waiting = "octets that wait for the stream to acknowledge them";
+    [
+        Sample::gauge("trunkline_charge_stream_current", help, f64::from(u8::from(stream.is_current))),
+        Sample::gauge("trunkline_charge_stream_waiting_octets", waiting, stream.waiting_octets as f64),
+    ]
+}
+
+fn of_seat(seat: &Seat, leads: bool) -> Vec<Sample> {
+    let seen = seat.seen();
+    vec![
+        Sample::gauge("trunkline_charge_leads", "whether this node leads", f64::from(u8::from(leads))),
+        Sample::gauge("trunkline_charge_term", "the newest term that this node knows of", seen.term as f64),
+        Sample::gauge("trunkline_charge_standby_entry", "the last entry that a standby has", seen.sequence as f64),
+        Sample::counter("trunkline_charge_leads_total", "how often this node began to lead", seat.led()),
+    ]
 }
 
 /// Metrics of records.

@@ -4,6 +4,8 @@ pub mod asked;
 pub mod configured;
 pub mod gtpp;
 pub mod here;
+pub mod seat;
+
 mod memory;
 pub mod records;
 pub mod rows;

@@ -7,6 +7,7 @@ mod cdr;
 mod charge;
 mod check;
 mod load;
+mod standby;
 mod types;
 mod web;
 
@@ -14,6 +15,7 @@ pub use cache::{Cache, ClientCertificates, Door};
 pub use cdr::{Cdr, Format};
 pub use charge::{Charge, ChargeGtpp, FailureHandling, Ip};
 pub use load::{Given, load, mistakes};
+pub use standby::{Nats, Standby};
 pub use trunkline_directory::DirectorySection;
 pub use types::{
     Classes, Compress, Direct, Listen, LogFormat, LogLevel, Microburst, SOCKET_PATH_MAX, Snap, Source, Timestamps,
@@ -203,6 +205,8 @@ trunkline_kit::configuration! {
         cache: Cache = "cache",
         /// Charging.
         charge: Charge = "charge",
+        /// Nodes that stand by for each other.
+        charge_standby: Standby = "charge.standby",
         /// Charging data records.
         cdr: Cdr = "cdr",
         /// GTP' of charging.

@@ -71,6 +71,28 @@ pub struct Ended {
     pub troubles: Vec<String>,
 }
 
+/// One of several nodes: it says in the log when it serves.
+fn charging_seat(settings: &Settings) -> Result<charge::here::Running, Failure> {
+    if !settings.charge_gtpp.listen.is_empty() {
+        return Err(Failure::Failed("charge.gtpp: GTP' is spoken without charge.standby alone".to_owned()));
+    }
+    tracing::warn!("charging: with charge.standby no charging data records are made");
+    let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
+        None => tracing::info!("charging: {} stands by", setup.standby.node),
+        Some(node) => charge::configured::told(&setup.charge, &Default::default(), node)
+            .iter()
+            .for_each(|line| tracing::info!("charging: {line}")),
+    };
+    let setup = charge::seat::Setup {
+        charge: settings.charge.clone(),
+        standby: settings.charge_standby.clone(),
+        directory: settings.directory.clone(),
+        data: settings.data.folder.clone(),
+        tells,
+    };
+    charge::seat::Seat::start(setup).map(charge::here::Running::of)
+}
+
 /// Reads the ledger, serves, and says in the log where.
 fn charging_node(
     prepared: charge::configured::Prepared,
@@ -105,12 +127,19 @@ impl Service {
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
         let cache = configured::open(&settings.cache)?;
-        let charging = charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder)?;
-        if charging.is_none() && !settings.directory.servers.is_empty() {
+        let several = !settings.charge_standby.servers.is_empty() && !settings.charge.listen.is_empty();
+        let charging = match several {
+            true => charge::configured::folder_of(folder).map(|()| None)?,
+            false => charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder)?,
+        };
+        if settings.charge.listen.is_empty() && !settings.directory.servers.is_empty() {
             tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
         }
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let charging = charging.map(|prepared| charging_node(prepared, settings)).transpose()?;
+        let charging = match several {
+            true => Some(charging_seat(settings)?),
+            false => charging.map(|prepared| charging_node(prepared, settings)).transpose()?,
+        };
         let mut service = Service::on(settings, rings, Beside { cache, charging })?;
         let view = Arc::clone(&service.view);
         service.show(settings, "live");

@@ -19,7 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const STEP: u64 = 1024;
 
 pub struct Client {
-    address: SocketAddr,
+    /// Servers, of which one serves, and which of them is tried.
+    addresses: Vec<SocketAddr>,
+    tried: usize,
+    /// A server answered that it is too busy: all is sent again, over another connection.
+    busy: bool,
     host: String,
     random: Random,
     stream: Option<TcpStream>,
@@ -64,8 +68,15 @@ impl Session {
 
 impl Client {
     pub fn new(address: SocketAddr, number: u64, accounts: Range<u64>) -> Client {
+        Client::of(vec![address], number, accounts)
+    }
+
+    /// One that goes from server to server until one answers.
+    pub fn of(addresses: Vec<SocketAddr>, number: u64, accounts: Range<u64>) -> Client {
         Client {
-            address,
+            addresses,
+            tried: 0,
+            busy: false,
             host: format!("client-{number}.example"),
             random: Random::new(number, 7),
             stream: None,
@@ -176,11 +187,15 @@ impl Client {
     #[expect(clippy::disallowed_methods, reason = "a node that is away does not say when it comes back")]
     fn connect(&mut self) -> bool {
         self.input.clear();
-        let Ok(mut stream) = TcpStream::connect(self.address) else {
+        let several = self.addresses.len() > 1;
+        self.tried += usize::from(several);
+        let Ok(mut stream) = TcpStream::connect(self.addresses[self.tried % self.addresses.len()]) else {
             std::thread::sleep(Duration::from_millis(5));
             return false;
         };
-        let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(PATIENCE)));
+        // One that says nothing, where others could.
+        let waits = if several { Duration::from_millis(700) } else { PATIENCE };
+        let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(waits)));
         let mut out = cer(&self.host);
         for (_, octets) in self.waiting.values() {
             self.resent += 1;
@@ -192,6 +207,7 @@ impl Client {
     }
 
     /// Reads what comes; whether the connection goes on.
+    #[expect(clippy::disallowed_methods, reason = "a server that is too busy does not say when it is not")]
     fn receive(&mut self) -> bool {
         let mut piece = [0; 65_536];
         let read = self.stream.as_mut().map_or(0, |stream| stream.read(&mut piece).unwrap_or(0));
@@ -204,11 +220,19 @@ impl Client {
             }
         }
         self.input = input[frames.taken()..].to_vec();
+        if std::mem::take(&mut self.busy) {
+            std::thread::sleep(Duration::from_millis(10));
+            return false;
+        }
         read > 0
     }
 
     fn answer(&mut self, octets: &[u8]) {
         let (identifier, essence) = essence(octets);
+        if self.addresses.len() > 1 && said(octets).0 == 3004 {
+            self.busy = true;
+            return;
+        }
         if let Some(before) = self.answers.get(&identifier) {
             assert_eq!(*before, essence, "a copy is answered as the first was");
             return;

@@ -64,6 +64,11 @@ impl Node {
 
     /// The same with more options.
     pub fn start_with(folder: &Path, options: &[&str]) -> Node {
+        Node::start_until(folder, options, "operated over")
+    }
+
+    /// The same, until it says something.
+    pub fn start_until(folder: &Path, options: &[&str], says: &str) -> Node {
         let noted = folder.join("port");
         let port = std::fs::read_to_string(&noted).unwrap_or_else(|_| {
             let port = free_port();
@@ -75,13 +80,25 @@ impl Node {
         let mut child = trunkline(folder, &words).args(options).stderr(Stdio::piped()).spawn().expect("the program");
         let mut said = BufReader::new(child.stderr.take().expect("standard error"));
         let mut line = String::new();
-        while !line.contains("operated over") {
+        while !line.contains(says) {
             line.clear();
             assert_ne!(said.read_line(&mut line).expect("text"), 0, "it does not serve");
         }
         // What it says later must find somebody who reads.
         std::thread::spawn(move || said.read_to_end(&mut Vec::new()));
         Node { child, folder: folder.to_path_buf(), address: listen.parse().expect("an address") }
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it says of itself; none where it does not answer.
+    pub fn status(&self) -> Option<Value> {
+        let mut command = trunkline(&self.folder, &["status", "--json"]);
+        let done = command.stdin(Stdio::null()).stderr(Stdio::null()).output().expect("the program");
+        serde_json::from_slice(&done.stdout).ok()
     }
 
     pub fn kill(&mut self) {

@@ -129,6 +129,11 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
+    /// Have a standby lead from now on, behind all that was decided
+    Switch {
+        #[command(flatten)]
+        to: To,
+    },
     /// Give up old entries of the ledger: what they come to is kept, and what records or a start need stays
     Retain {
         /// Those before this entry, or before this time (2026-11-01, 2026-11-01T10:00Z)
@@ -144,7 +149,7 @@ pub enum Order {
         #[command(flatten)]
         to: To,
     },
-    /// Tell how many there are of everything
+    /// Tell how many there are of everything, or how far a standby is; exit code 3 if its stream is away
     Status {
         #[command(flatten)]
         to: To,
@@ -196,7 +201,7 @@ impl Order {
             tell(&mut out, &reply)?;
         }
         out.flush()?;
-        Ok(Exit::Done)
+        Ok(if is_away(&reply) { Exit::Degraded } else { Exit::Done })
     }
 
     fn line(&self) -> Result<(Value, &To), Failure> {
@@ -227,6 +232,7 @@ impl Order {
             }
             Order::Abort { session, to } => (json!({ "do": "abort", "session": session }), to),
             Order::Show { which, to } => (show(which), to),
+            Order::Switch { to } => (json!({ "do": "switch" }), to),
             Order::Retain { before, to } => {
                 let order = match before {
                     Until::Entry(entry) => json!({ "do": "retain", "before": entry }),
@@ -238,6 +244,11 @@ impl Order {
             Order::Status { to } => (json!({ "do": "status" }), to),
         })
     }
+}
+
+/// Whether a node tells that its stream is away.
+fn is_away(reply: &Value) -> bool {
+    reply.get("away").is_some_and(|away| !away.is_null()) || reply["stream"]["current"] == false
 }
 
 /// Waits until entries were given up; what came of it.
@@ -276,6 +287,9 @@ fn show(which: &str) -> Value {
 
 /// A reply for people: a line for each thing that is told.
 fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
+    if reply["stands_by"] == true {
+        return standby_lines(out, reply);
+    }
     if let Some(sequence) = reply.get("sequence").filter(|_| reply.get("accounts").is_none()) {
         let before = if reply["again"] == true { "done before: " } else { "done, " };
         writeln!(out, "{before}entry {sequence} of the ledger")?;
@@ -311,7 +325,18 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         record_lines(out, &reply["records"])?;
         directory_lines(out, &reply["directory"])?;
     }
+    if let Some(stream) = reply.get("stream") {
+        let away = if stream["current"] == false { ", which is away: nothing is granted" } else { "" };
+        writeln!(out, "on the stream   {}{away}", stream["acknowledged"])?;
+    }
     Ok(())
+}
+
+fn standby_lines(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
+    let leader = reply["leader"].as_str().unwrap_or("nobody that is known");
+    writeln!(out, "stands by; {leader} leads, term {}", reply["term"])?;
+    writeln!(out, "ledger entries  {}", reply["sequence"])?;
+    reply["away"].as_str().map_or(Ok(()), |why| writeln!(out, "the stream is away: {why}"))
 }
 
 fn record_lines(out: &mut impl Write, records: &Value) -> std::io::Result<()> {

@@ -2,23 +2,25 @@
 
 use super::cdr::Cdrs;
 use super::place::Place;
-use crate::charge::{configured, here::Running, records};
+use crate::charge::here::Running;
+use crate::charge::seat::{Seat, Setup};
+use crate::charge::{configured, records};
 use crate::failure::Failure;
 use crate::run::config::{
-    Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Network, load,
+    Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby, load,
 };
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
 use clap::builder::RangedU64ValueParser;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_capture::live::privileges;
 use trunkline_charge::job::Node;
 use trunkline_charge::peer::WATCHDOG_LEAST_S;
-use trunkline_kit::config::{Raw, Value};
+use trunkline_kit::config::{Octets, Raw, Value};
 use trunkline_kit::exit::Exit;
 
 /// How often it looks whether it was told to end.
@@ -91,6 +93,34 @@ pub struct Serve {
     /// Metrics for Prometheus: ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "WHERE", value_parser = crate::command::cache::where_metrics)]
     metrics: Option<Listen>,
+    /// A server of NATS (nats://HOST:PORT): the ledger goes to a stream of JetStream, and other nodes stand by; the
+    /// option again for more of its cluster
+    #[arg(long, value_name = "URL", requires = "node", value_parser = nats)]
+    standby: Vec<Nats>,
+    /// This node's name among those that stand by for each other
+    #[arg(long, value_name = "NAME", requires = "standby", default_value = "")]
+    node: String,
+    /// The stream's name
+    #[arg(long, value_name = "NAME", default_value = "charge")]
+    stream: String,
+    /// Servers of NATS that keep each entry before it counts
+    #[arg(long, value_name = "NUM", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=5))]
+    replicas: u16,
+    /// Seconds for which the node that leads says nothing until another takes over
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = range(1, 300))]
+    takeover: u64,
+    /// MiB that the stream keeps
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = range(16, 4 << 20))]
+    stream_size: u64,
+    /// Who asks the servers of NATS
+    #[arg(long, value_name = "NAME")]
+    nats_user: Option<String>,
+    /// The file whose first line is the password for them
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    nats_password_file: Option<PathBuf>,
+    /// Certificates of those who vouch for the servers of NATS, PEM [default: the system's]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    nats_ca_file: Option<PathBuf>,
     #[command(flatten)]
     cdr: Cdrs,
     /// Where to listen for GTP' (3386), ADDRESS:PORT for UDP, tcp:ADDRESS:PORT; the option again for more
@@ -131,6 +161,10 @@ fn failure_handling(word: &str) -> Result<FailureHandling, String> {
     FailureHandling::of(&Raw::Text(word.to_owned()))
 }
 
+fn nats(text: &str) -> Result<Nats, String> {
+    Nats::of(&Raw::Text(text.to_owned()))
+}
+
 impl Serve {
     /// Serves until it is told to stop.
     ///
@@ -139,18 +173,10 @@ impl Serve {
     pub fn run(&self) -> Result<Exit, Failure> {
         // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
         let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
-        let (stop, section, cdr, data) = (Stop::on_signals(), self.section(), self.cdr.section(), self.place.data());
-        let gtpp = self.gtpp();
+        let (stop, section) = (Stop::on_signals(), self.section());
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
-        let Some(opened) = configured::open(&section, &gtpp, &self.directory()?, data)? else {
-            return Err(Failure::Usage("nowhere to listen".to_owned()));
-        };
-        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let node = configured::start(opened, &section, &cdr, data)?;
-        self.announce(&section, &gtpp, &node);
-        let rows = records::rows(&section, &cdr, data, &node)?;
-        let running = Arc::new(Running::new(node, rows));
+        let running = Arc::new(if self.standby.is_empty() { self.alone(&section)? } else { self.of_several(section)? });
         let shown = Arc::clone(&running);
         let told = move || Page {
             samples: [shown.samples(), process::samples()].concat(),
@@ -166,9 +192,52 @@ impl Serve {
         drop(page);
         let stopped = running.stop();
         match failure {
-            Some(why) => Err(Failure::Failed(format!("the ledger cannot be written: {why}"))),
+            Some(why) if self.standby.is_empty() => {
+                Err(Failure::Failed(format!("the ledger cannot be written: {why}")))
+            }
+            Some(why) => Err(Failure::Failed(why)),
             None => stopped.map(|()| Exit::Done).map_err(|e| Failure::Failed(e.to_string())),
         }
+    }
+
+    /// A node by itself, which serves.
+    fn alone(&self, section: &Charge) -> Result<Running, Failure> {
+        let (data, cdr, gtpp) = (self.place.data(), self.cdr.section(), self.gtpp());
+        let Some(opened) = configured::open(section, &gtpp, &self.directory()?, data)? else {
+            return Err(Failure::Usage("nowhere to listen".to_owned()));
+        };
+        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        let node = configured::start(opened, section, &cdr, data)?;
+        announce(data, section, &gtpp, &node);
+        let rows = records::rows(section, &cdr, data, &node)?;
+        Ok(Running::new(node, rows))
+    }
+
+    /// A node that follows until it leads.
+    fn of_several(&self, charge: Charge) -> Result<Running, Failure> {
+        if !self.gtpp.is_empty() {
+            return Err(Failure::Usage("GTP' is spoken by a node without --standby alone".to_owned()));
+        }
+        eprintln!("trunkline charge: with --standby no charging data records are made");
+        let (data, directory) = (self.place.data().to_path_buf(), self.directory()?);
+        configured::folder_of(&data)?;
+        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        let standby = Standby {
+            servers: self.standby.clone(),
+            node: self.node.clone(),
+            stream: self.stream.clone(),
+            replicas: self.replicas,
+            after: Duration::from_secs(self.takeover),
+            size: Octets::mib(self.stream_size),
+            user: self.nats_user.clone(),
+            password_file: self.nats_password_file.clone(),
+            ca_file: self.nats_ca_file.clone(),
+        };
+        let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
+            Some(node) => announce(&setup.data, &setup.charge, &ChargeGtpp::default(), node),
+            None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
+        };
+        Seat::start(Setup { charge, standby, directory, data, tells }).map(Running::of)
     }
 
     /// The directory that a configuration names.
@@ -214,25 +283,23 @@ impl Serve {
             redirect_to: self.gtpp_redirect_to.map(Ip),
         }
     }
+}
 
-    fn announce(&self, section: &Charge, gtpp: &ChargeGtpp, node: &Node) {
-        let (accounts, sessions) = node.look(|core| (core.state().account_count(), core.state().open_sessions()));
-        eprintln!(
-            "trunkline charge: {accounts} accounts, {sessions} open sessions in {}",
-            self.place.ledger().display()
-        );
-        for line in configured::told(section, gtpp, node) {
-            eprintln!("trunkline charge: {line}");
-        }
-        if node.records().is_some() {
-            eprintln!("trunkline charge: records in {}", records::files(self.place.data()).display());
-        }
-        eprintln!("trunkline charge: operated over {}", self.place.socket().display());
-        if configured::open_to_all(section) {
-            eprintln!("trunkline charge: whoever reaches it may charge: --allow NET or --peer NAME says who may");
-        }
-        if crate::charge::gtpp::open_to_all(gtpp) {
-            eprintln!("trunkline charge: whoever reaches it may speak GTP': --gtpp-allow NET says who may");
-        }
+fn announce(data: &Path, section: &Charge, gtpp: &ChargeGtpp, node: &Node) {
+    let (accounts, sessions) = node.look(|core| (core.state().account_count(), core.state().open_sessions()));
+    let ledger = configured::ledger(data);
+    eprintln!("trunkline charge: {accounts} accounts, {sessions} open sessions in {}", ledger.display());
+    for line in configured::told(section, gtpp, node) {
+        eprintln!("trunkline charge: {line}");
+    }
+    if node.records().is_some() {
+        eprintln!("trunkline charge: records in {}", records::files(data).display());
+    }
+    eprintln!("trunkline charge: operated over {}", configured::socket(data).display());
+    if configured::open_to_all(section) {
+        eprintln!("trunkline charge: whoever reaches it may charge: --allow NET or --peer NAME says who may");
+    }
+    if crate::charge::gtpp::open_to_all(gtpp) {
+        eprintln!("trunkline charge: whoever reaches it may speak GTP': --gtpp-allow NET says who may");
     }
 }

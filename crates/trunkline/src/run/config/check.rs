@@ -80,6 +80,14 @@ fn charge(settings: &Settings, wrong: &mut Objections) {
     let named = |name: &str| !listens || !name.trim().is_empty();
     wrong.unless(named(&charge.host), "charge", "host", || "charging needs a name (Origin-Host)".to_owned());
     wrong.unless(named(&charge.realm), "charge", "realm", || "charging needs a realm (Origin-Realm)".to_owned());
+    let standby = &settings.charge_standby;
+    let stands = |name: &str| standby.servers.is_empty() || trunkline_replica::Options::is_name(name);
+    wrong.unless(stands(&standby.node), "charge.standby", "node", || {
+        "nodes need names of their own: letters, digits, - and _".to_owned()
+    });
+    wrong.unless(stands(&standby.stream), "charge.standby", "stream", || {
+        "a name of letters, digits, - and _".to_owned()
+    });
     let shows = charge.listen.iter().any(|door| matches!(door, Door::Tls(_)));
     let files = (charge.certificate.is_some(), charge.key.is_some());
     wrong.unless(!shows || files == (true, true), "charge", "listen", || {

@@ -1,0 +1,241 @@
+//! Two charging nodes and a stream of NATS between them. Whoever leads is killed, stopped, told to hand over, again and
+//! again, while clients charge, each message doubled by chance: at the end both ledgers are the same, entry by entry,
+//! and are the sum of the answers that were given, to the octet.
+//!
+//! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test charge_standby` for the long run.
+
+#[path = "gy/mod.rs"]
+mod gy;
+#[path = "../../replica/tests/nats_server/mod.rs"]
+mod nats_server;
+
+use gy::{Client, Node};
+use nats_server::Nats;
+use rustix::process::{Pid, Signal, kill_process};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use trunkline_commit::Folder;
+use trunkline_kit::random::Random;
+
+/// Ends of who leads, unless the environment says how many.
+const KILLS: u64 = 8;
+const CLIENTS: u64 = 4;
+/// Accounts of a client, one subscriber each.
+const ACCOUNTS: u64 = 25;
+const BALANCE: i64 = 900_000_000;
+const PATIENCE: Duration = Duration::from_secs(40);
+const NAMES: [&str; 2] = ["north", "south"];
+
+struct Pair<'a> {
+    folder: &'a Path,
+    servers: Vec<String>,
+    nodes: [Node; 2],
+}
+
+impl<'a> Pair<'a> {
+    fn start(folder: &'a Path, nats: &[Nats]) -> Pair<'a> {
+        let servers: Vec<String> = nats.iter().map(Nats::url).collect();
+        let nodes = [(0, "operated over"), (1, "stands by")].map(|(at, says)| node(folder, &servers, at, says));
+        Pair { folder, servers, nodes }
+    }
+
+    fn again(&mut self, at: usize) {
+        self.nodes[at].kill();
+        self.nodes[at] = node(self.folder, &self.servers, at, "stands by");
+    }
+
+    /// Who leads.
+    #[expect(clippy::disallowed_methods, reason = "a node does not say to others when it leads")]
+    fn leader(&self) -> usize {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let leads = |node: &Node| node.status().is_some_and(|status| status["stream"]["current"] == true);
+            if let Some(at) = self.nodes.iter().position(leads) {
+                return at;
+            }
+            assert!(Instant::now() < until, "nobody leads");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Until both have the same entries; how many.
+    #[expect(clippy::disallowed_methods, reason = "a standby does not say when it has all")]
+    fn even(&self) -> u64 {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let told = self.nodes.each_ref().map(|node| node.status().and_then(|status| status["sequence"].as_u64()));
+            match told {
+                [Some(one), Some(other)] if one == other => return one,
+                _ => assert!(Instant::now() < until, "{told:?}"),
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn node(folder: &Path, servers: &[String], at: usize, says: &str) -> Node {
+    let folder = folder.join(NAMES[at]);
+    std::fs::create_dir_all(&folder).unwrap();
+    let replicas = servers.len().to_string();
+    let mut options = vec!["--node", NAMES[at], "--replicas", &replicas, "--takeover", "1", "--stream-size", "1024"];
+    servers.iter().for_each(|server| options.extend(["--standby", server]));
+    Node::start_until(&folder, &options, says)
+}
+
+fn signal(node: &Node, signal: Signal) {
+    kill_process(Pid::from_raw(node.pid() as i32).unwrap(), signal).unwrap();
+}
+
+/// The records of a node's ledger.
+fn records(folder: &Path, at: usize) -> Vec<Vec<u8>> {
+    let disk = Folder::beside(&folder.join(NAMES[at]).join("charge/ledger")).unwrap();
+    let mut records = Vec::new();
+    trunkline_commit::read(&disk, 1, |_, record| {
+        records.push(record.to_vec());
+        Ok(ControlFlow::Continue(()))
+    })
+    .unwrap();
+    records
+}
+
+/// Clients that charge until they are told to end.
+struct Load {
+    ends: Arc<AtomicBool>,
+    clients: Vec<std::thread::JoinHandle<Client>>,
+}
+
+impl Load {
+    fn begin(pair: &Pair<'_>) -> Load {
+        let (addresses, ends) = (pair.nodes.each_ref().map(|node| node.address), Arc::new(AtomicBool::new(false)));
+        let client = |client: u64| {
+            let ends = Arc::clone(&ends);
+            std::thread::spawn(move || {
+                let accounts = client * ACCOUNTS + 1..(client + 1) * ACCOUNTS + 1;
+                let mut client = Client::of(addresses.to_vec(), client, accounts);
+                while !ends.load(Ordering::Relaxed) {
+                    client.round();
+                }
+                client.finish();
+                client
+            })
+        };
+        let clients = (0..CLIENTS).map(client).collect();
+        Load { ends, clients }
+    }
+
+    /// Ends it, and compares what was answered with both ledgers.
+    fn compare(self, mut pair: Pair<'_>) -> String {
+        self.ends.store(true, Ordering::Relaxed);
+        let clients: Vec<Client> = self.clients.into_iter().map(|client| client.join().expect("a client")).collect();
+        let leader = pair.leader();
+        let (mut requests, mut copies, mut resent) = (0, 0, 0);
+        for client in &clients {
+            (requests, copies, resent) = (requests + client.answered, copies + client.copies, resent + client.resent);
+            for (account, spent) in client.spent() {
+                let shown = pair.nodes[leader].json(&["show", &account.to_string()]);
+                assert_eq!(shown["balance"], BALANCE - spent, "account {account}");
+                assert_eq!(shown["reserved"], 0, "account {account}");
+            }
+        }
+        assert!(copies > 0 && resent > 0, "{requests} requests, {copies} copies, {resent} sent again");
+        let entries = pair.even();
+        let octets: u64 = clients.iter().map(Client::octets).sum();
+        for node in &mut pair.nodes {
+            let audit = node.json(&["audit"]);
+            assert_eq!(audit["differences"].as_array().map(Vec::len), Some(0), "{audit}");
+            node.kill();
+            assert_eq!(node.charged_octets(), octets, "the ledger has every octet once");
+        }
+        let both = [0, 1].map(|at| records(pair.folder, at));
+        assert!(both[0] == both[1], "the ledgers differ: {} and {} entries", both[0].len(), both[1].len());
+        assert_eq!(both[0].len() as u64, entries);
+        format!("{requests} requests, {copies} copies, {resent} sent again, {entries} entries, {octets} octets")
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it ends at a time that nothing tells of")]
+fn whoever_takes_over_has_all_that_was_answered() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let kills = std::env::var("TRUNKLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
+    let folder = tempfile::tempdir().unwrap();
+    let mut nats = [Nats::start(folder.path())];
+    let mut pair = Pair::start(folder.path(), &nats);
+    pair.nodes[0].fill(CLIENTS * ACCOUNTS, BALANCE);
+    let load = Load::begin(&pair);
+    let mut random = Random::new(20_261_123, 1);
+    let mut done = [0; 5];
+    for _ in 0..kills {
+        std::thread::sleep(Duration::from_millis(30 + u64::from(random.below(900))));
+        let leader = pair.leader();
+        let what = match random.below(10) {
+            0..=5 => 0,
+            6 => 1,
+            7 => 2,
+            8 => 3,
+            _ => 4,
+        };
+        done[what] += 1;
+        match what {
+            0 => pair.again(leader),
+            // Longer than the other one waits; it comes back as one that leads no more.
+            1 => {
+                signal(&pair.nodes[leader], Signal::STOP);
+                std::thread::sleep(Duration::from_millis(2500));
+                signal(&pair.nodes[leader], Signal::CONT);
+            }
+            2 => {
+                pair.nodes[leader].json(&["switch"]);
+            }
+            3 => {
+                nats[0].kill();
+                std::thread::sleep(Duration::from_millis(u64::from(random.below(1500))));
+                nats[0].again();
+            }
+            _ => pair.again(1 - leader),
+        }
+    }
+    let [killed, stopped, handed, servers, followers] = done;
+    let told = load.compare(pair);
+    println!(
+        "{killed} leaders killed, {stopped} stopped, {handed} handed over, {servers} servers and {followers} \
+         followers killed: {told}"
+    );
+}
+
+/// What a leader has decided that was stopped while another took over is nothing: it is cut off, and never answered.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it is stopped for a time that nothing tells of")]
+fn a_leader_that_was_stopped_answers_nothing_when_it_goes_on() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nats = [Nats::start(folder.path())];
+    let pair = Pair::start(folder.path(), &nats);
+    pair.nodes[0].fill(CLIENTS * ACCOUNTS, BALANCE);
+    let load = Load::begin(&pair);
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(500));
+        let leader = pair.leader();
+        signal(&pair.nodes[leader], Signal::STOP);
+        let until = Instant::now() + PATIENCE;
+        while pair.nodes[1 - leader].status().is_none_or(|status| status["stream"]["current"] != true) {
+            assert!(Instant::now() < until, "nobody takes over");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        signal(&pair.nodes[leader], Signal::CONT);
+        let until = Instant::now() + PATIENCE;
+        while pair.nodes[leader].status().is_none_or(|status| status["stands_by"] != true) {
+            assert!(Instant::now() < until, "it does not follow");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    load.compare(pair);
+}
