@@ -102,11 +102,11 @@ impl Measured {
 
 /// Loads the node from the other processor.
 fn load(bench: &Bench<'_>, node: &Node, words: &[&str]) -> Result<Value, String> {
-    let mut command = Command::new("taskset");
-    command.args(["-c", "1"]).arg(&bench.program).args(["charge", "load", &node.address(), "--json"]);
+    let mut command = node::ahead("1", &bench.program);
+    command.args(["charge", "load", &node.address(), "--json"]);
     command.args(["--pid", &node.pid().to_string(), "--subscription", "imsi"]);
     command.args(["--subscribers", &node::subscribers(ACCOUNTS)]).args(words).stderr(Stdio::inherit());
-    let output = command.output().map_err(|e| format!("taskset: {e}"))?;
+    let output = command.output().map_err(|e| format!("setsid: {e}"))?;
     // Code 3 says that some requests failed: those are counted.
     last_json(&output.stdout).ok_or_else(|| format!("the load of {words:?} failed: {}", output.status))
 }
