@@ -178,8 +178,7 @@ impl Worker {
                 status["records"] = self.shared.records.as_ref().map_or(Value::Null, |told| records_of(told));
                 status["retain"] = retain_of(&self.shared.retaining.state());
                 if let Some(stream) = self.shared.book.stream() {
-                    let Stream { acknowledged, waiting_octets, is_current } = stream;
-                    status["stream"] = json!({ "acknowledged": acknowledged, "waiting_octets": waiting_octets, "current": is_current });
+                    status["stream"] = stream_of(&stream);
                 }
                 Ok((0, status))
             }
@@ -228,6 +227,11 @@ impl Worker {
             false => Err(Fault::new("conflict", "entries are being given up already")),
         }
     }
+}
+
+fn stream_of(stream: &Stream) -> Value {
+    let Stream { acknowledged, waiting_octets, is_current } = stream;
+    json!({ "acknowledged": acknowledged, "waiting_octets": waiting_octets, "current": is_current })
 }
 
 /// How giving up entries gets on.
