@@ -51,7 +51,7 @@ pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
 pub use sending::{SendSetup, Sending, Sent};
-pub use standby::{Fault, Seen, Standing, Won, stand_by};
+pub use standby::{Fault, Seen, Standing, TERMS, Won, stand_by};
 
 use crate::calendar::Moment;
 use crate::gy::Terms;

@@ -96,6 +96,7 @@ pub fn start_with(
 }
 
 /// An engine whose files have been read: a program may give up its rights before it starts.
+#[derive(Clone)]
 pub struct Prepared {
     options: Options,
     dials: Vec<Arc<Dial>>,

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use trunkline_replica::{Leader, Member, Options, Progress, Step, Terms, Trouble};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 fn options(nats: &[Nats], node: &str) -> Options {
     Options {

@@ -2441,6 +2441,11 @@ export interface components {
              */
             subscribers: number;
             /**
+             * @description What is wrong and does not end it, a sentence each: records that cannot be written, a stream or a directory that
+             *     is away.
+             */
+            troubles: string[];
+            /**
              * Format: int64
              * @description Reports of usage without a price or a session.
              */

@@ -51,7 +51,7 @@ export default function Charging(): JSX.Element {
         <Match when={node()}>
           {(node) => (
             <div class="charge">
-              <Warnings node={node()} peers={known(peers)?.peers ?? []} points={every() === "second" ? points() : []} />
+              <Warnings node={node()} peers={known(peers)?.peers ?? []} points={every() === "second" ? points() : []} whole={every() === "second" && known(rates) !== undefined && known(peers) !== undefined && !rates.error && !peers.error} />
               <Figures node={node()} points={points()} />
               <OverTime points={points()} every={every()} onEvery={(every) => setSearch({ every: every === "second" ? undefined : every })} />
             </div>
@@ -70,7 +70,7 @@ function About(props: { node: ChargeNode }): JSX.Element {
   );
 }
 
-function Warnings(props: { node: ChargeNode; peers: ChargePeers["peers"]; points: ChargePoint[] }): JSX.Element {
+function Warnings(props: { node: ChargeNode; peers: ChargePeers["peers"]; points: ChargePoint[]; /** Whether all that is judged is known. */ whole: boolean }): JSX.Element {
   const found = () => warningsOf(props.node, props.peers, props.points);
   return (
     <section class="panel" aria-label="What needs attention">
@@ -78,10 +78,12 @@ function Warnings(props: { node: ChargeNode; peers: ChargePeers["peers"]; points
         when={found().length > 0}
         fallback={
           <p class="body remark">
-            <span class="good-ink">
-              <Icon name="good" />
-            </span>
-            <span>Nothing needs attention: the disk keeps up, and clients are answered.</span>
+            <Show when={props.whole} fallback={<span class="muted">The node itself tells of nothing; the last minute's answers and the clients are judged in the view by the second, once they are known.</span>}>
+              <span class="good-ink">
+                <Icon name="good" />
+              </span>
+              <span>Nothing needs attention: the disk keeps up, and clients are answered.</span>
+            </Show>
           </p>
         }
       >

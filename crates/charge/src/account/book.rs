@@ -32,7 +32,7 @@ pub struct Account {
 /// The subscribers of an account by their numbers, ascending. It follows from the subscribers: accounts that differ in
 /// it alone are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Payees(Box<[u64]>);
+pub struct Payees(Vec<u64>);
 
 impl PartialEq for Payees {
     fn eq(&self, _: &Payees) -> bool {
@@ -51,18 +51,15 @@ impl Payees {
     /// One more.
     pub(crate) fn add(&mut self, subscriber: u64) {
         let Err(at) = self.0.binary_search(&subscriber) else { return };
-        let mut all = core::mem::take(&mut self.0).into_vec();
-        all.reserve_exact(1);
-        all.insert(at, subscriber);
-        self.0 = all.into();
+        // Most accounts have one, and there are many of them.
+        self.0.reserve_exact(usize::from(self.0.len() < 4));
+        self.0.insert(at, subscriber);
     }
 
     /// One less.
     pub(crate) fn remove(&mut self, subscriber: u64) {
         let Ok(at) = self.0.binary_search(&subscriber) else { return };
-        let mut all = core::mem::take(&mut self.0).into_vec();
-        all.remove(at);
-        self.0 = all.into();
+        self.0.remove(at);
     }
 }
 

@@ -180,6 +180,7 @@ impl Worker {
                 if let Some(stream) = self.shared.book.stream() {
                     status["stream"] = stream_of(&stream);
                 }
+                status["troubles"] = troubles(&self.shared).into();
                 Ok((0, status))
             }
             Order::Switch {} => {
@@ -227,6 +228,21 @@ impl Worker {
             false => Err(Fault::new("conflict", "entries are being given up already")),
         }
     }
+}
+
+/// What is wrong and does not end the node, a sentence each.
+fn troubles(shared: &super::Shared) -> Vec<String> {
+    let mut troubles = Vec::new();
+    if let Some(told) = &shared.records {
+        troubles.extend(told.report().failure.map(|why| format!("Records cannot be written: {why}")));
+        troubles.extend(told.holds().then(|| "Records are too far behind: no session begins.".to_owned()));
+    }
+    let away = shared.book.stream().is_some_and(|stream| !stream.is_current);
+    troubles.extend(away.then(|| "The stream of the standby does not acknowledge: nothing is granted.".to_owned()));
+    let servers = shared.profiles.iter().flat_map(|profiles| profiles.shown().servers);
+    let down = servers.filter(|(_, server)| !server.is_up);
+    troubles.extend(down.map(|(name, server)| format!("The directory {name} is down: {}", server.trouble)));
+    troubles
 }
 
 fn stream_of(stream: &Stream) -> Value {

@@ -28,6 +28,9 @@ const MODE: u32 = 0o640;
 pub(super) struct Cursor {
     /// The entry of the log whose records are in files, and all before it.
     pub entry: u64,
+    /// Where a file was closed in the middle: packets of this entry that are in files, with all of those before it.
+    #[serde(default)]
+    part: (u64, u32),
     /// Said to peers (Recovery): another one where a log was begun anew.
     pub restart_counter: u8,
     /// The running count of the next file.
@@ -87,6 +90,8 @@ pub(super) struct Files {
     file: Option<File>,
     /// Octets that are not written yet.
     octets: Vec<u8>,
+    /// The entry of the last packet, and which one of it that was.
+    at: (u64, u32),
 }
 
 impl Files {
@@ -107,6 +112,7 @@ impl Files {
             cursor,
             file: None,
             octets: Vec::new(),
+            at: (0, 0),
         };
         files.resume()?;
         files.write_cursor()?;
@@ -134,15 +140,26 @@ impl Files {
         &self.cursor
     }
 
-    /// Appends the records of a packet. They are in the file when [`Files::commit`] says so.
+    /// Appends the records of the next packet of an entry. They are in the file when [`Files::commit`] says so.
     ///
     /// # Errors
     /// The system's.
-    pub fn append(&mut self, packet: &DataRecordPacket<'_>, now: i64) -> io::Result<()> {
+    pub fn append(&mut self, entry: u64, packet: &DataRecordPacket<'_>, now: i64) -> io::Result<()> {
+        let at = (entry, if self.at.0 == entry { self.at.1 + 1 } else { 1 });
+        if at <= self.cursor.part {
+            self.at = at;
+            return Ok(());
+        }
         let edition = edition(packet.version);
         if self.cursor.open.as_ref().is_some_and(|open| open.edition() != edition) {
+            // What was appended counts before its file has its name: else it would go to another one again.
+            self.write()?;
+            self.cursor.part = self.at;
+            self.write_cursor()?;
             self.close(Closure::ReleaseChange, now)?;
+            self.write_cursor()?;
         }
+        self.at = at;
         if self.cursor.open.is_none() {
             self.begin(edition, now)?;
         }
@@ -181,7 +198,7 @@ impl Files {
     /// The system's: nothing of it counts, [`Files::open`] goes on from what counted before.
     pub fn commit(&mut self, entry: u64, now: i64) -> io::Result<()> {
         self.write()?;
-        self.cursor.entry = entry;
+        (self.cursor.entry, self.cursor.part) = (entry, (0, 0));
         self.write_cursor()?;
         self.close_due(now)
     }

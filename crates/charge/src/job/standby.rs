@@ -18,7 +18,7 @@ use trunkline_replica::{Member, Step, Terms, Trouble, kept};
 /// How long a node waits that lost the first word of a stream to another.
 const AGAIN: Duration = Duration::from_millis(100);
 /// Beside the ledger: what is known of terms.
-const TERMS: &str = "terms.json";
+pub const TERMS: &str = "terms.json";
 
 /// How a standby is set up.
 #[derive(Clone, Debug)]

@@ -42,7 +42,9 @@ impl Recent {
 
     fn forget(&mut self, now: Moment) {
         while let Some((at, key)) = self.order.front().copied() {
-            if at.saturating_add(self.copies_s) >= now {
+            // What is of a time to come was put before the clock was set back.
+            let is_recent = at.saturating_add(self.copies_s) >= now && at <= now.saturating_add(self.copies_s);
+            if is_recent {
                 return;
             }
             self.order.pop_front();

@@ -2,7 +2,7 @@
 
 use super::Core;
 use super::grant::plan_code;
-use super::operate::Refused;
+use super::operate::{NUMBER_MAX, Refused};
 use super::request::{IDENTITIES_MAX, TEXT_OCTETS_MAX};
 use crate::account::{Effect, Entry, Identity};
 use crate::calendar::Moment;
@@ -20,7 +20,8 @@ impl Core {
     pub fn bring(&mut self, known: &Known, now: Moment) -> Result<Option<Entry>, Refused> {
         let long = known.identities.iter().any(|identity| identity.text.len() > TEXT_OCTETS_MAX);
         let credit = known.credit.is_some_and(|credit| !(0..=MONEY_MAX).contains(&credit.0));
-        if long || credit || known.identities.len() > IDENTITIES_MAX {
+        let high = known.account > NUMBER_MAX || known.subscriber.is_some_and(|number| number > NUMBER_MAX);
+        if long || credit || high || known.identities.len() > IDENTITIES_MAX {
             return Err(Refused::TooMuch);
         }
         let mut effects = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::Core;
 use super::grant::plan_code;
-use super::operate::Refused;
+use super::operate::{NUMBER_MAX, Refused};
 use crate::account::{Effect, Entry, MoneyReason};
 use crate::calendar::Moment;
 use crate::money::{MONEY_MAX, Money};
@@ -22,7 +22,7 @@ impl Core {
     ) -> Result<Entry, Refused> {
         let plan = Some(plan_code(plan)).filter(|code| self.plans.contains_key(code)).ok_or(Refused::NoPlan)?;
         let range = 0..=MONEY_MAX;
-        if !range.contains(&credit.0) || !range.contains(&balance.0) {
+        if account > NUMBER_MAX || !range.contains(&credit.0) || !range.contains(&balance.0) {
             return Err(Refused::TooMuch);
         }
         if self.state.account(account).is_some() {

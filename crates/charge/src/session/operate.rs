@@ -11,6 +11,8 @@ use crate::tariff::{Code, Plan, read};
 use crate::units::UNITS_MAX;
 use trunkline_kit::config::{Mistake, Place};
 
+/// The highest number of an account or a subscriber: all readers of JSON take it for exact.
+pub const NUMBER_MAX: u64 = (1 << 53) - 1;
 /// Plans at most.
 pub const PLANS_MAX: usize = 256;
 /// Bundles of an account.
@@ -113,7 +115,7 @@ impl Core {
     /// There is no such plan; the limit is beyond what an account may hold.
     pub fn set_account(&mut self, account: u64, plan: &str, credit: Money, now: Moment) -> Result<Entry, Refused> {
         let plan = Some(plan_code(plan)).filter(|code| self.plans.contains_key(code)).ok_or(Refused::NoPlan)?;
-        if !(0..=MONEY_MAX).contains(&credit.0) {
+        if account > NUMBER_MAX || !(0..=MONEY_MAX).contains(&credit.0) {
             return Err(Refused::TooMuch);
         }
         let known = self.state.account(account);
@@ -136,7 +138,7 @@ impl Core {
     ) -> Result<Entry, Refused> {
         self.state.account(account).ok_or(Refused::NoAccount)?;
         let short = identities.iter().all(|identity| identity.text.len() <= TEXT_OCTETS_MAX);
-        if identities.len() > IDENTITIES_MAX || !short {
+        if subscriber > NUMBER_MAX || identities.len() > IDENTITIES_MAX || !short {
             return Err(Refused::TooMuch);
         }
         let owner = |identity: &Identity| self.state.subscribers.find(identity);

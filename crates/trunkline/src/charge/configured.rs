@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{Node, Opened, Profiles, Setup, Won};
+use trunkline_charge::job::{Node, Opened, Profiles, Setup, TERMS, Won};
 use trunkline_charge::ledger;
 use trunkline_charge::peer::Local;
 use trunkline_charge::session::Limits;
@@ -77,16 +77,32 @@ pub fn folder_of(data: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What a node needs to lead, read while it may still read it: keys, certificates, passwords.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    setup: Setup,
+    directory: Option<trunkline_directory::Prepared>,
+}
+
+/// Reads what a node of several needs when it leads.
+///
+/// # Errors
+/// A file that cannot be read, by its key.
+pub fn ready(charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Ready, Failure> {
+    folder_of(data)?;
+    Ok(Ready { setup: setup(charge, data)?, directory: prepared(directory)? })
+}
+
 /// Listens and serves with what a standby has come to.
 ///
 /// # Errors
 /// An address cannot be had; the system has no thread left.
-pub fn lead(won: Won, charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Node, Failure> {
-    let mut setup = setup(charge, data)?;
+pub fn lead(won: Won, ready: &Ready) -> Result<Node, Failure> {
+    let Ready { mut setup, directory } = ready.clone();
     // Sessions go on with another node: it is the same state (RFC 6733 section 8.16), and clients may go there.
     setup.local.state_id = won.terms.begun;
     setup.terms.session_failover = true;
-    let profiles = prepared(directory)?.map(profiles).transpose()?;
+    let profiles = directory.map(profiles).transpose()?;
     let opened = Opened::new(setup).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
     opened.lead(won, Options::default(), profiles).map_err(|e| Failure::Failed(format!("charging: {e}")))
 }
@@ -118,6 +134,12 @@ fn profiles(prepared: trunkline_directory::Prepared) -> Result<Profiles, Failure
 pub fn start(prepared: Prepared, charge: &Charge, cdr: &Cdr, data: &Path) -> Result<Node, Failure> {
     let Prepared { opened, directory } = prepared;
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("charging: {error}"));
+    let terms = ledger(data).join(TERMS);
+    if terms.exists() {
+        let why = "this ledger is one of several nodes, and alone it would charge what another one charges, too; \
+            serve it with --standby or [charge.standby], or remove this file if it is to go on alone for good";
+        return Err(Failure::Failed(format!("{}: {why}", terms.display())));
+    }
     let disk = Folder::open(&ledger(data)).map_err(|e| Failure::Failed(format!("{}: {e}", ledger(data).display())))?;
     let options = Options::default();
     let (core, log) = ledger::open(Arc::new(disk), options, limits(charge)).map_err(|e| failed(&e))?;

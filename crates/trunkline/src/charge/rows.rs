@@ -181,7 +181,13 @@ impl Taking {
             Some(store) => store,
             None => store.insert(Store::open(&self.store, Access::Write).map_err(|e| e.to_string())?),
         };
+        let before = store.written().refused;
         store.write(rows).and_then(|()| store.commit()).map_err(|e| e.to_string())?;
+        let refused = store.written().refused - before;
+        if refused > 0 {
+            // Its day cannot be written: the file stays, and is brought again.
+            return Err(format!("the store refuses {refused} rows, as their day cannot be written"));
+        }
         self.done.written.fetch_add(rows.charges.len() as u64, Ordering::Relaxed);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::configured;
 use crate::failure::Failure;
-use crate::run::config::{Charge, DirectorySection, Standby};
+use crate::run::config::{Charge, Standby};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -30,8 +30,8 @@ pub struct Setup {
     pub charge: Charge,
     /// Of those who stand by.
     pub standby: Standby,
-    /// Where subscribers are looked up.
-    pub directory: DirectorySection,
+    /// What it needs to lead.
+    pub ready: configured::Ready,
     /// The data folder.
     pub data: PathBuf,
     /// Told when this node serves, and when it stands by.
@@ -60,7 +60,6 @@ impl Seat {
     /// The options make no sense; the folder cannot be had; there is no thread left.
     pub fn start(setup: Setup) -> Result<Seat, Failure> {
         let standing = standing(&setup)?;
-        configured::folder_of(&setup.data)?;
         let shared = Arc::new(Shared {
             node: Mutex::new(None),
             seen: Mutex::default(),
@@ -149,7 +148,7 @@ impl Shared {
         let term = won.terms.newest().number;
         tracing::info!("charging: this node leads, term {term}");
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).term = term;
-        let node = configured::lead(won, &setup.charge, &setup.directory, &setup.data).map_err(told)?;
+        let node = configured::lead(won, &setup.ready).map_err(told)?;
         self.led.fetch_add(1, Ordering::Relaxed);
         (setup.tells)(setup, Some(&node));
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(node);

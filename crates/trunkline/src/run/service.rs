@@ -72,10 +72,7 @@ pub struct Ended {
 }
 
 /// One of several nodes: it says in the log when it serves.
-fn charging_seat(settings: &Settings) -> Result<charge::here::Running, Failure> {
-    if !settings.charge_gtpp.listen.is_empty() {
-        return Err(Failure::Failed("charge.gtpp: GTP' is spoken without charge.standby alone".to_owned()));
-    }
+fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Result<charge::here::Running, Failure> {
     tracing::warn!("charging: with charge.standby no charging data records are made");
     let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
         None => tracing::info!("charging: {} stands by", setup.standby.node),
@@ -86,7 +83,7 @@ fn charging_seat(settings: &Settings) -> Result<charge::here::Running, Failure> 
     let setup = charge::seat::Setup {
         charge: settings.charge.clone(),
         standby: settings.charge_standby.clone(),
-        directory: settings.directory.clone(),
+        ready,
         data: settings.data.folder.clone(),
         tells,
     };
@@ -127,18 +124,20 @@ impl Service {
         let metrics = metrics.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let web = settings.web.enabled.then(|| serve::bind(settings, Mode::Run)).transpose()?;
         let cache = configured::open(&settings.cache)?;
-        let several = !settings.charge_standby.servers.is_empty() && !settings.charge.listen.is_empty();
-        let charging = match several {
-            true => charge::configured::folder_of(folder).map(|()| None)?,
-            false => charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder)?,
-        };
-        if settings.charge.listen.is_empty() && !settings.directory.servers.is_empty() {
+        // What does not go with it the configuration has refused.
+        let several = !settings.charge_standby.servers.is_empty();
+        let ready = || charge::configured::ready(&settings.charge, &settings.directory, folder);
+        let ready = several.then(ready).transpose()?;
+        let alone = || charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder);
+        let charging = if several { None } else { alone()? };
+        let serves = !settings.charge.listen.is_empty() || !settings.charge_gtpp.listen.is_empty();
+        if !serves && !settings.directory.servers.is_empty() {
             tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
         }
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let charging = match several {
-            true => Some(charging_seat(settings)?),
-            false => charging.map(|prepared| charging_node(prepared, settings)).transpose()?,
+        let charging = match ready {
+            Some(ready) => Some(charging_seat(ready, settings)?),
+            None => charging.map(|prepared| charging_node(prepared, settings)).transpose()?,
         };
         let mut service = Service::on(settings, rings, Beside { cache, charging })?;
         let view = Arc::clone(&service.view);

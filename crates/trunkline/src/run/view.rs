@@ -211,7 +211,7 @@ impl View {
 
     /// What is unhealthy now, a line each.
     pub fn unhealthy(&self) -> Vec<String> {
-        let stopped = |why| format!("charging answers nothing any more: the ledger cannot be written: {why}");
+        let stopped = |why| format!("charging answers nothing any more: {why}");
         let mut lines: Vec<String> = self.charging.iter().filter_map(Charging::failure).map(stopped).collect();
         lines.extend(self.charging.iter().flat_map(Charging::troubles));
         for (lane, report) in self.shared.lane_reports().into_iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::auth::Permission;
 use crate::guard::Who;
 use crate::paths;
 use crate::problem::{Kind, Problem};
-use crate::sources::{ChargeNode, ChargePeers, ChargeRates, Charging, SourceError};
+use crate::sources::{ChargeNode, ChargePeers, ChargeRates, Charging, SourceError, Trouble};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::State;
@@ -49,8 +49,16 @@ async fn asked<T: Send + 'static>(
 
 /// Has an order done by the node, and reads its reply.
 async fn order<T: DeserializeOwned + Send + 'static>(web: &Arc<Web>, order: Value) -> Result<T, Problem> {
-    let reply = asked(web, move |charging| charging.order(&order)).await?;
+    let reply = asked(web, move |charging| leads(charging.order(&order)?)).await?;
     serde_json::from_value(reply).map_err(|error| Problem::failed(format!("a reply of the charging node: {error}")))
+}
+
+/// A reply of a node that serves; one that stands by is asked for nothing.
+pub(super) fn leads(reply: Value) -> Result<Value, SourceError> {
+    match reply["stands_by"] == true {
+        true => Err(SourceError::new(Trouble::Conflict, "This node stands by: ask the one that leads.")),
+        false => Ok(reply),
+    }
 }
 
 /// How the charging node stands: its ledger and disk, plans, how much there is of everything.
@@ -67,6 +75,11 @@ pub async fn status(State(web): State<Arc<Web>>, who: Who) -> Result<Json<Charge
     let status = match web.look(&web.charge_looks, look).await? {
         None => ChargeStatus { serving: false, trouble: None, node: None },
         Some(Err(error)) => ChargeStatus { serving: true, trouble: Some(paths::named(&error.text)), node: None },
+        Some(Ok(reply)) if reply["stands_by"] == true => {
+            let leader = reply["leader"].as_str().unwrap_or("nobody that is known");
+            let trouble = format!("this node stands by, with entry {}: {leader} leads", reply["sequence"]);
+            ChargeStatus { serving: true, trouble: Some(trouble), node: None }
+        }
         Some(Ok(reply)) => {
             let read = serde_json::from_value(reply).map_err(|_| "it answers as another version would".to_owned());
             let trouble = read.as_ref().err().cloned();
@@ -78,7 +91,8 @@ pub async fn status(State(web): State<Arc<Web>>, who: Who) -> Result<Json<Charge
 
 /// A node whose words name no files.
 fn named(node: ChargeNode) -> ChargeNode {
-    ChargeNode { failure: node.failure.as_deref().map(paths::named), ..node }
+    let troubles = node.troubles.iter().map(|trouble| paths::named(trouble)).collect();
+    ChargeNode { failure: node.failure.as_deref().map(paths::named), troubles, ..node }
 }
 
 /// How long back.

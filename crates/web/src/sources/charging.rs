@@ -101,6 +101,10 @@ pub struct ChargeNode {
     pub behind_percent: u32,
     /// Why nothing is answered any more; null if it is.
     pub failure: Option<String>,
+    /// What is wrong and does not end it, a sentence each: records that cannot be written, a stream or a directory that
+    /// is away.
+    #[serde(default)]
+    pub troubles: Vec<String>,
     /// Octets that were written to the ledger since it serves.
     pub written_octets: u64,
     /// Times that the disk was waited for.

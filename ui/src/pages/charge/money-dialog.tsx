@@ -22,6 +22,9 @@ export function MoneyDialog(props: { order: Order; account: ChargeAccount; close
   const [busy, setBusy] = createSignal(false);
   const [error, setError] = createSignal("");
   let key = newKey();
+  // One that was sent and of which nothing was heard may have been done: it stays this order until it is known.
+  const [unheard, setUnheard] = createSignal(false);
+  const close = (): void => void (!busy() && props.close());
   const minor = (): number | undefined => minorOf(amount(), props.account);
   const isRight = (): boolean => (props.order === "buy" ? allowance() !== "" : minor() !== undefined && minor() !== 0 && (props.order === "adjust" || minor()! > 0));
   const body = (): unknown => (props.order === "buy" ? { allowance: allowance(), key } : { amount: minor(), note: note().trim(), key });
@@ -30,16 +33,19 @@ export function MoneyDialog(props: { order: Order; account: ChargeAccount; close
     setError("");
     try {
       const done = await post<ChargeDone>(`/charge/accounts/${props.account.number}/${props.order}`, body());
+      setUnheard(false);
       toast(done.again ? `It was done before, in entry ${done.sequence}.` : `Done: the balance is ${money(done.account?.balance, props.account)}.`);
       props.done();
       props.close();
     } catch (problem) {
       setError(problem instanceof Error ? problem.message : String(problem));
-      // What was refused was not done: the next one is another order. Where nothing was heard it may have been.
+      // What was refused was not done, and the next one is another order: unless nothing was heard of it before.
       if (problem instanceof Problem && problem.details.status >= 400 && problem.details.status < 500) {
-        key = newKey();
-        setSure(false);
-      }
+        if (!unheard()) {
+          key = newKey();
+          setSure(false);
+        }
+      } else setUnheard(true);
     }
     setBusy(false);
   };
@@ -51,7 +57,7 @@ export function MoneyDialog(props: { order: Order; account: ChargeAccount; close
   };
   const offer = () => props.account.offers.find((offer) => offer.name === allowance());
   return (
-    <Dialog title={`${TITLES[props.order]}: account ${props.account.number}`} close={props.close}>
+    <Dialog title={`${TITLES[props.order]}: account ${props.account.number}`} close={close}>
       <form class="stack" onSubmit={submit}>
         <Show
           when={!sure()}
@@ -104,12 +110,12 @@ export function MoneyDialog(props: { order: Order; account: ChargeAccount; close
         </Show>
         <Show when={error()}>
           <p class="bad-ink" role="alert">
-            {error()}
+            {error()} <Show when={unheard()}>It may have been done. Sent again from here it is never done twice; before another order, look at the ledger.</Show>
           </p>
         </Show>
         <footer class="row">
-          <button type="button" class="button spread" onClick={() => (sure() ? setSure(false) : props.close())}>
-            {sure() ? "Back" : "Cancel"}
+          <button type="button" class="button spread" disabled={busy()} onClick={() => (sure() && !unheard() ? setSure(false) : close())}>
+            {unheard() ? "Close" : sure() ? "Back" : "Cancel"}
           </button>
           <button class="button primary" disabled={busy() || !isRight()}>
             {sure() ? (props.order === "buy" ? "Give it" : "Do it") : "Go on"}

@@ -19,6 +19,7 @@ export function warningsOf(node: ChargeNode, peers: ChargePeer[], seconds: Charg
     if (when) found.push({ meaning, text, ...(href ? { href } : {}) });
   };
   say(node.failure !== null, "bad", `The ledger cannot be written, and nothing is answered: ${node.failure ?? ""}`);
+  node.troubles.forEach((trouble) => say(true, "bad", trouble));
   say(node.behind_percent >= 75, "bad", `The disk is behind: nothing is granted (${node.behind_percent} % of what may wait does).`);
   say(node.behind_percent >= 25 && node.behind_percent < 75, "warn", `The disk is behind: no session begins (${node.behind_percent} % of what may wait does).`);
   const last = seconds.slice(-LAST);

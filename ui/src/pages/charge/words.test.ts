@@ -10,6 +10,7 @@ test("amounts have the digits of their currency", () => {
   expect(money(-5, euro)).toBe("\u22120.05 EUR");
   expect(money(1234567, yen)).toBe("1,234,567 JPY");
   expect(money(null, euro)).toBe("–");
+  expect(money(-1500, { currency: null, decimals: null })).toBe("\u22121,500 minor units");
   expect([signed(5, euro), signed(0, euro)]).toEqual(["+0.05 EUR", "0.00 EUR"]);
 });
 

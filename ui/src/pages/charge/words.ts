@@ -11,8 +11,10 @@ export interface Coin {
 /** 12.34 EUR */
 export function money(minor: number | null | undefined, coin: Coin): string {
   if (minor === null || minor === undefined) return NONE;
-  const digits = coin.decimals ?? 2;
   const sign = minor < 0 ? "\u2212" : "";
+  // Without a plan nobody knows how many digits a currency has.
+  if (coin.decimals === null || coin.decimals === undefined) return `${sign}${whole(Math.abs(minor))} minor units`;
+  const digits = coin.decimals;
   const text = String(Math.abs(minor)).padStart(digits + 1, "0");
   const major = whole(Number(text.slice(0, text.length - digits)));
   const rest = digits > 0 ? `.${text.slice(text.length - digits)}` : "";

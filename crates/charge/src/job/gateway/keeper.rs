@@ -46,8 +46,8 @@ impl Keeper {
         let durable = self.desk.committer.durable();
         let passed = self.desk.lock().take_passed(durable);
         let now = present();
-        for packet in passed.iter().filter_map(|(_, records)| records.packet()) {
-            files.append(&packet, now)?;
+        for (entry, packet) in passed.iter().filter_map(|(entry, records)| Some((*entry, records.packet()?))) {
+            files.append(entry, &packet, now)?;
         }
         if passed.is_empty() && durable < files.cursor().entry + CURSOR_ENTRIES {
             return files.close_due(now);

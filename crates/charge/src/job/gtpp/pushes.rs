@@ -19,6 +19,8 @@ pub(super) struct Open {
     way: Way,
     sequence: u16,
     octets: Vec<u8>,
+    /// The entry that it follows from: nothing leaves before that is durable.
+    after: u64,
     tries: u32,
     due: Duration,
 }
@@ -48,7 +50,7 @@ impl Worker {
             self.counts.pushed += 1;
             let due = now.monotonic + T3;
             self.talk.owed.push_back((after, way, octets.clone()));
-            self.talk.open.push(Open { way, sequence, octets, tries: 1, due });
+            self.talk.open.push(Open { way, sequence, octets, after, tries: 1, due });
         }
     }
 
@@ -67,9 +69,14 @@ impl Worker {
 
     /// Asks again where no answer came.
     pub(in crate::job) fn ask_again(&mut self, now: Now) {
+        let durable = self.shared.book.durable();
         let (mut lost, ready) = (0, &mut self.talk.ready);
         self.talk.open.retain_mut(|open| {
             if open.due > now.monotonic {
+                return true;
+            }
+            if open.after > durable {
+                open.due = now.monotonic + T3;
                 return true;
             }
             if open.tries >= N3 {

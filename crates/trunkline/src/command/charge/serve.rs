@@ -113,13 +113,13 @@ pub struct Serve {
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = range(16, 4 << 20))]
     stream_size: u64,
     /// Who asks the servers of NATS
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "standby")]
     nats_user: Option<String>,
     /// The file whose first line is the password for them
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", requires = "standby", value_hint = clap::ValueHint::FilePath)]
     nats_password_file: Option<PathBuf>,
     /// Certificates of those who vouch for the servers of NATS, PEM [default: the system's]
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", requires = "standby", value_hint = clap::ValueHint::FilePath)]
     nats_ca_file: Option<PathBuf>,
     #[command(flatten)]
     cdr: Cdrs,
@@ -127,16 +127,16 @@ pub struct Serve {
     #[arg(long, value_name = "WHERE", value_parser = gtpp_door)]
     gtpp: Vec<Door>,
     /// Networks that may speak GTP'; several with commas [default: all]
-    #[arg(long, value_name = "NET", value_delimiter = ',')]
+    #[arg(long, value_name = "NET", value_delimiter = ',', requires = "gtpp")]
     gtpp_allow: Vec<ipnet::IpNet>,
     /// Numbers of messages and elements of quota servers, and names of services (docs/manual/gtpp.md)
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", requires = "gtpp", value_hint = clap::ValueHint::FilePath)]
     gtpp_profile: Option<PathBuf>,
     /// Seconds for which a request for quota by GTP' is remembered
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = range(1, 60))]
     gtpp_copies: u64,
     /// The gateway that senders of records by GTP' are told to go to when this one ends [default: their own choice]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", requires = "gtpp")]
     gtpp_redirect_to: Option<IpAddr>,
     /// User to become, once what it listens to is open
     #[arg(long, value_name = "USER")]
@@ -219,8 +219,8 @@ impl Serve {
             return Err(Failure::Usage("GTP' is spoken by a node without --standby alone".to_owned()));
         }
         eprintln!("trunkline charge: with --standby no charging data records are made");
-        let (data, directory) = (self.place.data().to_path_buf(), self.directory()?);
-        configured::folder_of(&data)?;
+        let data = self.place.data().to_path_buf();
+        let ready = configured::ready(&charge, &self.directory()?, &data)?;
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let standby = Standby {
             servers: self.standby.clone(),
@@ -237,7 +237,7 @@ impl Serve {
             Some(node) => announce(&setup.data, &setup.charge, &ChargeGtpp::default(), node),
             None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
         };
-        Seat::start(Setup { charge, standby, directory, data, tells }).map(Running::of)
+        Seat::start(Setup { charge, standby, ready, data, tells }).map(Running::of)
     }
 
     /// The directory that a configuration names.

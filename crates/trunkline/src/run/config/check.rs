@@ -26,6 +26,8 @@ pub fn check(settings: &Settings) -> Vec<Objection> {
     cache(settings, &mut wrong);
     charge(settings, &mut wrong);
     directory(settings, &mut wrong);
+    standby(settings, &mut wrong);
+    cdr(settings, &mut wrong);
     web(settings, &mut wrong);
     wrong.0
 }
@@ -99,6 +101,33 @@ fn charge(settings: &Settings, wrong: &mut Objections) {
         "certificate",
         || "is not used: no address of listen begins with tls:".to_owned(),
     );
+}
+
+/// Nodes that stand by for each other serve Diameter alone.
+fn standby(settings: &Settings, wrong: &mut Objections) {
+    if settings.charge_standby.servers.is_empty() {
+        return;
+    }
+    wrong.unless(!settings.charge.listen.is_empty(), "charge.standby", "servers", || {
+        "charge.listen names no address: there is nothing to take over".to_owned()
+    });
+    wrong.unless(settings.charge_gtpp.listen.is_empty(), "charge.gtpp", "listen", || {
+        "GTP' is served by a node alone, not with charge.standby".to_owned()
+    });
+}
+
+/// For how long closed files of records stay at least.
+const KEEP_LEAST: std::time::Duration = std::time::Duration::from_secs(86_400);
+
+/// What records and names of files may be called (TS 32.297 section 6.1).
+fn cdr(settings: &Settings, wrong: &mut Objections) {
+    let node = &settings.cdr.node;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    wrong.unless(node.len() <= 20 && node.chars().all(is_plain), "cdr", "node", || {
+        "a name of up to 20 letters, digits, '.', '-', '_' is needed".to_owned()
+    });
+    let long = settings.cdr.keep.is_none_or(|keep| keep >= KEEP_LEAST);
+    wrong.unless(long, "cdr", "keep", || "less than a day: nobody would have fetched them".to_owned());
 }
 
 /// Keys whose values may be wrong beside each other.

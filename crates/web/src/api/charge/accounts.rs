@@ -130,6 +130,10 @@ pub async fn set_subscriber(
     Told(ask): Told<ChargeSubscriberSetAsk>,
 ) -> Result<Json<ChargeDone>, Problem> {
     who.need(Permission::ChargeOperate)?;
+    if who.masked() {
+        // Whether a number is somebody's is told by what this is answered.
+        who.need(Permission::NumbersRead)?;
+    }
     let subscriber = number("subscriber", &subscriber)?;
     let object = format!("subscriber {subscriber}: account {}, {}", ask.account, ask.identities.join(" "));
     let (account, identities) = (ask.account, ask.identities);

@@ -202,7 +202,8 @@ fn past(
         }
         Err(session) => session,
     };
-    let node: ChargeNode = serde_json::from_value(charging.order(&json!({ "do": "status" }))?).map_err(read)?;
+    let node: ChargeNode =
+        serde_json::from_value(super::leads(charging.order(&json!({ "do": "status" }))?)?).map_err(read)?;
     charging.timeline(&session, from, node.sequence.saturating_add(1), &Cancel::default())
 }
 
