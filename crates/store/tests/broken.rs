@@ -51,7 +51,7 @@ fn each_gets_one_line() {
     );
     assert_eq!(
         lines(|p| sql(p, "CREATE TABLE calls (key); PRAGMA application_id = 0x54524b4c; PRAGMA user_version = 1")),
-        all("written by an older version: tables 1, this program knows 5")
+        all("written by an older version: tables 1, this program knows 6")
     );
     assert_eq!(lines(|p| fs::write(p, "").unwrap()), (vec![], vec![], vec![]), "empty: its maker was killed");
 }

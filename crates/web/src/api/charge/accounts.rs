@@ -130,10 +130,9 @@ pub async fn set_subscriber(
     Told(ask): Told<ChargeSubscriberSetAsk>,
 ) -> Result<Json<ChargeDone>, Problem> {
     who.need(Permission::ChargeOperate)?;
-    if who.masked() {
-        // Whether a number is somebody's is told by what this is answered.
-        who.need(Permission::NumbersRead)?;
-    }
+    // Whether a number is somebody's is told by what this is answered.
+    let probed = web.desk.may_ask_for(&who.viewer, ask.identities.iter().map(String::as_str), who.now_ns);
+    probed.map_err(|refusal| who.refused(refusal))?;
     let subscriber = number("subscriber", &subscriber)?;
     let object = format!("subscriber {subscriber}: account {}, {}", ask.account, ask.identities.join(" "));
     let (account, identities) = (ask.account, ask.identities);
