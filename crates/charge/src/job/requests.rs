@@ -127,6 +127,9 @@ impl Worker {
 
     /// Decides about them, but for those whose subscribers are looked up first.
     fn decide(&mut self, link: &mut Link, asked: Vec<Asked<'_>>, now: Now) {
+        if self.shared.profiles.is_none() {
+            return self.settle(link, asked, now);
+        }
         let (later, at_once): (Vec<Asked<'_>>, Vec<Asked<'_>>) =
             asked.into_iter().partition(|asked| self.looks_up(asked.request.kind));
         self.settle(link, at_once, now);
