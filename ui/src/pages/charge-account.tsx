@@ -220,7 +220,7 @@ function One(props: { number: string }): JSX.Element {
                 <Summary account={account()} />
                 <div class="charge-columns">
                   <Bundles account={account()} />
-                  <Usage account={account().number} up={up()} balance={account().balance} coin={account()} />
+                  <Usage account={account().number} up={up()} coin={account()} />
                 </div>
                 <Ledger account={account().number} up={up()} balance={account().balance} coin={account()} />
               </>
