@@ -120,9 +120,9 @@ pub struct Rules<'a> {
 #[error("more than {ITEMS_MAX} {0}: compare a shorter time")]
 pub struct TooMuch(pub &'static str);
 
-/// Compares calls with lines. Lines that begin outside of the time are the caller's to leave out; calls should reach
-/// beyond it by the tolerance ([`Rules::begin`]) and by the clock's difference, and `within` says which of them count
-/// when they have no line.
+/// Compares calls with lines. Told is what lies in the span: milliseconds since 1970 by our clock, the begin in it, the
+/// end not; a call by its first message, a line by its call's. Calls and lines that lie beyond it by the tolerance
+/// ([`Rules::begin`]) and the clock's difference have to be there, too, so that those at its ends find each other.
 ///
 /// # Errors
 /// There are more than [`ITEMS_MAX`] of either.
@@ -131,7 +131,7 @@ pub fn compare(
     mut lines: Vec<BillLine>,
     rules: &Rules<'_>,
     cover: &Cover,
-    within: impl Fn(&WireCall) -> bool,
+    span: (i64, i64),
 ) -> Result<Report, TooMuch> {
     for (count, what) in [(calls.len(), "calls"), (lines.len(), "lines")] {
         if count > ITEMS_MAX {
@@ -142,7 +142,7 @@ pub fn compare(
     lines.sort_unstable_by_key(|line| (line.begin, line.line));
     let clock = clock::measure(&calls, &lines, rules.ahead);
     let pairs = pairs::pair(&calls, &lines, rules, &clock);
-    Ok(report::report(calls, lines, rules, clock, &pairs, cover, within))
+    Ok(report::report(calls, lines, rules, clock, &pairs, cover, span))
 }
 
 impl Rules<'_> {

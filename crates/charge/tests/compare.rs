@@ -9,13 +9,13 @@ use trunkline_charge::compare::{
 use trunkline_charge::rate::price_of_call;
 use trunkline_charge::tariff::{self, Plan};
 use trunkline_kit::Id;
-use trunkline_kit::chance::Chance;
+use trunkline_kit::random::Random;
 
 const START: i64 = 1_795_132_800_000;
 const MINUTE: i64 = 60_000;
 
 fn id(number: u64) -> Id {
-    Id::from_bytes(u128::from(number).to_be_bytes())
+    Id::from_octets(u128::from(number).to_be_bytes())
 }
 
 fn plan() -> Plan {
@@ -40,7 +40,7 @@ fn covered(calls: &[WireCall]) -> Cover {
 
 fn run(calls: &[WireCall], lines: &[BillLine], plan: Option<&Plan>, cover: &Cover) -> Report {
     let parties = Parties::default();
-    compare(calls.to_vec(), lines.to_vec(), &rules(&parties, plan), cover, |_| true).expect("not too much")
+    compare(calls.to_vec(), lines.to_vec(), &rules(&parties, plan), cover, (i64::MIN, i64::MAX)).expect("not too much")
 }
 
 /// What a world did to a call.
@@ -69,7 +69,7 @@ fn rounded(ms: i64) -> i64 {
 
 /// A day of a carrier's: `ahead` is its clock.
 fn world(seed: u64, count: u64, ahead: i64, plan: &Plan) -> World {
-    let mut chance = Chance::new(seed);
+    let mut chance = Random::new(seed, 0);
     let mut world = World { calls: Vec::new(), lines: Vec::new(), deeds: Vec::new(), ghosts: 0 };
     for number in 0..count {
         let call = call(&mut chance, number, count);
@@ -85,7 +85,7 @@ fn world(seed: u64, count: u64, ahead: i64, plan: &Plan) -> World {
             line: number as u32 * 2 + 2,
             caller: call.caller,
             called: if deed == Deed::Renumbered { Party::number(&format!("44{number:09}")) } else { call.called },
-            begin: call.answer + ahead + chance.below(3000) as i64 - 1500,
+            begin: call.answer + ahead + i64::from(chance.below(3000)) - 1500,
             duration: billed,
             amount: Some(if deed == Deed::Dear { price + 5_000_000 } else { price }),
             reference: 0,
@@ -106,26 +106,27 @@ fn world(seed: u64, count: u64, ahead: i64, plan: &Plan) -> World {
         world.deeds.push(deed);
         if number % 50 == 7 {
             world.ghosts += 1;
-            let caller = Party::number(&format!("39{number:08}"));
-            world.lines.push(BillLine { line: 1_000_000 + number as u32, caller, ..line });
+            let (caller, called) = (format!("39{number:08}"), format!("44999{number:06}"));
+            let (caller, called) = (Party::number(&caller), Party::number(&called));
+            world.lines.push(BillLine { line: 1_000_000 + number as u32, caller, called, ..line });
         }
     }
     world
 }
 
-fn call(chance: &mut Chance, number: u64, count: u64) -> WireCall {
+fn call(chance: &mut Random, number: u64, count: u64) -> WireCall {
     // Few callers and fewer numbers, so that pairs of them come again and again.
-    let caller = Party::number(&format!("336{:08}", chance.below(count / 8 + 1)));
+    let caller = Party::number(&format!("336{:08}", chance.below(count as u32 / 8 + 1)));
     let called = format!("{}{:07}", ["33", "44"][chance.below(2) as usize], chance.below(40));
-    let start = START + (number as i64) * 86_400_000 / count as i64 + chance.below(400) as i64;
-    let answer = start + 2000 + chance.below(15_000) as i64;
+    let start = START + (number as i64) * 86_400_000 / count as i64 + i64::from(chance.below(400));
+    let answer = start + 2000 + i64::from(chance.below(15_000));
     // Never near a whole minute, nor the same as another one's: what a tolerance decides has tests of its own.
-    let duration = MINUTE * (2 + chance.below(9) as i64) + 10_000 + chance.below(40_000) as i64;
+    let duration = MINUTE * (2 + i64::from(chance.below(9))) + 10_000 + i64::from(chance.below(40_000));
     let (called, reference) = (Party::number(&called), number + 1);
     WireCall { id: id(number), caller, called, start, answer, duration, seen: Seen::Whole, reference }
 }
 
-fn deed(chance: &mut Chance) -> Deed {
+fn deed(chance: &mut Random) -> Deed {
     match chance.below(100) {
         0..4 => Deed::Forgotten,
         4..8 => Deed::Twice,
@@ -197,10 +198,10 @@ fn the_order_of_what_comes_in_does_not_matter() {
     let mut world = world(9, 1500, 12_000, &plan);
     let cover = covered(&world.calls);
     let first = run(&world.calls, &world.lines, Some(&plan), &cover);
-    let mut chance = Chance::new(77);
+    let mut chance = Random::new(77, 0);
     for _ in 0..3 {
-        world.calls.sort_by_cached_key(|_| chance.below(u64::MAX));
-        world.lines.sort_by_cached_key(|_| chance.below(u64::MAX));
+        world.calls.sort_by_cached_key(|_| chance.number());
+        world.lines.sort_by_cached_key(|_| chance.number());
         let again = run(&world.calls, &world.lines, Some(&plan), &cover);
         assert_eq!((&again.findings, &again.sums), (&first.findings, &first.sums));
     }
@@ -251,6 +252,28 @@ fn what_cannot_be_said_is_not_said() {
     let report = run(&calls, &lines, None, &cover);
     let told: Vec<_> = report.findings.iter().map(|one| (one.kind, one.unsure)).collect();
     assert_eq!((told[0], told[3]), ((Kind::NotOnWire, Some(Why::Lost)), (Kind::NotOnWire, None)));
+}
+
+#[test]
+fn spans_that_follow_each_other_tell_each_difference_once() {
+    let plan = plan();
+    let world = world(11, 2000, 20_000, &plan);
+    let cover = covered(&world.calls);
+    let parties = Parties::default();
+    let whole = run(&world.calls, &world.lines, Some(&plan), &cover);
+    let mut sums = [0; 8];
+    let (mut billed, mut agreed) = (0, 0);
+    for hour in -1..26 {
+        let from = START + hour * 3_600_000;
+        let (calls, lines) = (world.calls.clone(), world.lines.clone());
+        let part = compare(calls, lines, &rules(&parties, Some(&plan)), &cover, (from, from + 3_600_000)).expect("a part");
+        for (sum, of) in sums.iter_mut().zip(part.sums) {
+            *sum += of.count;
+        }
+        (billed, agreed) = (billed + part.billed, agreed + part.agreed);
+    }
+    assert_eq!(sums.to_vec(), whole.sums.iter().map(|sum| sum.count).collect::<Vec<_>>());
+    assert_eq!((billed, agreed), (world.lines.len() as u64, whole.agreed));
 }
 
 #[test]

@@ -139,7 +139,9 @@ pub struct Report {
     pub legs: u64,
     /// Calls that nobody answered and nobody billed.
     pub unanswered: u64,
-    /// What all lines ask for, millionths.
+    /// Lines of the span.
+    pub billed: u64,
+    /// What they ask for, millionths.
     pub asked: i64,
     /// Lines that ask for something the tariff has no price for.
     pub unpriced: u64,
@@ -158,6 +160,16 @@ impl Report {
     /// What may differ, and nobody can say.
     pub fn unsure(&self) -> u64 {
         self.sums.iter().map(|sum| sum.unsure).sum()
+    }
+
+    /// When the call of a line began, by our clock.
+    fn begin(&self, line: usize, pairs: &Pairs) -> i64 {
+        let own = self.lines[line].begin.saturating_sub(self.clock.ahead);
+        match pairs.lines[line] {
+            Found::Call(call) | Found::Renumbered(call) | Found::Unanswered(call) => self.calls[call as usize].start,
+            Found::Twice(other) if other as usize != line => self.begin(other as usize, pairs),
+            Found::Twice(_) | Found::Nothing => own,
+        }
     }
 
     /// When a difference was, milliseconds since 1970: by our clock.
@@ -182,9 +194,8 @@ pub(super) fn report(
     clock: Clock,
     pairs: &Pairs,
     cover: &Cover,
-    within: impl Fn(&WireCall) -> bool,
+    span: (i64, i64),
 ) -> Report {
-    let asked = lines.iter().filter_map(|line| line.amount).fold(0i64, i64::saturating_add);
     let report = Report {
         calls,
         lines,
@@ -194,17 +205,21 @@ pub(super) fn report(
         answered: 0,
         legs: 0,
         unanswered: 0,
-        asked,
+        billed: 0,
+        asked: 0,
         unpriced: 0,
         clock,
         inexact: pairs.inexact,
     };
     let mut making = Making { report, rules, cover: cover.settled() };
+    let lies_in = |at: i64| (span.0..span.1).contains(&at);
     for (at, found) in pairs.lines.iter().enumerate() {
-        making.line(at as u32, *found);
+        if lies_in(making.report.begin(at, pairs)) {
+            making.line(at as u32, *found);
+        }
     }
     for (at, line) in pairs.calls.iter().enumerate() {
-        if within(&making.report.calls[at]) {
+        if lies_in(making.report.calls[at].start) {
             making.call(at as u32, line.is_some(), pairs.legs[at]);
         }
     }
@@ -251,6 +266,8 @@ impl Making<'_> {
             price,
             unsure,
         };
+        self.report.billed += 1;
+        self.report.asked = self.report.asked.saturating_add(line.amount.unwrap_or(0));
         self.report.unpriced += u64::from(self.rules.plan.is_some() && price.is_none());
         match found {
             Found::Nothing => {
