@@ -34,7 +34,9 @@ pub use bill::{BillReader, LINE_OCTETS_MAX, Unread};
 pub use clock::{Basis, Clock};
 pub use cover::{Cover, GAPS_MAX};
 pub use parties::{NAMES_MAX, Parties, Party};
-pub use profile::{BillSection, DurationUnit, PROFILE_OCTETS_MAX, Profile, AmountUnit, DateOrder, read as read_profile};
+pub use profile::{
+    AmountUnit, BillSection, DateOrder, DurationUnit, PROFILE_OCTETS_MAX, Profile, read as read_profile,
+};
 pub use report::{Finding, Kind, Report, Sum, Why};
 
 use crate::tariff::Plan;

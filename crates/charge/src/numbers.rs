@@ -59,7 +59,8 @@ impl Numbers {
         if self.strip.iter().any(String::is_empty) {
             wrong.push(("strip", "strip: an empty prefix".to_owned()));
         }
-        for (key, list) in [("national", &self.national), ("international", &self.international), ("strip", &self.strip)]
+        for (key, list) in
+            [("national", &self.national), ("international", &self.international), ("strip", &self.strip)]
         {
             if list.len() > PREFIXES_MAX {
                 wrong.push((key, format!("{key}: more than {PREFIXES_MAX} prefixes")));

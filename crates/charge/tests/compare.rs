@@ -266,7 +266,8 @@ fn spans_that_follow_each_other_tell_each_difference_once() {
     for hour in -1..26 {
         let from = START + hour * 3_600_000;
         let (calls, lines) = (world.calls.clone(), world.lines.clone());
-        let part = compare(calls, lines, &rules(&parties, Some(&plan)), &cover, (from, from + 3_600_000)).expect("a part");
+        let part =
+            compare(calls, lines, &rules(&parties, Some(&plan)), &cover, (from, from + 3_600_000)).expect("a part");
         for (sum, of) in sums.iter_mut().zip(part.sums) {
             *sum += of.count;
         }

@@ -127,7 +127,10 @@ mod tests {
         cover.lost(425, 440);
         let settled = cover.settled();
         let told = |from, to| settled.blind(from, to);
-        assert_eq!((told(0, 5), told(451, 460), told(60, 70)), (Some(Blind::Silent), Some(Blind::Silent), Some(Blind::Silent)));
+        assert_eq!(
+            (told(0, 5), told(451, 460), told(60, 70)),
+            (Some(Blind::Silent), Some(Blind::Silent), Some(Blind::Silent))
+        );
         assert_eq!((told(10, 49), told(405, 419), told(435, 436)), (None, None, Some(Blind::Lost)));
         assert_eq!(cover.blind(), (2, 370));
     }

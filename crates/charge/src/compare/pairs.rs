@@ -58,7 +58,13 @@ pub(super) fn pair(calls: &[WireCall], lines: &[BillLine], rules: &Rules<'_>, cl
     let answered = |seen: Seen| matches!(seen, Seen::Whole | Seen::Open);
     let both = |a: Party, b: Party| (a != Party::NONE && b != Party::NONE).then_some((a, b));
     let reference = |word: u64| (word != 0).then_some(word);
-    work.step(|c| reference(c.reference).filter(|_| answered(c.seen)), |l| reference(l.reference), i64::MAX, Found::Call, Work::near);
+    work.step(
+        |c| reference(c.reference).filter(|_| answered(c.seen)),
+        |l| reference(l.reference),
+        i64::MAX,
+        Found::Call,
+        Work::near,
+    );
     let begin = rules.begin;
     work.step(
         |c| both(c.caller, c.called).filter(|_| answered(c.seen)),
@@ -98,9 +104,8 @@ impl Work<'_> {
         let calls = calls.filter_map(|(at, call)| Some((of_call(call)?, self.clock.span(call).0, at as u32)));
         let mut calls: Vec<Item<K>> = calls.collect();
         let lines = self.lines.iter().enumerate().filter(|(at, _)| self.pairs.lines[*at] == Found::Nothing);
-        let lines = lines.filter_map(|(at, line)| {
-            Some((of_line(line)?, line.begin.saturating_sub(self.clock.ahead), at as u32))
-        });
+        let lines = lines
+            .filter_map(|(at, line)| Some((of_line(line)?, line.begin.saturating_sub(self.clock.ahead), at as u32)));
         let mut lines: Vec<Item<K>> = lines.collect();
         calls.sort_unstable();
         lines.sort_unstable();

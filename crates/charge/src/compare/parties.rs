@@ -71,7 +71,8 @@ impl Parties {
 
 /// FNV-1a, 64 bits, mixed once more so that near texts are far apart.
 fn hash(text: &str) -> u64 {
-    let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, octet| (h ^ u64::from(octet)).wrapping_mul(0x100_0000_01b3));
+    let sum =
+        text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, octet| (h ^ u64::from(octet)).wrapping_mul(0x100_0000_01b3));
     (sum ^ (sum >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 

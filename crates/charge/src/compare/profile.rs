@@ -111,7 +111,8 @@ fn profile(sheet: &mut Sheet<'_>, table: &DeTable<'_>) -> Option<Profile> {
     let (mut numbers, mut bill) = (Numbers::default(), BillSection::default());
     let of_numbers = section(sheet, table, "numbers", &mut numbers);
     let of_bill = section(sheet, table, "bill", &mut bill);
-    let place = |keys: &[(String, usize)], key: &str| keys.iter().find(|(name, _)| name == key).map_or(0, |(_, at)| *at);
+    let place =
+        |keys: &[(String, usize)], key: &str| keys.iter().find(|(name, _)| name == key).map_or(0, |(_, at)| *at);
     for (key, what) in numbers.mistakes() {
         sheet.wrong(place(&of_numbers, key), what);
     }
@@ -128,12 +129,7 @@ fn profile(sheet: &mut Sheet<'_>, table: &DeTable<'_>) -> Option<Profile> {
 }
 
 /// Sets a section's keys; where the value of each stands.
-fn section(
-    sheet: &mut Sheet<'_>,
-    table: &DeTable<'_>,
-    name: &str,
-    section: &mut dyn Section,
-) -> Vec<(String, usize)> {
+fn section(sheet: &mut Sheet<'_>, table: &DeTable<'_>, name: &str, section: &mut dyn Section) -> Vec<(String, usize)> {
     let found = table.iter().find(|(key, _)| key.get_ref().as_ref() == name);
     match found.map(|(key, value)| (key.span().start, value.get_ref())) {
         Some((_, DeValue::Table(inner))) => sheet.section(name, inner, section, config::raw),
@@ -173,7 +169,8 @@ mod tests {
         let told: Vec<String> = wrong.iter().map(ToString::to_string).collect();
         assert_eq!(told.len(), 5, "{told:?}");
         assert!(told[0].contains("carrier.toml:2") && told[2].contains("'begn'"), "{told:?}");
-        let sound = read("p", "[bill]\ncaller = \"A\"\nfirst-step = 60\n[numbers]\nbare = \"international\"\n").expect("sound");
+        let sound =
+            read("p", "[bill]\ncaller = \"A\"\nfirst-step = 60\n[numbers]\nbare = \"international\"\n").expect("sound");
         assert_eq!((sound.bill.caller.as_str(), sound.bill.first_step, sound.bill.step), ("A", Amount(60), Amount(1)));
     }
 }

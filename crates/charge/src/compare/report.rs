@@ -257,15 +257,8 @@ impl Making<'_> {
     fn line(&mut self, at: u32, found: Found) {
         let line = self.report.lines[at as usize];
         let price = self.price(line.called, line.begin - self.report.clock.ahead, seconds(line.duration));
-        let finding = |kind, call, dispute, unsure| Finding {
-            kind,
-            call,
-            line: Some(at),
-            other: None,
-            dispute,
-            price,
-            unsure,
-        };
+        let finding =
+            |kind, call, dispute, unsure| Finding { kind, call, line: Some(at), other: None, dispute, price, unsure };
         self.report.billed += 1;
         self.report.asked = self.report.asked.saturating_add(line.amount.unwrap_or(0));
         self.report.unpriced += u64::from(self.rules.plan.is_some() && price.is_none());

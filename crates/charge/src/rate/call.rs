@@ -11,7 +11,8 @@ pub fn price_of_call(plan: &Plan, called: &str, begin: Moment, seconds: u64) -> 
     let context = Context { destination: called, ..Context::default() };
     let seconds = seconds.min(UNITS_MAX);
     let used = Amounts { seconds, service_units: 1, ..Amounts::default() };
-    let (view, mut meter, mut unit) = (View { left: [0; RULE_ALLOWANCES_MAX], ..View::default() }, Meter::default(), None);
+    let (view, mut meter, mut unit) =
+        (View { left: [0; RULE_ALLOWANCES_MAX], ..View::default() }, Meter::default(), None);
     for piece in pieces(plan, &context, begin, begin.saturating_add(seconds as i64), &used) {
         let rule = piece.rule?;
         match rule.outcome {
