@@ -20,9 +20,9 @@ fn id(number: u64) -> Id {
 
 fn plan() -> Plan {
     let text = "[plan]\nname = \"carrier\"\ncurrency = \"EUR\"\n[destinations]\nfar = [\"44\"]\nnear = [\"33\"]\n\
-        [[version]]\nfrom = \"2026-01-01\"\n[[version.rule]]\nname = \"far\"\ndestinations = [\"far\"]\nunit = \"seconds\"\n\
-        step = 60\nprice = \"3.5\"\n[[version.rule]]\nname = \"near\"\ndestinations = [\"near\"]\nunit = \"seconds\"\n\
-        step = 60\nprice = \"1\"\n";
+        [[version]]\nfrom = \"2026-01-01\"\n[[version.rule]]\nname = \"far\"\ndestinations = [\"far\"]\n\
+        unit = \"seconds\"\nstep = 60\nprice = \"3.5\"\n[[version.rule]]\nname = \"near\"\ndestinations = [\"near\"]\n\
+        unit = \"seconds\"\nstep = 60\nprice = \"1\"\n";
     tariff::read("plan", text).expect("a plan")
 }
 

@@ -15,12 +15,12 @@ const SECOND: i64 = 1_000_000_000;
 /// 2026-11-20T10:00:00Z.
 const START: i64 = 1_795_168_800 * SECOND;
 const PROFILE: &str = "[numbers]\ncountry = \"33\"\nnational = [\"0\"]\ninternational = [\"00\"]\n[bill]\n\
-    caller = \"A\"\ncalled = \"B\"\nbegin = \"start\"\nduration = \"sec\"\namount = \"EUR\"\nfirst-step = 60\nstep = 60\n\
-    separator = \";\"\ntime-zone = \"Europe/Paris\"\n";
+    caller = \"A\"\ncalled = \"B\"\nbegin = \"start\"\nduration = \"sec\"\namount = \"EUR\"\nfirst-step = 60\n\
+    step = 60\nseparator = \";\"\ntime-zone = \"Europe/Paris\"\n";
 const PLAN: &str = "[plan]\nname = \"voice\"\ncurrency = \"EUR\"\n[destinations]\nnear = [\"33\"]\nfar = [\"44\"]\n\
-    [[version]]\nfrom = \"2026-01-01\"\n[[version.rule]]\nname = \"near\"\ndestinations = [\"near\"]\nunit = \"seconds\"\n\
-    step = 60\nprice = \"2\"\n[[version.rule]]\nname = \"far\"\ndestinations = [\"far\"]\nunit = \"seconds\"\nstep = 60\n\
-    price = \"10\"\n";
+    [[version]]\nfrom = \"2026-01-01\"\n[[version.rule]]\nname = \"near\"\ndestinations = [\"near\"]\n\
+    unit = \"seconds\"\nstep = 60\nprice = \"2\"\n[[version.rule]]\nname = \"far\"\ndestinations = [\"far\"]\n\
+    unit = \"seconds\"\nstep = 60\nprice = \"10\"\n";
 
 /// A call that begins `second` seconds after the start, rings for four and lasts `seconds`.
 fn call(number: u32, from: &str, to: &str, second: i64, seconds: i64) -> Call {
@@ -175,11 +175,17 @@ fn what_was_charged_online_beside_the_wire() {
     let mut charges: Vec<Charge> = (0..60).map(charge).collect();
     // One session has two records, one was charged for longer, one has no call, and lies where packets were lost.
     charges[20] = Charge { seconds: 20, record: Some(1), ..charges[20].clone() };
-    let rest = Charge { id: Id::derive(1, b"rest"), number: 120, seconds: 30, record: Some(2), ..charges[20].clone() };
+    let rest = Charge {
+        id: Id::derive(charges[20].start_ns, b"rest"),
+        number: 120,
+        seconds: 30,
+        record: Some(2),
+        ..charges[20].clone()
+    };
     charges[30].seconds = 90;
     let lost = START + 3000 * SECOND;
     let nobody = Charge {
-        id: Id::derive(2, b"nobody"),
+        id: Id::derive(lost, b"nobody"),
         number: 121,
         session: "gw.example;9;9".to_owned(),
         destination: "44207".to_owned(),

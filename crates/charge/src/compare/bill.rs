@@ -205,7 +205,8 @@ mod tests {
         let profile = read_profile(
             "p",
             "[numbers]\ncountry = \"33\"\nnational = [\"0\"]\n[bill]\ncaller = \"A\"\ncalled = \"B\"\nbegin = \"when\"\n\
-             duration = \"min\"\nduration-unit = \"minutes\"\namount = \"EUR\"\nseparator = \";\"\nreference = \"id\"\n",
+             duration = \"min\"\nduration-unit = \"minutes\"\namount = \"EUR\"\nseparator = \";\"\n\
+             reference = \"id\"\n",
         )
         .expect("a profile");
         let (mut parties, titles) = (Parties::default(), "\u{feff}id;A;B;when;min;EUR\r\n");

@@ -93,7 +93,7 @@ fn singles(mut all: Vec<((Party, Party), usize)>) -> Vec<((Party, Party), usize)
     all.sort_unstable();
     let told = |key: &(Party, Party)| key.0 != Party::NONE && key.1 != Party::NONE;
     let groups = all.chunk_by(|a, b| a.0 == b.0);
-    groups.filter_map(|group| (group.len() == 1 && told(&group[0].0)).then(|| group[0])).collect()
+    groups.filter(|group| group.len() == 1 && told(&group[0].0)).map(|group| group[0]).collect()
 }
 
 /// The median, the median of what is apart from it, and how many there are.

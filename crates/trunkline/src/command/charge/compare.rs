@@ -34,7 +34,7 @@ const ZONE_MS: i64 = 15 * 60_000;
     anything differs.\n\nExamples:\n  \
     trunkline charge compare --from 2026-11-20                    what was charged online that day\n  \
     trunkline charge compare --bill november.csv --profile carrier.toml\n  \
-    trunkline charge compare --bill november.csv --profile carrier.toml --plan carrier-prices.toml --csv > disputed.csv\n\n\
+    trunkline charge compare --bill november.csv --profile carrier.toml --plan prices.toml --csv > disputed.csv\n\n\
     docs/manual/wire-against-bill.md has the whole of it."
 )]
 pub struct Compare {

@@ -44,10 +44,10 @@ const CSV: [&str; 14] = [
 #[command(
     after_help = "Tells what calls cost; nothing is debited. The same calls, plans and accounts give the same prices, \
     however often\nand for whatever span it is asked. The account of the caller's number (e164:) pays. How numbers are \
-    written on the\nwire is not guessed: [numbers] of a profile says it (docs/manual/wire-against-bill.md). Exit code 3 \
-    if calls that were\nto be paid have no price.\n\nExamples:\n  \
+    written on the\nwire is not guessed: [numbers] of a profile says it (docs/manual/wire-against-bill.md). Exit code \
+    3 if calls that were\nto be paid have no price.\n\nExamples:\n  \
     trunkline charge rate-calls --profile numbers.toml                                     yesterday\n  \
-    trunkline charge rate-calls --profile numbers.toml --from 2026-11-01 --to 2026-11-30   a month, its last day too\n  \
+    trunkline charge rate-calls --profile numbers.toml --from 2026-11-01 --to 2026-11-30   a month\n  \
     trunkline charge rate-calls --profile numbers.toml --csv 'src:10.0.0.0/8' > rated.csv"
 )]
 pub struct RateCalls {
