@@ -1,0 +1,22 @@
+//! What several nodes say in the ledger of the records that all of them make.
+
+use super::Core;
+use crate::account::{Effect, Entry, Recording};
+use crate::calendar::Moment;
+
+impl Core {
+    /// Records are made so from the next entry on; none where they are already. Whether they go on from what one node
+    /// made alone is kept as it was first said.
+    pub fn set_recording(&mut self, recording: Recording, now: Moment) -> Option<Entry> {
+        let known = self.state.recorded().map(|recorded| &recorded.recording);
+        let goes_on = known.map_or(recording.goes_on, |known| known.goes_on);
+        let recording = Recording { goes_on, ..recording };
+        let is_new = known != Some(&recording);
+        is_new.then(|| self.write(vec![Effect::Recording { recording }], now))
+    }
+
+    /// The file of records with this running count ends with what was decided until now.
+    pub fn close_file(&mut self, file: u32, closure: u8, now: Moment) -> Entry {
+        self.write(vec![Effect::Filed { file, closure }], now)
+    }
+}
