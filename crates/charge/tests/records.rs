@@ -449,7 +449,7 @@ fn records_of_others_are_kept_as_they_came_and_copies_are_marked() {
     assert!(series.append_received(&header, &records[1], true, NOW));
     assert!(series.append_received(&header, b"of another kind", true, NOW));
     assert!(!series.append_received(&header, &[0; 70_000], false, NOW));
-    series.commit(b"so far", NOW).unwrap();
+    series.commit(b"so far").unwrap();
     drop(series);
     let mut series = Series::open(Arc::clone(&world), forms).unwrap();
     assert_eq!(series.note(), b"so far");

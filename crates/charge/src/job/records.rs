@@ -10,6 +10,7 @@ mod checkpoint;
 mod cursor;
 mod follow;
 mod series;
+mod shared;
 
 pub use cursor::{Cursor, Open};
 pub use follow::{Failure, Files, Step};
