@@ -35,6 +35,7 @@ mod house;
 mod link;
 mod parked;
 mod pending;
+mod post;
 mod profiles;
 mod received;
 pub mod records;
@@ -51,7 +52,7 @@ pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
 pub use sending::{SendSetup, Sending, Sent};
-pub use standby::{Fault, Seen, Standing, TERMS, Won, stand_by};
+pub use standby::{Fault, Recorded, Seen, Standing, TERMS, Won, stand_by};
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
@@ -66,8 +67,10 @@ use folds::Folds;
 use gateway::Gateway;
 use gtpp::Gtpp;
 use house::House;
+use post::Alone;
 use records::Records;
 use routes::Routes;
+use standby::Kept;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -161,8 +164,7 @@ struct Replicated {
     member: Member,
     /// Entries of ours that the stream does not have yet.
     tail: Vec<Vec<u8>>,
-    folds: Folds,
-    retaining: Arc<retain::Retaining>,
+    kept: Kept,
 }
 
 /// The time of the core: whole seconds.
@@ -223,8 +225,8 @@ impl Opened {
         options: trunkline_commit::Options,
         profiles: Option<Profiles>,
     ) -> Result<Node, StartError> {
-        let Won { core, log, folds, retaining, member, tail, .. } = won;
-        let replicated = Some(Replicated { member, tail, folds, retaining });
+        let Won { core, log, kept, member, tail, .. } = won;
+        let replicated = Some(Replicated { member, tail, kept });
         let beside = Beside { profiles, records: None::<records::Setup<Folder>>, replicated };
         self.serve(core, log, options, beside)
     }
@@ -270,19 +272,16 @@ impl Opened {
         let reads = |error| StartError::System { what: "what came by GTP'", error };
         let told = Arc::new(book::Told::new(threads));
         let disk = Arc::clone(log.disk());
-        let recorded = records.as_ref().map(|_| Arc::<records::Told>::default());
         let (replicated, kept) = match replicated {
-            Some(Replicated { member, tail, folds, retaining }) => (Some((member, tail)), Some((folds, retaining))),
-            None => (None, None),
-        };
-        let (folds, retaining) = match kept {
-            Some(kept) => kept,
+            Some(Replicated { member, tail, kept }) => (Some((member, tail)), kept),
             None => {
-                let retaining = Arc::<retain::Retaining>::default();
-                let folds = Folds::start(Arc::clone(&disk), &log, Arc::clone(&retaining), recorded.clone());
-                (folds.map_err(thread)?, retaining)
+                let told = records.as_ref().map(|_| Arc::<records::Told>::default());
+                (None, Kept::start(&disk, &log, told).map_err(thread)?)
             }
         };
+        let Kept { folds, retaining, told: recorded, seat } = kept;
+        let (of_several, post) =
+            seat.map_or((None, None), |seat| (Some(seat.records), Some((seat.post, seat.recording))));
         let recent = gtpp.as_ref().map(|gtpp| gtpp::recent(&core, &*disk, &gtpp.mapping)).transpose();
         let recent = recent.map_err(reads)?.unwrap_or_default();
         let mut book = Book::start(core, recent, log, options, &told, recorded.clone()).map_err(thread)?;
@@ -312,10 +311,14 @@ impl Opened {
             records: recorded.clone(),
             connections: AtomicU32::new(0),
         });
-        let seat = Arc::clone(&shared);
-        let durable = move || seat.book.durable();
-        let records = records.zip(recorded).map(|(setup, told)| Records::start(disk, setup, told, durable));
-        let records = records.transpose().map_err(thread)?;
+        if let Some((post, recording)) = post {
+            recording.into_iter().for_each(|recording| shared.book.desk().set_recording(recording, house::present()));
+            shared.book.flush();
+            post.lead(Arc::clone(&shared));
+        }
+        let alone = Alone(Arc::clone(&shared));
+        let records = records.zip(recorded).map(|(setup, told)| Records::start(disk, setup, told, alone, None));
+        let records = records.transpose().map_err(thread)?.or(of_several);
         let seat = Arc::clone(&shared);
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();

@@ -4,16 +4,19 @@
 //! at once. A standby listens nowhere: whoever can connect has found the node that leads.
 
 use super::folds::Folds;
+use super::post::Post;
+use super::records::{self, Records, Told};
 use super::retain::Retaining;
-use crate::account::Entry;
+use crate::account::{Entry, Recording};
 use crate::ledger;
 use crate::session::{Core, Limits};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline_commit::{Folder, Group, Log, Refused};
-use trunkline_replica::{Member, Step, Terms, Trouble, kept};
+use trunkline_commit::{Disk, Folder, Group, Log, Refused};
+use trunkline_replica::follower::Follower;
+use trunkline_replica::{Member, Step, Terms, Trouble, kept as files};
 
 /// How long a node waits that lost the first word of a stream to another.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -31,6 +34,17 @@ pub struct Standing {
     pub log: trunkline_commit::Options,
     /// Of the core.
     pub limits: Limits,
+    /// How records are made, which each node does for itself; none leaves them to others.
+    pub records: Option<Recorded>,
+}
+
+/// Records of a node of several.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// How they are made where this node leads.
+    pub setup: records::Setup<Folder>,
+    /// How they get on.
+    pub told: Arc<Told>,
 }
 
 /// What a standby tells of itself.
@@ -55,6 +69,9 @@ pub enum Fault {
     /// The own ledger.
     #[error(transparent)]
     Ledger(#[from] ledger::Fault),
+    /// How far records have come.
+    #[error("records: {0}")]
+    Records(String),
     /// A file.
     #[error("{}: {error}", path.display())]
     Io {
@@ -75,8 +92,7 @@ impl From<trunkline_commit::Fault> for Fault {
 pub struct Won {
     pub(super) core: Core,
     pub(super) log: Log<Folder>,
-    pub(super) folds: Folds,
-    pub(super) retaining: Arc<Retaining>,
+    pub(super) kept: Kept,
     pub(super) member: Member,
     /// Entries of the own disk that the stream does not have yet: their term was this node's, too.
     pub(super) tail: Vec<Vec<u8>>,
@@ -84,12 +100,40 @@ pub struct Won {
     pub terms: Terms,
 }
 
+/// What runs beside a ledger, whether it is followed or led.
+pub(super) struct Kept {
+    pub folds: Folds,
+    pub retaining: Arc<Retaining>,
+    pub told: Option<Arc<Told>>,
+    /// Of one of several nodes, its records.
+    pub seat: Option<Seat>,
+}
+
+/// Records that go on when this node leads.
+pub(super) struct Seat {
+    pub records: Records,
+    pub post: Arc<Post>,
+    pub recording: Option<Recording>,
+}
+
+impl Kept {
+    /// Snapshots alone.
+    pub fn start<D: Disk + Send + Sync + 'static>(
+        disk: &Arc<D>,
+        log: &Log<D>,
+        told: Option<Arc<Told>>,
+    ) -> std::io::Result<Kept> {
+        let retaining = Arc::<Retaining>::default();
+        let folds = Folds::start(Arc::clone(disk), log, Arc::clone(&retaining), told.clone())?;
+        Ok(Kept { folds, retaining, told, seat: None })
+    }
+}
+
 /// The ledger while it is followed.
 struct Own {
     core: Core,
     log: Log<Folder>,
-    folds: Folds,
-    retaining: Arc<Retaining>,
+    kept: Kept,
     terms: Terms,
 }
 
@@ -163,12 +207,12 @@ fn patiently<T>(
 
 fn known(ledger: &Path) -> Result<Option<Terms>, Fault> {
     let path = ledger.join(TERMS);
-    kept::load(&path).map_err(|error| Fault::Io { path, error })
+    files::load(&path).map_err(|error| Fault::Io { path, error })
 }
 
 fn keep(ledger: &Path, terms: &Terms) -> Result<(), Fault> {
     let path = ledger.join(TERMS);
-    kept::store(&path, terms).map_err(|error| Fault::Io { path, error })
+    files::store(&path, terms).map_err(|error| Fault::Io { path, error })
 }
 
 /// The first leader of a stream that has nothing; none if another node was first.
@@ -194,15 +238,20 @@ fn begin(
         Err(refused) => return Err(stream(refused)),
     };
     keep(&standing.ledger, &terms)?;
-    let (folds, retaining) = folds(disk, &log, standing)?;
-    Ok(Some(Own { core, log, folds, retaining, terms }))
+    let kept = kept(disk, &core, &log, standing)?;
+    Ok(Some(Own { core, log, kept, terms }))
 }
 
-fn folds(disk: &Arc<Folder>, log: &Log<Folder>, standing: &Standing) -> Result<(Folds, Arc<Retaining>), Fault> {
+fn kept(disk: &Arc<Folder>, core: &Core, log: &Log<Folder>, standing: &Standing) -> Result<Kept, Fault> {
     let io = |error| Fault::Io { path: standing.ledger.clone(), error };
-    let retaining = Arc::<Retaining>::default();
-    let folds = Folds::start(Arc::clone(disk), log, Arc::clone(&retaining), None).map_err(io)?;
-    Ok((folds, retaining))
+    let told = standing.records.as_ref().map(|records| Arc::clone(&records.told));
+    let kept = Kept::start(disk, log, told).map_err(io)?;
+    let Some(Recorded { setup, told }) = standing.records.clone() else { return Ok(kept) };
+    let recording = setup.recording().map_err(Fault::Records)?;
+    let since = core.state().recorded().map_or(log.next(), |recorded| recorded.since);
+    let post = Arc::<Post>::default();
+    let records = Records::start(Arc::clone(disk), setup, told, Arc::clone(&post), Some(since)).map_err(io)?;
+    Ok(Kept { seat: Some(Seat { records, post, recording }), ..kept })
 }
 
 /// Opens the own ledger, without what was never acknowledged.
@@ -223,8 +272,8 @@ fn join(standing: &Standing, disk: &Arc<Folder>, known: Option<Terms>, told: &Te
         }
         None => Terms { list: Vec::new(), ..told.clone() },
     };
-    let (folds, retaining) = folds(disk, &log, standing)?;
-    Ok(Own { core, log, folds, retaining, terms })
+    let kept = kept(disk, &core, &log, standing)?;
+    Ok(Own { core, log, kept, terms })
 }
 
 fn alien(alien: trunkline_replica::terms::Alien) -> Fault {
@@ -262,6 +311,7 @@ fn follow(
             }
         }
         own.commit(&mut group)?;
+        own.tell(member.follower());
         seen.sequence = own.core.state().sequence();
         seen.term = own.terms.newest().number;
         seen.leader = member.follower().and_then(|follower| follower.leader()).map(str::to_owned);
@@ -293,6 +343,13 @@ impl Own {
         Ok(())
     }
 
+    /// What is here and on the stream counts, and may be in records; what the stream does not have may be cut off yet.
+    fn tell(&self, follower: Option<&Follower>) {
+        let next = follower.and_then(Follower::next).unwrap_or_default();
+        let last = next.min(self.log.next()).saturating_sub(1);
+        self.kept.seat.iter().for_each(|seat| seat.post.follow(last));
+    }
+
     fn commit(&mut self, group: &mut Group) -> Result<(), Fault> {
         self.log.commit(group)?;
         Ok(())
@@ -301,7 +358,7 @@ impl Own {
 
 /// What the stream does not have of the own ledger is read, to be published.
 fn with_member(own: Own, member: Member) -> Result<Won, Fault> {
-    let Own { core, log, folds, retaining, terms } = own;
+    let Own { core, log, kept, terms } = own;
     let (first, mut tail) = (terms.newest().first, Vec::new());
     if first < log.next() {
         trunkline_commit::read(&**log.disk(), first, |_, record| {
@@ -309,5 +366,5 @@ fn with_member(own: Own, member: Member) -> Result<Won, Fault> {
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    Ok(Won { core, log, folds, retaining, member, tail, terms })
+    Ok(Won { core, log, kept, member, tail, terms })
 }

@@ -5,13 +5,12 @@ use crate::account::{Effect, Entry, Recording};
 use crate::calendar::Moment;
 
 impl Core {
-    /// Records are made so from the next entry on; none where they are already. Whether they go on from what one node
-    /// made alone is kept as it was first said.
+    /// Records are made so from the next entry on; none where they are already, and are not to go on from what one node
+    /// made alone meanwhile.
     pub fn set_recording(&mut self, recording: Recording, now: Moment) -> Option<Entry> {
         let known = self.state.recorded().map(|recorded| &recorded.recording);
-        let goes_on = known.map_or(recording.goes_on, |known| known.goes_on);
-        let recording = Recording { goes_on, ..recording };
-        let is_new = known != Some(&recording);
+        let is_new = recording.goes_on
+            || known != Some(&Recording { goes_on: known.is_some_and(|k| k.goes_on), ..recording.clone() });
         is_new.then(|| self.write(vec![Effect::Recording { recording }], now))
     }
 

@@ -1,8 +1,10 @@
 //! A node of several: it follows until it leads, serves until it leads no longer, and follows again.
 
 use super::configured;
+use super::records;
+use super::rows::Rows;
 use crate::failure::Failure;
-use crate::run::config::{Charge, Standby};
+use crate::run::config::{Cdr, Charge, Standby};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use trunkline_charge::job::{Node, Seen, Standing, Won, stand_by};
+use trunkline_charge::job::records::Told;
+use trunkline_charge::job::{Node, Recorded, Seen, Standing, Won, stand_by};
 use trunkline_replica::Options;
 
 /// How often it looks whether it is to end, or leads no longer.
@@ -28,6 +31,8 @@ const STANDS_BY: &str = "this node stands by: ask the one that leads";
 pub struct Setup {
     /// Of charging.
     pub charge: Charge,
+    /// Of records, which each node makes for itself.
+    pub cdr: Cdr,
     /// Of those who stand by.
     pub standby: Standby,
     /// What it needs to lead.
@@ -43,6 +48,7 @@ pub struct Seat {
     ends: Arc<AtomicBool>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    told: Arc<Told>,
 }
 
 struct Shared {
@@ -58,8 +64,10 @@ impl Seat {
     ///
     /// # Errors
     /// The options make no sense; the folder cannot be had; there is no thread left.
-    pub fn start(setup: Setup) -> Result<Seat, Failure> {
-        let standing = standing(&setup)?;
+    pub fn start(setup: Setup) -> Result<(Seat, Option<Rows>), Failure> {
+        let told = Arc::<Told>::default();
+        let standing = standing(&setup, &told)?;
+        let rows = records::rows_of(&setup.cdr, &setup.data, &told)?;
         let shared = Arc::new(Shared {
             node: Mutex::new(None),
             seen: Mutex::default(),
@@ -77,7 +85,12 @@ impl Seat {
         };
         let thread = std::thread::Builder::new().name("charge-seat".to_owned()).spawn(runs);
         let thread = thread.map_err(|e| Failure::Failed(format!("charging: {e}")))?;
-        Ok(Seat { ends, shared, thread: Some(thread) })
+        Ok((Seat { ends, shared, thread: Some(thread), told }, rows))
+    }
+
+    /// How records get on, whether it leads or not.
+    pub fn records(&self) -> &Arc<Told> {
+        &self.told
     }
 
     /// The node that it is while it leads.
@@ -246,7 +259,7 @@ impl Drop for Desk<'_> {
     }
 }
 
-fn standing(setup: &Setup) -> Result<Standing, Failure> {
+fn standing(setup: &Setup, told: &Arc<Told>) -> Result<Standing, Failure> {
     let Standby { servers, node, stream, replicas, after, size, user, password_file, ca_file } = setup.standby.clone();
     for (key, name) in [("node", &node), ("stream", &stream)] {
         if !Options::is_name(name) {
@@ -266,7 +279,10 @@ fn standing(setup: &Setup) -> Result<Standing, Failure> {
         silence: after,
     };
     let limits = configured::limits(&setup.charge);
-    Ok(Standing { replica, ledger: configured::ledger(&setup.data), log: trunkline_commit::Options::default(), limits })
+    let records = records::of_several(&setup.charge, &setup.cdr, &setup.data)?;
+    let records = Some(Recorded { setup: records, told: Arc::clone(told) });
+    let (ledger, log) = (configured::ledger(&setup.data), trunkline_commit::Options::default());
+    Ok(Standing { replica, ledger, log, limits, records })
 }
 
 fn told(failure: Failure) -> String {

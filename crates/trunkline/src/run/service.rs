@@ -73,7 +73,6 @@ pub struct Ended {
 
 /// One of several nodes: it says in the log when it serves.
 fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Result<charge::here::Running, Failure> {
-    tracing::warn!("charging: with charge.standby no charging data records are made");
     let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
         None => tracing::info!("charging: {} stands by", setup.standby.node),
         Some(node) => charge::configured::told(&setup.charge, &Default::default(), node)
@@ -82,6 +81,7 @@ fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Resul
     };
     let setup = charge::seat::Setup {
         charge: settings.charge.clone(),
+        cdr: cdr_of(settings),
         standby: settings.charge_standby.clone(),
         ready,
         data: settings.data.folder.clone(),
@@ -90,13 +90,17 @@ fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Resul
     charge::seat::Seat::start(setup).map(charge::here::Running::of)
 }
 
+/// Without a store there is nowhere for rows.
+fn cdr_of(settings: &Settings) -> config::Cdr {
+    config::Cdr { rows: settings.cdr.rows && settings.store.enabled, ..settings.cdr.clone() }
+}
+
 /// Reads the ledger, serves, and says in the log where.
 fn charging_node(
     prepared: charge::configured::Prepared,
     settings: &Settings,
 ) -> Result<charge::here::Running, Failure> {
-    // Without a store there is nowhere for rows.
-    let cdr = config::Cdr { rows: settings.cdr.rows && settings.store.enabled, ..settings.cdr.clone() };
+    let cdr = cdr_of(settings);
     let node = charge::configured::start(prepared, &settings.charge, &cdr, &settings.data.folder)?;
     for line in charge::configured::told(&settings.charge, &settings.charge_gtpp, &node) {
         tracing::info!("charging: {line}");
@@ -107,7 +111,7 @@ fn charging_node(
     if charge::gtpp::open_to_all(&settings.charge_gtpp) {
         tracing::warn!("charging: whoever reaches it may speak GTP': charge.gtpp.allow says who may");
     }
-    let rows = charge::records::rows(&settings.charge, &cdr, &settings.data.folder, &node)?;
+    let rows = charge::records::rows(&cdr, &settings.data.folder, &node)?;
     Ok(charge::here::Running::new(node, rows))
 }
 

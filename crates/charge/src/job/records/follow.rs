@@ -346,7 +346,10 @@ impl<L: Disk, D: Disk> Files<L, D> {
         let committed = Note::take(&mut &*cursor.note).map_or(0, |(entry, _)| entry);
         // Entries that ended no record have nothing that could be written.
         report.entry = if self.series.waiting() == 0 { self.fold.entry() } else { committed };
-        (report.needed, report.open) = (self.needed, self.open);
+        // What goes before the first record is needed by none.
+        let needed = if self.begun { self.needed } else { self.fold.entry() + 1 };
+        (report.needed, report.open) = (needed, self.open);
+        report.node = self.series.settings().node.id().into();
         (report.records, report.number) = (self.fold.records(), self.fold.number());
         (report.files, report.lost) = (cursor.files, cursor.lost);
         let settings = self.series.settings();
@@ -363,6 +366,11 @@ fn note(fold: &Fold, way: Option<&Way>) -> Vec<u8> {
     note.put(&mut out);
     way.into_iter().for_each(|way| way.put(&mut out));
     out
+}
+
+/// Whether a note is that of a node that makes records alone.
+pub(super) fn is_alone(mut note: &[u8]) -> bool {
+    Note::take(&mut note).is_some() && note.is_empty()
 }
 
 fn failed(error: std::io::Error) -> Failure {

@@ -209,7 +209,7 @@ impl Serve {
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let node = configured::start(opened, section, &cdr, data)?;
         announce(data, section, &gtpp, &node);
-        let rows = records::rows(section, &cdr, data, &node)?;
+        let rows = records::rows(&cdr, data, &node)?;
         Ok(Running::new(node, rows))
     }
 
@@ -218,7 +218,6 @@ impl Serve {
         if !self.gtpp.is_empty() {
             return Err(Failure::Usage("GTP' is spoken by a node without --standby alone".to_owned()));
         }
-        eprintln!("trunkline charge: with --standby no charging data records are made");
         let data = self.place.data().to_path_buf();
         let ready = configured::ready(&charge, &self.directory()?, &data)?;
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
@@ -237,7 +236,7 @@ impl Serve {
             Some(node) => announce(&setup.data, &setup.charge, &ChargeGtpp::default(), node),
             None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
         };
-        Seat::start(Setup { charge, standby, ready, data, tells }).map(Running::of)
+        Seat::start(Setup { charge, cdr: self.cdr.section(), standby, ready, data, tells }).map(Running::of)
     }
 
     /// The directory that a configuration names.
