@@ -48,6 +48,7 @@ mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use book::Stream;
+pub use control::records_of;
 pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use trunkline_charge::job::records::Told;
-use trunkline_charge::job::{Node, Recorded, Seen, Standing, Won, stand_by};
+use trunkline_charge::job::{Node, Recorded, Seen, Standing, Won, records_of, stand_by};
 use trunkline_replica::Options;
 
 /// How often it looks whether it is to end, or leads no longer.
@@ -48,7 +48,6 @@ pub struct Seat {
     ends: Arc<AtomicBool>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    told: Arc<Told>,
 }
 
 struct Shared {
@@ -57,6 +56,8 @@ struct Shared {
     seen: Mutex<Seen>,
     failure: OnceLock<String>,
     led: AtomicU64,
+    /// How records get on.
+    told: Arc<Told>,
 }
 
 impl Seat {
@@ -73,6 +74,7 @@ impl Seat {
             seen: Mutex::default(),
             failure: OnceLock::new(),
             led: AtomicU64::new(0),
+            told,
         });
         let ends = Arc::new(AtomicBool::new(false));
         let (seat, end) = (Arc::clone(&shared), Arc::clone(&ends));
@@ -85,12 +87,12 @@ impl Seat {
         };
         let thread = std::thread::Builder::new().name("charge-seat".to_owned()).spawn(runs);
         let thread = thread.map_err(|e| Failure::Failed(format!("charging: {e}")))?;
-        Ok((Seat { ends, shared, thread: Some(thread), told }, rows))
+        Ok((Seat { ends, shared, thread: Some(thread) }, rows))
     }
 
     /// How records get on, whether it leads or not.
     pub fn records(&self) -> &Arc<Told> {
-        &self.told
+        &self.shared.told
     }
 
     /// The node that it is while it leads.
@@ -245,6 +247,7 @@ impl<'a> Desk<'a> {
                 "term": seen.term,
                 "leader": seen.leader,
                 "away": seen.away,
+                "records": records_of(&self.shared.told),
             }),
             _ => json!({ "error": STANDS_BY }),
         };
