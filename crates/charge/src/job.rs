@@ -102,8 +102,8 @@ pub struct GtppSetup {
     pub allow: Networks,
     /// How gateways that ask for quota are understood.
     pub mapping: Mapping,
-    /// Where what comes is kept.
-    pub place: GatewayPlace,
+    /// Where records that come are kept; none refuses them, and serves quota alone.
+    pub place: Option<GatewayPlace>,
     /// Which gateway senders of records are told to go to when this one ends; none leaves it to them.
     pub redirect_to: Option<IpAddr>,
 }
@@ -291,8 +291,10 @@ impl Opened {
         }
         let heard = Arc::new(book::Told::new(threads));
         let gtpp = gtpp.map(|gtpp| {
-            let gateway = Gateway::start(&gtpp.place, options, &heard)?;
-            Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to))
+            let gateway = gtpp.place.map(|place| Gateway::start(&place, options, &heard)).transpose()?;
+            // Nodes of one ledger say the same, as it is one quota server to those who ask.
+            let restart_counter = local.state_id as u8;
+            Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to, restart_counter))
         });
         let gtpp = gtpp.transpose().map_err(reads)?;
         let shared = Arc::new(Shared {
@@ -407,13 +409,14 @@ impl Node {
 
     /// Why the ledger cannot be written any more, if so: the node has to end.
     pub fn failure(&self) -> Option<String> {
-        self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.failure())
+        self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.as_ref()?.failure())
     }
 
     /// What the charging gateway function has counted, and the packets that it holds apart with their octets; none
     /// where GTP' is not served.
     pub fn gateway(&self) -> Option<(crate::gateway::receiver::Counts, (usize, usize))> {
-        self.shared.gtpp.as_ref().map(|gtpp| (gtpp.gateway.counts(), gtpp.gateway.held()))
+        let gateway = self.shared.gtpp.as_ref()?.gateway.as_ref()?;
+        Some((gateway.counts(), gateway.held()))
     }
 
     /// Ends: nothing new is taken, what came is answered, clients are told.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{Node, Opened, Profiles, Setup, TERMS, Won};
+use trunkline_charge::job::{GtppSetup, Node, Opened, Profiles, Setup, TERMS, Won};
 use trunkline_charge::ledger;
 use trunkline_charge::peer::Local;
 use trunkline_charge::session::Limits;
@@ -81,6 +81,7 @@ pub fn folder_of(data: &Path) -> Result<(), Failure> {
 #[derive(Clone, Debug)]
 pub struct Ready {
     setup: Setup,
+    gtpp: Option<GtppSetup>,
     directory: Option<trunkline_directory::Prepared>,
 }
 
@@ -88,9 +89,10 @@ pub struct Ready {
 ///
 /// # Errors
 /// A file that cannot be read, by its key.
-pub fn ready(charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Ready, Failure> {
+pub fn ready(charge: &Charge, gtpp: &ChargeGtpp, directory: &DirectorySection, data: &Path) -> Result<Ready, Failure> {
     folder_of(data)?;
-    Ok(Ready { setup: setup(charge, data)?, directory: prepared(directory)? })
+    let gtpp = super::gtpp::of_several(charge, gtpp, data)?;
+    Ok(Ready { setup: setup(charge, data)?, gtpp, directory: prepared(directory)? })
 }
 
 /// Listens and serves with what a standby has come to.
@@ -98,12 +100,12 @@ pub fn ready(charge: &Charge, directory: &DirectorySection, data: &Path) -> Resu
 /// # Errors
 /// An address cannot be had; the system has no thread left.
 pub fn lead(won: Won, ready: &Ready) -> Result<Node, Failure> {
-    let Ready { mut setup, directory } = ready.clone();
+    let Ready { mut setup, gtpp, directory } = ready.clone();
     // Sessions go on with another node: it is the same state (RFC 6733 section 8.16), and clients may go there.
     setup.local.state_id = won.terms.begun;
     setup.terms.session_failover = true;
     let profiles = directory.map(profiles).transpose()?;
-    let opened = Opened::new(setup).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
     opened.lead(won, Options::default(), profiles).map_err(|e| Failure::Failed(format!("charging: {e}")))
 }
 

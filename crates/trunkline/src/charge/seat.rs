@@ -4,7 +4,7 @@ use super::configured;
 use super::records;
 use super::rows::Rows;
 use crate::failure::Failure;
-use crate::run::config::{Cdr, Charge, Standby};
+use crate::run::config::{Cdr, Charge, ChargeGtpp, Standby};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -31,6 +31,8 @@ const STANDS_BY: &str = "this node stands by: ask the one that leads";
 pub struct Setup {
     /// Of charging.
     pub charge: Charge,
+    /// Of GTP'.
+    pub gtpp: ChargeGtpp,
     /// Of records, which each node makes for itself.
     pub cdr: Cdr,
     /// Of those who stand by.

@@ -75,12 +75,13 @@ pub struct Ended {
 fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Result<charge::here::Running, Failure> {
     let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
         None => tracing::info!("charging: {} stands by", setup.standby.node),
-        Some(node) => charge::configured::told(&setup.charge, &Default::default(), node)
+        Some(node) => charge::configured::told(&setup.charge, &setup.gtpp, node)
             .iter()
             .for_each(|line| tracing::info!("charging: {line}")),
     };
     let setup = charge::seat::Setup {
         charge: settings.charge.clone(),
+        gtpp: settings.charge_gtpp.clone(),
         cdr: cdr_of(settings),
         standby: settings.charge_standby.clone(),
         ready,
@@ -130,7 +131,7 @@ impl Service {
         let cache = configured::open(&settings.cache)?;
         // What does not go with it the configuration has refused.
         let several = !settings.charge_standby.servers.is_empty();
-        let ready = || charge::configured::ready(&settings.charge, &settings.directory, folder);
+        let ready = || charge::configured::ready(&settings.charge, &settings.charge_gtpp, &settings.directory, folder);
         let ready = several.then(ready).transpose()?;
         let alone = || charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder);
         let charging = if several { None } else { alone()? };

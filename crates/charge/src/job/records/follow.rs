@@ -191,13 +191,13 @@ impl<L: Disk, D: Disk> Files<L, D> {
         self.pass_on(now)?;
         for _ in 0..BLOCKS {
             // What could not be written waits, and nothing is read meanwhile.
-            if !more || self.series.is_due(now) {
+            if !more || self.is_due(now) {
                 break;
             }
             more = self.block(durable).map_err(Failure::Ledger)?;
             self.pass_on(now)?;
         }
-        if self.series.is_due(now) {
+        if self.is_due(now) {
             self.commit()?;
         }
         if let Some(closure) = self.series.is_full(now).filter(|_| self.way.is_none()) {
@@ -209,6 +209,11 @@ impl<L: Disk, D: Disk> Files<L, D> {
             self.checkpointed_at = Some(now);
         }
         Ok(if more { Step::More } else { Step::Rests })
+    }
+
+    /// Whether what waits is to be on disk. A file that waits for its end is not written on for each block meanwhile.
+    fn is_due(&self, now: i64) -> bool {
+        self.series.is_due(now) || (self.way.is_none() && self.series.fills())
     }
 
     /// The file that the ledger is to say the end of, and why: where several nodes make records.
@@ -228,7 +233,9 @@ impl<L: Disk, D: Disk> Files<L, D> {
     /// # Errors
     /// As [`step`](Self::step).
     pub fn end(&mut self, durable: u64, now: i64) -> Result<(), Failure> {
-        while self.step(durable, now)? == Step::More {}
+        self.pass_on(now)?;
+        // One of several goes on at once, as one that follows: nobody is to wait for it to catch up.
+        while self.way.is_none() && self.step(durable, now)? == Step::More {}
         self.commit()?;
         if self.way.is_none() {
             self.close(Closure::Normal, now)?;

@@ -176,17 +176,21 @@ impl<D: Disk> Series<D> {
 
     /// Whether what waits is to be committed.
     pub fn is_due(&self, now: i64) -> bool {
+        let many = self.waiting.iter().map(Vec::len).sum::<usize>() >= WAITING_OCTETS;
+        // A clock that goes back must not hold up anything.
+        let waited = now.saturating_sub(self.since).unsigned_abs();
+        self.waiting_records > 0 && (many || waited >= u64::from(self.settings.flush_s))
+    }
+
+    /// Whether the file has its count or size with what waits.
+    pub fn fills(&self) -> bool {
         let (mut records, mut octets) = (self.waiting_records, 0);
         for (form, waiting) in self.waiting.iter().enumerate() {
             let open = self.cursor.open.as_ref().and_then(|open| open.octets.get(form)).copied().unwrap_or(0);
             octets = octets.max(open + waiting.len() as u64);
         }
         records += self.cursor.open.as_ref().map_or(0, |open| open.records);
-        let full = records >= self.settings.records || octets >= self.settings.octets;
-        let many = self.waiting.iter().map(Vec::len).sum::<usize>() >= WAITING_OCTETS;
-        // A clock that goes back must not hold up anything.
-        let waited = now.saturating_sub(self.since).unsigned_abs();
-        self.waiting_records > 0 && (full || many || waited >= u64::from(self.settings.flush_s))
+        self.waiting_records > 0 && (records >= self.settings.records || octets >= self.settings.octets)
     }
 
     /// Why the open file is to be closed, if it is time.

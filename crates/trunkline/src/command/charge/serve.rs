@@ -215,11 +215,8 @@ impl Serve {
 
     /// A node that follows until it leads.
     fn of_several(&self, charge: Charge) -> Result<Running, Failure> {
-        if !self.gtpp.is_empty() {
-            return Err(Failure::Usage("GTP' is spoken by a node without --standby alone".to_owned()));
-        }
         let data = self.place.data().to_path_buf();
-        let ready = configured::ready(&charge, &self.directory()?, &data)?;
+        let ready = configured::ready(&charge, &self.gtpp(), &self.directory()?, &data)?;
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let standby = Standby {
             servers: self.standby.clone(),
@@ -233,10 +230,11 @@ impl Serve {
             ca_file: self.nats_ca_file.clone(),
         };
         let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
-            Some(node) => announce(&setup.data, &setup.charge, &ChargeGtpp::default(), node),
+            Some(node) => announce(&setup.data, &setup.charge, &setup.gtpp, node),
             None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
         };
-        Seat::start(Setup { charge, cdr: self.cdr.section(), standby, ready, data, tells }).map(Running::of)
+        Seat::start(Setup { charge, gtpp: self.gtpp(), cdr: self.cdr.section(), standby, ready, data, tells })
+            .map(Running::of)
     }
 
     /// The directory that a configuration names.
