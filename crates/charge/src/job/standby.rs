@@ -22,6 +22,8 @@ use trunkline_replica::{Member, Step, Terms, Trouble, kept as files};
 const AGAIN: Duration = Duration::from_millis(100);
 /// Beside the ledger: what is known of terms.
 pub const TERMS: &str = "terms.json";
+/// The terms with which a node asked to begin a stream: whether it did is for the stream to say.
+const ASKED: &str = "terms.asked.json";
 
 /// How a standby is set up.
 #[derive(Clone, Debug)]
@@ -151,9 +153,9 @@ pub fn stand_by(
     let mut member = Member::new(standing.replica.clone()).map_err(stream)?;
     let (mut seen, mut joined) = (Seen::default(), None);
     while let Some(survey) = patiently(&mut seen, ends, tell, || member.survey())? {
-        let known = known(&standing.ledger)?;
+        let known = known(&standing.ledger, TERMS)?;
         let Some(told) = survey.terms else {
-            if let Some(won) = begin(standing, &disk, known, &mut member)? {
+            if let Some(won) = begin(standing, &disk, known.is_some(), &mut member)? {
                 return with_member(won, member).map(Some);
             }
             std::thread::park_timeout(AGAIN);
@@ -205,24 +207,19 @@ fn patiently<T>(
     Ok(None)
 }
 
-fn known(ledger: &Path) -> Result<Option<Terms>, Fault> {
-    let path = ledger.join(TERMS);
+fn known(ledger: &Path, name: &str) -> Result<Option<Terms>, Fault> {
+    let path = ledger.join(name);
     files::load(&path).map_err(|error| Fault::Io { path, error })
 }
 
-fn keep(ledger: &Path, terms: &Terms) -> Result<(), Fault> {
-    let path = ledger.join(TERMS);
+fn keep(ledger: &Path, name: &str, terms: &Terms) -> Result<(), Fault> {
+    let path = ledger.join(name);
     files::store(&path, terms).map_err(|error| Fault::Io { path, error })
 }
 
 /// The first leader of a stream that has nothing; none if another node was first.
-fn begin(
-    standing: &Standing,
-    disk: &Arc<Folder>,
-    known: Option<Terms>,
-    member: &mut Member,
-) -> Result<Option<Own>, Fault> {
-    if known.is_some() {
+fn begin(standing: &Standing, disk: &Arc<Folder>, was_on_it: bool, member: &mut Member) -> Result<Option<Own>, Fault> {
+    if was_on_it {
         let path = standing.ledger.join(TERMS);
         return Err(Fault::Stream(format!(
             "the stream {} has nothing, and this ledger was on it: where this is the ledger to go on with, remove {}",
@@ -231,13 +228,17 @@ fn begin(
         )));
     }
     let (core, log) = ledger::open(Arc::clone(disk), standing.log, standing.limits)?;
-    let terms = match member.begin(log.next()) {
+    // Kept before it is said: an acknowledgement may be lost, and then the stream begins with this ledger.
+    let before = known(&standing.ledger, ASKED)?.filter(|asked| asked.newest().first == log.next());
+    let terms = before.unwrap_or_else(|| Member::first_terms(log.next()));
+    keep(&standing.ledger, ASKED, &terms)?;
+    let terms = match member.begin(&terms) {
         Ok(Some(terms)) => terms,
         // Where it is not known, the stream tells.
         Ok(None) | Err(Trouble::Away(_)) => return Ok(None),
         Err(refused) => return Err(stream(refused)),
     };
-    keep(&standing.ledger, &terms)?;
+    keep(&standing.ledger, TERMS, &terms)?;
     let kept = kept(disk, &core, &log, standing)?;
     Ok(Some(Own { core, log, kept, terms }))
 }
@@ -255,7 +256,13 @@ fn kept(disk: &Arc<Folder>, core: &Core, log: &Log<Folder>, standing: &Standing)
 }
 
 /// Opens the own ledger, without what was never acknowledged.
-fn join(standing: &Standing, disk: &Arc<Folder>, known: Option<Terms>, told: &Terms) -> Result<Own, Fault> {
+fn join(standing: &Standing, disk: &Arc<Folder>, own: Option<Terms>, told: &Terms) -> Result<Own, Fault> {
+    let known = match own {
+        // This node may have begun the stream, and not have heard that it did.
+        None => known(&standing.ledger, ASKED)?.filter(|asked| asked.log == told.log),
+        own => own,
+    };
+    known.as_ref().map_or(Ok(()), |known| keep(&standing.ledger, TERMS, known))?;
     if let Some(after) = known.as_ref().map_or(Ok(None), |known| known.cut(told)).map_err(alien)? {
         let cut = trunkline_commit::cut(&**disk, standing.log, after)?;
         if cut > 0 {
@@ -302,7 +309,7 @@ fn follow(
                 Step::Records { records, .. } => records.iter().try_for_each(|one| own.take(&mut group, one))?,
                 Step::Terms(terms) => {
                     own.commit(&mut group)?;
-                    keep(&standing.ledger, &terms)?;
+                    keep(&standing.ledger, TERMS, &terms)?;
                     own.terms = terms;
                 }
                 Step::Anew => return Ok(Follows::Anew),
@@ -318,7 +325,7 @@ fn follow(
         tell(seen);
         if vacant {
             if let Some(terms) = patiently(seen, ends, tell, || member.stand())?.flatten() {
-                keep(&standing.ledger, &terms)?;
+                keep(&standing.ledger, TERMS, &terms)?;
                 own.terms = terms;
                 return Ok(Follows::Leads);
             }

@@ -265,29 +265,38 @@ impl Drop for Desk<'_> {
 }
 
 fn standing(setup: &Setup, told: &Arc<Told>) -> Result<Standing, Failure> {
-    let Standby { servers, node, stream, replicas, after, size, user, password_file, ca_file } = setup.standby.clone();
+    let limits = configured::limits(&setup.charge);
+    let records = records::of_several(&setup.charge, &setup.cdr, &setup.data)?;
+    let records = Some(Recorded { setup: records, told: Arc::clone(told) });
+    let (ledger, log) = (configured::ledger(&setup.data), trunkline_commit::Options::default());
+    Ok(Standing { replica: setup.ready.replica().clone(), ledger, log, limits, records })
+}
+
+/// How it takes part, with the password and the certificates that it needs: they are read while they may be.
+///
+/// # Errors
+/// A name is none; a file cannot be read.
+pub fn replica(standby: &Standby) -> Result<Options, Failure> {
+    let Standby { servers, node, stream, replicas, after, size, user, password_file, ca_file } = standby.clone();
     for (key, name) in [("node", &node), ("stream", &stream)] {
         if !Options::is_name(name) {
             let what = format!("charge.standby.{key}: \"{name}\" is no name of letters, digits, - and _");
             return Err(Failure::Usage(what));
         }
     }
-    let replica = Options {
+    let wrong = |path: &Path, error| Failure::Failed(format!("charge.standby.ca-file: {}: {error}", path.display()));
+    let issuers = ca_file.map(|path| std::fs::read(&path).map_err(|error| wrong(&path, error))).transpose()?;
+    Ok(Options {
         servers: servers.into_iter().map(|server| server.0).collect(),
         user,
         password: password_file.as_deref().map(password).transpose()?,
-        ca_file,
+        issuers: issuers.map(Vec::into_boxed_slice),
         stream,
         node,
         replicas: u8::try_from(replicas).unwrap_or(u8::MAX),
         stream_octets: size.0,
         silence: after,
-    };
-    let limits = configured::limits(&setup.charge);
-    let records = records::of_several(&setup.charge, &setup.cdr, &setup.data)?;
-    let records = Some(Recorded { setup: records, told: Arc::clone(told) });
-    let (ledger, log) = (configured::ledger(&setup.data), trunkline_commit::Options::default());
-    Ok(Standing { replica, ledger, log, limits, records })
+    })
 }
 
 fn told(failure: Failure) -> String {

@@ -131,7 +131,10 @@ impl Service {
         let cache = configured::open(&settings.cache)?;
         // What does not go with it the configuration has refused.
         let several = !settings.charge_standby.servers.is_empty();
-        let ready = || charge::configured::ready(&settings.charge, &settings.charge_gtpp, &settings.directory, folder);
+        let ready = || {
+            let (charge, gtpp) = (&settings.charge, &settings.charge_gtpp);
+            charge::configured::ready(charge, gtpp, &settings.directory, &settings.charge_standby, folder)
+        };
         let ready = several.then(ready).transpose()?;
         let alone = || charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder);
         let charging = if several { None } else { alone()? };

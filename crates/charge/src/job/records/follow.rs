@@ -213,13 +213,14 @@ impl<L: Disk, D: Disk> Files<L, D> {
 
     /// Whether what waits is to be on disk. A file that waits for its end is not written on for each block meanwhile.
     fn is_due(&self, now: i64) -> bool {
-        self.series.is_due(now) || (self.way.is_none() && self.series.fills())
+        self.series.is_due(now) || (self.way.is_none() && self.series.fills().is_some())
     }
 
     /// The file that the ledger is to say the end of, and why: where several nodes make records.
     pub fn wants(&self, now: i64) -> Option<(u32, Closure)> {
         let recorded = self.way.as_ref().is_some_and(|way| way.recording.is_some());
-        let closure = self.series.is_whole(now).filter(|_| recorded && self.ready.is_empty())?;
+        let closure =
+            self.series.is_whole(now).or(self.series.fills()).filter(|_| recorded && self.ready.is_empty())?;
         Some((self.series.file(), closure))
     }
 

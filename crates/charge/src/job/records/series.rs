@@ -182,15 +182,19 @@ impl<D: Disk> Series<D> {
         self.waiting_records > 0 && (many || waited >= u64::from(self.settings.flush_s))
     }
 
-    /// Whether the file has its count or size with what waits.
-    pub fn fills(&self) -> bool {
+    /// Whether the file has its count or size with what waits: which of both.
+    pub fn fills(&self) -> Option<Closure> {
         let (mut records, mut octets) = (self.waiting_records, 0);
         for (form, waiting) in self.waiting.iter().enumerate() {
             let open = self.cursor.open.as_ref().and_then(|open| open.octets.get(form)).copied().unwrap_or(0);
             octets = octets.max(open + waiting.len() as u64);
         }
         records += self.cursor.open.as_ref().map_or(0, |open| open.records);
-        self.waiting_records > 0 && (records >= self.settings.records || octets >= self.settings.octets)
+        match self.waiting_records {
+            0 => None,
+            _ if octets >= self.settings.octets.min(FILE_OCTETS_MAX) => Some(Closure::Size),
+            _ => (records >= self.settings.records).then_some(Closure::Count),
+        }
     }
 
     /// Why the open file is to be closed, if it is time.

@@ -216,8 +216,6 @@ impl Serve {
     /// A node that follows until it leads.
     fn of_several(&self, charge: Charge) -> Result<Running, Failure> {
         let data = self.place.data().to_path_buf();
-        let ready = configured::ready(&charge, &self.gtpp(), &self.directory()?, &data)?;
-        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let standby = Standby {
             servers: self.standby.clone(),
             node: self.node.clone(),
@@ -229,6 +227,8 @@ impl Serve {
             password_file: self.nats_password_file.clone(),
             ca_file: self.nats_ca_file.clone(),
         };
+        let ready = configured::ready(&charge, &self.gtpp(), &self.directory()?, &standby, &data)?;
+        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
             Some(node) => announce(&setup.data, &setup.charge, &setup.gtpp, node),
             None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
