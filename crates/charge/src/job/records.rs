@@ -122,6 +122,13 @@ impl Told {
         self.holds.load(Ordering::Relaxed)
     }
 
+    /// What is wrong with them, a sentence each.
+    pub fn troubles(&self) -> Vec<String> {
+        let failure = self.report().failure.map(|why| format!("charging records cannot be written: {why}"));
+        let behind = || format!("charging records are {} ledger entries behind: no session begins", self.behind());
+        failure.into_iter().chain(self.holds().then(behind)).collect()
+    }
+
     /// A checkpoint is to be written soon, so that [`Report::needed`] is what it can be.
     pub fn want_checkpoint(&self) {
         self.wanted.store(true, Ordering::Relaxed);
