@@ -46,8 +46,9 @@ impl Running {
     }
 
     /// A node that stands by for others, or they for it.
-    pub fn of(seat: Seat) -> Self {
-        Running { place: Place::Seat(seat), records: None, rows: Mutex::new(None) }
+    pub fn of((seat, rows): (Seat, Option<Rows>)) -> Self {
+        let records = Some(Arc::clone(seat.records()));
+        Running { place: Place::Seat(seat), records, rows: Mutex::new(rows) }
     }
 
     /// Does something with the node that serves; none while it stands by.
@@ -155,6 +156,7 @@ impl Running {
             }
             Place::Seat(seat) => {
                 seat.stop();
+                drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
                 Ok(())
             }
         }

@@ -68,10 +68,10 @@ impl Rows {
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start(files: PathBuf, store: PathBuf, node: String, told: Arc<Told>) -> std::io::Result<Rows> {
+    pub fn start(files: PathBuf, store: PathBuf, told: Arc<Told>) -> std::io::Result<Rows> {
         let (ends, ended) = channel();
         let done = Arc::<Done>::default();
-        let mut taking = Taking { files, store, node, told, done: Arc::clone(&done), taken: BTreeMap::new() };
+        let mut taking = Taking { files, store, told, done: Arc::clone(&done), taken: BTreeMap::new() };
         let thread = std::thread::Builder::new().name("charge-rows".to_owned()).spawn(move || taking.run(&ended))?;
         Ok(Rows { done, ends: Some(ends), thread: Some(thread) })
     }
@@ -93,7 +93,6 @@ impl Drop for Rows {
 struct Taking {
     files: PathBuf,
     store: PathBuf,
-    node: String,
     told: Arc<Told>,
     done: Arc<Done>,
     /// Octets of files that the store has.
@@ -124,7 +123,8 @@ impl Taking {
 
     /// Takes all that is there.
     fn take(&mut self) -> Result<(), String> {
-        let open = self.told.report().rows;
+        let report = self.told.report();
+        let open = report.rows;
         let mut waiting = self.closed()?;
         while waiting.len() > FILES_MAX {
             let Some((_, path)) = waiting.pop_first() else { break };
@@ -133,13 +133,13 @@ impl Taking {
         }
         let mut store = None;
         for (count, path) in &waiting {
-            self.file(*count, path, u64::MAX, &mut store)?;
+            self.file(*count, path, u64::MAX, &node_of(path), &mut store)?;
             std::fs::remove_file(path).map_err(|e| format!("{}: {e}", path.display()))?;
             self.taken.remove(count);
         }
         if let Some((count, octets)) = open {
             let path = self.files.join(format!("open-{count}.{}.part", Form::Rows.ending()));
-            self.file(count, &path, octets, &mut store)?;
+            self.file(count, &path, octets, &report.node, &mut store)?;
         }
         Ok(())
     }
@@ -160,7 +160,14 @@ impl Taking {
     }
 
     /// Takes what of a file the store has not yet, up to a length.
-    fn file(&mut self, count: u32, path: &Path, octets: u64, store: &mut Option<Store>) -> Result<(), String> {
+    fn file(
+        &mut self,
+        count: u32,
+        path: &Path,
+        octets: u64,
+        node: &str,
+        store: &mut Option<Store>,
+    ) -> Result<(), String> {
         let from = self.taken.get(&count).copied().unwrap_or(0);
         if octets <= from {
             return Ok(());
@@ -172,12 +179,12 @@ impl Taking {
         };
         let end = usize::try_from(octets).unwrap_or(usize::MAX).min(whole.len());
         let mut rest = whole.get(usize::try_from(from).unwrap_or(usize::MAX)..end).unwrap_or_default();
-        let file = format!("{}_-_{count}", self.node);
+        let file = format!("{node}_-_{count}");
         while !rest.is_empty() {
             let mut rows = StoreRows::default();
             while !rest.is_empty() && rows.charges.len() < ROWS {
                 let cdr = next(&mut rest).ok_or_else(|| format!("{}: a record is damaged", path.display()))?;
-                rows.charges.push(row(&cdr, &self.node, &file));
+                rows.charges.push(row(&cdr, node, &file));
             }
             self.put(&rows, store)?;
             self.taken.insert(count, (end - rest.len()) as u64);
@@ -200,6 +207,12 @@ impl Taking {
         self.done.written.fetch_add(rows.charges.len() as u64, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// Who made a closed file: what its name begins with.
+fn node_of(path: &Path) -> String {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.split_once("_-_").map_or_else(String::new, |(node, _)| node.to_owned())
 }
 
 /// The next record; none if it is damaged or not all there.
