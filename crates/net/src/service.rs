@@ -191,6 +191,11 @@ pub struct ConnectionId {
     pub(crate) generation: u32,
 }
 
+impl ConnectionId {
+    /// No connection at all: the name of one that is dialled, until it stands.
+    pub const NONE: ConnectionId = ConnectionId { thread: u16::MAX, slot: u32::MAX, generation: u32::MAX };
+}
+
 /// The other end of a datagram, and where it came in: a reply goes out from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpPeer {

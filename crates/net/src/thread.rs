@@ -43,7 +43,7 @@ pub(crate) struct Worker<S: Service> {
     next_tick: Duration,
     /// When connections that are not through are given up, once the server stops.
     stop_at: Option<Duration>,
-    tls_connections: usize,
+    pub(crate) tls_connections: usize,
 }
 
 impl<S: Service> Worker<S> {
@@ -168,7 +168,7 @@ impl<S: Service> Worker<S> {
         connection.readable |= what.readable;
         connection.hangup |= what.hangup;
         connection.broken |= what.broken;
-        if connection.wants == Wants::Dial {
+        if matches!(connection.wants, Wants::Dial | Wants::Greet) {
             return self.on_dialled(id);
         }
         let waits = connection.pending.is_some() || connection.has_work() || connection.broken;
@@ -293,7 +293,7 @@ impl<S: Service> Worker<S> {
         let (now, stalled, idle) = (self.desk.now_ms(), ms(self.desk.limits.stalled), self.desk.limits.idle.map(ms));
         let late = self.table.find(|c| {
             // One that is on its way has a time of its own.
-            let rest = if c.wants == Wants::Dial { 0 } else { now.saturating_sub(c.moved_ms) };
+            let rest = if matches!(c.wants, Wants::Dial | Wants::Greet) { 0 } else { now.saturating_sub(c.moved_ms) };
             if c.pending.is_some() { rest >= stalled } else { idle.is_some_and(|idle| rest >= idle) }
         });
         for id in late {
