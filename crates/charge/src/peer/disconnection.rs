@@ -1,6 +1,6 @@
 //! The end of a connection in order (RFC 6733 section 5.4).
 
-use super::{Local, Peer, Phase};
+use super::{Down, Local, Peer, Phase};
 use trunkline_wire::diameter::base::{DisconnectPeerAnswer, DisconnectPeerRequest};
 use trunkline_wire::diameter::enumerated::DisconnectCause;
 use trunkline_wire::diameter::{Header, Message, application, command, result_code};
@@ -9,6 +9,8 @@ impl Peer {
     /// Answers a DPR: nothing more is taken, and the peer closes the connection.
     pub(super) fn disconnected(&mut self, local: &Local, message: &Message<'_>, out: &mut Vec<u8>) {
         self.phase = Phase::Closing;
+        let cause = DisconnectPeerRequest::read(message).map_or(DisconnectCause::Rebooting, |dpr| dpr.disconnect_cause);
+        self.down = Some(Down::Said(cause));
         let dpa = DisconnectPeerAnswer {
             result_code: result_code::SUCCESS,
             origin_host: &local.host,
