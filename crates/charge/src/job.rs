@@ -25,6 +25,7 @@
 //!   answered 3004, and the node is to end ([`Node::failure`]).
 
 mod book;
+mod calls;
 mod clients;
 mod control;
 mod counts;
@@ -47,6 +48,7 @@ mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use book::Stream;
+pub use calls::Peering;
 pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
@@ -60,6 +62,7 @@ use crate::quota::Mapping;
 use crate::session::Core;
 use crate::traffic::{Series, Traffic};
 use book::Book;
+use calls::Callers;
 use clients::Clients;
 use core::time::Duration;
 use folds::Folds;
@@ -87,6 +90,8 @@ pub struct Setup {
     pub listens: Vec<Listen>,
     /// How the engine of connections runs.
     pub options: trunkline_net::Options,
+    /// Whom it dials, and what certificates have to say.
+    pub peering: Peering,
 }
 
 /// How a node serves GTP': charging gateways' records, and quota.
@@ -121,6 +126,8 @@ struct Shared {
     /// The same over time.
     series: Mutex<Series>,
     clients: Clients,
+    /// Peers that are dialled.
+    callers: Callers,
     /// Since when it serves, seconds since 1970.
     begun: u64,
     /// Entries that are to be given up.
@@ -263,7 +270,7 @@ impl Opened {
         R: Disk + Send + Sync + 'static,
         R::File: Send + 'static,
     {
-        let Opened { doorway, setup: Setup { local, terms, listens, options: net }, gtpp } = self;
+        let Opened { doorway, setup: Setup { local, terms, listens, options: net, peering }, gtpp } = self;
         let Beside { profiles, records, replicated } = beside;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
@@ -307,6 +314,7 @@ impl Opened {
             traffic: (0..threads).map(|_| Mutex::default()).collect(),
             series: Mutex::default(),
             clients: Clients::default(),
+            callers: Callers::new(peering, house::present() as u32),
             begun: house::present().unsigned_abs(),
             retaining: Arc::clone(&retaining),
             records: recorded.clone(),
@@ -354,6 +362,11 @@ impl Node {
             sum.add(&counts.lock().unwrap_or_else(PoisonError::into_inner));
         }
         sum
+    }
+
+    /// How the peers are that it dials.
+    pub fn calls(&self) -> Vec<crate::peer::Shown> {
+        self.shared.callers.shown()
     }
 
     /// What the log has done.

@@ -106,6 +106,7 @@ pub use options::{
 pub use output::Output;
 pub use pages::{Pages, Room, Words};
 pub use replies::{Numbered, REPLY_OCTETS_MAX, Replies};
+pub use rustls::pki_types::CertificateDer;
 pub use server::{Doorway, Seat, Server, ThreadsFailed, open, start};
 pub use service::{Arrival, Cause, ConnectionId, Next, Now, Peer, Service, Taken, UdpPeer};
 pub use tls::{

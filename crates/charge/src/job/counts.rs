@@ -9,6 +9,12 @@ trunkline_kit::counters! {
         peers_opened: "trunkline_charge_peers_opened_total",
         /// peers whose capabilities were refused, or that did not begin with them
         peers_refused: "trunkline_charge_peers_refused_total",
+        /// peers whose certificate was for another name than they said
+        peers_misnamed: "trunkline_charge_peers_misnamed_total",
+        /// connections to peers that were begun by this node
+        calls: "trunkline_charge_calls_total",
+        /// of these, those that came to nothing before the peer had taken who we are
+        calls_failed: "trunkline_charge_calls_failed_total",
         /// peers that did not answer the watchdog once
         peers_suspect: "trunkline_charge_peers_suspect_total",
         /// peers that were given up: no capabilities, or no answer to the watchdog

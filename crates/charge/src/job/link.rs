@@ -1,5 +1,6 @@
 //! A connection: a client of Diameter, or somebody who operates the node.
 
+use super::calls::Side;
 use super::clients::Tally;
 use super::parked::Parked;
 use super::pending::Pending;
@@ -30,6 +31,8 @@ pub(super) struct Link {
     pub registered: Duration,
     /// The entry for which its thread has it in its queue, or had.
     pub waits: Option<u64>,
+    /// Whose side it is of.
+    pub side: Side,
     /// It is not read until answers have left.
     pub holds: bool,
 }
@@ -57,6 +60,7 @@ impl Link {
             routed: false,
             registered: Duration::MAX,
             waits: None,
+            side: Side::default(),
             holds: false,
         }
     }

@@ -1,6 +1,7 @@
 //! Messages of a client: read, decided together, answered.
 
 use super::book::Decided;
+use super::calls::Side;
 use super::clients::{Client, Tally};
 use super::link::{Link, Speaks};
 use super::moment;
@@ -47,14 +48,16 @@ impl Worker {
     /// Takes the whole messages at the front of what came, as many as there is room for answers: octets taken, and how
     /// it goes on.
     pub(super) fn messages(&mut self, link: &mut Link, input: &[u8], now: Now) -> (usize, Flow) {
-        let Link { speaks: Speaks::Diameter(peer), .. } = link else { return (0, Flow::Ends) };
+        let Link { speaks: Speaks::Diameter(peer), side, .. } = link else { return (0, Flow::Ends) };
         let (mut taken, mut asked, mut flow) = (0, Vec::new(), Flow::GoesOn);
         let refused = self.counts.messages_refused;
         while flow == Flow::GoesOn {
             let octets_max = if peer.is_open() { MESSAGE_OCTETS_MAX } else { FIRST_OCTETS_MAX };
             let mut frames = Frames::new(&input[taken..], octets_max);
             match frames.next_message() {
-                Ok(Some(octets)) if !self.message(peer, octets, now, &mut asked) => flow = Flow::Ends,
+                Ok(Some(octets)) if !self.message((&mut *peer, &mut *side), octets, now, &mut asked) => {
+                    flow = Flow::Ends
+                }
                 Ok(Some(_)) if self.said.len() > SAID_OCTETS_MAX || asked.len() >= ASKED_MAX => flow = Flow::Yields,
                 Ok(Some(_)) => {}
                 Ok(None) => break,
@@ -82,8 +85,15 @@ impl Worker {
     }
 
     /// Takes a message; whether the connection goes on.
-    fn message<'a>(&mut self, peer: &mut Peer, octets: &'a [u8], now: Now, asked: &mut Vec<Asked<'a>>) -> bool {
+    fn message<'a>(
+        &mut self,
+        (peer, side): (&mut Peer, &mut Side),
+        octets: &'a [u8],
+        now: Now,
+        asked: &mut Vec<Asked<'a>>,
+    ) -> bool {
         self.counts.messages += 1;
+        let before = self.said.len();
         let opens = !peer.is_open();
         let taken = peer.take(&self.shared.local, octets, now.monotonic, &mut self.said);
         match taken {
@@ -91,6 +101,7 @@ impl Worker {
                 self.counts.messages_refused += 1;
                 return !opens;
             }
+            Ok(Taken::Opened) if !self.admits(peer, side, octets, before) => return false,
             Ok(Taken::Opened) => self.counts.peers_opened += 1,
             Ok(Taken::Done(result)) => {
                 self.counts.messages_refused += u64::from(result != 0 && result != result_code::SUCCESS);

@@ -41,6 +41,8 @@ pub(super) enum Mail {
     Durable,
     /// A client of that realm is to be asked.
     Push(Push, Box<str>),
+    /// The connection is not wanted: its peer is connected over another one.
+    Leave,
     /// A gateway by GTP' is to be asked.
     Quota(Push),
     /// What a gateway is told over its stream.
@@ -137,8 +139,14 @@ impl Worker {
         }
     }
 
+    /// Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
+    pub(super) fn seed(&self, now: Now) -> u32 {
+        let nth = self.shared.connections.fetch_add(1, Ordering::Relaxed);
+        (now.unix.as_secs() as u32) << 20 ^ nth.wrapping_mul(4099)
+    }
+
     /// Has the connection looked at when something of it is due.
-    fn register(&mut self, link: &mut Link, now: Duration) {
+    pub(super) fn register(&mut self, link: &mut Link, now: Duration) {
         let Some(due) = link.due() else { return };
         if due < link.registered || link.registered <= now {
             link.registered = due;
@@ -214,11 +222,9 @@ impl Service for Worker {
             let may = self.shared.gtpp.as_ref().is_some_and(|gtpp| gtpp.allow.contains(from.ip()));
             return Link::new(arrival.id, (arrival.peer, false), Speaks::Gtpp(from, may));
         }
-        // Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
-        let nth = self.shared.connections.fetch_add(1, Ordering::Relaxed);
-        let seed = (now.unix.as_secs() as u32) << 20 ^ nth.wrapping_mul(4099);
-        let peer = Peer::new(&self.shared.local, seed, now.monotonic);
+        let peer = Peer::new(&self.shared.local, self.seed(now), now.monotonic);
         let mut link = Link::new(arrival.id, (arrival.peer, arrival.tls), Speaks::Diameter(Box::new(peer)));
+        link.side.certificate = arrival.certificate.cloned().map(Box::new);
         self.register(&mut link, now.monotonic);
         link
     }
@@ -251,6 +257,7 @@ impl Service for Worker {
     fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
         match mail {
             Mail::Durable | Mail::Quota(_) => Next::More,
+            Mail::Leave => Next::Close,
             Mail::Push(push, realm) => self.pushed(link, push, &realm, output, now),
             Mail::Profile(completion) => self.profiled(link, completion, output, now),
             Mail::Octets(octets) if octets.len() <= output.room() => {
@@ -262,6 +269,10 @@ impl Service for Worker {
                 Next::More
             }
         }
+    }
+
+    fn dialled(&mut self, link: &mut Link, id: ConnectionId, output: &mut Output<'_>, now: Now) -> Next {
+        self.reached(link, id, output, now)
     }
 
     fn woken(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {
@@ -290,6 +301,7 @@ impl Service for Worker {
         }
         self.wait_for_disks();
         if core::mem::take(&mut self.ticked) {
+            self.dial_due(errands, now);
             self.watched.retain(|(due, id)| {
                 let later = *due > now.monotonic;
                 if !later {
@@ -321,7 +333,7 @@ impl Service for Worker {
         match mail {
             Mail::Quota(push) => self.push_quota(push, now),
             Mail::Profile(completion) => self.quota_looked_up(&completion, now),
-            Mail::Durable | Mail::Push(..) | Mail::Octets(_) => {}
+            Mail::Durable | Mail::Leave | Mail::Push(..) | Mail::Octets(_) => {}
         }
         self.collect_gtpp();
         self.say_gtpp(replies);
@@ -333,8 +345,9 @@ impl Service for Worker {
         }
     }
 
-    fn closed(&mut self, link: Link, _: Cause, _: Now) {
+    fn closed(&mut self, link: Link, cause: Cause, now: Now) {
         let Speaks::Diameter(mut peer) = link.speaks else { return };
+        self.parted(&link.side, &peer, cause, now);
         link.client.into_iter().for_each(|number| self.shared.clients.remove(number));
         if link.routed {
             self.shared.routes.remove(link.id);

@@ -76,8 +76,8 @@ pub struct Shown {
     pub state: &'static str,
     /// Why it is down.
     pub why: Option<Down>,
-    /// When it is tried again, if it is down.
-    pub next: Option<Duration>,
+    /// How long until it is tried again, if it is down, as of when the time was told last.
+    pub wait: Option<Duration>,
     /// How often it was dialled.
     pub tries: u64,
 }
@@ -88,6 +88,8 @@ pub struct Roster<C> {
     all: Vec<Standing<C>>,
     again: Duration,
     seed: u32,
+    /// The time that was told last.
+    seen: Duration,
 }
 
 #[derive(Debug)]
@@ -124,7 +126,7 @@ impl<C: Copy> Roster<C> {
             tries: 0,
         };
         let with_places = neighbours.into_iter().filter(|neighbour| !neighbour.places.is_empty());
-        Roster { all: with_places.map(standing).collect(), again, seed }
+        Roster { all: with_places.map(standing).collect(), again, seed, seen: Duration::ZERO }
     }
 
     /// How many there are.
@@ -144,6 +146,7 @@ impl<C: Copy> Roster<C> {
 
     /// Where a peer is to be dialled now, if it is, and the number of the try, which is told with what comes of it.
     pub fn due(&mut self, index: usize, now: Duration) -> Option<(Place, u64)> {
+        self.seen = now;
         let one = self.all.get_mut(index)?;
         let is_due = matches!(one.state, State::Down) && one.came == 0 && now >= one.next;
         let place = one.neighbour.places.get(one.at).filter(|_| is_due)?;
@@ -212,7 +215,7 @@ impl<C: Copy> Roster<C> {
 
     /// How all of them are.
     pub fn shown(&self) -> impl Iterator<Item = Shown> + '_ {
-        self.all.iter().map(Standing::shown)
+        self.all.iter().map(|one| one.shown(self.seen))
     }
 
     fn index(&self, host: &str) -> Option<usize> {
@@ -245,7 +248,7 @@ impl<C> Standing<C> {
         self.came += 1;
     }
 
-    fn shown(&self) -> Shown {
+    fn shown(&self, now: Duration) -> Shown {
         let state = match &self.state {
             State::Open => "open",
             _ if self.came > 0 => "came",
@@ -260,7 +263,7 @@ impl<C> Standing<C> {
             place,
             state,
             why: (state != "open" && state != "came").then_some(self.why),
-            next: down.then_some(self.next),
+            wait: down.then(|| self.next.saturating_sub(now)),
             tries: self.tries,
         }
     }
@@ -289,7 +292,7 @@ mod tests {
         assert!(roster.stands(0, tried, 5));
         roster.opened(0, tried);
         roster.closed(0, tried, why, seconds(1000));
-        roster.shown().next().unwrap().next.unwrap() - seconds(1000)
+        roster.shown().next().unwrap().wait.unwrap()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::memory::Remembered;
 use super::records;
-use crate::cache::files::{Clients, Encryption};
+use crate::cache::files::{self, Clients, Encryption};
 use crate::failure::Failure;
 use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling};
 use crate::web::desk;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{Node, Opened, Profiles, Setup, TERMS, Won};
+use trunkline_charge::job::{Node, Opened, Peering, Profiles, Setup, TERMS, Won};
 use trunkline_charge::ledger;
-use trunkline_charge::peer::Local;
+use trunkline_charge::peer::{Local, Neighbour, Place};
 use trunkline_charge::session::Limits;
 use trunkline_commit::{Folder, Options};
 use trunkline_net::{Listen, Networks, OldestTls, Tls};
@@ -155,7 +155,7 @@ fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
         realms: charge.realms.clone(),
         addresses: addresses(charge),
         state_id: SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |unix| unix.as_secs() as u32),
-        peers: charge.peers.clone(),
+        peers: peers(charge),
         watchdog: charge.watchdog,
     };
     let terms = Terms {
@@ -176,7 +176,24 @@ fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
         options.tcp_networks = Networks::only(charge.allow.iter().map(|network| network.0).collect());
     }
     options.limits.connections = charge.connections as usize;
-    Ok(Setup { local, terms, listens: listens(charge, data)?, options })
+    Ok(Setup { local, terms, listens: listens(charge, data)?, options, peering: peering(charge)? })
+}
+
+/// Who may connect: those whom we connect to may, too.
+fn peers(charge: &Charge) -> Vec<String> {
+    let called = charge.connect.iter().filter(|_| !charge.peers.is_empty()).map(|peer| &peer.host);
+    charge.peers.iter().chain(called).cloned().collect()
+}
+
+fn peering(charge: &Charge) -> Result<Peering, Failure> {
+    let neighbours = charge.connect.iter().map(|peer| Neighbour {
+        host: peer.host.clone(),
+        places: peer.places.iter().map(|(address, tls)| Place { address: *address, tls: *tls }).collect(),
+    });
+    let own = charge.certificate.as_deref().zip(charge.key.as_deref());
+    let tls = charge.issuers.as_deref().map(|issuers| files::called(issuers, own));
+    let tls = tls.transpose().map_err(|why| Failure::Failed(format!("charge.issuers: {why}")))?;
+    Ok(Peering { neighbours: neighbours.collect(), again: charge.reconnect, tls, certified: charge.client_names })
 }
 
 fn listens(charge: &Charge, data: &Path) -> Result<Vec<Listen>, Failure> {
