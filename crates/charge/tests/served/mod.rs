@@ -77,28 +77,39 @@ where
     D: Disk + Send + Sync + 'static,
     D::File: Send + 'static,
 {
-    serve(folder, disk, options, (set, Peering::default(), None), None)
+    serve(folder, disk, options, (set, Peering::default(), anywhere()), None)
 }
 
-/// Starts a node that dials peers, and listens with TLS where that is given.
-pub fn start_calling(folder: &Path, peering: Peering, tls: Option<Tls>, set: impl FnOnce(&mut Local)) -> World {
+/// A free port, without TLS.
+fn anywhere() -> (SocketAddr, Option<Tls>) {
+    ("127.0.0.1:0".parse().expect("an address"), None)
+}
+
+/// Starts a node that dials peers, and listens there, with TLS where that is given.
+pub fn start_calling(
+    folder: &Path,
+    peering: Peering,
+    door: Option<(SocketAddr, Option<Tls>)>,
+    set: impl FnOnce(&mut Local),
+) -> World {
+    let door = door.unwrap_or_else(anywhere);
     let options = Options { segment_octets: 4 << 20, ..Options::default() };
     let disk = Folder::open(&folder.join("ledger")).expect("a folder");
-    serve(folder, Arc::new(disk), options, (set, peering, tls), None)
+    serve(folder, Arc::new(disk), options, (set, peering, door), None)
 }
 
 /// Starts a node that looks subscribers up.
 pub fn start_beside(folder: &Path, profiles: Profiles) -> World {
     let options = Options { segment_octets: 4 << 20, ..Options::default() };
     let disk = Folder::open(&folder.join("ledger")).expect("a folder");
-    serve(folder, Arc::new(disk), options, (|_: &mut Local| {}, Peering::default(), None), Some(profiles))
+    serve(folder, Arc::new(disk), options, (|_: &mut Local| {}, Peering::default(), anywhere()), Some(profiles))
 }
 
 fn serve<D>(
     folder: &Path,
     disk: Arc<D>,
     options: Options,
-    (set, peering, tls): (impl FnOnce(&mut Local), Peering, Option<Tls>),
+    (set, peering, (address, tls)): (impl FnOnce(&mut Local), Peering, (SocketAddr, Option<Tls>)),
     profiles: Option<Profiles>,
 ) -> World
 where
@@ -113,10 +124,7 @@ where
         session_failover: false,
         failure_handling: FailureHandling::Terminate,
     };
-    let listens = vec![
-        Listen::Tcp { address: "127.0.0.1:0".parse().expect("an address"), tls },
-        Listen::Unix { path: folder.join("control.sock"), mode: 0o600 },
-    ];
+    let listens = vec![Listen::Tcp { address, tls }, Listen::Unix { path: folder.join("control.sock"), mode: 0o600 }];
     let net = trunkline_net::Options { threads: 1, ..trunkline_net::Options::default() };
     // GTP' besides, where subscribers are looked up.
     let gtpp = profiles.is_some().then(|| GtppSetup {
@@ -220,7 +228,11 @@ impl Client {
 
     /// Connects and says nothing.
     pub fn raw(address: SocketAddr, host: &str) -> Client {
-        let stream = TcpStream::connect(address).expect("a connection");
+        Client::over(TcpStream::connect(address).expect("a connection"), host)
+    }
+
+    /// Over a connection that is there.
+    pub fn over(stream: TcpStream, host: &str) -> Client {
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
         stream.set_nodelay(true).expect("an option");
         Client { stream, host: host.to_owned(), input: Vec::new(), next: 1 }
