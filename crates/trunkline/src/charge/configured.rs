@@ -6,7 +6,8 @@ use crate::cache::files::{self, Clients, Encryption};
 use crate::failure::Failure;
 use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling};
 use crate::web::desk;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,6 +22,8 @@ use trunkline_wire::diameter::enumerated::FailureHandling as OnFailure;
 
 /// What of a data folder is charging's.
 const FOLDER: &str = "charge";
+/// Where it is operated, in its folder.
+const SOCKET: &str = "control.sock";
 /// Permissions of the socket for those who operate the node.
 pub const CONTROL_MODE: u32 = 0o600;
 
@@ -36,7 +39,7 @@ pub fn ledger(data: &Path) -> PathBuf {
 
 /// Where the node of a data folder is operated.
 pub fn socket(data: &Path) -> PathBuf {
-    folder(data).join("control.sock")
+    folder(data).join(SOCKET)
 }
 
 /// What needs rights has been done, and nothing is served yet.
@@ -63,6 +66,7 @@ pub fn open(
     folder_of(data)?;
     let (setup, gtpp) = (setup(charge, data)?, super::gtpp::setup(charge, gtpp, data)?);
     let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    desk::hand_over(data, FOLDER, &[SOCKET]);
     Ok(Some(Prepared { opened, directory: prepared(directory)? }))
 }
 
@@ -87,10 +91,26 @@ pub struct Ready {
 /// Reads what a node of several needs when it leads.
 ///
 /// # Errors
-/// A file that cannot be read, by its key.
+/// A file that cannot be read, or an address that another program has, by its key.
 pub fn ready(charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Ready, Failure> {
     folder_of(data)?;
+    try_doors(charge)?;
     Ok(Ready { setup: setup(charge, data)?, directory: prepared(directory)? })
+}
+
+/// What this node will listen to when it leads can be had now: else that would be told when it is needed. An address that
+/// this machine does not have may move here with the lead.
+fn try_doors(charge: &Charge) -> Result<(), Failure> {
+    for door in charge.listen.iter().filter_map(address) {
+        match TcpListener::bind(door) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {
+                tracing::warn!("charging: {door} is not this machine's yet: it is listened to when this node leads");
+            }
+            Err(error) => return Err(Failure::Failed(format!("charge.listen: {door}: {error}"))),
+        }
+    }
+    Ok(())
 }
 
 /// Listens and serves with what a standby has come to.
@@ -300,6 +320,35 @@ mod tests {
         };
         assert!(why.contains("another process uses this folder"), "{why}");
         node.stop().unwrap();
+    }
+
+    #[test]
+    fn a_standby_tells_at_once_which_address_it_will_not_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tried = |door: &str| {
+            ready(&at(vec![Door::Tcp(door.parse().unwrap())]), &DirectorySection::default(), folder.path()).map(drop)
+        };
+        let Err(Failure::Failed(why)) = tried(&taken.local_addr().unwrap().to_string()) else { panic!("two servers") };
+        assert!(why.starts_with("charge.listen: 127.0.0.1:"), "{why}");
+        // One that may come with the lead, as of documentation (RFC 5737).
+        assert!(tried("192.0.2.1:3868").is_ok() && tried("127.0.0.1:0").is_ok());
+    }
+
+    #[test]
+    fn its_socket_belongs_to_whom_the_data_folder_belongs() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let root = rustix::process::geteuid().is_root();
+        if root {
+            chown(folder.path(), Some(65_534), Some(65_534)).unwrap();
+        }
+        let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
+        let opened = open_one(&section, folder.path()).unwrap().unwrap();
+        let owner = std::fs::metadata(socket(folder.path())).unwrap().uid();
+        assert_eq!(owner, std::fs::metadata(folder.path()).unwrap().uid());
+        assert_eq!(owner == 65_534, root);
+        drop(opened);
     }
 
     #[test]

@@ -31,7 +31,7 @@ use trunkline_kit::exit::Exit;
     trunkline charge records --data DIR            record files: whether they are sound, what is in them\n  \
     trunkline charge send FILE --to HOST           files of records to charging gateways by GTP'\n  \
     trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
-    docs/manual/charge-load.md has the whole of it.")]
+    docs/manual/charging.md has the whole of it.")]
 pub struct Charge {
     /// What to do.
     #[command(subcommand)]

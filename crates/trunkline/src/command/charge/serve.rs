@@ -115,16 +115,17 @@ pub struct Serve {
     #[arg(long, value_name = "NAME", requires = "standby", default_value = "")]
     node: String,
     /// The stream's name
-    #[arg(long, value_name = "NAME", default_value = "charge")]
+    #[arg(long, value_name = "NAME", default_value = "charge", requires = "standby")]
     stream: String,
     /// Servers of NATS that keep each entry before it counts
-    #[arg(long, value_name = "NUM", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=5))]
+    #[arg(long, value_name = "NUM", default_value_t = 3, requires = "standby",
+        value_parser = clap::value_parser!(u16).range(1..=5))]
     replicas: u16,
     /// Seconds for which the node that leads says nothing until another takes over
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = range(1, 300))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "standby", value_parser = range(1, 300))]
     takeover: u64,
     /// MiB that the stream keeps
-    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = range(16, 4 << 20))]
+    #[arg(long, value_name = "MIB", default_value_t = 4096, requires = "standby", value_parser = range(16, 4 << 20))]
     stream_size: u64,
     /// Who asks the servers of NATS
     #[arg(long, value_name = "NAME", requires = "standby")]
