@@ -416,7 +416,10 @@ impl Node {
 
     /// Why the ledger cannot be written any more, if so: the node has to end.
     pub fn failure(&self) -> Option<String> {
-        self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.failure())
+        let failed =
+            self.server.as_ref().is_some_and(Server::has_failed) || self.house.as_ref().is_some_and(House::has_failed);
+        let written = self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.failure());
+        written.or_else(|| failed.then(|| "a thread of the node has failed".to_owned()))
     }
 
     /// What the charging gateway function has counted, and the packets that it holds apart with their octets; none

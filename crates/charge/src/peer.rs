@@ -56,6 +56,8 @@ pub struct Peer {
     next_hop_by_hop: u32,
     /// Who is to answer our CER.
     meant: Box<str>,
+    /// Until when the answer to our DPR is waited for.
+    parts: Option<Duration>,
     /// Why it is of no use any more, if it said so or we saw it.
     down: Option<Down>,
 }
@@ -84,6 +86,7 @@ impl Peer {
             pushes: Pushes::default(),
             next_hop_by_hop: seed,
             meant: Box::default(),
+            parts: None,
             down: None,
         }
     }

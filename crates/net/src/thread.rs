@@ -318,7 +318,9 @@ impl<S: Service> Worker<S> {
             if !late {
                 self.say_farewell(id);
             }
-            if self.table.get_mut(id).is_some_and(|c| late || c.pending.is_none()) {
+            let Desk { service, now, .. } = &self.desk;
+            let ends = |c: &Connection<S::Connection>| c.pending.is_none() && !service.lingers(&c.state, *now);
+            if self.table.get_mut(id).is_some_and(|c| late || ends(c)) {
                 self.close(id, Cause::Stopped);
             }
         }
@@ -328,10 +330,13 @@ impl<S: Service> Worker<S> {
     fn say_farewell(&mut self, id: ConnectionId) {
         let Some(connection) = self.table.get_mut(id).filter(|c| !c.parted) else { return };
         connection.parted = true;
-        connection.readable = false;
+        let readable = core::mem::replace(&mut connection.readable, false);
         let outcome = self.desk.farewell(connection);
-        // What it asks from now on is not read any more.
-        connection.wants = Wants::Hold;
+        match self.desk.service.lingers(&connection.state, self.desk.now) {
+            true => connection.readable = readable,
+            // What it asks from now on is not read any more.
+            false => connection.wants = Wants::Hold,
+        }
         match outcome {
             Outcome::Closed(cause) => self.close(id, cause),
             Outcome::Again | Outcome::Waits => self.serve(id),

@@ -8,7 +8,7 @@ use super::moment;
 use super::worker::{ROOM_OCTETS, Worker};
 use crate::gy::{self, Said};
 use crate::peer::{MESSAGE_OCTETS_MAX, Peer, Taken};
-use crate::session::{Answer, Kind, Request};
+use crate::session::{Answer, Kind, Request, code};
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::sync::Arc;
@@ -115,6 +115,10 @@ impl Worker {
                 self.counts.peers_refused += u64::from(opens && peer.host().is_empty());
                 return false;
             }
+            Ok(Taken::Charge(message)) if self.held.is_full() => {
+                self.counts.pending_full += 1;
+                self.refuse(&message, &Failure::of_message(result_code::TOO_BUSY));
+            }
             Ok(Taken::Charge(message)) => match self.ask(message, now.monotonic) {
                 Ok(new) => asked.push(new),
                 Err(failure) => self.refuse(&message, &failure),
@@ -153,12 +157,21 @@ impl Worker {
             return;
         }
         let mut desk = self.shared.book.desk();
-        let decided: Vec<Decided> = asked.iter().map(|asked| desk.handle(&asked.request, moment(now.unix))).collect();
+        let over = link.strays.is_over(now.monotonic);
+        let decide = |asked: &Asked<'_>| match over && desk.is_stray(&asked.request) {
+            true => Decided { answer: Answer::of(code::TOO_BUSY), after: 0, currency: String::new(), copy: false },
+            false => desk.handle(&asked.request, moment(now.unix)),
+        };
+        let decided: Vec<Decided> = asked.iter().map(decide).collect();
         self.overload = desk.overload(moment(now.unix));
         drop(desk);
         let mut last = "";
         for (asked, decided) in asked.iter().zip(decided) {
             self.count(Some(&link.tally), asked.request.kind, &decided);
+            self.counts.strays_refused += u64::from(over && decided.answer.code == code::TOO_BUSY);
+            if decided.answer.code == code::UNKNOWN_SESSION && decided.after > 0 && !decided.copy {
+                link.strays.add(now.monotonic);
+            }
             // Who is not known here has no session to be asked about.
             if decided.after > 0 && *asked.request.origin != *last {
                 last = &asked.request.origin;

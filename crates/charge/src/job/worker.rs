@@ -5,6 +5,7 @@ use super::control::LINE_OCTETS_MAX;
 use super::counts::Counts;
 use super::gtpp::{Talk, Way};
 use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
+use super::pending::Held;
 use super::requests::Flow;
 use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
 use crate::session::Push;
@@ -62,6 +63,8 @@ pub(super) struct Worker {
     pub(super) waker: Waker<Mail>,
     /// What is on its way by GTP'.
     pub(super) talk: Talk,
+    /// What answers that wait hold.
+    pub(super) held: Held,
     /// Entries that the first answers of connections wait for; what comes behind one that waits longer waits with it.
     waiting: VecDeque<(u64, ConnectionId)>,
     /// Connections whose watchdog is to be looked at, by the second.
@@ -84,6 +87,7 @@ impl Worker {
             thread: seat.thread,
             waker: seat.waker.clone(),
             talk: Talk::default(),
+            held: Held::new(seat.threads),
             waiting: VecDeque::new(),
             watched: Vec::new(),
             ticked: false,
@@ -124,7 +128,15 @@ impl Worker {
             full = link.pending.take(self.shared.book.durable(), room, leaves, |octets| output.put(octets));
         }
         link.holds = link.holds && link.pending.len() > PENDING_OCTETS_MAX / 2;
+        self.account(link);
         if full { Next::Resume } else { link.next() }
+    }
+
+    /// Counts what its answers hold now.
+    fn account(&mut self, link: &mut Link) {
+        let held = link.pending.held();
+        self.held.change(link.counted, held);
+        link.counted = held;
     }
 
     /// What was said at once leaves; the end of a connection behind the answers that it would cut off.
@@ -137,6 +149,7 @@ impl Worker {
             }
             None => output.put(&self.said),
         }
+        self.account(link);
     }
 
     /// Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
@@ -339,13 +352,18 @@ impl Service for Worker {
         self.say_gtpp(replies);
     }
 
-    fn farewell(&mut self, link: &mut Link, output: &mut Output<'_>, _: Now) {
+    fn farewell(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) {
         if let Speaks::Diameter(peer) = &mut link.speaks {
-            output.append(|out| peer.disconnect(&self.shared.local, out));
+            output.append(|out| peer.disconnect(&self.shared.local, now.monotonic, out));
         }
     }
 
+    fn lingers(&self, link: &Link, now: Now) -> bool {
+        matches!(&link.speaks, Speaks::Diameter(peer) if peer.awaits_end(now.monotonic))
+    }
+
     fn closed(&mut self, link: Link, cause: Cause, now: Now) {
+        self.held.change(link.counted, 0);
         let Speaks::Diameter(mut peer) = link.speaks else { return };
         self.parted(&link.side, &peer, cause, now);
         link.client.into_iter().for_each(|number| self.shared.clients.remove(number));
