@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use trunkline_charge::job::Peering;
 use trunkline_charge::peer::{Neighbour, Place};
 use trunkline_wire::diameter::base::{
-    CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest, DisconnectPeerRequest, ReAuthRequest,
+    AbortSessionRequest, CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest, DisconnectPeerRequest,
 };
 use trunkline_wire::diameter::enumerated::{DisconnectCause, RequestType};
 use trunkline_wire::diameter::{Header, HostAddress, List, Message, application, command};
@@ -92,13 +92,13 @@ fn requests_come_and_questions_leave_over_a_connection_that_the_node_began() {
     let imsi = imsi(1);
     // Half of what the balance is worth.
     assert_eq!(client.charge(&ccr("s;1", 0, RequestType::Initial, &imsi)), (2001, Some(2 << 10), Some(2001)));
-    world.order(&json!({ "do": "top-up", "account": 1, "amount": 500, "note": "" }));
-    let rar = client.receive().expect("a question");
-    let message = Message::new(&rar).unwrap();
-    assert_eq!(ReAuthRequest::read(&message).unwrap().session_id, "s;1");
-    let (counts, peers) = (world.node.counts(), world.order(&json!({ "do": "peers" })));
+    world.order(&json!({ "do": "abort", "session": "s;1" }));
+    let asr = client.receive().expect("a question");
+    let message = Message::new(&asr).unwrap();
+    assert_eq!(AbortSessionRequest::read(&message).unwrap().session_id, "s;1");
+    assert_eq!(world.order(&json!({ "do": "peers" }))["peers"][0]["host"], HOST);
+    let counts = world.node.counts();
     assert_eq!((counts.calls, counts.calls_failed, counts.peers_opened), (1, 0, 1));
-    assert_eq!(peers["peers"][0]["host"], HOST);
     // It is busy: it is left alone for ten times as long, and shown with the reason.
     let dpr = DisconnectPeerRequest {
         origin_host: HOST,
