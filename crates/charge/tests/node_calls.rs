@@ -65,6 +65,7 @@ fn call(world: &World) -> Value {
 }
 
 /// Waits until the one peer is in that state.
+#[expect(clippy::disallowed_methods, reason = "the node does it when its time has come")]
 fn until(world: &World, state: &str) -> Value {
     let begun = Instant::now();
     loop {
@@ -145,6 +146,7 @@ fn answers_that_do_not_fit_are_told_and_the_next_address_is_tried() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the node does it when its time has come")]
 fn a_peer_that_connects_itself_is_not_dialled_and_the_greater_name_wins() {
     let folder = tempfile::tempdir().unwrap();
     let relay = Acceptor::new();
@@ -200,6 +202,7 @@ fn free() -> SocketAddr {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the node does it when its time has come")]
 fn two_nodes_that_dial_each_other_have_one_connection() {
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (at_a, at_b) = (free(), free());

@@ -126,6 +126,7 @@ fn shown(folder: &Path, name: &str, (certificate, key): &(String, String)) -> [S
     core::array::from_fn(|_| words.next().expect("four"))
 }
 
+#[expect(clippy::disallowed_methods, reason = "the node does it when its time has come")]
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !holds() {

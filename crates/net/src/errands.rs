@@ -74,8 +74,8 @@ impl<C> Errands<C> {
         self.dials.push(Dial { remote, patience, state, tls: None });
     }
 
-    /// The same over TLS, with a server whose certificate is for `name`: a name of the DNS, or an address. The handshake
-    /// counts towards `patience`.
+    /// The same over TLS, with a server whose certificate is for `name`: a name of the DNS, or an address. The
+    /// handshake counts towards `patience`.
     ///
     /// # Errors
     /// No certificate can be for that name; the state comes back.

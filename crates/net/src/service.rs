@@ -88,8 +88,8 @@ pub trait Service {
         let _ = (connection, output, now);
     }
 
-    /// Whether an answer to the last words is still awaited: so long, and within [`crate::Limits::stop`], the connection
-    /// stays open and is read. It is asked about once a second.
+    /// Whether an answer to the last words is still awaited: so long, and within [`crate::Limits::stop`], the
+    /// connection stays open and is read. It is asked about once a second.
     fn lingers(&self, connection: &Self::Connection, now: Now) -> bool {
         let _ = (connection, now);
         false

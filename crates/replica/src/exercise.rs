@@ -1,5 +1,5 @@
-//! Drives the reader of the stream with any octets and asserts what must always hold: the fuzz target, and the test that
-//! replays its corpus.
+//! Drives the reader of the stream with any octets and asserts what must always hold: the fuzz target, and the test
+//! that replays its corpus.
 
 use crate::message::{self, Message, RECORD_OCTETS_MAX};
 

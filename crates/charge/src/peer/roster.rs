@@ -14,8 +14,8 @@
 //! - While a peer is connected from its side, it is not dialled.
 //! - All addresses are tried one after the other without a wait; the wait (Tc, RFC 6733 section 2.1) follows the last.
 //! - Tc is longer by up to a quarter, by chance, so that peers that went down together do not come back together.
-//! - A peer that says BUSY is left alone for ten Tc, one that does not want to talk to us for an hour at least; each may
-//!   connect by itself meanwhile (section 5.4.3).
+//! - A peer that says BUSY is left alone for ten Tc, one that does not want to talk to us for an hour at least; each
+//!   may connect by itself meanwhile (section 5.4.3).
 //! - A CER that comes before ours is out wins without an election: ours is never sent. When ours is out, the greater
 //!   Origin-Host wins (section 5.6.4); who loses is told so at once (ELECTION_LOST, section 7.1.4).
 //! - Who wins an election, and whose connection then comes to nothing, is dialled again after Tc.

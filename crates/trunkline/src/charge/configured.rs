@@ -98,8 +98,8 @@ pub fn ready(charge: &Charge, directory: &DirectorySection, data: &Path) -> Resu
     Ok(Ready { setup: setup(charge, data)?, directory: prepared(directory)? })
 }
 
-/// What this node will listen to when it leads can be had now: else that would be told when it is needed. An address that
-/// this machine does not have may move here with the lead.
+/// What this node will listen to when it leads can be had now: else that would be told when it is needed. An address
+/// that this machine does not have may move here with the lead.
 fn try_doors(charge: &Charge) -> Result<(), Failure> {
     for door in charge.listen.iter().filter_map(address) {
         match TcpListener::bind(door) {
