@@ -96,3 +96,6 @@ export function wordOfScore(mos: number | null | undefined): string {
   if (mos >= 3.6) return "some dissatisfied";
   return mos >= 3.1 ? "many dissatisfied" : "nearly all dissatisfied";
 }
+
+/** Words that begin a sentence. */
+export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -35,7 +35,7 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
 pub(crate) use captures::{CAPTURES, Captures};
-pub(crate) use charge::tryouts::Tryouts;
+pub(crate) use charge::tryouts::{TRYOUTS, Tryouts};
 pub(crate) use csv::CSV_EXPORTS_MAX;
 pub(crate) use extractions::{EXTRACTIONS, Extractions};
 pub(crate) use oidc::PROVIDER_ASKS_MAX;
@@ -144,7 +144,7 @@ fn plans() -> OpenApiRouter<Arc<Web>> {
     OpenApiRouter::new()
         .routes(routes!(charge::plans::list, charge::plans::put_live))
         .routes(routes!(charge::plans::check))
-        .routes(routes!(charge::tryouts::begin))
+        .routes(routes!(charge::tryouts::list, charge::tryouts::begin))
         .layer(DefaultBodyLimit::max(ask::LARGE_OCTETS_MAX))
 }
 

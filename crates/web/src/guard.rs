@@ -41,6 +41,9 @@ const BACKGROUND_HEADER: &str = "x-trunkline-background";
 /// The session's cookie.
 const COOKIE: &str = "trunkline";
 
+/// What the audit log says of what was done.
+const OK: &str = "ok";
+
 /// What proxies add to a request.
 const PROXY_HEADERS: [&str; 6] =
     ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip", "forwarded", "via"];
@@ -359,9 +362,40 @@ impl Who {
     /// # Errors
     /// [`Kind::Failed`].
     pub async fn audit(&self, web: &Web, action: &'static str, object: &str) -> Result<(), Problem> {
+        self.write_down(web, action, object, OK).await
+    }
+
+    /// Has an order done that may be refused: that it begins is written down, and how it ends. What has no second line
+    /// ended with the server, or with who asked.
+    ///
+    /// # Errors
+    /// Those of the order; [`Kind::Failed`] if it cannot be written down: then it is not done.
+    pub async fn audited<T>(
+        &self,
+        web: &Web,
+        action: &'static str,
+        object: &str,
+        order: impl Future<Output = Result<T, Problem>>,
+    ) -> Result<T, Problem> {
+        self.write_down(web, action, object, "begun").await?;
+        let ended = order.await;
+        let outcome = ended.as_ref().map_or_else(|problem| problem.kind.told().0, |_| OK);
+        if let Err(problem) = self.write_down(web, action, object, outcome).await {
+            tracing::error!("how an order ended ({outcome}) is not in the audit log: {}", problem.text());
+        }
+        ended
+    }
+
+    async fn write_down(
+        &self,
+        web: &Web,
+        action: &'static str,
+        object: &str,
+        outcome: &'static str,
+    ) -> Result<(), Problem> {
         let (viewer, address, now_ns) = (self.viewer.clone(), self.address, self.now_ns);
         let object = object.to_owned();
-        web.at_desk(move |desk| desk.audit_viewer(&viewer, address, action, &object, "ok", now_ns)).await
+        web.at_desk(move |desk| desk.audit_viewer(&viewer, address, action, &object, outcome, now_ns)).await
     }
 }
 

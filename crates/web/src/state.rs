@@ -1,6 +1,6 @@
 //! What the endpoints share.
 
-use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, Tryouts};
+use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, TRYOUTS, Tryouts};
 use crate::auth::{AllowedNetworks, Desk, Provider, Refusal, TrustedProxies};
 use crate::caches::Board;
 use crate::live::Feed;
@@ -37,6 +37,8 @@ pub const LOG_LOOKS_MAX: usize = 4;
 pub const PROBES_MAX: usize = 4;
 /// Questions at a time to the charging node and its ledger.
 pub const CHARGE_LOOKS_MAX: usize = 6;
+/// Reads in the ledger at a time, each for seconds at most.
+pub const CHARGE_READS_MAX: usize = 3;
 /// How long a look waits for its turn.
 pub const LOOK_TURN_TIME: Duration = Duration::from_secs(5);
 /// Calls whose packets or messages are read at a time.
@@ -116,8 +118,10 @@ pub struct Web {
     pub log_looks: Arc<Semaphore>,
     /// Questions to the capture that may be under way.
     pub probes: Arc<Semaphore>,
-    /// Questions to the charging node and its ledger that may be under way.
+    /// Questions to the charging node that may be under way.
     pub charge_looks: Arc<Semaphore>,
+    /// Reads in its ledger that may be.
+    pub charge_reads: Arc<Semaphore>,
     /// Plans that are tried out.
     pub tryouts: Tryouts,
     desk_turns: Arc<Semaphore>,
@@ -152,7 +156,8 @@ impl Web {
             log_looks: Arc::new(Semaphore::new(LOG_LOOKS_MAX)),
             probes: Arc::new(Semaphore::new(PROBES_MAX)),
             charge_looks: Arc::new(Semaphore::new(CHARGE_LOOKS_MAX)),
-            tryouts: Tryouts::default(),
+            charge_reads: Arc::new(Semaphore::new(CHARGE_READS_MAX)),
+            tryouts: Shelf::new(spool.folder(), "tryout", TRYOUTS),
             desk_turns: Arc::new(Semaphore::new(DESK_TURNS_MAX)),
             passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE_MAX)),
             desk: Arc::new(desk),

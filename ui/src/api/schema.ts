@@ -622,7 +622,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** Your try-outs, the newest first: they are kept for a day, in memory. */
+        get: operations["get_charge_tryouts"];
         put?: never;
         /** Tries a plan out: what was used in a span is charged anew by its text, beside the node; nothing changes. */
         post: operations["post_charge_tryouts"];
@@ -1234,7 +1235,7 @@ export interface components {
             at: string;
             /** @description To what. */
             object: string;
-            /** @description `ok`, or the kind of problem. */
+            /** @description `ok`, or the kind of problem; `begun` for an order of charging, whose end has a line of its own. */
             outcome: string;
             /** @description Who; null if nobody was signed in. */
             user: string | null;
@@ -2193,6 +2194,8 @@ export interface components {
              * @description When.
              */
             at: string;
+            /** @description The number that is called; masked as numbers are. */
+            called: string | null;
             /** @description Of an end: `terminated`, `event`, `supervision`. */
             cause: string | null;
             /** @description `opened`, `moved`, `charged`, `granted`, `answered`, `aborting`, `closed`, `forgotten`. */
@@ -2209,7 +2212,7 @@ export interface components {
              * @description Of an answer: CC-Request-Number.
              */
             number: number | null;
-            /** @description Where: access point, network, or the number that is called; masked as numbers are. */
+            /** @description Where: access point and network; masked as numbers are. */
             place: string | null;
             /**
              * Format: int32
@@ -2577,6 +2580,17 @@ export interface components {
              */
             version: number;
         };
+        /** @description A plan's text that is to hold. */
+        ChargePlanLiveAsk: {
+            /**
+             * Format: int64
+             * @description `since` of the text that it is to replace, 0 if there is none yet: another one is not replaced. Where it is not
+             *     said, whatever holds is.
+             */
+            instead?: number | null;
+            /** @description The text (docs/manual/tariffs.md). */
+            text: string;
+        };
         /** @description The plans that hold. */
         ChargePlans: {
             /** @description By their names in the ledger. */
@@ -2826,9 +2840,11 @@ export interface components {
         };
         /** @description Of a rating group, or of all. */
         ChargeTriedGroup: {
+            /** @description It is the groups that are too many to be told apart. */
+            others: boolean;
             /**
              * Format: int32
-             * @description Rating-Group; null of all, and of usage without one.
+             * @description Rating-Group; null of all, of usage without one, and of `others`.
              */
             rating_group: number | null;
             /**
@@ -2915,6 +2931,11 @@ export interface components {
             text: string;
             /** @description Usage before then. */
             to: string;
+        };
+        /** @description Your try-outs. */
+        ChargeTryouts: {
+            /** @description The newest first. */
+            tryouts: components["schemas"]["ChargeTryout"][];
         };
         /** @description What an account used by day and rating group. */
         ChargeUsage: {
@@ -5437,7 +5458,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ChargePlanAsk"];
+                "application/json": components["schemas"]["ChargePlanLiveAsk"];
             };
         };
         responses: {
@@ -5768,6 +5789,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChargeTimelinePage"];
+                };
+            };
+        };
+    };
+    get_charge_tryouts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeTryouts"];
                 };
             };
         };

@@ -82,6 +82,7 @@ export type ChargePlans = Whole<Shapes["ChargePlans"]>;
 export type ChargePlanVersion = Whole<Shapes["ChargePlanVersion"]>;
 export type ChargeChecked = Whole<Shapes["ChargeChecked"]>;
 export type ChargeTryout = Whole<Shapes["ChargeTryout"]>;
+export type ChargeTryouts = Whole<Shapes["ChargeTryouts"]>;
 export type ChargeTried = Whole<Shapes["ChargeTried"]>;
 export type ChargeTriedGroup = Whole<Shapes["ChargeTriedGroup"]>;
 

@@ -10,6 +10,7 @@ import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
 import { useKeys } from "../parts/keys";
 import { Loading, Trouble } from "../parts/states";
+import { unescaped } from "../parts/unescaped";
 import { neighbours, type Neighbours } from "../trail";
 import { Absent, Several, StillUp } from "./call/absent";
 import { Capture } from "./call/capture";
@@ -93,14 +94,6 @@ export default function CallPage(): JSX.Element {
       </Match>
     </Switch>
   );
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function Shown(props: { call: CallWithLadder; up: boolean }): JSX.Element {

@@ -28,6 +28,12 @@ export default function ChargeAccountPage(): JSX.Element {
   );
 }
 
+const isAccount = (number: string): Promise<boolean> =>
+  get<ChargeAccount>(`/charge/accounts/${number}`).then(
+    () => true,
+    () => false,
+  );
+
 /** Whom one looks for. */
 function Find(): JSX.Element {
   let field: HTMLInputElement | undefined;
@@ -40,7 +46,7 @@ function Find(): JSX.Element {
     setError("");
     const wanted = sought(field?.value ?? "");
     if (!wanted) return void setError("An account's number, a phone number with +, or imsi:.., e164:.., sip:.., nai:.., private:..");
-    if ("account" in wanted) return void navigate(`/charge/accounts/${wanted.account}`);
+    if (wanted.account && wanted.identities.length === 0) return void navigate(`/charge/accounts/${wanted.account}`);
     setBusy(true);
     for (const identity of wanted.identities) {
       try {
@@ -52,6 +58,7 @@ function Find(): JSX.Element {
       }
     }
     setBusy(false);
+    if (wanted.account && (await isAccount(wanted.account))) navigate(`/charge/accounts/${Number(wanted.account)}`);
   };
   return (
     <form class="row charge-ask" role="search" onSubmit={(event) => void find(event)}>
@@ -106,6 +113,8 @@ function NewAccount(props: { plans: string[]; close: () => void }): JSX.Element 
   const [balance, setBalance] = createSignal("0");
   const [identity, setIdentity] = createSignal("");
   const [error, setError] = createSignal("");
+  // Where the subscriber was refused, it is only that which is asked for again.
+  let made: number | undefined;
   const make = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     setError("");
@@ -114,7 +123,8 @@ function NewAccount(props: { plans: string[]; close: () => void }): JSX.Element 
       const minor = minorOf(balance(), { currency: null, decimals });
       if (minor === undefined) return void setError("The balance is no amount of the plan's currency.");
       const account = Number(number());
-      await post("/charge/accounts", { account, plan: plan(), balance: minor });
+      if (made !== account) await post("/charge/accounts", { account, plan: plan(), balance: minor });
+      made = account;
       if (identity().trim()) await put(`/charge/subscribers/${account}`, { account, identities: identity().trim().split(/[\s,]+/) });
       toast(`Account ${account} is there.`);
       navigate(`/charge/accounts/${account}`);
@@ -212,7 +222,7 @@ function One(props: { number: string }): JSX.Element {
                   <Bundles account={account()} />
                   <Usage account={account().number} up={up()} coin={account()} />
                 </div>
-                <Ledger account={account().number} up={up()} coin={account()} />
+                <Ledger account={account().number} up={up()} balance={account().balance} coin={account()} />
               </>
             )}
           </Match>

@@ -12,21 +12,26 @@ import { known } from "../parts/known";
 import { Tag } from "../parts/meaning";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
-import { toastError } from "../parts/toast";
 import { ChargeNav, NoNode, useEvery } from "./charge/nav";
 
 const LOOK_MS = 4_800;
 
+/** The first pages of them. */
+async function load(pages: number): Promise<ChargePeers> {
+  const all = await get<ChargePeers>("/charge/peers");
+  for (let page = 1; page < pages && all.peers.length < all.total; page++) {
+    const next = await get<ChargePeers>("/charge/peers", { after: all.peers.at(-1)?.number });
+    if (next.peers.length === 0) break;
+    all.peers.push(...next.peers);
+  }
+  return all;
+}
+
 export default function ChargeClients(): JSX.Element {
-  const [page, again] = createResource(() => get<ChargePeers>("/charge/peers"));
-  const [more, setMore] = createSignal<ChargePeer[]>([]);
+  const [pages, setPages] = createSignal(1);
+  const [page, again] = createResource(pages, load);
   useEvery(LOOK_MS, () => void (!page.loading && again.refetch()));
-  const all = (): ChargePeer[] => [...(known(page)?.peers ?? []), ...more()];
-  const goOn = (): void => {
-    get<ChargePeers>("/charge/peers", { after: all().at(-1)?.number })
-      .then((next) => setMore((before) => [...before, ...next.peers]))
-      .catch(toastError);
-  };
+  const all = (): ChargePeer[] => known(page)?.peers ?? [];
   return (
     <>
       <Head title="Clients" about={<span class="muted">{known(page) ? `${whole(known(page)!.total)} connected` : ""}</span>} />
@@ -83,7 +88,7 @@ export default function ChargeClients(): JSX.Element {
               </div>
               <Show when={all().length < (known(page)?.total ?? 0)}>
                 <div class="body">
-                  <button class="button" onClick={goOn}>
+                  <button class="button" disabled={page.loading} onClick={() => setPages(pages() + 1)}>
                     More clients
                   </button>
                 </div>

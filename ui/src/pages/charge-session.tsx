@@ -12,6 +12,7 @@ import { Tag } from "../parts/meaning";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
+import { unescaped } from "../parts/unescaped";
 import { may } from "../session";
 import { ChargeNav } from "./charge/nav";
 import { money, resultText, serviceText, units, type Coin } from "./charge/words";
@@ -21,7 +22,7 @@ const isId = (key: string): boolean => key.includes(";");
 
 export default function ChargeSessionPage(): JSX.Element {
   const params = useParams<{ key: string }>();
-  const key = createMemo(() => decodeURIComponent(params.key));
+  const key = createMemo(() => unescaped(params.key));
   const [session, sessionAgain] = createResource(
     () => (isId(key()) ? undefined : key()),
     (key) => get<Session>(`/charge/sessions/${encodeURIComponent(key)}`),
@@ -271,15 +272,21 @@ function Timeline(props: { asked: { key: string } | { session: string }; look: S
 
 const ENDS: Record<string, string> = { terminated: "its client ended it", event: "it was one event", supervision: "nothing came for too long" };
 
+/** Where a session is, and whom it calls. */
+function Place(props: { event: ChargeEvent }): JSX.Element {
+  const parts = (): string[] => [props.event.place, props.event.called].filter((part) => part !== null);
+  return <span class="muted">{parts().join(", ")}</span>;
+}
+
 function What(props: { event: ChargeEvent; coin: Coin }): JSX.Element {
   const e = (): ChargeEvent => props.event;
   return (
     <Switch fallback={e().kind}>
       <Match when={e().kind === "opened"}>
-        <b>Began</b> <span class="muted">{e().place}</span>
+        <b>Began</b> <Place event={e()} />
       </Match>
       <Match when={e().kind === "moved"}>
-        Moved <span class="muted">to {e().place}</span>
+        Moved to <Place event={e()} />
       </Match>
       <Match when={e().kind === "charged"}>
         Used

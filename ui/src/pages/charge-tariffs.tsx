@@ -1,10 +1,10 @@
 // Tariff plans: their texts and versions, an editor that checks, what a text would have charged, and putting it live.
 
 import { A, useNavigate, useParams, useSearchParams } from "@solidjs/router";
-import { createEffect, createMemo, createResource, createSignal, For, Match, on, Show, Switch, type JSX } from "solid-js";
+import { createEffect, createMemo, createResource, createSignal, For, Match, on, onMount, Show, Switch, type JSX } from "solid-js";
 import { get, post, remove } from "../api/client";
 import { Problem } from "../api/problem";
-import type { ChargeChecked, ChargePlan, ChargePlans, ChargePlanVersion, ChargeTryout } from "../api/types";
+import type { ChargeChecked, ChargePlan, ChargePlans, ChargePlanVersion, ChargeTryout, ChargeTryouts } from "../api/types";
 import { of } from "../format";
 import { Confirm } from "../parts/dialog";
 import { Head } from "../parts/head";
@@ -13,6 +13,7 @@ import { known } from "../parts/known";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
+import { unescaped } from "../parts/unescaped";
 import { may } from "../session";
 import { ChargeNav, NoNode, useEvery } from "./charge/nav";
 import { PlanDiff } from "./charge/plan-diff";
@@ -35,7 +36,7 @@ price = "0.1"
 export default function ChargeTariffs(): JSX.Element {
   const params = useParams<{ name?: string }>();
   const [plans, again] = createResource(() => get<ChargePlans>("/charge/plans"));
-  const name = (): string | undefined => (params.name === undefined ? known(plans)?.plans[0]?.name : decodeURIComponent(params.name));
+  const name = (): string | undefined => (params.name === undefined ? known(plans)?.plans[0]?.name : unescaped(params.name));
   const nobody = (): boolean => plans.error instanceof Problem && plans.error.kind === "not-found";
   const navigate = useNavigate();
   return (
@@ -282,7 +283,7 @@ function Editor(props: { plan: ChargePlan | undefined; again: () => void }): JSX
           action="Put it live"
           close={() => setSure(false)}
           run={async () => {
-            await post("/charge/plans", { text: text() });
+            await post("/charge/plans", { text: text(), instead: checked()?.name === props.plan?.name ? (props.plan?.since ?? 0) : 0 });
             toast("The plan is live.");
             setChecked(undefined);
             props.again();
@@ -316,7 +317,17 @@ function TryOut(props: { text: string }): JSX.Element {
     get<ChargeTryout>(`/charge/tryouts/${id}`).then(setTryout).catch(toastError);
   };
   useEvery(900, look);
-  const cancel = (): void => void remove(`/charge/tryouts/${tryout()!.id}`).catch(toastError);
+  // One that was begun before the page was left is found again.
+  onMount(() => {
+    get<ChargeTryouts>("/charge/tryouts")
+      .then(({ tryouts }) => setTryout((now) => now ?? tryouts[0]))
+      .catch(toastError);
+  });
+  const cancel = (): void => {
+    remove(`/charge/tryouts/${tryout()!.id}`)
+      .then(() => setTryout(undefined))
+      .catch(toastError);
+  };
   return (
     <section class="panel" aria-label="Try it out">
       <header>
@@ -348,7 +359,16 @@ function TryOut(props: { text: string }): JSX.Element {
         <Match when={tryout()?.state === "cancelled"}>
           <p class="body muted">It was cancelled.</p>
         </Match>
-        <Match when={tryout()?.tried}>{(tried) => <Tried tried={tried()} />}</Match>
+        <Match when={tryout()?.tried}>
+          {(tried) => (
+            <>
+              <p class="body muted">
+                The text as it was on <Time at={tryout()!.asked} shape="short" />:
+              </p>
+              <Tried tried={tried()} />
+            </>
+          )}
+        </Match>
       </Switch>
     </section>
   );

@@ -62,6 +62,14 @@ pub struct Stream {
     pub is_current: bool,
 }
 
+impl Stream {
+    /// What is wrong with it, if something is.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        (!self.is_current).then(|| "charging grants nothing: the stream does not acknowledge".to_owned())
+    }
+}
+
 /// Entries that are on their way to the log, in order.
 #[derive(Debug, Default)]
 struct Outbox {

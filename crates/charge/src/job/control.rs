@@ -37,8 +37,9 @@ const SLOTS_MAX: u32 = 4000;
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 enum Order {
-    /// A plan holds from now on, in place of the one of its name.
-    Plan { text: String },
+    /// A plan holds from now on, in place of the one of its name: where `instead` is said, only of the text that holds
+    /// since that entry (0: of none).
+    Plan { text: String, instead: Option<u64> },
     /// All that is wrong with a plan; nothing changes.
     CheckPlan { text: String },
     /// The text of a plan, and the entries of those before it.
@@ -232,16 +233,11 @@ impl Worker {
 
 /// What is wrong and does not end the node, a sentence each.
 fn troubles(shared: &super::Shared) -> Vec<String> {
-    let mut troubles = Vec::new();
-    if let Some(told) = &shared.records {
-        troubles.extend(told.report().failure.map(|why| format!("Records cannot be written: {why}")));
-        troubles.extend(told.holds().then(|| "Records are too far behind: no session begins.".to_owned()));
-    }
-    let away = shared.book.stream().is_some_and(|stream| !stream.is_current);
-    troubles.extend(away.then(|| "The stream of the standby does not acknowledge: nothing is granted.".to_owned()));
+    let records = shared.records.iter().flat_map(|told| told.troubles());
+    let mut troubles: Vec<String> = records.chain(shared.book.stream().and_then(|stream| stream.trouble())).collect();
     let servers = shared.profiles.iter().flat_map(|profiles| profiles.shown().servers);
     let down = servers.filter(|(_, server)| !server.is_up);
-    troubles.extend(down.map(|(name, server)| format!("The directory {name} is down: {}", server.trouble)));
+    troubles.extend(down.map(|(name, server)| format!("the directory {name} is down: {}", server.trouble)));
     troubles
 }
 
@@ -323,7 +319,8 @@ fn order_key(key: Option<&str>, what: &str) -> Result<Option<OrderKey>, Fault> {
 /// Does what changes or shows the state.
 fn carry_out(desk: &mut Desk<'_>, order: Order, now: Moment) -> Result<(u64, Value), Fault> {
     let ((sequence, again), account) = match order {
-        Order::Plan { text } => {
+        Order::Plan { text, instead } => {
+            instead.map_or(Ok(()), |entry| replaces(desk.core(), &text, entry))?;
             let sequence = desk.set_plan(&text, now).map_err(|why| Fault::new("bad-request", why))?;
             return Ok((sequence, json!({ "sequence": sequence })));
         }
@@ -360,6 +357,15 @@ fn carry_out(desk: &mut Desk<'_>, order: Order, now: Moment) -> Result<(u64, Val
         show => return Ok((desk.core().state().sequence(), look(desk.core(), show)?)),
     };
     Ok((sequence, json!({ "sequence": sequence, "again": again, "account": told::account(desk.core(), account) })))
+}
+
+/// Whether the plan of a text's name holds since that entry; 0 if there is none.
+fn replaces(core: &Core, text: &str, entry: u64) -> Result<(), Fault> {
+    // What is wrong with a text is told when it is put live.
+    let Ok(plan) = read("plan", text) else { return Ok(()) };
+    let since = core.plans().find(|known| *known.name == *plan.name).map_or(0, |known| known.since);
+    let other = || Fault::new("conflict", format!("{} was changed by entry {since} meanwhile: look at it", plan.name));
+    if since == entry { Ok(()) } else { Err(other()) }
 }
 
 fn look(core: &Core, order: Order) -> Result<Value, Fault> {

@@ -2,6 +2,7 @@
 
 use super::rows::{Done, Rows};
 use super::seat::Seat;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_charge::job::records::Told;
@@ -55,6 +56,11 @@ impl Running {
             Place::Alone(node) => Some(does(&mut node.lock().unwrap_or_else(PoisonError::into_inner))),
             Place::Seat(seat) => seat.node().as_mut().map(does),
         }
+    }
+
+    /// Where it listens first, by TCP; none while it stands by.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.with(|node| node.addresses().first().copied().flatten()).flatten()
     }
 
     /// Totals and levels.
@@ -118,14 +124,7 @@ impl Running {
 
     /// What is wrong and does not end it, a sentence each.
     pub fn troubles(&self) -> Vec<String> {
-        let mut troubles = Vec::new();
-        if let Some(told) = &self.records {
-            troubles.extend(told.report().failure.map(|why| format!("charging records cannot be written: {why}")));
-            if told.holds() {
-                let behind = told.behind();
-                troubles.push(format!("charging records are {behind} ledger entries behind: no session begins"));
-            }
-        }
+        let mut troubles: Vec<String> = self.records.iter().flat_map(|told| told.troubles()).collect();
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let failure = rows.as_ref().and_then(|rows| rows.done().failure());
         troubles.extend(failure.map(|why| format!("rows of charging records wait on disk: {why}")));
@@ -145,9 +144,7 @@ impl Running {
     fn stream_trouble(&self) -> Option<String> {
         let Place::Seat(seat) = &self.place else { return None };
         match self.with(|node| node.stream()) {
-            Some(stream) => stream
-                .filter(|stream| !stream.is_current)
-                .map(|_| "charging grants nothing: the stream does not acknowledge".to_owned()),
+            Some(stream) => stream.and_then(|stream| stream.trouble()),
             None => seat.seen().away.map(|why| format!("charging stands by, and the stream is away: {why}")),
         }
     }

@@ -3,9 +3,9 @@
 mod books;
 mod cdr;
 mod import;
-mod load;
+pub mod load;
 mod operate;
-mod place;
+pub mod place;
 mod records;
 mod send;
 mod serve;

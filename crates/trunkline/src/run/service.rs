@@ -91,7 +91,10 @@ fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Resul
 }
 
 /// Reads the ledger, serves, and says in the log where.
-fn charging_node(
+///
+/// # Errors
+/// As [`charge::configured::start`].
+pub fn charging_node(
     prepared: charge::configured::Prepared,
     settings: &Settings,
 ) -> Result<charge::here::Running, Failure> {

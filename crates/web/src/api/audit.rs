@@ -2,7 +2,7 @@
 
 use super::ask::{self, Ask, Span};
 use super::schema;
-use crate::auth::{self, Permission};
+use crate::auth::{self, Permission, mask};
 use crate::guard::Who;
 use crate::problem::Problem;
 use crate::state::Web;
@@ -54,7 +54,7 @@ pub struct AuditEntry {
     pub action: String,
     /// To what.
     pub object: String,
-    /// `ok`, or the kind of problem.
+    /// `ok`, or the kind of problem; `begun` for an order of charging, whose end has a line of its own.
     pub outcome: String,
 }
 
@@ -75,12 +75,13 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<AuditAsk>
         desk.audit_page(&auth::AuditAsk { from_ns: span.from_ns, to_ns: span.to_ns, user, limit, cursor })
     });
     let page = page.await?;
+    let object = |object: String| if who.masked() { mask::words(&object) } else { object };
     let entry = |entry: auth::AuditEntry| AuditEntry {
         at: rfc3339(entry.at_ns),
         user: entry.user,
         address: entry.address.map(|address| address.to_string()),
         action: entry.action,
-        object: entry.object,
+        object: object(entry.object),
         outcome: entry.outcome,
     };
     let next = page.next.map(|next| next.to_string());

@@ -11,7 +11,8 @@ use crate::auth::Permission;
 use crate::guard::Who;
 use crate::paths;
 use crate::problem::{Kind, Problem};
-use crate::sources::{ChargeNode, ChargePeers, ChargeRates, Charging, SourceError, Trouble};
+use crate::server::pipe::Ends;
+use crate::sources::{Cancel, ChargeNode, ChargePeers, ChargeRates, Charging, SourceError, Trouble};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::State;
@@ -45,6 +46,17 @@ async fn asked<T: Send + 'static>(
 ) -> Result<T, Problem> {
     let charging = charging(web)?;
     Ok(web.look(&web.charge_looks, move || ask(&*charging)).await??)
+}
+
+/// Reads in the ledger, which may take seconds, on a thread that may wait: few at a time, beside what is asked of the
+/// node; it ends soon after who asked has gone.
+async fn read<T: Send + 'static>(
+    web: &Arc<Web>,
+    read: impl FnOnce(&dyn Charging, &Cancel) -> Result<T, SourceError> + Send + 'static,
+) -> Result<T, Problem> {
+    let (charging, cancel) = (charging(web)?, Cancel::default());
+    let _ends = Ends(cancel.clone());
+    Ok(web.look(&web.charge_reads, move || read(&*charging, &cancel)).await??)
 }
 
 /// Has an order done by the node, and reads its reply.

@@ -96,18 +96,15 @@ pub fn call_up(c: &mut CallUp) {
 
 /// Masks the keys of a cache, which may hold numbers: runs of digits, and what stands before an `@`.
 pub fn cache(cache: &mut CacheSnapshot) {
-    let scrub = Scrub::of_uris(&[], &[]);
     let hot = cache.hot_keys.iter_mut().flatten().map(|hot| &mut hot.key);
     let slow = cache.slow_commands.iter_mut().flatten().map(|slow| &mut slow.key);
-    hot.chain(slow).for_each(|key| *key = scrub.text(Kind::Wire, key));
+    hot.chain(slow).for_each(|key| *key = words(key));
 }
 
 /// Masks a session of charging: numbers in its Session-Id, and the one that is called.
 pub fn charge_session(session: &mut ChargeSession) {
-    let scrub = Scrub::of_uris(&[], &[]);
-    session.session = scrub.text(Kind::Wire, &session.session);
+    (session.session, session.apn) = (words(&session.session), words(&session.apn));
     session.destination = user(&session.destination);
-    session.apn = scrub.text(Kind::Wire, &session.apn);
 }
 
 /// Masks an account: the identities of its subscribers, and its sessions.
@@ -119,14 +116,18 @@ pub fn charge_account(account: &mut ChargeAccount) {
 
 /// Masks what was noted in a ledger.
 pub fn charge_line(line: &mut ChargeLine) {
-    let scrub = Scrub::of_uris(&[], &[]);
-    line.note.iter_mut().for_each(|note| *note = scrub.text(Kind::Wire, note));
+    line.note.iter_mut().for_each(|note| *note = words(note));
 }
 
-/// Masks where a session was.
+/// Masks where a session was, and whom it called.
 pub fn charge_event(event: &mut ChargeEvent) {
-    let scrub = Scrub::of_uris(&[], &[]);
-    event.place.iter_mut().for_each(|place| *place = scrub.text(Kind::Wire, place));
+    event.place.iter_mut().for_each(|place| *place = words(place));
+    event.called.iter_mut().for_each(|called| *called = user(called));
+}
+
+/// Words about anything: runs of digits, and what stands before an `@`.
+pub fn words(text: &str) -> String {
+    Scrub::of_uris(&[], &[]).text(Kind::Wire, text)
 }
 
 /// An identity of a subscriber: `imsi:0010*****17`.

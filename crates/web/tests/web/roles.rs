@@ -24,7 +24,7 @@ use Permission as P;
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 86] = [
+const ENDPOINTS: [(&str, &str, &str, May); 87] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -100,6 +100,7 @@ const ENDPOINTS: [(&str, &str, &str, May); 86] = [
     ("GET", "/charge/plans/none/versions/1", "", Having(P::ChargeRead)),
     ("POST", "/charge/check", r#"{"text": "x"}"#, Having(P::ChargeManage)),
     ("POST", "/charge/tryouts", r#"{"text": "x", "from": "now", "to": "-1d"}"#, Having(P::ChargeManage)),
+    ("GET", "/charge/tryouts", "", Having(P::ChargeManage)),
     ("GET", "/charge/tryouts/nothing", "", Having(P::ChargeManage)),
     ("DELETE", "/charge/tryouts/nothing", "", Having(P::ChargeManage)),
     ("GET", "/users", "", Having(P::UsersAdmin)),

@@ -108,6 +108,7 @@ impl Charging for Till {
                 { "line": 1, "column": 1, "what": "no plan" }, { "line": null, "column": null, "what": "no version" },
             ] }),
             "check-plan" => json!({ "name": "standard", "currency": "EUR", "mistakes": [] }),
+            "plan" if order["instead"] == 4 => return Err(SourceError::new(Trouble::Conflict, "changed meanwhile")),
             "plan" => json!({ "sequence": 9 }),
             "buy" if order["allowance"] != "gift" => return Err(not_found("allowance in the account's plan")),
             _ => self.done(order, account()),
@@ -139,8 +140,9 @@ impl Charging for Till {
     }
 
     fn timeline(&self, _: &str, _: Option<(u32, u64)>, newest: u64, _: &Cancel) -> Result<ChargeTimeline, SourceError> {
-        let place = Some("internet, 442071000042".to_owned());
-        let event = ChargeEvent { sequence: 3, at: DAY_S, kind: "opened".to_owned(), place, ..Default::default() };
+        let (place, called) = (Some("internet, 23433".to_owned()), Some("112".to_owned()));
+        let kind = "opened".to_owned();
+        let event = ChargeEvent { sequence: 3, at: DAY_S, kind, place, called, ..Default::default() };
         Ok(ChargeTimeline { events: vec![event], next: Some((0, newest)) })
     }
 

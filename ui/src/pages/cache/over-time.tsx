@@ -1,7 +1,7 @@
-import { createMemo, createSignal, For, Show, type JSX } from "solid-js";
+import { createMemo, Show, type JSX } from "solid-js";
 import type { CacheHistory, CacheMoment } from "../../api/types";
 import { octets, percent, short } from "../../format";
-import Plot, { Swatch, type PlotSeries } from "../../parts/plot";
+import { Pictures, type Picture } from "../../parts/pictures";
 import { ms } from "../../time";
 import { perSecond } from "./words";
 
@@ -9,24 +9,7 @@ const HOUR_MS = 3_600_000;
 /** Where little is known yet, so much of the hour is drawn at least. */
 const LEAST_MS = 300_000;
 
-interface Line {
-  name: string;
-  color: string;
-  dash?: number[];
-  of: (moment: CacheMoment) => number | null;
-}
-
-interface Picture {
-  title: string;
-  lines: Line[];
-  format: (value: number) => string;
-  range?: [number, number];
-  top?: number;
-  /** Of octets: marks at powers of two. */
-  binary?: boolean;
-}
-
-const PICTURES: Picture[] = [
+const PICTURES: Picture<CacheMoment>[] = [
   { title: "Hit ratio", lines: [{ name: "hit ratio", color: "--c-1", of: (m) => m.hit_ratio }], format: (v) => percent(v, 0), range: [0, 1.05] },
   {
     title: "Requests",
@@ -54,7 +37,6 @@ const PICTURES: Picture[] = [
 
 /** The last hour; all pictures share the moment under the pointer. */
 export function OverTime(props: { hour: CacheHistory | undefined }): JSX.Element {
-  const [cursor, setCursor] = createSignal<number | undefined>();
   const moments = (): CacheMoment[] => props.hour?.moments ?? [];
   const times = createMemo(() => moments().map((moment) => ms(moment.at)));
   const span = createMemo((): [number, number] => {
@@ -71,40 +53,7 @@ export function OverTime(props: { hour: CacheHistory | undefined }): JSX.Element
         when={times().length > 1}
         fallback={<p class="body muted">It is drawn here from the second look on: in some {props.hour?.every_s ?? 10} seconds. It is kept in memory, and begins anew when these pages are started.</p>}
       >
-        <div class="cache-plots body">
-          <For each={PICTURES}>
-            {(picture) => {
-              const series = createMemo(() => picture.lines.map((line): PlotSeries => ({ ...line, values: moments().map(line.of) })));
-              return (
-                <div>
-                  <Plot
-                    title={picture.title}
-                    times={times()}
-                    series={series()}
-                    span={span()}
-                    format={picture.format}
-                    {...(picture.range ? { range: picture.range } : {})}
-                    {...(picture.top !== undefined ? { top: picture.top } : {})}
-                    {...(picture.binary ? { binary: true } : {})}
-                    cursor={cursor()}
-                    onCursor={setCursor}
-                  />
-                  <Show when={picture.lines.length > 1}>
-                    <p class="cache-legend muted">
-                      <For each={picture.lines}>
-                        {(line) => (
-                          <span class="nowrap">
-                            <Swatch color={line.color} dash={line.dash} /> {line.name}
-                          </span>
-                        )}
-                      </For>
-                    </p>
-                  </Show>
-                </div>
-              );
-            }}
-          </For>
-        </div>
+        <Pictures pictures={PICTURES} moments={moments()} times={times()} span={span()} columns={3} />
       </Show>
     </section>
   );

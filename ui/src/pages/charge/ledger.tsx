@@ -10,7 +10,7 @@ import { kindText, money, serviceText, signed, units, type Coin } from "./words"
 const PAGE = 50;
 
 /** What came to an account and went, the newest first. `up` grows when something was done. */
-export function Ledger(props: { account: number; up: number; coin: Coin }): JSX.Element {
+export function Ledger(props: { account: number; up: number; balance: number; coin: Coin }): JSX.Element {
   const [lines, setLines] = createSignal<ChargeLine[]>([]);
   const [next, setNext] = createSignal<string | null>(null);
   const [busy, setBusy] = createSignal(true);
@@ -28,12 +28,17 @@ export function Ledger(props: { account: number; up: number; coin: Coin }): JSX.
     }
     setBusy(false);
   };
+  /** What was there before the oldest line, where what was before it was given up. */
+  const before = (): number => {
+    const oldest = lines().at(-1);
+    return next() !== null ? 0 : oldest ? oldest.balance - oldest.amount : props.balance;
+  };
   createEffect(on(() => [props.account, props.up], () => void load()));
   return (
     <section class="panel" aria-label="Ledger">
       <header>
         <h2>Ledger</h2>
-        <span class="muted">the newest first; the sum of all lines is the balance</span>
+        <span class="muted">the newest first, with the balance after each</span>
       </header>
       <Show
         when={lines().length > 0}
@@ -45,6 +50,7 @@ export function Ledger(props: { account: number; up: number; coin: Coin }): JSX.
                 <Loading what="the ledger" />
               </Match>
               <Match when={next()}>Nothing in the newest part of the ledger.</Match>
+              <Match when={before() !== 0}>What came and went stood in entries of the ledger that were given up.</Match>
             </Switch>
           </div>
         }
@@ -74,6 +80,9 @@ export function Ledger(props: { account: number; up: number; coin: Coin }): JSX.
             </tbody>
           </table>
         </div>
+      </Show>
+      <Show when={lines().length > 0 && before() !== 0}>
+        <p class="body muted">Entries of the ledger before these were given up; the account had {money(before(), props.coin)} then.</p>
       </Show>
       <Show when={next()}>
         <div class="body">

@@ -1,30 +1,16 @@
-import { createMemo, createSignal, For, Show, type JSX } from "solid-js";
+import { createMemo, Show, type JSX } from "solid-js";
 import type { ChargePoint } from "../../api/types";
 import { short } from "../../format";
-import Plot, { Swatch, type PlotSeries } from "../../parts/plot";
+import { Pictures, type Picture } from "../../parts/pictures";
 import { ms } from "../../time";
 import { micros, perSecond } from "./words";
-
-interface Line {
-  name: string;
-  color: string;
-  dash?: number[];
-  of: (point: ChargePoint) => number | null;
-}
-
-interface Picture {
-  title: string;
-  lines: Line[];
-  format: (value: number) => string;
-  top: number;
-}
 
 const sum = (row: number[] | undefined): number => (row ?? []).reduce((a, b) => a + b, 0);
 const rate = (count: number, point: ChargePoint): number => count / Math.max(1, point.seconds);
 const type = (at: number) => (point: ChargePoint) => rate(sum(point.answered[at]), point);
 const result = (at: number) => (point: ChargePoint) => rate(point.answered.reduce((all, row) => all + (row[at] ?? 0), 0), point);
 
-const PICTURES: Picture[] = [
+const PICTURES: Picture<ChargePoint>[] = [
   {
     title: "Requests by type",
     lines: [
@@ -62,7 +48,6 @@ const PICTURES: Picture[] = [
 
 /** What the node answered; all pictures share the moment under the pointer. */
 export function OverTime(props: { points: ChargePoint[]; every: string; onEvery: (every: "second" | "minute") => void }): JSX.Element {
-  const [cursor, setCursor] = createSignal<number | undefined>();
   const times = createMemo(() => props.points.map((point) => ms(point.at)));
   const least = (): number => (props.every === "minute" ? 3_600_000 : 60_000);
   const span = createMemo((): [number, number] => {
@@ -84,29 +69,7 @@ export function OverTime(props: { points: ChargePoint[]; every: string; onEvery:
         </div>
       </header>
       <Show when={times().length > 1} fallback={<p class="body muted">Nothing to draw yet: a point comes each {props.every === "minute" ? "minute" : "second"}. The node keeps them in memory, and begins anew when it is started.</p>}>
-        <div class="charge-plots body">
-          <For each={PICTURES}>
-            {(picture) => {
-              const series = createMemo(() => picture.lines.map((line): PlotSeries => ({ ...line, values: props.points.map(line.of) })));
-              return (
-                <div>
-                  <Plot title={picture.title} times={times()} series={series()} span={span()} format={picture.format} top={picture.top} cursor={cursor()} onCursor={setCursor} />
-                  <Show when={picture.lines.length > 1}>
-                    <p class="charge-legend muted">
-                      <For each={picture.lines}>
-                        {(line) => (
-                          <span class="nowrap">
-                            <Swatch color={line.color} dash={line.dash} /> {line.name}
-                          </span>
-                        )}
-                      </For>
-                    </p>
-                  </Show>
-                </div>
-              );
-            }}
-          </For>
-        </div>
+        <Pictures pictures={PICTURES} moments={props.points} times={times()} span={span()} columns={2} />
       </Show>
     </section>
   );

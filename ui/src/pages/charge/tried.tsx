@@ -66,7 +66,7 @@ function Row(props: { group: ChargeTriedGroup; tried: ChargeTried }): JSX.Elemen
   const g = (): ChargeTriedGroup => props.group;
   return (
     <tr>
-      <td>{g().rating_group ?? "none"}</td>
+      <td>{g().others ? "all others" : (g().rating_group ?? "none")}</td>
       <td class="right num">{whole(g().reports)}</td>
       <td class="right nowrap num">{money(g().was, props.tried)}</td>
       <td class="right nowrap num">{money(g().would, props.tried)}</td>

@@ -1,7 +1,7 @@
 // What is not as it should be, in the order of its weight.
 
 import type { ChargeNode, ChargePeer, ChargePoint } from "../../api/types";
-import { of, percent, whole } from "../../format";
+import { of, percent, sentence, whole } from "../../format";
 
 export interface Warning {
   meaning: "bad" | "warn";
@@ -19,7 +19,7 @@ export function warningsOf(node: ChargeNode, peers: ChargePeer[], seconds: Charg
     if (when) found.push({ meaning, text, ...(href ? { href } : {}) });
   };
   say(node.failure !== null, "bad", `The ledger cannot be written, and nothing is answered: ${node.failure ?? ""}`);
-  node.troubles.forEach((trouble) => say(true, "bad", trouble));
+  node.troubles.forEach((trouble) => say(true, "bad", `${sentence(trouble)}.`));
   say(node.behind_percent >= 75, "bad", `The disk is behind: nothing is granted (${node.behind_percent} % of what may wait does).`);
   say(node.behind_percent >= 25 && node.behind_percent < 75, "warn", `The disk is behind: no session begins (${node.behind_percent} % of what may wait does).`);
   const last = seconds.slice(-LAST);

@@ -40,10 +40,11 @@ test("keys differ, and are short enough", () => {
 });
 
 test("who is sought is told by its form", () => {
-  expect(sought("17")).toEqual({ account: "17" });
+  expect(sought("17")).toEqual({ account: "17", identities: [] });
+  expect(sought("9007199254740991")).toEqual({ account: "9007199254740991", identities: [] });
   expect(sought("imsi:001010000000017")).toEqual({ identities: ["imsi:001010000000017"] });
   expect(sought("+442071000042")).toEqual({ identities: ["e164:442071000042"] });
-  expect(sought("001010000000017")).toEqual({ identities: ["imsi:001010000000017", "e164:001010000000017"] });
+  expect(sought("001010000000017")).toEqual({ account: "001010000000017", identities: ["imsi:001010000000017", "e164:001010000000017"] });
   expect(sought("bob@example.com")).toEqual({ identities: ["sip:bob@example.com", "nai:bob@example.com"] });
   expect(sought("somebody")).toBeUndefined();
 });

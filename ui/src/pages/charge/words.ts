@@ -114,13 +114,13 @@ export function newKey(): string {
   return [...octetsOf].map((octet) => octet.toString(16).padStart(2, "0")).join("");
 }
 
-/** What is sought: an account by its number, or a subscriber by an identity; bare digits of 10 and more are a number that is called or an IMSI. */
-export function sought(text: string): { account: string } | { identities: string[] } | undefined {
+/** What is sought: an account by its number, or a subscriber by an identity; of bare digits, 10 to 15 may be an IMSI, a number that is called, or an account. */
+export function sought(text: string): { account?: string; identities: string[] } | undefined {
   const typed = text.trim();
-  if (/^\d{1,9}$/.test(typed)) return { account: typed };
+  if (/^(\d{1,9}|\d{16})$/.test(typed)) return { account: typed, identities: [] };
   if (/^(imsi|e164|sips?|nai|private):\S+$/.test(typed)) return { identities: [typed] };
   if (/^\+\d{5,15}$/.test(typed)) return { identities: [`e164:${typed.slice(1)}`] };
-  if (/^\d{10,15}$/.test(typed)) return { identities: [`imsi:${typed}`, `e164:${typed}`] };
+  if (/^\d{10,15}$/.test(typed)) return { account: typed, identities: [`imsi:${typed}`, `e164:${typed}`] };
   if (/^\S+@\S+$/.test(typed)) return { identities: [`sip:${typed}`, `nai:${typed}`] };
   return undefined;
 }

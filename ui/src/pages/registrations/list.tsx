@@ -3,7 +3,7 @@ import { createResource, Show, type JSX } from "solid-js";
 import { nameOf } from "../../aliases";
 import { get } from "../../api/client";
 import type { Registration } from "../../api/types";
-import { duration, whole } from "../../format";
+import { duration, sentence, whole } from "../../format";
 import { known } from "../../parts/known";
 import { Tag } from "../../parts/meaning";
 import { Empty } from "../../parts/states";
@@ -113,8 +113,7 @@ const expires = (seconds: number | null): string => (seconds === null ? "–" : 
 
 /** The verdict without whose registration failed: that stands above it. */
 function reasonOf(verdict: string): string {
-  const reason = verdict.replace(/^Registration of \S+ failed: /, "");
-  return reason.charAt(0).toUpperCase() + reason.slice(1);
+  return sentence(verdict.replace(/^Registration of \S+ failed: /, ""));
 }
 
 function State(props: { row: Registration }): JSX.Element {

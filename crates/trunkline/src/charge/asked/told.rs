@@ -117,11 +117,11 @@ pub fn events(happened: &Happened) -> Vec<ChargeEvent> {
 fn event(effect: &Effect, mut event: ChargeEvent) -> Option<ChargeEvent> {
     let kind = match effect {
         Effect::Opened { place: at, .. } => {
-            event.place = place(at);
+            (event.place, event.called) = (place(at), some(&at.destination));
             "opened"
         }
         Effect::Moved { place: at, .. } => {
-            event.place = place(at);
+            (event.place, event.called) = (place(at), some(&at.destination));
             "moved"
         }
         Effect::Charged { charge, .. } => {
@@ -166,7 +166,7 @@ fn place(place: &Place) -> Option<String> {
         Some(six) => format!("{six:06}"),
         None => format!("{:05}", network.0),
     });
-    let parts = [some(&place.apn), network, some(&place.destination)];
+    let parts = [some(&place.apn), network];
     some(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
@@ -174,7 +174,8 @@ fn place(place: &Place) -> Option<String> {
 pub fn tried(tried: Tried) -> ChargeTried {
     let Tried { tryout, entries, first, last } = tried;
     let mut groups: Vec<ChargeTriedGroup> = tryout.groups.iter().map(|(of, tried)| group(*of, tried)).collect();
-    groups.extend(Some(group(None, &tryout.others)).filter(|others| others.reports > 0));
+    let others = ChargeTriedGroup { others: true, ..group(None, &tryout.others) };
+    groups.extend(Some(others).filter(|others| others.reports > 0));
     let account = |one: &AccountTried| ChargeTriedAccount { account: one.account, was: one.was.0, would: one.would.0 };
     ChargeTried {
         entries,
@@ -193,6 +194,7 @@ pub fn tried(tried: Tried) -> ChargeTried {
 fn group(rating_group: Option<u32>, tried: &GroupTried) -> ChargeTriedGroup {
     ChargeTriedGroup {
         rating_group,
+        others: false,
         reports: tried.reports,
         was: tried.was.0,
         would: tried.would.0,

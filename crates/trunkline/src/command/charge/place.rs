@@ -6,8 +6,11 @@ use crate::failure::Failure;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 
 /// The data folder.
 #[derive(Clone, Debug, clap::Args)]
@@ -21,6 +24,11 @@ pub struct Place {
 const AHEAD_MAX: usize = 1000;
 
 impl Place {
+    /// That of a folder.
+    pub fn of(data: &Path) -> Place {
+        Place { data: data.to_owned() }
+    }
+
     /// The folder itself.
     pub fn data(&self) -> &Path {
         &self.data
@@ -45,15 +53,14 @@ impl Place {
             let path = self.socket();
             Failure::Failed(format!("no charging node serves here ({}: {e}); `trunkline charge serve`", path.display()))
         })?;
-        let reads = stream.try_clone().map_err(gone)?;
-        Ok(Control { reads: BufReader::new(reads), writes: BufWriter::new(stream), ahead: VecDeque::new() })
+        Control::over(stream).map_err(gone)
     }
 }
 
 /// A connection to a node.
 #[derive(Debug)]
 pub struct Control {
-    reads: BufReader<UnixStream>,
+    replies: Receiver<io::Result<String>>,
     writes: BufWriter<UnixStream>,
     /// What orders are on their way for, the oldest first.
     ahead: VecDeque<u64>,
@@ -63,6 +70,14 @@ pub struct Control {
 pub type Reply = (u64, Result<Value, String>);
 
 impl Control {
+    /// Replies are read while orders are written: a node whose replies nobody takes takes no orders.
+    fn over(stream: UnixStream) -> io::Result<Control> {
+        let reads = BufReader::new(stream.try_clone()?);
+        let (to, replies) = mpsc::sync_channel(AHEAD_MAX);
+        thread::spawn(move || reads.lines().try_for_each(|line| to.send(line)));
+        Ok(Control { replies, writes: BufWriter::new(stream), ahead: VecDeque::new() })
+    }
+
     /// Orders, and waits for the reply.
     ///
     /// # Errors
@@ -93,10 +108,8 @@ impl Control {
 
     fn reply(&mut self) -> Result<Reply, Failure> {
         self.writes.flush().map_err(gone)?;
-        let mut line = String::new();
-        if self.reads.read_line(&mut line).map_err(gone)? == 0 {
-            return Err(gone(io::ErrorKind::UnexpectedEof.into()));
-        }
+        let ended = |_| Err(io::ErrorKind::UnexpectedEof.into());
+        let line = self.replies.recv().unwrap_or_else(ended).map_err(gone)?;
         let reply: Value = serde_json::from_str(&line).map_err(|e| gone(io::Error::other(e)))?;
         let number = self.ahead.pop_front().unwrap_or_default();
         let refused = reply.get("error").and_then(Value::as_str).map(str::to_owned);
@@ -104,6 +117,45 @@ impl Control {
     }
 }
 
+impl Drop for Control {
+    fn drop(&mut self) {
+        // The thread that reads ends with the connection; one that is over already is not to be told.
+        let _over = self.writes.get_ref().shutdown(Shutdown::Both);
+    }
+}
+
 fn gone(error: io::Error) -> Failure {
     Failure::Failed(format!("the charging node is gone: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::io::Read;
+
+    #[test]
+    fn a_node_that_says_much_before_it_reads_is_waited_for_by_nobody() {
+        let (ours, node) = UnixStream::pair().expect("a pair");
+        // Both directions hold much less than this.
+        let (orders, text) = (AHEAD_MAX as u64, "x".repeat(4000));
+        let (reply, octets) = (json!({ "note": text }), (text.len() * AHEAD_MAX) as u64);
+        let says = thread::spawn(move || {
+            let mut first = [0];
+            (&node).read_exact(&mut first).expect("an order");
+            (0..orders).for_each(|_| writeln!(&node, "{reply}").expect("a reply"));
+            io::copy(&mut (&node).take(octets), &mut io::sink()).expect("orders")
+        });
+        let mut control = Control::over(ours).expect("a connection");
+        for number in 0..orders {
+            assert!(control.send(number, &json!({ "do": text })).expect("sent").is_none());
+        }
+        for number in 0..orders {
+            let (of, reply) = control.rest().expect("a reply").expect("one that is owed");
+            assert_eq!((of, reply.expect("done")["note"].as_str()), (number, Some(&*text)));
+        }
+        assert!(control.rest().expect("nothing").is_none());
+        assert_eq!(says.join().expect("its end"), octets);
+        assert!(control.order(&json!({ "do": "status" })).is_err(), "it is gone");
+    }
 }

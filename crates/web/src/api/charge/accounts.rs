@@ -1,15 +1,14 @@
 //! Accounts and subscribers of charging: what they have, their ledger, and what operators do to them.
 
 use super::sessions::number;
-use super::{asked, order};
+use super::{order, read};
 use crate::api::ask::{self, Ask, Told};
 use crate::api::schema;
 use crate::auth::{Permission, action, mask};
 use crate::guard::Who;
 use crate::problem::Problem;
 use crate::sources::{
-    Cancel, ChargeAccount, ChargeDone, ChargeLine, ChargeMark, ChargeSubscriber, ChargeUsage, Charging, SourceError,
-    Trouble,
+    ChargeAccount, ChargeDone, ChargeLine, ChargeMark, ChargeSubscriber, ChargeUsage, Charging, SourceError, Trouble,
 };
 use crate::state::Web;
 use axum::Json;
@@ -148,8 +147,7 @@ async fn done(
     object: &str,
     what: Value,
 ) -> Result<Json<ChargeDone>, Problem> {
-    who.audit(web, action, object).await?;
-    shown(who, order(web, what).await?).map(Json)
+    shown(who, who.audited(web, action, object, order(web, what)).await?).map(Json)
 }
 
 /// A new account.
@@ -355,9 +353,10 @@ pub async fn ledger(
     who.need(Permission::ChargeRead)?;
     let (account, limit) = (number("account", &account)?, ask::limit(ask.limit)?);
     let from = ask.cursor.as_deref().filter(|c| !c.is_empty()).map(mark).transpose()?;
-    let part = asked(&web, move |charging| {
+    who.audit(&web, action::CHARGE_SEE, &format!("ledger of account {account}")).await?;
+    let part = read(&web, move |charging, cancel| {
         let from = from.map_or_else(|| newest(charging, account), Ok)?;
-        charging.ledger(account, from, limit, &Cancel::default())
+        charging.ledger(account, from, limit, cancel)
     });
     let part = part.await?;
     let mut lines = part.lines;
@@ -411,7 +410,7 @@ pub async fn usage(
     }
     let today = who.now_ns.div_euclid(DAY_S * 1_000_000_000) * DAY_S;
     let since = today - i64::from(days - 1) * DAY_S;
-    let used =
-        asked(&web, move |charging| charging.usage(account, newest(charging, account)?, since, &Cancel::default()));
+    who.audit(&web, action::CHARGE_SEE, &format!("usage of account {account}")).await?;
+    let used = read(&web, move |charging, cancel| charging.usage(account, newest(charging, account)?, since, cancel));
     Ok(Json(used.await?))
 }

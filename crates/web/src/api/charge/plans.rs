@@ -1,6 +1,6 @@
 //! Tariff plans: their texts, what is wrong with a new one, and putting it live.
 
-use super::{asked, order};
+use super::{order, read};
 use crate::api::ask::Large;
 use crate::api::schema;
 use crate::auth::{Permission, action};
@@ -77,7 +77,7 @@ pub async fn version(
     if plan.since != entry && !plan.former.contains(&entry) {
         return Err(Problem::new(Kind::NotFound, "The plan has no such version, or one that is too old."));
     }
-    let (text, at) = asked(&web, move |charging| charging.plan_of_entry(entry)).await?;
+    let (text, at) = read(&web, move |charging, _| charging.plan_of_entry(entry)).await?;
     Ok(Json(ChargePlanVersion { entry, at: rfc3339(at.saturating_mul(1_000_000_000)), text }))
 }
 
@@ -87,6 +87,17 @@ pub async fn version(
 pub struct ChargePlanAsk {
     /// The text (docs/manual/tariffs.md).
     pub text: String,
+}
+
+/// A plan's text that is to hold.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChargePlanLiveAsk {
+    /// The text (docs/manual/tariffs.md).
+    pub text: String,
+    /// `since` of the text that it is to replace, 0 if there is none yet: another one is not replaced. Where it is not
+    /// said, whatever holds is.
+    pub instead: Option<u64>,
 }
 
 /// Looks at a plan's text: all that is wrong with it. Nothing changes.
@@ -106,13 +117,13 @@ pub async fn check(
 /// Puts a plan live: it holds from now on, in place of the one of its name. Clients of open sessions are asked to come
 /// again; what was charged stays.
 #[utoipa::path(
-    post, path = "/charge/plans", tag = "charge", request_body = ChargePlanAsk,
+    post, path = "/charge/plans", tag = "charge", request_body = ChargePlanLiveAsk,
     responses((status = 200, body = ChargeDone), (status = "4XX", body = schema::Problem))
 )]
 pub async fn put_live(
     State(web): State<Arc<Web>>,
     who: Who,
-    Large(ask): Large<ChargePlanAsk>,
+    Large(ask): Large<ChargePlanLiveAsk>,
 ) -> Result<Json<ChargeDone>, Problem> {
     who.need(Permission::ChargeManage)?;
     let checked: ChargeChecked = order(&web, json!({ "do": "check-plan", "text": ask.text })).await?;
@@ -121,6 +132,6 @@ pub async fn put_live(
         let text = format!("{} mistakes, the first: {first}", checked.mistakes.len());
         return Err(Problem::parameter("text", text));
     };
-    who.audit(&web, action::CHARGE_PLAN, &name).await?;
-    Ok(Json(order(&web, json!({ "do": "plan", "text": ask.text })).await?))
+    let live = order(&web, json!({ "do": "plan", "text": ask.text, "instead": ask.instead }));
+    who.audited(&web, action::CHARGE_PLAN, &name, live).await.map(Json)
 }

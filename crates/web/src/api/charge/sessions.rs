@@ -1,6 +1,6 @@
 //! Sessions of charging, and what happened in them.
 
-use super::{asked, order};
+use super::{asked, order, read};
 use crate::api::ask::{self, Ask};
 use crate::api::schema;
 use crate::auth::{Permission, Refusal, action, mask};
@@ -175,7 +175,7 @@ pub async fn timeline(
     let object = named.clone().unwrap_or_else(|session| session);
     who.audit(&web, action::CHARGE_SEE, &object).await?;
     let from = ask.cursor.as_deref().filter(|c| !c.is_empty()).map(place).transpose()?;
-    let told = asked(&web, move |charging| past(charging, named, from)).await?;
+    let told = read(&web, move |charging, cancel| past(charging, named, from, cancel)).await?;
     let mut events = told.events;
     if who.masked() {
         events.iter_mut().for_each(mask::charge_event);
@@ -193,6 +193,7 @@ fn past(
     charging: &dyn Charging,
     named: Result<String, String>,
     from: Option<(u32, u64)>,
+    cancel: &Cancel,
 ) -> Result<crate::sources::ChargeTimeline, SourceError> {
     let read = |error: serde_json::Error| SourceError::new(Trouble::Failed, error.to_string());
     let session = match named {
@@ -204,7 +205,7 @@ fn past(
     };
     let node: ChargeNode =
         serde_json::from_value(super::leads(charging.order(&json!({ "do": "status" }))?)?).map_err(read)?;
-    charging.timeline(&session, from, node.sequence.saturating_add(1), &Cancel::default())
+    charging.timeline(&session, from, node.sequence.saturating_add(1), cancel)
 }
 
 /// Ends a session: nothing more is granted, and its client is asked to end it (ASR).
@@ -219,8 +220,8 @@ pub async fn abort(
 ) -> Result<Json<ChargeDone>, Problem> {
     who.need(Permission::ChargeOperate)?;
     let session: ChargeSession = order(&web, json!({ "do": "show-session", "key": key })).await?;
-    who.audit(&web, action::CHARGE_ABORT, &session.session).await?;
-    let done: ChargeDone = order(&web, json!({ "do": "abort", "session": session.session })).await?;
+    let end = order::<ChargeDone>(&web, json!({ "do": "abort", "session": session.session }));
+    let done = who.audited(&web, action::CHARGE_ABORT, &session.session, end).await?;
     super::accounts::shown(&who, done).map(Json)
 }
 

@@ -1,4 +1,4 @@
-//! Plans that are tried out against what was used: one at a time, for each reads much of the ledger.
+//! Plans that are tried out against what was used: one at a time, for each reads much of the ledger; others wait.
 
 use super::charging;
 use crate::api::ask::Large;
@@ -6,72 +6,26 @@ use crate::api::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
 use crate::moment::{self, End};
-use crate::paths;
-use crate::problem::{Kind, Problem};
-use crate::sources::{Cancel, ChargeTried, ChargeTryAsk, Progress, SourceError, Trouble};
+use crate::problem::Problem;
+use crate::sources::{ChargeTried, ChargeTryAsk};
 use crate::state::Web;
-use crate::work::{Owner, WorkState};
+use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use trunkline_store::time::rfc3339;
+use trunkline_store::time::{SECOND_NS, rfc3339};
 use utoipa::ToSchema;
 
-/// Those that are kept, the newest; they live in memory.
-pub const TRYOUTS_MAX: usize = 16;
+/// Plans that are tried out: one at a time. They live in memory; there are no files.
+pub const TRYOUTS: Limits =
+    Limits { running: 1, kept: 16, waiting_of_one: 1, octets: 0, octets_in_all: u64::MAX, age_s: Some(AGE_MAX_S) };
 
 /// All of them.
-#[derive(Default)]
-pub struct Tryouts(Mutex<(u64, VecDeque<Arc<Tryout>>)>);
-
-/// One of them.
-struct Tryout {
-    id: String,
-    owner: Owner,
-    asked_ns: i64,
-    ask: ChargeTryAsk,
-    progress: Progress,
-    cancel: Cancel,
-    end: Mutex<Option<Result<ChargeTried, SourceError>>>,
-}
-
-fn held<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Tryouts {
-    /// Takes one up if none is under way.
-    fn take(&self, owner: Owner, ask: ChargeTryAsk, now_ns: i64) -> Result<Arc<Tryout>, Problem> {
-        let (last, all) = &mut *held(&self.0);
-        if all.iter().any(|tryout| held(&tryout.end).is_none()) {
-            let text = "Another plan is being tried out: wait for it, or cancel it.";
-            return Err(Problem::new(Kind::Busy, text).retry_after(10));
-        }
-        while all.len() >= TRYOUTS_MAX {
-            all.pop_front();
-        }
-        *last += 1;
-        let (id, progress, cancel) = (format!("{now_ns:x}-{last}"), Progress::default(), Cancel::default());
-        let tryout = Arc::new(Tryout { id, owner, asked_ns: now_ns, ask, progress, cancel, end: Mutex::default() });
-        all.push_back(Arc::clone(&tryout));
-        Ok(tryout)
-    }
-
-    fn find(&self, id: &str, owner: Owner) -> Result<Arc<Tryout>, Problem> {
-        let all = &held(&self.0).1;
-        let found = all.iter().find(|tryout| tryout.id == id && tryout.owner == owner);
-        found.cloned().ok_or_else(|| Problem::new(Kind::NotFound, "There is no such try-out of yours."))
-    }
-
-    fn remove(&self, id: &str) {
-        held(&self.0).1.retain(|tryout| tryout.id != id);
-    }
-}
+pub type Tryouts = Shelf<ChargeTryAsk, ChargeTried>;
 
 /// A plan that is to be tried out.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -111,24 +65,36 @@ pub struct ChargeTryout {
     pub error: Option<String>,
 }
 
-fn shown(tryout: &Tryout) -> ChargeTryout {
-    let (state, tried, error) = match &*held(&tryout.end) {
-        None => (WorkState::Running, None, None),
-        Some(Ok(tried)) => (WorkState::Done, Some(tried.clone()), None),
-        Some(Err(error)) if error.trouble == Trouble::Cancelled => (WorkState::Cancelled, None, None),
-        Some(Err(error)) => (WorkState::Failed, None, Some(paths::named(&error.text))),
-    };
+/// Your try-outs.
+#[derive(Serialize, ToSchema)]
+pub struct ChargeTryouts {
+    /// The newest first.
+    pub tryouts: Vec<ChargeTryout>,
+}
+
+fn shown(tryout: &Work<ChargeTryAsk, ChargeTried>) -> ChargeTryout {
+    let (state, tried, error) = tryout.state();
     ChargeTryout {
         id: tryout.id.clone(),
         state,
         read: tryout.progress.packets.load(Ordering::Relaxed),
         total: tryout.progress.total_octets.load(Ordering::Relaxed),
-        from: rfc3339(tryout.ask.from.saturating_mul(1_000_000_000)),
-        to: rfc3339(tryout.ask.to.saturating_mul(1_000_000_000)),
+        from: rfc3339(tryout.ask.from.saturating_mul(SECOND_NS)),
+        to: rfc3339(tryout.ask.to.saturating_mul(SECOND_NS)),
         asked: rfc3339(tryout.asked_ns),
         tried,
         error,
     }
+}
+
+/// Your try-outs, the newest first: they are kept for a day, in memory.
+#[utoipa::path(
+    get, path = "/charge/tryouts", tag = "charge",
+    responses((status = 200, body = ChargeTryouts), (status = "4XX", body = schema::Problem))
+)]
+pub async fn list(State(web): State<Arc<Web>>, who: Who) -> Result<Json<ChargeTryouts>, Problem> {
+    who.need(Permission::ChargeManage)?;
+    Ok(Json(ChargeTryouts { tryouts: web.tryouts.list(who.id()).iter().map(|tryout| shown(tryout)).collect() }))
 }
 
 /// Tries a plan out: what was used in a span is charged anew by its text, beside the node; nothing changes.
@@ -149,17 +115,10 @@ pub async fn begin(
         return Err(Problem::parameter("to", "'to' must be after 'from'."));
     }
     who.audit(&web, action::CHARGE_TRY, &format!("{} to {}", rfc3339(from), rfc3339(to))).await?;
-    let second = |ns: i64| ns.div_euclid(1_000_000_000);
+    let second = |ns: i64| ns.div_euclid(SECOND_NS);
     let ask = ChargeTryAsk { text: ask.text, from: second(from), to: second(to) };
     let tryout = web.tryouts.take(who.id(), ask, who.now_ns)?;
-    let work = Arc::clone(&tryout);
-    tokio::task::spawn_blocking(move || {
-        // Whatever happens it ends: one that is under way keeps all others out.
-        let tries = || charging.try_out(&work.ask, &work.progress, &work.cancel);
-        let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(tries));
-        let failed = |_| Err(SourceError::new(Trouble::Failed, "it failed; this is a defect of Trunkline"));
-        *held(&work.end) = Some(tried.unwrap_or_else(failed));
-    });
+    web.tryouts.run(&tryout, move |work, cancel| charging.try_out(&work.ask, &work.progress, cancel));
     Ok((StatusCode::ACCEPTED, Json(shown(&tryout))))
 }
 
@@ -184,10 +143,6 @@ pub async fn show(
 )]
 pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     who.need(Permission::ChargeManage)?;
-    let tryout = web.tryouts.find(&id, who.id())?;
-    tryout.cancel.cancel();
-    if held(&tryout.end).is_some() {
-        web.tryouts.remove(&id);
-    }
+    web.tryouts.remove(&*web.tryouts.find(&id, who.id())?);
     Ok(StatusCode::NO_CONTENT)
 }

@@ -100,8 +100,10 @@ pub struct ChargeEvent {
     pub at: i64,
     /// `opened`, `moved`, `charged`, `granted`, `answered`, `aborting`, `closed`, `forgotten`.
     pub kind: String,
-    /// Where: access point, network, or the number that is called; masked as numbers are.
+    /// Where: access point and network; masked as numbers are.
     pub place: Option<String>,
+    /// The number that is called; masked as numbers are.
+    pub called: Option<String>,
     /// Rating-Group.
     pub rating_group: Option<u32>,
     /// Service-Identifier.

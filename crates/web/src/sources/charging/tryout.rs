@@ -51,8 +51,11 @@ pub struct ChargeTried {
 /// Of a rating group, or of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChargeTriedGroup {
-    /// Rating-Group; null of all, and of usage without one.
+    /// Rating-Group; null of all, of usage without one, and of `others`.
     pub rating_group: Option<u32>,
+    /// It is the groups that are too many to be told apart.
+    #[serde(default)]
+    pub others: bool,
     /// Reports of usage.
     pub reports: u64,
     /// What was debited.
