@@ -25,6 +25,7 @@
 //!   answered 3004, and the node is to end ([`Node::failure`]).
 
 mod book;
+mod calls;
 mod clients;
 mod control;
 mod counts;
@@ -48,6 +49,7 @@ mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use book::Stream;
+pub use calls::Peering;
 pub use control::records_of;
 pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
@@ -62,6 +64,7 @@ use crate::quota::Mapping;
 use crate::session::Core;
 use crate::traffic::{Series, Traffic};
 use book::Book;
+use calls::Callers;
 use clients::Clients;
 use core::time::Duration;
 use folds::Folds;
@@ -91,6 +94,8 @@ pub struct Setup {
     pub listens: Vec<Listen>,
     /// How the engine of connections runs.
     pub options: trunkline_net::Options,
+    /// Whom it dials, and what certificates have to say.
+    pub peering: Peering,
 }
 
 /// How a node serves GTP': charging gateways' records, and quota.
@@ -125,6 +130,8 @@ struct Shared {
     /// The same over time.
     series: Mutex<Series>,
     clients: Clients,
+    /// Peers that are dialled.
+    callers: Callers,
     /// Since when it serves, seconds since 1970.
     begun: u64,
     /// Entries that are to be given up.
@@ -266,7 +273,7 @@ impl Opened {
         R: Disk + Send + Sync + 'static,
         R::File: Send + 'static,
     {
-        let Opened { doorway, setup: Setup { local, terms, listens, options: net }, gtpp } = self;
+        let Opened { doorway, setup: Setup { local, terms, listens, options: net, peering }, gtpp } = self;
         let Beside { profiles, records, replicated } = beside;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
@@ -309,6 +316,7 @@ impl Opened {
             traffic: (0..threads).map(|_| Mutex::default()).collect(),
             series: Mutex::default(),
             clients: Clients::default(),
+            callers: Callers::new(peering, house::present() as u32),
             begun: house::present().unsigned_abs(),
             retaining: Arc::clone(&retaining),
             records: recorded.clone(),
@@ -362,6 +370,11 @@ impl Node {
         sum
     }
 
+    /// How the peers are that it dials.
+    pub fn calls(&self) -> Vec<crate::peer::Shown> {
+        self.shared.callers.shown()
+    }
+
     /// What the log has done.
     pub fn log_counts(&self) -> trunkline_commit::Counts {
         self.shared.book.log_counts()
@@ -409,7 +422,11 @@ impl Node {
 
     /// Why the ledger cannot be written any more, if so: the node has to end.
     pub fn failure(&self) -> Option<String> {
-        self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.as_ref()?.failure())
+        let failed =
+            self.server.as_ref().is_some_and(Server::has_failed) || self.house.as_ref().is_some_and(House::has_failed);
+        let gateway = || self.shared.gtpp.as_ref()?.gateway.as_ref()?.failure();
+        let written = self.shared.book.failure().or_else(gateway);
+        written.or_else(|| failed.then(|| "a thread of the node has failed".to_owned()))
     }
 
     /// What the charging gateway function has counted, and the packets that it holds apart with their octets; none

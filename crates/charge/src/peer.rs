@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   octets --Frames--> Message --> Peer::take --> answered here: CER, DWR, DPR, what is refused
+//!                                            \--> Taken::Opened: its CER, or its CEA to ours ([`Peer::call`])
 //!                                            \--> Taken::Charge: a CCR, for gy and session
 //!                                            \--> Taken::Answered: RAA, ASA
 //! ```
@@ -13,22 +14,28 @@
 //!
 //! - A peer that is connected twice may go on with both: what it asks is one stream of requests by Origin-Host and
 //!   End-to-End Identifier, wherever a copy comes in. What we ask it goes to the connection that it used last.
-//! - The first message has to be a CER; anything else closes the connection.
+//! - The first message has to be a CER, or the CEA to ours; anything else closes the connection.
 //! - Requests of other applications and commands are refused in order (3007, 3001), so is what is for another host or
 //!   realm (3002, 3003) and what came through us before (3005).
 
 mod capabilities;
 mod disconnection;
+mod down;
 mod message;
 mod pushes;
+mod roster;
 mod watchdog;
 
+#[cfg(test)]
+mod elections;
 #[cfg(test)]
 mod tests;
 
 pub use capabilities::{Local, NAME_OCTETS_MAX};
+pub use down::Down;
 pub use message::{Taken, Unreadable};
 pub use pushes::{PUSHES_MAX, Pushed};
+pub use roster::{ADDRESSES_MAX, Came, NEIGHBOURS_MAX, Neighbour, Place, RECONNECT, Roster, Shown};
 pub use watchdog::{Due, WATCHDOG_LEAST_S};
 
 use core::time::Duration;
@@ -47,6 +54,12 @@ pub struct Peer {
     watchdog: Watchdog,
     pushes: Pushes,
     next_hop_by_hop: u32,
+    /// Who is to answer our CER.
+    meant: Box<str>,
+    /// Until when the answer to our DPR is waited for.
+    parts: Option<Duration>,
+    /// Why it is of no use any more, if it said so or we saw it.
+    down: Option<Down>,
 }
 
 /// Where the conversation is.
@@ -54,6 +67,8 @@ pub struct Peer {
 enum Phase {
     /// A CER is to come.
     New,
+    /// The answer to our CER is to come.
+    Called,
     /// It may ask.
     Open,
     /// It, or we, have said the end: answers still go.
@@ -70,6 +85,9 @@ impl Peer {
             watchdog: Watchdog::new(local.watchdog, seed, now),
             pushes: Pushes::default(),
             next_hop_by_hop: seed,
+            meant: Box::default(),
+            parts: None,
+            down: None,
         }
     }
 
@@ -99,6 +117,11 @@ impl Peer {
             (true, _) => "closing",
             (false, state) => state,
         }
+    }
+
+    /// Why it is of no use any more, as far as that was said or seen in what it says.
+    pub fn down(&self) -> Option<Down> {
+        self.down
     }
 
     /// What it says is not read just now: its silence does not count.

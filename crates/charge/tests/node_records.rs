@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use trunkline_charge::cdr::{Cuts, Node, table};
 use trunkline_charge::gy::Terms;
 use trunkline_charge::job::records::{Form, Settings, Setup};
-use trunkline_charge::job::{Opened, Setup as NodeSetup};
+use trunkline_charge::job::{Opened, Peering, Setup as NodeSetup};
 use trunkline_charge::session::Limits;
 use trunkline_commit::{Disk, Folder, Options};
 use trunkline_net::Listen;
@@ -83,7 +83,7 @@ fn start(folder: &Path, disk: &Arc<Full>) -> served::World {
         Listen::Unix { path: folder.join("control.sock"), mode: 0o600 },
     ];
     let options = trunkline_net::Options { threads: 1, ..trunkline_net::Options::default() };
-    let opened = Opened::new(NodeSetup { local, terms, listens, options }).unwrap();
+    let opened = Opened::new(NodeSetup { local, terms, listens, options, peering: Peering::default() }).unwrap();
     let settings = Settings {
         node: Node::new("ocs", "192.0.2.1".parse().unwrap()),
         forms: vec![Form::Ber, Form::Csv],

@@ -2,12 +2,11 @@
 
 use std::os::fd::OwnedFd;
 
-use rustls::ServerConnection;
-
 use crate::gate::Permit;
 use crate::input::Input;
 use crate::pending::Pending;
 use crate::service::{ConnectionId, Peer};
+use crate::tls::Secured;
 
 /// A connection that was accepted, on its way to the thread that will serve it.
 #[derive(Debug)]
@@ -16,7 +15,7 @@ pub(crate) struct Newcomer {
     pub(crate) peer: Peer,
     pub(crate) listener: usize,
     pub(crate) permit: Permit,
-    pub(crate) tls: Option<Box<ServerConnection>>,
+    pub(crate) tls: Option<Box<Secured>>,
 }
 
 /// What a connection waits for.
@@ -34,13 +33,15 @@ pub(crate) enum Wants {
     Close,
     /// To stand: it was dialled and is on its way.
     Dial,
+    /// The end of its handshake of TLS: it was dialled, and its peer is there.
+    Greet,
 }
 
 /// A connection. Buffers are its own only while something is in them.
 pub(crate) struct Connection<C> {
     pub(crate) stream: OwnedFd,
     pub(crate) state: C,
-    pub(crate) tls: Option<Box<ServerConnection>>,
+    pub(crate) tls: Option<Box<Secured>>,
     /// Input that the service has not taken.
     pub(crate) carried: Option<Box<Input>>,
     /// Octets for the wire that the peer has not taken.
@@ -73,8 +74,8 @@ impl<C> Connection<C> {
     }
 
     /// One that is on its way to its peer.
-    pub(crate) fn dialled(stream: OwnedFd, state: C, now_ms: u64) -> Connection<C> {
-        Connection::bare(stream, state, now_ms, Wants::Dial)
+    pub(crate) fn dialled(stream: OwnedFd, state: C, tls: Option<Box<Secured>>, now_ms: u64) -> Connection<C> {
+        Connection { tls, ..Connection::bare(stream, state, now_ms, Wants::Dial) }
     }
 
     fn bare(stream: OwnedFd, state: C, now_ms: u64, wants: Wants) -> Connection<C> {
@@ -111,7 +112,7 @@ impl<C> Connection<C> {
         match self.wants {
             Wants::Input => self.readable,
             Wants::Turn | Wants::Resume | Wants::Close => true,
-            Wants::Hold | Wants::Dial => false,
+            Wants::Hold | Wants::Dial | Wants::Greet => false,
         }
     }
 }

@@ -53,6 +53,8 @@ trunkline_kit::counters! {
         closed_undialled_late: "trunkline_net_closed_undialled_late_connections_total",
         /// connections to others that were not made because there were too many, or the system had no room
         closed_undialled_full: "trunkline_net_closed_undialled_full_connections_total",
+        /// connections dialled that got no TLS: another one is there than was meant, or it speaks none
+        closed_undialled_tls: "trunkline_net_closed_undialled_tls_connections_total",
         /// handshakes of TLS completed
         handshakes: "trunkline_net_tls_handshakes_total",
         /// connections given to a thread other than the one that accepted them
@@ -147,6 +149,7 @@ impl Counts {
             Cause::Tls => &mut self.closed_tls,
             Cause::Stopped => &mut self.closed_stopped,
             Cause::Undialled(Undialled::Refused | Undialled::Unreachable) => &mut self.closed_undialled,
+            Cause::Undialled(Undialled::Tls(_)) => &mut self.closed_undialled_tls,
             Cause::Undialled(Undialled::Late) => &mut self.closed_undialled_late,
             Cause::Undialled(Undialled::Full | Undialled::System) => &mut self.closed_undialled_full,
         } += 1;
@@ -166,6 +169,7 @@ impl Counts {
         let by_time = self.closed_idle + self.closed_stalled;
         let by_size = self.closed_input + self.closed_output + self.closed_memory;
         let undialled = self.closed_undialled + self.closed_undialled_late + self.closed_undialled_full;
+        let undialled = undialled + self.closed_undialled_tls;
         let handshakes = self.closed_handshake + self.closed_handshake_late;
         by_peer + by_us + by_time + by_size + handshakes + undialled
     }

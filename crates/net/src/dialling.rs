@@ -11,8 +11,10 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket
 use crate::connection::{Connection, Wants};
 use crate::errands::{Dial, Errands, Remote, Undialled};
 use crate::events::Source;
+use crate::handshake::{self, Step};
 use crate::service::{Cause, ConnectionId, Service};
 use crate::thread::Worker;
+use crate::tls::TlsFault;
 
 /// Times in a round that a service is asked for errands, as running some makes others.
 const ERRANDS_MAX: usize = 8;
@@ -97,10 +99,11 @@ impl<S: Service> Worker<S> {
             return self.undialled(dial.state, Undialled::System);
         }
         self.dialling.count += 1;
-        let id = self.table.insert(Connection::dialled(stream, dial.state, self.desk.now_ms()));
-        match stands {
-            true => self.stands(id),
-            false => self.dialling.going.push((now.monotonic + dial.patience, id)),
+        self.tls_connections += usize::from(dial.tls.is_some());
+        let id = self.table.insert(Connection::dialled(stream, dial.state, dial.tls, self.desk.now_ms()));
+        self.dialling.going.push((now.monotonic + dial.patience, id));
+        if stands {
+            self.reached(id);
         }
     }
 
@@ -113,22 +116,57 @@ impl<S: Service> Worker<S> {
     /// An event of a connection that was on its way: it stands, or came to nothing.
     pub(crate) fn on_dialled(&mut self, id: ConnectionId) {
         let Some(connection) = self.table.get_mut(id) else { return };
+        if connection.wants == Wants::Greet {
+            return self.greet(id);
+        }
         let outcome = match sockopt::socket_error(&connection.stream) {
             Ok(Ok(())) if reached_itself(&connection.stream) => Err(Undialled::Refused),
             Ok(Ok(())) if !connection.broken => Ok(()),
             Ok(Err(errno)) | Err(errno) => Err(undialled(errno)),
             Ok(Ok(())) => Err(Undialled::Unreachable),
         };
-        self.dialling.going.retain(|(_, going)| *going != id);
         match outcome {
-            Ok(()) => self.stands(id),
-            Err(why) => self.close(id, Cause::Undialled(why)),
+            Ok(()) => self.reached(id),
+            Err(why) => self.came_to_nothing(id, why),
         }
     }
 
+    /// The peer is there: the connection stands, or its handshake begins.
+    fn reached(&mut self, id: ConnectionId) {
+        match self.table.get_mut(id) {
+            Some(connection) if connection.tls.is_some() => {
+                connection.wants = Wants::Greet;
+                self.greet(id);
+            }
+            _ => self.stands(id),
+        }
+    }
+
+    /// Goes on with a handshake. It is done by the thread that serves: who dials has few of them.
+    fn greet(&mut self, id: ConnectionId) {
+        let Some(connection) = self.table.get_mut(id) else { return };
+        let Some(tls) = connection.tls.as_deref_mut() else { return };
+        match handshake::step(tls, &connection.stream) {
+            Step::Waits => {}
+            Step::Done => {
+                self.desk.counts.handshakes += 1;
+                self.stands(id);
+            }
+            Step::Failed(wrong) => self.came_to_nothing(id, Undialled::Tls(TlsFault::of(wrong.as_ref()))),
+        }
+    }
+
+    fn came_to_nothing(&mut self, id: ConnectionId, why: Undialled) {
+        self.dialling.going.retain(|(_, going)| *going != id);
+        self.close(id, Cause::Undialled(why));
+    }
+
     fn stands(&mut self, id: ConnectionId) {
+        self.dialling.going.retain(|(_, going)| *going != id);
         let Some(connection) = self.table.get_mut(id) else { return };
         connection.wants = Wants::Input;
+        // What came with the end of a handshake is in `tls`, and no event will tell.
+        connection.readable |= connection.tls.is_some();
         connection.moved_ms = self.desk.now_ms();
         let say = |service: &mut S, state: &mut S::Connection, output: &mut crate::Output<'_>, now| {
             service.dialled(state, id, output, now)

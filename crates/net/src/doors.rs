@@ -87,7 +87,7 @@ impl<S: Service> Worker<S> {
         }
         // What is said at once is bounded by the limit of output.
         tls.set_buffer_limit(None);
-        newcomer.tls = Some(Box::new(tls));
+        newcomer.tls = Some(Box::new(tls.into()));
         if self.shared.pool.bring(newcomer).is_err() {
             self.desk.counts.closed_stopped += 1;
         }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::service::ConnectionId;
+use crate::tls::{ClientTls, Secured, TlsFault};
 
 /// Whom to dial.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +39,8 @@ pub enum Undialled {
     Full,
     /// The system has no descriptor, port or memory left.
     System,
+    /// The peer is there, and TLS did not come about.
+    Tls(TlsFault),
 }
 
 /// What a service wants of its thread, collected at the end of each round; see [`crate::Service::errands`].
@@ -55,6 +58,7 @@ pub(crate) struct Dial<C> {
     pub(crate) remote: Remote,
     pub(crate) patience: Duration,
     pub(crate) state: C,
+    pub(crate) tls: Option<Box<Secured>>,
 }
 
 impl<C> Default for Errands<C> {
@@ -67,7 +71,29 @@ impl<C> Errands<C> {
     /// Makes a connection, of this thread as any other that came: [`crate::Service::dialled`] when it stands, else
     /// [`crate::Service::closed`] with [`crate::Cause::Undialled`], each with `state`. `patience` is its time.
     pub fn dial(&mut self, remote: Remote, patience: Duration, state: C) {
-        self.dials.push(Dial { remote, patience, state });
+        self.dials.push(Dial { remote, patience, state, tls: None });
+    }
+
+    /// The same over TLS, with a server whose certificate is for `name`: a name of the DNS, or an address. The
+    /// handshake counts towards `patience`.
+    ///
+    /// # Errors
+    /// No certificate can be for that name; the state comes back.
+    pub fn dial_tls(
+        &mut self,
+        address: SocketAddr,
+        (tls, name): (&ClientTls, &str),
+        patience: Duration,
+        state: C,
+    ) -> Result<(), C> {
+        match tls.begin(name) {
+            Some(begun) => {
+                let tls = Some(Box::new(begun));
+                self.dials.push(Dial { remote: Remote::Tcp(address), patience, state, tls });
+                Ok(())
+            }
+            None => Err(state),
+        }
     }
 
     /// Has [`crate::Service::woken`] called for a connection of this thread. One that is gone, or does not stand yet,

@@ -9,13 +9,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rustix::net::{RecvFlags, SendFlags};
-use rustls::ServerConnection;
+use rustls::Error;
 
 use crate::connection::{Newcomer, Table};
 use crate::counts::{Counts, Shown};
 use crate::events::{Events, Source, Sources};
 use crate::service::ConnectionId;
 use crate::shared::Shared;
+use crate::tls::Secured;
 
 /// How often handshakes that take too long are looked for.
 const SWEEP: Duration = Duration::from_millis(200);
@@ -35,16 +36,17 @@ pub(crate) struct Handshaker<M> {
 /// A handshake that is going on.
 struct Going {
     newcomer: Newcomer,
-    tls: Box<ServerConnection>,
+    tls: Box<Secured>,
     began: Duration,
 }
 
 /// How far one has come.
-#[derive(Debug, PartialEq, Eq)]
-enum Step {
+#[derive(Debug)]
+pub(crate) enum Step {
     Waits,
     Done,
-    Failed,
+    /// With what TLS says was wrong; nothing if the peer has ended.
+    Failed(Option<Error>),
 }
 
 impl<M> Handshaker<M> {
@@ -87,9 +89,9 @@ impl<M> Handshaker<M> {
 
     fn step(&mut self, id: ConnectionId) {
         let Some(going) = self.table.get_mut(id) else { return };
-        match step(&mut going.tls, &mut Wire(&going.newcomer.stream)) {
+        match step(&mut going.tls, &going.newcomer.stream) {
             Step::Waits => {}
-            Step::Failed => {
+            Step::Failed(_) => {
                 self.counts.closed_handshake += 1;
                 self.table.remove(id);
             }
@@ -143,29 +145,32 @@ impl<M> Drop for Handshaker<M> {
 }
 
 /// Goes on until the socket has nothing more and takes nothing more, or the handshake is over.
-fn step(tls: &mut ServerConnection, wire: &mut Wire<'_>) -> Step {
+pub(crate) fn step(tls: &mut Secured, stream: &OwnedFd) -> Step {
+    let wire = &mut Wire(stream);
     loop {
         match send(tls, wire) {
             Ok(true) if !tls.is_handshaking() => return Step::Done,
             Ok(_) => {}
-            Err(_) => return Step::Failed,
+            Err(_) => return Step::Failed(None),
         }
         match tls.read_tls(wire) {
-            Ok(0) => return Step::Failed,
-            Ok(_) if tls.process_new_packets().is_ok() => {}
+            Ok(0) => return Step::Failed(None),
+            Ok(_) => {
+                if let Err(wrong) = tls.process_new_packets() {
+                    // The peer is told what was wrong with what it sent, if it takes it now.
+                    let _ = send(tls, wire);
+                    return Step::Failed(Some(wrong));
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Step::Waits,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            _ => {
-                // The peer is told what was wrong with what it sent, if it takes it now.
-                let _ = send(tls, wire);
-                return Step::Failed;
-            }
+            Err(_) => return Step::Failed(None),
         }
     }
 }
 
 /// Sends what there is; whether all of it went.
-fn send(tls: &mut ServerConnection, wire: &mut Wire<'_>) -> io::Result<bool> {
+fn send(tls: &mut Secured, wire: &mut Wire<'_>) -> io::Result<bool> {
     while tls.wants_write() {
         match tls.write_tls(wire) {
             Ok(_) => {}

@@ -178,6 +178,11 @@ impl<M> Server<M> {
         self.shared.cells.iter().map(|cell| cell.read())
     }
 
+    /// Whether a thread has ended though nobody stopped it: its service panicked, and nobody serves its connections.
+    pub fn has_failed(&self) -> bool {
+        !self.shared.is_stopping() && self.threads.iter().any(JoinHandle::is_finished)
+    }
+
     /// Stops it: nothing new is taken, what came is answered, what was said goes out within [`crate::Limits::stop`].
     /// Does not wait for that.
     pub fn stop(&self) {

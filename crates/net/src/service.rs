@@ -88,6 +88,13 @@ pub trait Service {
         let _ = (connection, output, now);
     }
 
+    /// Whether an answer to the last words is still awaited: so long, and within [`crate::Limits::stop`], the
+    /// connection stays open and is read. It is asked about once a second.
+    fn lingers(&self, connection: &Self::Connection, now: Now) -> bool {
+        let _ = (connection, now);
+        false
+    }
+
     /// A connection is closed, and why.
     fn closed(&mut self, connection: Self::Connection, cause: Cause, now: Now) {
         let _ = (connection, cause, now);
@@ -189,6 +196,11 @@ pub struct ConnectionId {
     pub thread: u16,
     pub(crate) slot: u32,
     pub(crate) generation: u32,
+}
+
+impl ConnectionId {
+    /// No connection at all: the name of one that is dialled, until it stands.
+    pub const NONE: ConnectionId = ConnectionId { thread: u16::MAX, slot: u32::MAX, generation: u32::MAX };
 }
 
 /// The other end of a datagram, and where it came in: a reply goes out from there.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
-use rustls::ServerConnection;
 
 use crate::connection::Connection;
 use crate::counts::Counts;
@@ -14,6 +13,7 @@ use crate::input::Input;
 use crate::pages::Pages;
 use crate::pending::{Pending, ROOM_OCTETS, WARM_ROOMS_MAX};
 use crate::service::Cause;
+use crate::tls::Secured;
 
 /// Octets that a record of TLS may hold back in the connection (RFC 8446, 5.2), so much more than was read may come
 /// out.
@@ -91,7 +91,7 @@ fn receive_plain<C>(connection: &mut Connection<C>, room: &mut [u8], counts: &mu
 
 fn receive_tls<C>(
     connection: &mut Connection<C>,
-    tls: &mut ServerConnection,
+    tls: &mut Secured,
     input: &mut Input,
     buffers: &mut Buffers,
     counts: &mut Counts,
@@ -125,7 +125,7 @@ fn receive_tls<C>(
 }
 
 /// What was decrypted.
-fn drain(tls: &mut ServerConnection, room: &mut [u8]) -> Result<usize, Cause> {
+fn drain(tls: &mut Secured, room: &mut [u8]) -> Result<usize, Cause> {
     let mut got = 0;
     loop {
         match tls.reader().read(&mut room[got..]) {
@@ -140,7 +140,7 @@ fn drain(tls: &mut ServerConnection, room: &mut [u8]) -> Result<usize, Cause> {
     }
 }
 
-fn encrypt(tls: &mut ServerConnection, said: &[u8], wire: &mut Vec<u8>) -> Result<(), Cause> {
+fn encrypt(tls: &mut Secured, said: &[u8], wire: &mut Vec<u8>) -> Result<(), Cause> {
     wire.clear();
     tls.writer().write_all(said).map_err(|_| Cause::Tls)?;
     while tls.wants_write() {
@@ -181,11 +181,7 @@ pub(crate) fn say<C>(
 ///
 /// # Errors
 /// TLS is over.
-fn wire_of<'a>(
-    tls: Option<&mut ServerConnection>,
-    said: &'a [u8],
-    written: &'a mut Vec<u8>,
-) -> Result<&'a [u8], Cause> {
+fn wire_of<'a>(tls: Option<&mut Secured>, said: &'a [u8], written: &'a mut Vec<u8>) -> Result<&'a [u8], Cause> {
     let Some(tls) = tls else { return Ok(said) };
     encrypt(tls, said, written)?;
     Ok(written)
@@ -267,7 +263,7 @@ fn send(stream: &OwnedFd, octets: &[u8]) -> Result<usize, Errno> {
 
 /// Says the end to a peer that does not know yet, and reads once what it still said: a socket that is closed with
 /// unread octets is reset, and the peer could lose our last words (RFC 2525, 2.17).
-pub(crate) fn part(stream: &OwnedFd, tls: Option<&mut ServerConnection>) {
+pub(crate) fn part(stream: &OwnedFd, tls: Option<&mut Secured>) {
     if let Some(tls) = tls {
         let mut wire = Vec::new();
         tls.send_close_notify();

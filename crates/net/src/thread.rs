@@ -43,7 +43,7 @@ pub(crate) struct Worker<S: Service> {
     next_tick: Duration,
     /// When connections that are not through are given up, once the server stops.
     stop_at: Option<Duration>,
-    tls_connections: usize,
+    pub(crate) tls_connections: usize,
 }
 
 impl<S: Service> Worker<S> {
@@ -168,7 +168,7 @@ impl<S: Service> Worker<S> {
         connection.readable |= what.readable;
         connection.hangup |= what.hangup;
         connection.broken |= what.broken;
-        if connection.wants == Wants::Dial {
+        if matches!(connection.wants, Wants::Dial | Wants::Greet) {
             return self.on_dialled(id);
         }
         let waits = connection.pending.is_some() || connection.has_work() || connection.broken;
@@ -293,7 +293,7 @@ impl<S: Service> Worker<S> {
         let (now, stalled, idle) = (self.desk.now_ms(), ms(self.desk.limits.stalled), self.desk.limits.idle.map(ms));
         let late = self.table.find(|c| {
             // One that is on its way has a time of its own.
-            let rest = if c.wants == Wants::Dial { 0 } else { now.saturating_sub(c.moved_ms) };
+            let rest = if matches!(c.wants, Wants::Dial | Wants::Greet) { 0 } else { now.saturating_sub(c.moved_ms) };
             if c.pending.is_some() { rest >= stalled } else { idle.is_some_and(|idle| rest >= idle) }
         });
         for id in late {
@@ -318,7 +318,9 @@ impl<S: Service> Worker<S> {
             if !late {
                 self.say_farewell(id);
             }
-            if self.table.get_mut(id).is_some_and(|c| late || c.pending.is_none()) {
+            let Desk { service, now, .. } = &self.desk;
+            let ends = |c: &Connection<S::Connection>| c.pending.is_none() && !service.lingers(&c.state, *now);
+            if self.table.get_mut(id).is_some_and(|c| late || ends(c)) {
                 self.close(id, Cause::Stopped);
             }
         }
@@ -328,10 +330,13 @@ impl<S: Service> Worker<S> {
     fn say_farewell(&mut self, id: ConnectionId) {
         let Some(connection) = self.table.get_mut(id).filter(|c| !c.parted) else { return };
         connection.parted = true;
-        connection.readable = false;
+        let readable = core::mem::replace(&mut connection.readable, false);
         let outcome = self.desk.farewell(connection);
-        // What it asks from now on is not read any more.
-        connection.wants = Wants::Hold;
+        match self.desk.service.lingers(&connection.state, self.desk.now) {
+            true => connection.readable = readable,
+            // What it asks from now on is not read any more.
+            false => connection.wants = Wants::Hold,
+        }
         match outcome {
             Outcome::Closed(cause) => self.close(id, cause),
             Outcome::Again | Outcome::Waits => self.serve(id),

@@ -4,11 +4,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{CertificateError, ClientConfig, ClientConnection, Error, RootCertStore, ServerConfig};
+
+/// TLS of a connection, whichever side began it.
+pub(crate) type Secured = rustls::Connection;
 
 /// Octets that a connection holds for TLS, about: measured as growth of the process over connections after their
 /// handshakes with TLS 1.3 (`cargo run --release -p trunkline-net --example idle -- tls 2000`).
@@ -121,7 +124,82 @@ impl Tls {
     }
 }
 
-/// Issuers of clients' certificates, from PEM.
+/// What is asked of servers that are dialled, and shown to them. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ClientTls(Arc<ClientConfig>);
+
+/// Why TLS with a server that was dialled did not come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsFault {
+    /// Nobody who is trusted vouches for its certificate.
+    Issuer,
+    /// Its certificate has expired, or does not hold yet.
+    Expired,
+    /// Its certificate is for another name.
+    Name,
+    /// Its certificate is no good otherwise.
+    Certificate,
+    /// It refused us: our certificate, if any, or our versions.
+    Refused,
+    /// It ended the connection, or what it said is no TLS.
+    Broken,
+}
+
+impl TlsFault {
+    /// What an error of a handshake is; none is the end of the connection.
+    pub(crate) fn of(error: Option<&Error>) -> TlsFault {
+        use CertificateError as Wrong;
+        match error {
+            Some(Error::InvalidCertificate(wrong)) => match wrong {
+                Wrong::UnknownIssuer | Wrong::BadSignature => TlsFault::Issuer,
+                Wrong::Expired | Wrong::ExpiredContext { .. } => TlsFault::Expired,
+                Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => TlsFault::Expired,
+                Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => TlsFault::Name,
+                _ => TlsFault::Certificate,
+            },
+            Some(Error::AlertReceived(_) | Error::PeerIncompatible(_)) => TlsFault::Refused,
+            _ => TlsFault::Broken,
+        }
+    }
+}
+
+impl ClientTls {
+    /// Trusts those issuers alone; shows a certificate where it is asked for one and has a pair, both in PEM.
+    ///
+    /// # Errors
+    /// What is wrong with certificate or key.
+    pub fn new(issuers: Arc<RootCertStore>, own: Option<(&[u8], &[u8])>) -> Result<ClientTls, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[&TLS13, &TLS12]);
+        let builder = builder.map_err(TlsError::Pair)?.with_root_certificates(issuers);
+        let config = match own {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => {
+                let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| TlsError::Key(e.to_string()))?;
+                builder.with_client_auth_cert(certificates(certificate)?, key).map_err(TlsError::Pair)?
+            }
+        };
+        Ok(ClientTls(Arc::new(config)))
+    }
+
+    /// A handshake with a server of that name; none where no certificate can be for it.
+    pub(crate) fn begin(&self, name: &str) -> Option<Secured> {
+        let name = ServerName::try_from(name.to_owned()).ok()?;
+        let mut begun = ClientConnection::new(Arc::clone(&self.0), name).ok()?;
+        // What is said at once is bounded by the limit of output.
+        begun.set_buffer_limit(None);
+        Some(begun.into())
+    }
+}
+
+/// Whether a certificate is for a name of the DNS or an address (RFC 9525). Who signed it is not looked at.
+pub fn certifies(certificate: &CertificateDer<'_>, name: &str) -> bool {
+    let name = ServerName::try_from(name);
+    let parsed = ParsedCertificate::try_from(certificate);
+    name.is_ok_and(|name| parsed.is_ok_and(|parsed| rustls::client::verify_server_name(&parsed, &name).is_ok()))
+}
+
+/// Issuers of certificates, from PEM.
 ///
 /// # Errors
 /// There is none in the text, or one cannot be used.

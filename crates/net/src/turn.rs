@@ -44,7 +44,7 @@ impl<S: Service> Desk<S> {
 
     /// Gives a connection its turn.
     pub(crate) fn turn(&mut self, connection: &mut Connection<S::Connection>) -> Outcome {
-        if connection.wants == Wants::Dial {
+        if matches!(connection.wants, Wants::Dial | Wants::Greet) {
             return Outcome::Waits;
         }
         self.held = self.held.saturating_sub(connection.held());
@@ -202,7 +202,7 @@ impl<S: Service> Desk<S> {
             Wants::Turn => self.show(connection, input)?,
             Wants::Resume => self.ask(connection, |service, state, output, now| service.resume(state, output, now))?,
             Wants::Hold if connection.broken => return Err(Cause::Failed),
-            Wants::Hold | Wants::Dial => return Ok(Some(Outcome::Waits)),
+            Wants::Hold | Wants::Dial | Wants::Greet => return Ok(Some(Outcome::Waits)),
             Wants::Close => return Err(Cause::Service),
         };
         let yields = next == Next::Yield;
@@ -262,7 +262,7 @@ impl<S: Service> Desk<S> {
 /// What a connection wants after mail: what it wanted before, if that is more than the mail asks for.
 fn after_mail<C>(connection: &Connection<C>, next: Next) -> Wants {
     match (connection.wants, next) {
-        (Wants::Dial, _) => Wants::Dial,
+        (Wants::Dial | Wants::Greet, _) => connection.wants,
         (Wants::Close, _) | (_, Next::Close) => Wants::Close,
         (Wants::Resume, _) | (_, Next::Resume) => Wants::Resume,
         (Wants::Turn, _) => Wants::Turn,

@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+pub mod exercise;
 pub mod follower;
 mod jetstream;
 pub mod kept;

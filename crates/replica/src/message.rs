@@ -159,7 +159,8 @@ impl<'a> Records<'a> {
             let here = (length - before).min(rest.0.len());
             let Ok(octets) = rest.take(here) else { return };
             see(Part { number, octets, ends: before + here == length });
-            (before, number) = (0, number + 1);
+            let Some(next) = number.checked_add(1) else { return };
+            (before, number) = (0, next);
         }
     }
 }

@@ -9,6 +9,7 @@ mod gy;
 #[path = "charge_clients/recorder.rs"]
 mod recorder;
 #[path = "charge_clients/relay.rs"]
+#[allow(dead_code, reason = "each test takes what it needs")]
 mod relay;
 #[path = "charge_clients/tshark.rs"]
 mod tshark;

@@ -6,6 +6,7 @@ pub use crate::cdr::exercise::cdr;
 pub use crate::diameter::exercise::diameter;
 pub use crate::gtpp::exercise::gtpp;
 pub use crate::ldap::exercise::ldap;
+pub use crate::nats::exercise::nats;
 pub use crate::pcap::exercise as pcap;
 pub use crate::pcapng::exercise as pcapng;
 pub use crate::sdp::exercise::sdp;

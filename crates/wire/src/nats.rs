@@ -9,6 +9,8 @@
 //!
 //! A head is `NATS/1.0`, with a status where the server itself speaks, and lines `name: value` up to an empty one.
 
+pub(crate) mod exercise;
+
 use crate::frames::Framed;
 use core::fmt;
 
@@ -147,8 +149,9 @@ impl<'a> Said<'a> {
         let line = line(octets)?.ok_or(Broken::Form)?;
         if let Some((head, all)) = sizes(line)? {
             let from = line.len() + END.len();
-            let behind = octets.get(from..from + all).ok_or(Broken::Form)?;
-            if octets.get(from + all..) != Some(END) {
+            let to = from.checked_add(all).ok_or(Broken::Form)?;
+            let behind = octets.get(from..to).ok_or(Broken::Form)?;
+            if octets.get(to..) != Some(END) {
                 return Err(Broken::Form);
             }
             return message(line, &behind[..head], &behind[head..]).map(Said::Message);

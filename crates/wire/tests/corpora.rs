@@ -6,12 +6,13 @@ use trunkline_wire::exercise;
 /// A fuzz target and what it drives.
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 8] = [
+const TARGETS: [Target; 9] = [
     ("wire_decode", exercise::decode),
     ("wire_cdr", exercise::cdr),
     ("wire_diameter", exercise::diameter),
     ("wire_gtpp", exercise::gtpp),
     ("wire_ldap", exercise::ldap),
+    ("wire_nats", exercise::nats),
     ("wire_ip_reassembly", exercise::ip_reassembly),
     ("wire_tcp_reassembly", exercise::tcp_reassembly),
     ("wire_sctp", exercise::sctp),

@@ -8,7 +8,7 @@ use crate::profile::Known;
 use crate::quota::{self, Charge, Late, Mapping, Recent};
 use crate::session::{Answer, Core, Kind, Once, OrderKey, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use trunkline_commit::{Committer, Disk, Log, Options, Progress};
 use trunkline_kit::config::Mistake;
 use trunkline_net::Waker;
@@ -19,6 +19,8 @@ use trunkline_wire::diameter::credit::OverloadReport;
 pub const BUSY_PERCENT: [usize; 2] = [25, 75];
 /// What an operator is told then.
 const BEHIND: &str = "the disk is behind or full: nothing is changed";
+/// Why it ends after a panic.
+const PANICKED: &str = "a thread failed while it decided, and what is in memory may be a change half done";
 /// Octets that the outbox keeps when it is empty.
 const KEPT_OCTETS: usize = 1 << 20;
 
@@ -258,9 +260,12 @@ impl Book {
         free && self.leader.as_ref().is_none_or(Leader::is_current)
     }
 
-    /// Nothing that holds it can panic half-way through a change.
+    /// Who panics while it holds it may have left a change half done: nothing is decided any more, and the node ends.
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(|poisoned| {
+            self.told.fail(PANICKED.to_owned());
+            poisoned.into_inner()
+        })
     }
 
     /// Takes the core for some requests.
@@ -390,6 +395,13 @@ impl Desk<'_> {
         Decided { currency: costs.unwrap_or_default().to_owned(), answer: outcome.answer, after: outcome.after, copy }
     }
 
+    /// Whether a request goes on with a session that is not open, and is no copy of one that was answered there.
+    pub fn is_stray(&self, request: &Request) -> bool {
+        let core = &self.inner.core;
+        let goes_on = matches!(request.kind, Kind::Update | Kind::Terminate);
+        goes_on && core.session(&request.session).is_none() && core.copy_of(request).is_none()
+    }
+
     /// Decides about a request of a gateway by GTP'; what it was to the core.
     ///
     /// # Errors
@@ -505,5 +517,32 @@ impl Desk<'_> {
 
     pub fn core(&self) -> &Core {
         &self.inner.core
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Limits;
+    use trunkline_commit::Folder;
+
+    #[test]
+    fn who_panics_while_deciding_ends_the_node() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Arc::new(Folder::open(folder.path()).unwrap());
+        let (core, log) = crate::ledger::open(disk, Options::default(), Limits::default()).unwrap();
+        let told = Arc::new(Told::new(1));
+        let book = Book::start(core, Recent::default(), log, Options::default(), &told, None).unwrap();
+        assert!(book.desk().takes(Kind::Update));
+        let ended = std::thread::scope(|scope| {
+            let holds = || {
+                let _desk = book.desk();
+                panic!("on purpose")
+            };
+            scope.spawn(holds).join()
+        });
+        assert!(ended.is_err());
+        assert!(!book.desk().takes(Kind::Update));
+        assert_eq!(book.failure().as_deref(), Some(PANICKED));
     }
 }

@@ -169,7 +169,7 @@ impl Worker {
         let durable = self.shared.book.durable();
         match order {
             Order::CheckPlan { text } => Ok((durable, checked(&text))),
-            Order::Peers { after } => Ok((durable, told::peers(&self.shared.clients, after))),
+            Order::Peers { after } => Ok((durable, told::peers(&self.shared, after))),
             Order::Rates { minutes } => Ok((durable, told::rates(&self.shared, minutes))),
             Order::Status {} => {
                 let mut status = told::status(&self.shared);

@@ -9,6 +9,12 @@ trunkline_kit::counters! {
         peers_opened: "trunkline_charge_peers_opened_total",
         /// peers whose capabilities were refused, or that did not begin with them
         peers_refused: "trunkline_charge_peers_refused_total",
+        /// peers whose certificate was for another name than they said
+        peers_misnamed: "trunkline_charge_peers_misnamed_total",
+        /// connections to peers that were begun by this node
+        calls: "trunkline_charge_calls_total",
+        /// of these, those that came to nothing before the peer had taken who we are
+        calls_failed: "trunkline_charge_calls_failed_total",
         /// peers that did not answer the watchdog once
         peers_suspect: "trunkline_charge_peers_suspect_total",
         /// peers that were given up: no capabilities, or no answer to the watchdog
@@ -33,6 +39,10 @@ trunkline_kit::counters! {
         answered_refused: "trunkline_charge_answers_refused_total",
         /// answers that the disk was behind or full, or memory was
         answered_busy: "trunkline_charge_answers_busy_total",
+        /// requests that were answered 3004 because answers that wait for the disk hold too much memory
+        pending_full: "trunkline_charge_pending_full_total",
+        /// reports of usage without a session that were answered 3004: their connection had too many in a minute
+        strays_refused: "trunkline_charge_strays_refused_total",
         /// answers to what was wrong with a request
         answered_failed: "trunkline_charge_answers_failed_total",
         /// questions to clients (RAR, ASR) that were sent
@@ -43,6 +53,8 @@ trunkline_kit::counters! {
         pushes_lost: "trunkline_charge_pushes_lost_total",
         /// messages of GTP' that came
         gtpp_messages: "trunkline_charge_gtpp_messages_total",
+        /// gateways with sessions that cannot be asked: too many are known
+        gtpp_unreached: "trunkline_charge_gtpp_unreached_total",
         /// messages of GTP' that a stream took no more
         gtpp_lost: "trunkline_charge_gtpp_lost_total",
         /// requests for a subscriber's profile by GTP'

@@ -5,6 +5,7 @@ mod parked;
 mod pushes;
 mod quota_only;
 mod recent;
+mod ways;
 
 pub(super) use recent::recent;
 
@@ -23,6 +24,7 @@ use std::time::Instant;
 use trunkline_net::{ConnectionId, Networks, Now, Replies, UdpPeer, Waker};
 use trunkline_wire::Address;
 use trunkline_wire::gtpp::{Frames, GtppError, Header, Message, Version, Writer, cause, message_type};
+use ways::Ways;
 
 /// Octets of the longest message of a stream.
 const MESSAGE_OCTETS_MAX: usize = 1 << 16;
@@ -30,8 +32,6 @@ const MESSAGE_OCTETS_MAX: usize = 1 << 16;
 const ASKED_MAX: usize = 8192;
 /// Answers of a thread that wait for the disk; then requests are dropped, and come again.
 const OWED_MAX: usize = 65_536;
-/// Gateways whose way is known; one more is not asked for anything.
-const WAYS_MAX: usize = 100_000;
 /// How long an answer is waited for (T3-RESPONSE).
 const T3: Duration = Duration::from_secs(1);
 /// How often it is looked whether senders have answered.
@@ -55,8 +55,8 @@ pub(super) struct Gtpp {
     restart_counter: u8,
     /// Where senders of records are told to go at the end.
     redirect_to: Option<IpAddr>,
-    /// How a gateway is asked, by its name in the ledger: by which thread.
-    ways: RwLock<HashMap<Box<str>, (u16, Way)>>,
+    /// How a gateway is asked.
+    ways: RwLock<Ways>,
 }
 
 impl Gtpp {
@@ -84,17 +84,13 @@ impl Gtpp {
 
     /// The way to a gateway, and the thread that asks it.
     pub fn way(&self, origin: &str) -> Option<(u16, Way)> {
-        self.ways.read().unwrap_or_else(PoisonError::into_inner).get(origin).copied()
+        self.ways.read().unwrap_or_else(PoisonError::into_inner).get(origin)
     }
 
-    fn set_way(&self, origin: &str, way: (u16, Way)) {
-        if self.way(origin) == Some(way) {
-            return;
-        }
-        let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
-        if ways.len() < WAYS_MAX || ways.contains_key(origin) {
-            ways.insert(origin.into(), way);
-        }
+    /// A gateway was charged something over that way; whether it can be asked over it.
+    fn set_way(&self, origin: &str, way: (u16, Way), now: Duration) -> bool {
+        self.ways.read().unwrap_or_else(PoisonError::into_inner).hear(origin, way, now)
+            || self.ways.write().unwrap_or_else(PoisonError::into_inner).set(origin, way, now)
     }
 }
 
@@ -194,7 +190,7 @@ impl Worker {
         }
         let mut out = Vec::new();
         let written = match quota::ask(&quota, message, &gtpp.mapping, (from.ip(), from.port())) {
-            Ok(Ask::Charge(charge)) => return self.decide_later(gtpp, way, charge, message),
+            Ok(Ask::Charge(charge)) => return self.decide_later(way, charge, message),
             Ok(Ask::Profile(identities)) => {
                 self.counts.quota_profiles += 1;
                 let waiting = parked::Waiting::of_profile(way, message, identities);
@@ -217,12 +213,11 @@ impl Worker {
         }
     }
 
-    fn decide_later(&mut self, gtpp: &Gtpp, way: Way, charge: Charge, message: &Message<'_>) {
+    fn decide_later(&mut self, way: Way, charge: Charge, message: &Message<'_>) {
         if self.talk.asked.len() >= ASKED_MAX || self.talk.owed.len() >= OWED_MAX {
             self.counts.quota_dropped += 1;
             return;
         }
-        gtpp.set_way(&charge.origin, (self.thread, way));
         let asked = Asked { way, charge, message: message.octets().to_vec() };
         // As of Diameter, subscribers are looked up when their sessions begin.
         let begins = |asked: &Asked| {
@@ -250,6 +245,10 @@ impl Worker {
             match decided {
                 Ok((kind, decided)) => {
                     self.count(None, kind, &decided);
+                    // Who has no session is not asked about one.
+                    let way = (self.thread, asked.way);
+                    let known = decided.after == 0 || gtpp.set_way(&asked.charge.origin, way, now.monotonic);
+                    self.counts.gtpp_unreached += u64::from(!known);
                     self.answer_quota(gtpp, asked, decided.after, &decided.answer);
                 }
                 Err(Late { full: true }) => self.counts.quota_dropped += 1,

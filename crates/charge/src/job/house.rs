@@ -42,6 +42,13 @@ impl House {
     }
 }
 
+impl House {
+    /// Whether it has failed: it ends by itself otherwise never.
+    pub fn has_failed(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+}
+
 impl Drop for House {
     fn drop(&mut self) {
         drop(self.ends.take());

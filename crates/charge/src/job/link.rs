@@ -1,5 +1,6 @@
 //! A connection: a client of Diameter, or somebody who operates the node.
 
+use super::calls::Side;
 use super::clients::Tally;
 use super::parked::Parked;
 use super::pending::Pending;
@@ -30,8 +31,38 @@ pub(super) struct Link {
     pub registered: Duration,
     /// The entry for which its thread has it in its queue, or had.
     pub waits: Option<u64>,
+    /// What its answers were counted with among those of all connections.
+    pub counted: usize,
+    /// Reports of usage without a session, in a minute.
+    pub strays: Strays,
+    /// Whose side it is of.
+    pub side: Side,
     /// It is not read until answers have left.
     pub holds: bool,
+}
+
+/// Reports of usage without a session that a connection may bring in a minute: each is an entry of the ledger.
+pub const STRAYS_MAX: u32 = 6000;
+
+/// Those of a minute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Strays {
+    minute: u64,
+    count: u32,
+}
+
+impl Strays {
+    /// Whether no more are taken in this minute.
+    pub fn is_over(&self, now: Duration) -> bool {
+        self.minute == now.as_secs() / 60 && self.count >= STRAYS_MAX
+    }
+
+    /// One more.
+    pub fn add(&mut self, now: Duration) {
+        let minute = now.as_secs() / 60;
+        let before = if minute == self.minute { self.count } else { 0 };
+        (self.minute, self.count) = (minute, before.saturating_add(1));
+    }
 }
 
 /// What is spoken.
@@ -57,6 +88,9 @@ impl Link {
             routed: false,
             registered: Duration::MAX,
             waits: None,
+            counted: 0,
+            strays: Strays::default(),
+            side: Side::default(),
             holds: false,
         }
     }
@@ -72,5 +106,22 @@ impl Link {
             Speaks::Diameter(peer) => Some(peer.due()),
             Speaks::Control | Speaks::Gtpp(..) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_without_a_session_is_bounded_by_the_minute() {
+        let (mut strays, at) = (Strays::default(), Duration::from_secs);
+        (0..STRAYS_MAX).for_each(|_| {
+            assert!(!strays.is_over(at(130)));
+            strays.add(at(130));
+        });
+        assert!(strays.is_over(at(179)) && !strays.is_over(at(180)));
+        strays.add(at(180));
+        assert_eq!(strays, Strays { minute: 3, count: 1 });
     }
 }

@@ -3,6 +3,9 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 
+/// Octets that answers of all connections hold; with so many, requests are answered 3004.
+pub const HELD_OCTETS_MAX: usize = 256 << 20;
+
 /// In the order in which they leave.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
@@ -37,6 +40,11 @@ impl Pending {
     /// The entry that the last of them waits for.
     pub fn last(&self) -> Option<u64> {
         self.ends.back().map(|(after, ..)| *after)
+    }
+
+    /// Octets of memory that it has.
+    pub fn held(&self) -> usize {
+        self.octets.capacity()
     }
 
     /// Octets that wait.
@@ -88,6 +96,30 @@ impl Pending {
     }
 }
 
+/// What answers that wait hold together, of all connections of a thread.
+#[derive(Debug)]
+pub(super) struct Held {
+    octets: usize,
+    most: usize,
+}
+
+impl Held {
+    /// An equal part for each of so many threads.
+    pub fn new(threads: usize) -> Held {
+        Held { octets: 0, most: HELD_OCTETS_MAX / threads.max(1) }
+    }
+
+    /// A connection held `before`, and holds `now`.
+    pub fn change(&mut self, before: usize, now: usize) {
+        self.octets = (self.octets + now).saturating_sub(before);
+    }
+
+    /// Whether requests have to come again later.
+    pub fn is_full(&self) -> bool {
+        self.octets >= self.most
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +128,23 @@ mod tests {
         let mut said = String::new();
         let full = pending.take(durable, room, |_| {}, |octets| said.push_str(core::str::from_utf8(octets).unwrap()));
         (said, full)
+    }
+
+    #[test]
+    fn what_all_hold_is_bounded() {
+        let (mut held, mut one) = (Held::new(2), Pending::default());
+        held.change(0, HELD_OCTETS_MAX / 2 - 1);
+        assert!(!held.is_full());
+        one.octets().push(b'a');
+        held.change(0, one.held());
+        assert!(held.is_full());
+        let before = one.held();
+        one.put(1, Duration::ZERO);
+        one.take(1, usize::MAX, |_| {}, |_| {});
+        held.change(before, one.held());
+        assert!(!held.is_full());
+        held.change(HELD_OCTETS_MAX / 2 - 1, 0);
+        assert_eq!(held.octets, 0);
     }
 
     #[test]

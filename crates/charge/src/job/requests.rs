@@ -1,13 +1,14 @@
 //! Messages of a client: read, decided together, answered.
 
 use super::book::Decided;
+use super::calls::Side;
 use super::clients::{Client, Tally};
 use super::link::{Link, Speaks};
 use super::moment;
 use super::worker::{ROOM_OCTETS, Worker};
 use crate::gy::{self, Said};
 use crate::peer::{MESSAGE_OCTETS_MAX, Peer, Taken};
-use crate::session::{Answer, Kind, Request};
+use crate::session::{Answer, Kind, Request, code};
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::sync::Arc;
@@ -47,14 +48,16 @@ impl Worker {
     /// Takes the whole messages at the front of what came, as many as there is room for answers: octets taken, and how
     /// it goes on.
     pub(super) fn messages(&mut self, link: &mut Link, input: &[u8], now: Now) -> (usize, Flow) {
-        let Link { speaks: Speaks::Diameter(peer), .. } = link else { return (0, Flow::Ends) };
+        let Link { speaks: Speaks::Diameter(peer), side, .. } = link else { return (0, Flow::Ends) };
         let (mut taken, mut asked, mut flow) = (0, Vec::new(), Flow::GoesOn);
         let refused = self.counts.messages_refused;
         while flow == Flow::GoesOn {
             let octets_max = if peer.is_open() { MESSAGE_OCTETS_MAX } else { FIRST_OCTETS_MAX };
             let mut frames = Frames::new(&input[taken..], octets_max);
             match frames.next_message() {
-                Ok(Some(octets)) if !self.message(peer, octets, now, &mut asked) => flow = Flow::Ends,
+                Ok(Some(octets)) if !self.message((&mut *peer, &mut *side), octets, now, &mut asked) => {
+                    flow = Flow::Ends
+                }
                 Ok(Some(_)) if self.said.len() > SAID_OCTETS_MAX || asked.len() >= ASKED_MAX => flow = Flow::Yields,
                 Ok(Some(_)) => {}
                 Ok(None) => break,
@@ -82,8 +85,15 @@ impl Worker {
     }
 
     /// Takes a message; whether the connection goes on.
-    fn message<'a>(&mut self, peer: &mut Peer, octets: &'a [u8], now: Now, asked: &mut Vec<Asked<'a>>) -> bool {
+    fn message<'a>(
+        &mut self,
+        (peer, side): (&mut Peer, &mut Side),
+        octets: &'a [u8],
+        now: Now,
+        asked: &mut Vec<Asked<'a>>,
+    ) -> bool {
         self.counts.messages += 1;
+        let before = self.said.len();
         let opens = !peer.is_open();
         let taken = peer.take(&self.shared.local, octets, now.monotonic, &mut self.said);
         match taken {
@@ -91,6 +101,7 @@ impl Worker {
                 self.counts.messages_refused += 1;
                 return !opens;
             }
+            Ok(Taken::Opened) if !self.admits(peer, side, octets, before) => return false,
             Ok(Taken::Opened) => self.counts.peers_opened += 1,
             Ok(Taken::Done(result)) => {
                 self.counts.messages_refused += u64::from(result != 0 && result != result_code::SUCCESS);
@@ -103,6 +114,10 @@ impl Worker {
             Ok(Taken::Close(_)) => {
                 self.counts.peers_refused += u64::from(opens && peer.host().is_empty());
                 return false;
+            }
+            Ok(Taken::Charge(message)) if self.held.is_full() => {
+                self.counts.pending_full += 1;
+                self.refuse(&message, &Failure::of_message(result_code::TOO_BUSY));
             }
             Ok(Taken::Charge(message)) => match self.ask(message, now.monotonic) {
                 Ok(new) => asked.push(new),
@@ -142,12 +157,21 @@ impl Worker {
             return;
         }
         let mut desk = self.shared.book.desk();
-        let decided: Vec<Decided> = asked.iter().map(|asked| desk.handle(&asked.request, moment(now.unix))).collect();
+        let over = link.strays.is_over(now.monotonic);
+        let decide = |asked: &Asked<'_>| match over && desk.is_stray(&asked.request) {
+            true => Decided { answer: Answer::of(code::TOO_BUSY), after: 0, currency: String::new(), copy: false },
+            false => desk.handle(&asked.request, moment(now.unix)),
+        };
+        let decided: Vec<Decided> = asked.iter().map(decide).collect();
         self.overload = desk.overload(moment(now.unix));
         drop(desk);
         let mut last = "";
         for (asked, decided) in asked.iter().zip(decided) {
             self.count(Some(&link.tally), asked.request.kind, &decided);
+            self.counts.strays_refused += u64::from(over && decided.answer.code == code::TOO_BUSY);
+            if decided.answer.code == code::UNKNOWN_SESSION && decided.after > 0 && !decided.copy {
+                link.strays.add(now.monotonic);
+            }
             // Who is not known here has no session to be asked about.
             if decided.after > 0 && *asked.request.origin != *last {
                 last = &asked.request.origin;

@@ -5,6 +5,7 @@ use super::control::LINE_OCTETS_MAX;
 use super::counts::Counts;
 use super::gtpp::{Talk, Way};
 use super::link::{Link, PENDING_OCTETS_MAX, Speaks};
+use super::pending::Held;
 use super::requests::Flow;
 use crate::peer::{Due, MESSAGE_OCTETS_MAX, Peer};
 use crate::session::Push;
@@ -41,6 +42,8 @@ pub(super) enum Mail {
     Durable,
     /// A client of that realm is to be asked.
     Push(Push, Box<str>),
+    /// The connection is not wanted: its peer is connected over another one.
+    Leave,
     /// A gateway by GTP' is to be asked.
     Quota(Push),
     /// What a gateway is told over its stream.
@@ -60,6 +63,8 @@ pub(super) struct Worker {
     pub(super) waker: Waker<Mail>,
     /// What is on its way by GTP'.
     pub(super) talk: Talk,
+    /// What answers that wait hold.
+    pub(super) held: Held,
     /// Entries that the first answers of connections wait for; what comes behind one that waits longer waits with it.
     waiting: VecDeque<(u64, ConnectionId)>,
     /// Connections whose watchdog is to be looked at, by the second.
@@ -82,6 +87,7 @@ impl Worker {
             thread: seat.thread,
             waker: seat.waker.clone(),
             talk: Talk::default(),
+            held: Held::new(seat.threads),
             waiting: VecDeque::new(),
             watched: Vec::new(),
             ticked: false,
@@ -122,7 +128,15 @@ impl Worker {
             full = link.pending.take(self.shared.book.durable(), room, leaves, |octets| output.put(octets));
         }
         link.holds = link.holds && link.pending.len() > PENDING_OCTETS_MAX / 2;
+        self.account(link);
         if full { Next::Resume } else { link.next() }
+    }
+
+    /// Counts what its answers hold now.
+    fn account(&mut self, link: &mut Link) {
+        let held = link.pending.held();
+        self.held.change(link.counted, held);
+        link.counted = held;
     }
 
     /// What was said at once leaves; the end of a connection behind the answers that it would cut off.
@@ -135,10 +149,17 @@ impl Worker {
             }
             None => output.put(&self.said),
         }
+        self.account(link);
+    }
+
+    /// Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
+    pub(super) fn seed(&self, now: Now) -> u32 {
+        let nth = self.shared.connections.fetch_add(1, Ordering::Relaxed);
+        (now.unix.as_secs() as u32) << 20 ^ nth.wrapping_mul(4099)
     }
 
     /// Has the connection looked at when something of it is due.
-    fn register(&mut self, link: &mut Link, now: Duration) {
+    pub(super) fn register(&mut self, link: &mut Link, now: Duration) {
         let Some(due) = link.due() else { return };
         if due < link.registered || link.registered <= now {
             link.registered = due;
@@ -214,11 +235,9 @@ impl Service for Worker {
             let may = self.shared.gtpp.as_ref().is_some_and(|gtpp| gtpp.allow.contains(from.ip()));
             return Link::new(arrival.id, (arrival.peer, false), Speaks::Gtpp(from, may));
         }
-        // Identifiers begin elsewhere after each start (RFC 6733 section 3): the time, and which connection it is.
-        let nth = self.shared.connections.fetch_add(1, Ordering::Relaxed);
-        let seed = (now.unix.as_secs() as u32) << 20 ^ nth.wrapping_mul(4099);
-        let peer = Peer::new(&self.shared.local, seed, now.monotonic);
+        let peer = Peer::new(&self.shared.local, self.seed(now), now.monotonic);
         let mut link = Link::new(arrival.id, (arrival.peer, arrival.tls), Speaks::Diameter(Box::new(peer)));
+        link.side.certificate = arrival.certificate.cloned().map(Box::new);
         self.register(&mut link, now.monotonic);
         link
     }
@@ -251,6 +270,7 @@ impl Service for Worker {
     fn mail(&mut self, link: &mut Link, mail: Mail, output: &mut Output<'_>, now: Now) -> Next {
         match mail {
             Mail::Durable | Mail::Quota(_) => Next::More,
+            Mail::Leave => Next::Close,
             Mail::Push(push, realm) => self.pushed(link, push, &realm, output, now),
             Mail::Profile(completion) => self.profiled(link, completion, output, now),
             Mail::Octets(octets) if octets.len() <= output.room() => {
@@ -262,6 +282,10 @@ impl Service for Worker {
                 Next::More
             }
         }
+    }
+
+    fn dialled(&mut self, link: &mut Link, id: ConnectionId, output: &mut Output<'_>, now: Now) -> Next {
+        self.reached(link, id, output, now)
     }
 
     fn woken(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) -> Next {
@@ -290,6 +314,7 @@ impl Service for Worker {
         }
         self.wait_for_disks();
         if core::mem::take(&mut self.ticked) {
+            self.dial_due(errands, now);
             self.watched.retain(|(due, id)| {
                 let later = *due > now.monotonic;
                 if !later {
@@ -321,20 +346,26 @@ impl Service for Worker {
         match mail {
             Mail::Quota(push) => self.push_quota(push, now),
             Mail::Profile(completion) => self.quota_looked_up(&completion, now),
-            Mail::Durable | Mail::Push(..) | Mail::Octets(_) => {}
+            Mail::Durable | Mail::Leave | Mail::Push(..) | Mail::Octets(_) => {}
         }
         self.collect_gtpp();
         self.say_gtpp(replies);
     }
 
-    fn farewell(&mut self, link: &mut Link, output: &mut Output<'_>, _: Now) {
+    fn farewell(&mut self, link: &mut Link, output: &mut Output<'_>, now: Now) {
         if let Speaks::Diameter(peer) = &mut link.speaks {
-            output.append(|out| peer.disconnect(&self.shared.local, out));
+            output.append(|out| peer.disconnect(&self.shared.local, now.monotonic, out));
         }
     }
 
-    fn closed(&mut self, link: Link, _: Cause, _: Now) {
+    fn lingers(&self, link: &Link, now: Now) -> bool {
+        matches!(&link.speaks, Speaks::Diameter(peer) if peer.awaits_end(now.monotonic))
+    }
+
+    fn closed(&mut self, link: Link, cause: Cause, now: Now) {
+        self.held.change(link.counted, 0);
         let Speaks::Diameter(mut peer) = link.speaks else { return };
+        self.parted(&link.side, &peer, cause, now);
         link.client.into_iter().for_each(|number| self.shared.clients.remove(number));
         if link.routed {
             self.shared.routes.remove(link.id);

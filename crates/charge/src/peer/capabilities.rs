@@ -1,11 +1,14 @@
 //! Capabilities exchange (RFC 6733 section 5.3): who is there, and whether both speak credit control.
 
-use super::{Peer, Phase};
+use super::{Down, Peer, Phase, Taken};
 use core::net::IpAddr;
 use core::time::Duration;
 use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
 use trunkline_wire::diameter::dictionary::TGPP;
-use trunkline_wire::diameter::{Failure, HostAddress, List, Message, TooLong, Writer, application, flag, result_code};
+use trunkline_wire::diameter::dictionary::avp::RESULT_CODE;
+use trunkline_wire::diameter::{
+    Failure, Header, HostAddress, List, Message, TooLong, Writer, application, command, flag, result_code,
+};
 
 /// Octets of a host or a realm that is taken.
 pub const NAME_OCTETS_MAX: usize = 256;
@@ -58,6 +61,72 @@ impl Peer {
             (self.host, self.realm, self.phase) = (cer.origin_host.into(), cer.origin_realm.into(), Phase::Open);
         }
         result
+    }
+}
+
+impl Peer {
+    /// Says who we are to a peer that was dialled, and that is to be `host`.
+    pub fn call(&mut self, local: &Local, host: &str, out: &mut Vec<u8>) {
+        (self.phase, self.meant) = (Phase::Called, host.into());
+        let addresses: Vec<HostAddress<'_>> = local.addresses.iter().map(|ip| HostAddress::Ip(*ip)).collect();
+        let hop_by_hop = self.hop_by_hop();
+        let header = Header::request(command::CAPABILITIES_EXCHANGE, application::BASE);
+        let header = Header { hop_by_hop, end_to_end: hop_by_hop, ..header };
+        let cer = CapabilitiesExchangeRequest {
+            origin_host: &local.host,
+            origin_realm: &local.realm,
+            host_ip_addresses: List::Values(&addresses),
+            vendor_id: 0,
+            product_name: PRODUCT,
+            origin_state_id: Some(local.state_id),
+            supported_vendor_ids: List::Values(&[TGPP]),
+            auth_application_ids: List::Values(&[application::CREDIT_CONTROL]),
+            ..CapabilitiesExchangeRequest::default()
+        };
+        // As of the answer.
+        let _fits = cer.write(&header, out);
+    }
+
+    /// The answer to our CER: who is there is who was meant, takes us, and speaks credit control or relays it.
+    pub(super) fn answered<'a>(&mut self, message: &Message<'_>) -> Taken<'a> {
+        match self.is_taken(message) {
+            Ok((host, realm)) => {
+                (self.host, self.realm, self.phase) = (host, realm, Phase::Open);
+                Taken::Opened
+            }
+            Err(why) => {
+                self.down = Some(why);
+                Taken::Close(0)
+            }
+        }
+    }
+
+    fn is_taken(&self, message: &Message<'_>) -> Result<(Box<str>, Box<str>), Down> {
+        let header = message.header;
+        if header.is_request() || header.command != command::CAPABILITIES_EXCHANGE {
+            return Err(Down::NoAnswer);
+        }
+        let result = message.avps().find(RESULT_CODE).and_then(|avp| avp.unsigned32().ok()).ok_or(Down::NoAnswer)?;
+        if result != result_code::SUCCESS || header.hop_by_hop != self.next_hop_by_hop {
+            return Err(if result == result_code::SUCCESS { Down::NoAnswer } else { Down::Refused(result) });
+        }
+        let cea = CapabilitiesExchangeAnswer::read(message).map_err(|_| Down::NoAnswer)?;
+        if !cea.origin_host.eq_ignore_ascii_case(&self.meant) || cea.origin_realm.len() > NAME_OCTETS_MAX {
+            return Err(Down::Another);
+        }
+        match cea.offers(application::CREDIT_CONTROL) {
+            true => Ok((cea.origin_host.into(), cea.origin_realm.into())),
+            false => Err(Down::NoCommonApplication),
+        }
+    }
+
+    /// Refuses a peer after all, whose CER `octets` are: in place of the answer that [`Peer::take`] gave.
+    pub fn refuse(&mut self, local: &Local, octets: &[u8], result: u32, out: &mut Vec<u8>) {
+        self.phase = Phase::Closing;
+        if let Ok(message) = Message::new(octets) {
+            // As of the answer.
+            let _fits = answer(local, &message, result, None, out);
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use trunkline_wire::diameter::{Failure, Header, Message, Writer, application, co
 pub enum Taken<'a> {
     /// It was answered, with that result, or needed no answer (0).
     Done(u32),
-    /// Its capabilities were answered, and it is open now.
+    /// Its capabilities were answered, or it answered ours, and it is open now.
     Opened,
     /// A CCR, to be charged.
     Charge(Message<'a>),
@@ -49,8 +49,10 @@ impl Peer {
             }
         };
         self.watchdog.heard(now);
-        if self.phase == Phase::New {
-            return Ok(self.first(local, &message, out));
+        match self.phase {
+            Phase::New => return Ok(self.first(local, &message, out)),
+            Phase::Called => return Ok(self.answered(&message)),
+            Phase::Open | Phase::Closing => {}
         }
         Ok(if message.header.is_request() { self.request(local, message, out) } else { self.answer(&message) })
     }

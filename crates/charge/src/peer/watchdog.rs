@@ -1,6 +1,6 @@
 //! The watchdog of a connection (RFC 3539 section 3.4.1).
 
-use super::{Local, Peer, Phase};
+use super::{Down, Local, Peer, Phase};
 use core::time::Duration;
 use trunkline_wire::diameter::base::{DeviceWatchdogAnswer, DeviceWatchdogRequest};
 use trunkline_wire::diameter::{Header, Message, application, command, result_code};
@@ -87,7 +87,10 @@ impl Peer {
         }
         self.watchdog.set(now);
         match (self.phase, self.watchdog.phase) {
-            (Phase::New | Phase::Closing, _) | (_, Watch::Suspect) => Due::Close,
+            (Phase::New | Phase::Called | Phase::Closing, _) | (_, Watch::Suspect) => {
+                self.down = self.down.or(Some(Down::Silent));
+                Due::Close
+            }
             (Phase::Open, Watch::Pending) => {
                 self.watchdog.phase = Watch::Suspect;
                 Due::Suspect

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{GatewayPlace, GtppSetup, Node, Opened, Profiles, Setup};
+use trunkline_charge::job::{GatewayPlace, GtppSetup, Node, Opened, Peering, Profiles, Setup};
 use trunkline_charge::peer::Local;
 use trunkline_charge::quota::Mapping;
 use trunkline_charge::session::Limits;
 use trunkline_commit::{Disk, Folder, Options};
-use trunkline_net::{Listen, Networks};
+use trunkline_net::{Listen, Networks, Tls};
 use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
 use trunkline_wire::diameter::credit::{
     CreditControlAnswer, CreditControlRequest, MultipleServices, PsInformation, RequestedServiceUnit,
@@ -77,21 +77,39 @@ where
     D: Disk + Send + Sync + 'static,
     D::File: Send + 'static,
 {
-    serve(folder, disk, options, set, None)
+    serve(folder, disk, options, (set, Peering::default(), anywhere()), None)
+}
+
+/// A free port, without TLS.
+fn anywhere() -> (SocketAddr, Option<Tls>) {
+    ("127.0.0.1:0".parse().expect("an address"), None)
+}
+
+/// Starts a node that dials peers, and listens there, with TLS where that is given.
+pub fn start_calling(
+    folder: &Path,
+    peering: Peering,
+    door: Option<(SocketAddr, Option<Tls>)>,
+    set: impl FnOnce(&mut Local),
+) -> World {
+    let door = door.unwrap_or_else(anywhere);
+    let options = Options { segment_octets: 4 << 20, ..Options::default() };
+    let disk = Folder::open(&folder.join("ledger")).expect("a folder");
+    serve(folder, Arc::new(disk), options, (set, peering, door), None)
 }
 
 /// Starts a node that looks subscribers up.
 pub fn start_beside(folder: &Path, profiles: Profiles) -> World {
     let options = Options { segment_octets: 4 << 20, ..Options::default() };
     let disk = Folder::open(&folder.join("ledger")).expect("a folder");
-    serve(folder, Arc::new(disk), options, |_| {}, Some(profiles))
+    serve(folder, Arc::new(disk), options, (|_: &mut Local| {}, Peering::default(), anywhere()), Some(profiles))
 }
 
 fn serve<D>(
     folder: &Path,
     disk: Arc<D>,
     options: Options,
-    set: impl FnOnce(&mut Local),
+    (set, peering, (address, tls)): (impl FnOnce(&mut Local), Peering, (SocketAddr, Option<Tls>)),
     profiles: Option<Profiles>,
 ) -> World
 where
@@ -106,10 +124,7 @@ where
         session_failover: false,
         failure_handling: FailureHandling::Terminate,
     };
-    let listens = vec![
-        Listen::Tcp { address: "127.0.0.1:0".parse().expect("an address"), tls: None },
-        Listen::Unix { path: folder.join("control.sock"), mode: 0o600 },
-    ];
+    let listens = vec![Listen::Tcp { address, tls }, Listen::Unix { path: folder.join("control.sock"), mode: 0o600 }];
     let net = trunkline_net::Options { threads: 1, ..trunkline_net::Options::default() };
     // GTP' besides, where subscribers are looked up.
     let gtpp = profiles.is_some().then(|| GtppSetup {
@@ -123,7 +138,7 @@ where
         }),
         redirect_to: None,
     });
-    let opened = Opened::with_gtpp(Setup { local, terms, listens, options: net }, gtpp).expect("listeners");
+    let opened = Opened::with_gtpp(Setup { local, terms, listens, options: net, peering }, gtpp).expect("listeners");
     let (core, log) = trunkline_charge::ledger::open(disk, options, Limits::default()).expect("a ledger");
     let node = opened.start(core, log, options, profiles).expect("a node");
     let address = node.addresses()[0].expect("an address");
@@ -213,7 +228,11 @@ impl Client {
 
     /// Connects and says nothing.
     pub fn raw(address: SocketAddr, host: &str) -> Client {
-        let stream = TcpStream::connect(address).expect("a connection");
+        Client::over(TcpStream::connect(address).expect("a connection"), host)
+    }
+
+    /// Over a connection that is there.
+    pub fn over(stream: TcpStream, host: &str) -> Client {
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
         stream.set_nodelay(true).expect("an option");
         Client { stream, host: host.to_owned(), input: Vec::new(), next: 1 }

@@ -1,6 +1,7 @@
 //! Whole servers, asked by the standard library's sockets: what those send and read is the measure.
 
 mod datagrams;
+mod dialled_tls;
 mod dialling;
 mod faults;
 mod limits;

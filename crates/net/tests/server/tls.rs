@@ -15,22 +15,27 @@ use trunkline_net::{Cause, ClientCertificates, Limits, Listen, OldestTls, Tls, i
 use crate::speaker::{PATIENCE, World, eventually, options, pattern};
 
 /// An authority, and what it signs: certificate and key in PEM.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    fn new() -> Authority {
+    pub(crate) fn new() -> Authority {
         let mut params = CertificateParams::new(vec![]).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Authority(CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("signed"))
     }
 
-    fn sign(&self) -> (String, String) {
+    pub(crate) fn sign(&self) -> (String, String) {
         let key = KeyPair::generate().expect("a key");
         let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
         (params.signed_by(&key, &self.0).expect("signed").pem(), key.serialize_pem())
     }
 
-    fn tls(&self, clients: &ClientCertificates) -> Tls {
+    /// Its certificate, PEM.
+    pub(crate) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
+    pub(crate) fn tls(&self, clients: &ClientCertificates) -> Tls {
         let (certificate, key) = self.sign();
         Tls::new(certificate.as_bytes(), key.as_bytes(), clients, OldestTls::V12).expect("a certificate")
     }
@@ -55,7 +60,7 @@ impl Authority {
 type Config = Arc<ClientConfig>;
 type Stream = StreamOwned<ClientConnection, TcpStream>;
 
-fn listen(tls: &Tls) -> Listen {
+pub(crate) fn listen(tls: &Tls) -> Listen {
     Listen::Tcp { address: "127.0.0.1:0".parse().expect("address"), tls: Some(tls.clone()) }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use trunkline_cache::job::Certificates;
 use trunkline_cache::service::TlsSettings;
-use trunkline_net::{ClientCertificates, OldestTls, Tls, issuers};
+use trunkline_net::{ClientCertificates, ClientTls, OldestTls, Tls, issuers};
 
 /// Octets of a file of certificates, keys or accounts.
 const FILE_OCTETS_MAX: u64 = 1 << 20;
@@ -69,6 +69,17 @@ impl Encryption {
             tls.replace(&certificate, &key).map_err(|e| e.to_string())
         }))
     }
+}
+
+/// How TLS is spoken with servers that are connected to: whose certificates are good, and what is shown to them.
+///
+/// # Errors
+/// What cannot be read, or used.
+pub fn called(good: &Path, own: Option<(&Path, &Path)>) -> Result<ClientTls, String> {
+    let good = issuers(&read(good)?).map_err(|e| format!("{}: {e}", good.display()))?;
+    let own = own.map(|(certificate, key)| Ok::<_, String>((read(certificate)?, read(key)?))).transpose()?;
+    let own = own.as_ref().map(|(certificate, key)| (certificate.as_slice(), key.as_slice()));
+    ClientTls::new(good, own).map_err(|e| format!("TLS: {e}"))
 }
 
 /// `user:password`, a line each; lines that are empty are passed over.

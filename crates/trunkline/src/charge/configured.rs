@@ -2,18 +2,19 @@
 
 use super::memory::Remembered;
 use super::records;
-use crate::cache::files::{Clients, Encryption};
+use crate::cache::files::{self, Clients, Encryption};
 use crate::failure::Failure;
 use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Standby};
 use crate::web::desk;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{GtppSetup, Node, Opened, Profiles, Setup, TERMS, Won};
+use trunkline_charge::job::{GtppSetup, Node, Opened, Peering, Profiles, Setup, TERMS, Won};
 use trunkline_charge::ledger;
-use trunkline_charge::peer::Local;
+use trunkline_charge::peer::{Local, Neighbour, Place};
 use trunkline_charge::session::Limits;
 use trunkline_commit::{Folder, Options};
 use trunkline_net::{Listen, Networks, OldestTls, Tls};
@@ -21,6 +22,8 @@ use trunkline_wire::diameter::enumerated::FailureHandling as OnFailure;
 
 /// What of a data folder is charging's.
 const FOLDER: &str = "charge";
+/// Where it is operated, in its folder.
+const SOCKET: &str = "control.sock";
 /// Permissions of the socket for those who operate the node.
 pub const CONTROL_MODE: u32 = 0o600;
 
@@ -36,7 +39,7 @@ pub fn ledger(data: &Path) -> PathBuf {
 
 /// Where the node of a data folder is operated.
 pub fn socket(data: &Path) -> PathBuf {
-    folder(data).join("control.sock")
+    folder(data).join(SOCKET)
 }
 
 /// What needs rights has been done, and nothing is served yet.
@@ -63,6 +66,7 @@ pub fn open(
     folder_of(data)?;
     let (setup, gtpp) = (setup(charge, data)?, super::gtpp::setup(charge, gtpp, data)?);
     let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    desk::hand_over(data, FOLDER, &[SOCKET]);
     Ok(Some(Prepared { opened, directory: prepared(directory)? }))
 }
 
@@ -89,7 +93,7 @@ pub struct Ready {
 /// Reads what a node of several needs when it leads.
 ///
 /// # Errors
-/// A file that cannot be read, by its key.
+/// A file that cannot be read, or an address that another program has, by its key.
 pub fn ready(
     charge: &Charge,
     gtpp: &ChargeGtpp,
@@ -98,6 +102,7 @@ pub fn ready(
     data: &Path,
 ) -> Result<Ready, Failure> {
     folder_of(data)?;
+    try_doors(charge)?;
     let replica = super::seat::replica(standby)?;
     let gtpp = super::gtpp::of_several(charge, gtpp, data)?;
     Ok(Ready { replica, setup: setup(charge, data)?, gtpp, directory: prepared(directory)? })
@@ -108,6 +113,21 @@ impl Ready {
     pub fn replica(&self) -> &trunkline_replica::Options {
         &self.replica
     }
+}
+
+/// What this node will listen to when it leads can be had now: else that would be told when it is needed. An address
+/// that this machine does not have may move here with the lead.
+fn try_doors(charge: &Charge) -> Result<(), Failure> {
+    for door in charge.listen.iter().filter_map(address) {
+        match TcpListener::bind(door) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {
+                tracing::warn!("charging: {door} is not this machine's yet: it is listened to when this node leads");
+            }
+            Err(error) => return Err(Failure::Failed(format!("charge.listen: {door}: {error}"))),
+        }
+    }
+    Ok(())
 }
 
 /// Listens and serves with what a standby has come to.
@@ -172,7 +192,7 @@ fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
         realms: charge.realms.clone(),
         addresses: addresses(charge),
         state_id: SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |unix| unix.as_secs() as u32),
-        peers: charge.peers.clone(),
+        peers: peers(charge),
         watchdog: charge.watchdog,
     };
     let terms = Terms {
@@ -193,7 +213,24 @@ fn setup(charge: &Charge, data: &Path) -> Result<Setup, Failure> {
         options.tcp_networks = Networks::only(charge.allow.iter().map(|network| network.0).collect());
     }
     options.limits.connections = charge.connections as usize;
-    Ok(Setup { local, terms, listens: listens(charge, data)?, options })
+    Ok(Setup { local, terms, listens: listens(charge, data)?, options, peering: peering(charge)? })
+}
+
+/// Who may connect: those whom we connect to may, too.
+fn peers(charge: &Charge) -> Vec<String> {
+    let called = charge.connect.iter().filter(|_| !charge.peers.is_empty()).map(|peer| &peer.host);
+    charge.peers.iter().chain(called).cloned().collect()
+}
+
+fn peering(charge: &Charge) -> Result<Peering, Failure> {
+    let neighbours = charge.connect.iter().map(|peer| Neighbour {
+        host: peer.host.clone(),
+        places: peer.places.iter().map(|(address, tls)| Place { address: *address, tls: *tls }).collect(),
+    });
+    let own = charge.certificate.as_deref().zip(charge.key.as_deref());
+    let tls = charge.issuers.as_deref().map(|issuers| files::called(issuers, own));
+    let tls = tls.transpose().map_err(|why| Failure::Failed(format!("charge.issuers: {why}")))?;
+    Ok(Peering { neighbours: neighbours.collect(), again: charge.reconnect, tls, certified: charge.client_names })
 }
 
 fn listens(charge: &Charge, data: &Path) -> Result<Vec<Listen>, Failure> {
@@ -300,6 +337,35 @@ mod tests {
         };
         assert!(why.contains("another process uses this folder"), "{why}");
         node.stop().unwrap();
+    }
+
+    #[test]
+    fn a_standby_tells_at_once_which_address_it_will_not_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tried = |door: &str| {
+            ready(&at(vec![Door::Tcp(door.parse().unwrap())]), &DirectorySection::default(), folder.path()).map(drop)
+        };
+        let Err(Failure::Failed(why)) = tried(&taken.local_addr().unwrap().to_string()) else { panic!("two servers") };
+        assert!(why.starts_with("charge.listen: 127.0.0.1:"), "{why}");
+        // One that may come with the lead, as of documentation (RFC 5737).
+        assert!(tried("192.0.2.1:3868").is_ok() && tried("127.0.0.1:0").is_ok());
+    }
+
+    #[test]
+    fn its_socket_belongs_to_whom_the_data_folder_belongs() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let root = rustix::process::geteuid().is_root();
+        if root {
+            chown(folder.path(), Some(65_534), Some(65_534)).unwrap();
+        }
+        let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
+        let opened = open_one(&section, folder.path()).unwrap().unwrap();
+        let owner = std::fs::metadata(socket(folder.path())).unwrap().uid();
+        assert_eq!(owner, std::fs::metadata(folder.path()).unwrap().uid());
+        assert_eq!(owner == 65_534, root);
+        drop(opened);
     }
 
     #[test]

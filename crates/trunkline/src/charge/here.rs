@@ -85,6 +85,14 @@ impl Running {
             let counts = node.counts();
             let mut samples: Vec<Sample> =
                 counts.list().iter().map(|one| Sample::counter(one.name, one.help, one.value)).collect();
+            let calls = node.calls();
+            if !calls.is_empty() {
+                let up = calls.iter().filter(|call| call.why.is_none()).count();
+                let help = "peers that this node connects to";
+                samples.push(Sample::gauge("trunkline_charge_called_peers", help, calls.len() as f64));
+                let help = "of these, those that are connected";
+                samples.push(Sample::gauge("trunkline_charge_called_peers_up", help, up as f64));
+            }
             samples.push(Sample::gauge("trunkline_charge_accounts", "accounts", accounts as f64));
             samples.push(Sample::gauge("trunkline_charge_sessions", "open sessions", sessions as f64));
             let help = "reports of usage without a price or a session";

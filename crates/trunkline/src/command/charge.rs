@@ -36,7 +36,7 @@ use trunkline_kit::exit::Exit;
     trunkline charge rate-calls --from 2026-11-20  what the calls of that day cost by the plans of who made them\n  \
     trunkline charge compare --bill november.csv   the calls of the store beside a bill\n  \
     trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
-    docs/manual/charge-load.md has the whole of it.")]
+    docs/manual/charging.md has the whole of it.")]
 pub struct Charge {
     /// What to do.
     #[command(subcommand)]

@@ -13,7 +13,8 @@ mod web;
 
 pub use cache::{Cache, ClientCertificates, Door};
 pub use cdr::{Cdr, Format};
-pub use charge::{Charge, ChargeGtpp, FailureHandling, Ip};
+pub use charge::{Called, Charge, ChargeGtpp, FailureHandling, Ip};
+pub use check::calls;
 pub use load::{Given, load, mistakes};
 pub use standby::{Nats, Standby};
 pub use trunkline_directory::DirectorySection;

@@ -1,6 +1,8 @@
 """A client of Gy made of python-diameter, which does what it is told: a line of words in, a line of JSON out.
 
-    gy.py HOST REALM PEER PEER-REALM PORT SERVED-REALM
+    gy.py HOST REALM PEER PEER-REALM PORT SERVED-REALM [listens]
+
+It connects to the peer at PORT, or listens there for it.
 
     ccr SESSION TYPE NUMBER IMSI STATE GROUP:UNIT:REQUESTED:USED ..   a CCR (4 is a direct debit); UNIT octets, seconds
                                                                      or units, `-` where nothing is said; STATE of a
@@ -24,7 +26,8 @@ from diameter.node.application import SimpleThreadingApplication
 
 PATIENCE_S = 20
 UNITS = {"octets": "cc_total_octets", "seconds": "cc_time", "units": "cc_service_specific_units"}
-host, realm, peer_host, peer_realm, port, served_realm = sys.argv[1:]
+host, realm, peer_host, peer_realm, port, served_realm = sys.argv[1:7]
+listens = sys.argv[7:] == ["listens"]
 asked_again = queue.Queue()
 
 
@@ -35,13 +38,14 @@ def asked(application, request):
 
 
 def start():
-    node = Node(host, realm, vendor_ids=[10415])
+    own = {"ip_addresses": ["127.0.0.1"], "tcp_port": int(port)} if listens else {}
+    node = Node(host, realm, vendor_ids=[10415], **own)
     node.vendor_id = 10415
     # Nothing is said but what is told.
     node.idle_timeout = 3600
     node.wakeup_interval = 1
     uri = f"aaa://{peer_host}:{port};transport=tcp"
-    peer = node.add_peer(uri, peer_realm, ip_addresses=["127.0.0.1"], is_persistent=True)
+    peer = node.add_peer(uri, peer_realm, ip_addresses=["127.0.0.1"], is_persistent=not listens)
     application = SimpleThreadingApplication(CREDIT_CONTROL, is_auth_application=True, request_handler=asked)
     node.add_application(application, [peer], realms=[served_realm, realm])
     node.start()

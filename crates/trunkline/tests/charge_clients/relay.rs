@@ -19,11 +19,25 @@ pub struct Relay {
 
 impl Relay {
     /// At a port, to a server of that name; it takes one client in. What it needs lies in a folder.
-    #[expect(clippy::disallowed_methods, reason = "it does not say when it listens")]
     pub fn start(folder: &Path, port: u16, server: (&str, SocketAddr), client: &str) -> Relay {
-        std::fs::write(folder.join("relay.conf"), configuration(folder, port, server)).expect("a file");
-        std::fs::write(folder.join("clients.conf"), format!("ALLOW_IPSEC {client}\n")).expect("a file");
+        let (name, server) = server;
+        let (ip, server_port) = (server.ip(), server.port());
+        let peer = format!(r#"ConnectPeer = "{name}" {{ ConnectTo = "{ip}"; Port = {server_port}; No_TLS; }};"#);
         certify(folder);
+        Relay::with(folder, (port, 0), &peer, &format!("ALLOW_IPSEC {client}\n"))
+    }
+
+    /// At two ports, with and without TLS (`relay.pem`, `relay.key`, issued by `ca.pem`), to nobody by itself; those on
+    /// its list are taken in.
+    pub fn accepting(folder: &Path, ports: (u16, u16), list: &str) -> Relay {
+        Relay::with(folder, ports, "", list)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "it does not say when it listens")]
+    fn with(folder: &Path, ports: (u16, u16), peer: &str, list: &str) -> Relay {
+        let port = ports.0;
+        std::fs::write(folder.join("relay.conf"), configuration(folder, ports, peer)).expect("a file");
+        std::fs::write(folder.join("clients.conf"), list).expect("a file");
         let log = std::fs::File::create(folder.join("relay.log")).expect("a file");
         let mut command = Command::new(PROGRAM);
         command.arg("-c").arg(folder.join("relay.conf")).stdin(Stdio::null());
@@ -48,21 +62,20 @@ impl Drop for Relay {
     }
 }
 
-fn configuration(folder: &Path, port: u16, (name, server): (&str, SocketAddr)) -> String {
+fn configuration(folder: &Path, (port, secure_port): (u16, u16), peer: &str) -> String {
     let folder = folder.display();
-    let (ip, server_port) = (server.ip(), server.port());
     format!(
         r#"Identity = "{HOST}";
 Realm = "{REALM}";
 Port = {port};
-SecPort = 0;
+SecPort = {secure_port};
 No_SCTP;
 No_IPv6;
 TLS_Cred = "{folder}/relay.pem", "{folder}/relay.key";
-TLS_CA = "{folder}/relay.pem";
+TLS_CA = "{folder}/ca.pem";
 TLS_DH_Bits = 768;
 LoadExtension = "/usr/lib/freeDiameter/acl_wl.fdx" : "{folder}/clients.conf";
-ConnectPeer = "{name}" {{ ConnectTo = "{ip}"; Port = {server_port}; No_TLS; }};
+{peer}
 "#
     )
 }
@@ -73,6 +86,8 @@ fn certify(folder: &Path) {
     let mut params = CertificateParams::new(vec![HOST.to_owned()]).expect("a name");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let certificate = params.self_signed(&key).expect("signed");
-    std::fs::write(folder.join("relay.pem"), certificate.pem()).expect("a file");
+    for name in ["relay.pem", "ca.pem"] {
+        std::fs::write(folder.join(name), certificate.pem()).expect("a file");
+    }
     std::fs::write(folder.join("relay.key"), key.serialize_pem()).expect("a file");
 }

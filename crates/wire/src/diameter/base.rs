@@ -104,6 +104,15 @@ command! {
     }
 }
 
+impl<'a> CapabilitiesExchangeAnswer<'a> {
+    /// As of the request: whether who answers speaks an application, or relays all of them.
+    pub fn offers(&self, application: u32) -> bool {
+        let wanted = |id: u32| id == application || id == super::application::RELAY;
+        let of_vendors = |ids: VendorSpecificApplicationId| ids.auth_application_id.is_some_and(wanted);
+        self.auth_application_ids.iter().any(wanted) || self.vendor_specific_application_ids.iter().any(of_vendors)
+    }
+}
+
 command! {
     /// Device-Watchdog-Request (section 5.5.1).
     DeviceWatchdogRequest<'a> {

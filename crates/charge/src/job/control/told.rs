@@ -4,7 +4,8 @@ use super::{SESSIONS_MAX, name_of};
 use crate::account::{Account, Grant, Identity, ServiceKey};
 use crate::gy::decimals;
 use crate::job::Shared;
-use crate::job::clients::{Client, Clients};
+use crate::job::clients::Client;
+use crate::peer::Shown as Called;
 use crate::session::{Core, PlanText, Shown};
 use crate::tariff::Plan;
 use crate::traffic::Point;
@@ -41,6 +42,7 @@ pub fn status(shared: &Shared) -> Value {
         "sessions_limit": desk.core().limits().sessions,
         "unrated": state.unrated(),
         "clients": clients,
+        "calls": calls(shared),
     })
 }
 
@@ -67,10 +69,28 @@ fn point(point: &Point) -> Value {
     })
 }
 
-/// The clients that are connected, those after a number.
-pub fn peers(clients: &Clients, after: u64) -> Value {
-    let (total, some) = clients.after(after);
-    json!({ "total": total, "peers": some.iter().map(peer).collect::<Vec<_>>() })
+/// The clients that are connected, those after a number, and the peers that are dialled, with the seconds until the
+/// next try of those that are down.
+pub fn peers(shared: &Shared, after: u64) -> Value {
+    let (total, some) = shared.clients.after(after);
+    json!({ "total": total, "peers": some.iter().map(peer).collect::<Vec<_>>(), "calls": calls(shared) })
+}
+
+fn calls(shared: &Shared) -> Vec<Value> {
+    shared.callers.shown().iter().map(call).collect()
+}
+
+fn call(shown: &Called) -> Value {
+    let Called { host, place, state, why, wait, tries } = shown;
+    json!({
+        "host": host,
+        "address": place.address.to_string(),
+        "tls": place.tls,
+        "state": state,
+        "why": why.map(|why| why.to_string()),
+        "next_s": wait.map(|wait| wait.as_secs()),
+        "tries": tries,
+    })
 }
 
 fn peer(client: &Client) -> Value {

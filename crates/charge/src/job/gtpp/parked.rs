@@ -1,6 +1,6 @@
 //! Requests of gateways that wait for the directory.
 
-use super::{Asked, Gtpp, Way};
+use super::{Asked, Gtpp, OWED_MAX, Way};
 use crate::account::Identity;
 use crate::job::profiles::Whom;
 use crate::job::worker::Worker;
@@ -97,26 +97,33 @@ impl Worker {
                 let asked = Asked { way: waiting.way, charge, message: waiting.message };
                 self.answer_quota(gtpp, &asked, 0, &Answer::of(code));
             }
-            None => self.say_profile(gtpp, &waiting, None),
+            None => self.say_profile(gtpp, &waiting, None, 0),
         }
     }
 
     /// The plan of whom it asks for, as the ledger knows it.
     pub(super) fn answer_profile(&mut self, gtpp: &Gtpp, waiting: &Waiting) {
-        let plan = self.shared.book.look(|core| {
+        let (plan, after) = self.shared.book.look(|core| {
             let account = waiting.identities.iter().find_map(|identity| core.subscriber_of(identity));
-            account.and_then(|(_, account)| core.plan_of(account)).map(|plan| plan.name.clone())
+            let plan = account.and_then(|(_, account)| core.plan_of(account)).map(|plan| plan.name.clone());
+            (plan, core.state().sequence())
         });
-        self.say_profile(gtpp, waiting, plan.as_deref());
+        self.say_profile(gtpp, waiting, plan.as_deref(), after);
     }
 
-    fn say_profile(&mut self, gtpp: &Gtpp, waiting: &Waiting, plan: Option<&str>) {
+    /// What it tells is durable before it leaves: a crash must not take back what a gateway was told.
+    fn say_profile(&mut self, gtpp: &Gtpp, waiting: &Waiting, plan: Option<&str>, after: u64) {
+        if self.talk.owed.len() >= OWED_MAX {
+            self.counts.quota_dropped += 1;
+            return;
+        }
         let mut out = Vec::new();
         // It was read before.
         let Ok(message) = Message::new(&waiting.message) else { return };
         let Ok(quota) = gtpp.mapping.profile.read(&message) else { return };
         if quota::tell_profile(&quota, plan, &gtpp.mapping, &mut out).is_ok() {
-            self.talk.ready.push((waiting.way, out));
+            self.wrote = true;
+            self.talk.owed.push_back((after, waiting.way, out));
         }
     }
 }

@@ -246,6 +246,21 @@ impl Order {
     }
 }
 
+/// Peers that the node connects to.
+fn peer_lines(out: &mut impl Write, calls: &Value) -> std::io::Result<()> {
+    for call in calls.as_array().into_iter().flatten() {
+        let text = |key: &str| call[key].as_str().unwrap_or_default();
+        let state = match text("state") {
+            "down" => format!("down: {}; tried again in {} s", text("why"), call["next_s"]),
+            "came" => "open, by itself".to_owned(),
+            "open" => format!("open at {}", text("address")),
+            state => format!("{state} at {}", text("address")),
+        };
+        writeln!(out, "peer            {}  {state}", text("host"))?;
+    }
+    Ok(())
+}
+
 /// Whether a node tells that its stream is away.
 fn is_away(reply: &Value) -> bool {
     reply.get("away").is_some_and(|away| !away.is_null()) || reply["stream"]["current"] == false
@@ -322,6 +337,7 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         writeln!(out, "open sessions   {}", reply["open_sessions"])?;
         writeln!(out, "ledger entries  {}", reply["sequence"])?;
         writeln!(out, "unrated reports {}", reply["unrated"])?;
+        peer_lines(out, &reply["calls"])?;
         record_lines(out, &reply["records"])?;
         directory_lines(out, &reply["directory"])?;
     }

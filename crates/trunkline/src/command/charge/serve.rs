@@ -7,7 +7,8 @@ use crate::charge::seat::{Seat, Setup};
 use crate::charge::{configured, records};
 use crate::failure::Failure;
 use crate::run::config::{
-    Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby, load,
+    Called, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby,
+    calls, load,
 };
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
@@ -66,6 +67,19 @@ pub struct Serve {
     /// A client that may connect, by its Origin-Host; the option again for more [default: all]
     #[arg(long, value_name = "NAME")]
     peer: Vec<String>,
+    /// A peer that is connected to, relays among them: its Origin-Host and its addresses, the best first, such as
+    /// "dra.example.org 10.0.0.1:3868 tls:10.0.1.1:5868"; the option again for more
+    #[arg(long, value_name = "PEER", value_parser = called)]
+    connect: Vec<Called>,
+    /// Seconds after which a peer that is down is tried again (Tc)
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = range(1, 3600))]
+    reconnect: u64,
+    /// Certificates of those who vouch for peers that are connected to by TLS, PEM
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    issuers: Option<PathBuf>,
+    /// A client's certificate need not be for its Origin-Host
+    #[arg(long, requires = "client_issuers")]
+    any_client_name: bool,
     /// Networks that may connect (10.0.0.0/8); several with commas [default: all]
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     allow: Vec<ipnet::IpNet>,
@@ -101,16 +115,17 @@ pub struct Serve {
     #[arg(long, value_name = "NAME", requires = "standby", default_value = "")]
     node: String,
     /// The stream's name
-    #[arg(long, value_name = "NAME", default_value = "charge")]
+    #[arg(long, value_name = "NAME", default_value = "charge", requires = "standby")]
     stream: String,
     /// Servers of NATS that keep each entry before it counts
-    #[arg(long, value_name = "NUM", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=5))]
+    #[arg(long, value_name = "NUM", default_value_t = 3, requires = "standby",
+        value_parser = clap::value_parser!(u16).range(1..=5))]
     replicas: u16,
     /// Seconds for which the node that leads says nothing until another takes over
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = range(1, 300))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "standby", value_parser = range(1, 300))]
     takeover: u64,
     /// MiB that the stream keeps
-    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = range(16, 4 << 20))]
+    #[arg(long, value_name = "MIB", default_value_t = 4096, requires = "standby", value_parser = range(16, 4 << 20))]
     stream_size: u64,
     /// Who asks the servers of NATS
     #[arg(long, value_name = "NAME", requires = "standby")]
@@ -161,6 +176,10 @@ fn failure_handling(word: &str) -> Result<FailureHandling, String> {
     FailureHandling::of(&Raw::Text(word.to_owned()))
 }
 
+fn called(text: &str) -> Result<Called, String> {
+    Called::of(&Raw::Text(text.to_owned()))
+}
+
 fn nats(text: &str) -> Result<Nats, String> {
     Nats::of(&Raw::Text(text.to_owned()))
 }
@@ -203,6 +222,7 @@ impl Serve {
     /// A node by itself, which serves.
     fn alone(&self, section: &Charge) -> Result<Running, Failure> {
         let (data, cdr, gtpp) = (self.place.data(), self.cdr.section(), self.gtpp());
+        self.check(section)?;
         let Some(opened) = configured::open(section, &gtpp, &self.directory()?, data)? else {
             return Err(Failure::Usage("nowhere to listen".to_owned()));
         };
@@ -215,6 +235,7 @@ impl Serve {
 
     /// A node that follows until it leads.
     fn of_several(&self, charge: Charge) -> Result<Running, Failure> {
+        self.check(&charge)?;
         let data = self.place.data().to_path_buf();
         let standby = Standby {
             servers: self.standby.clone(),
@@ -237,6 +258,14 @@ impl Serve {
             .map(Running::of)
     }
 
+    /// The configuration's own checks hold here, too.
+    fn check(&self, section: &Charge) -> Result<(), Failure> {
+        match calls(section).first() {
+            Some(why) => Err(Failure::Usage(format!("--connect: {why}"))),
+            None => Ok(()),
+        }
+    }
+
     /// The directory that a configuration names.
     fn directory(&self) -> Result<DirectorySection, Failure> {
         let Some(file) = &self.directory else { return Ok(DirectorySection::default()) };
@@ -257,6 +286,10 @@ impl Serve {
             realms: self.serves.clone(),
             addresses: self.address.iter().copied().map(Ip).collect(),
             peers: self.peer.clone(),
+            connect: self.connect.clone(),
+            reconnect: Duration::from_secs(self.reconnect),
+            issuers: self.issuers.clone(),
+            client_names: !self.any_client_name,
             allow: self.allow.iter().copied().map(Network).collect(),
             certificate: self.certificate.clone(),
             key: self.key.clone(),

@@ -2,9 +2,10 @@
 
 use super::cache::Door;
 use super::web::Network;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+use trunkline_charge::peer::{ADDRESSES_MAX, NAME_OCTETS_MAX};
 use trunkline_kit::config::{Raw, Value, quoted};
 
 trunkline_kit::section! {
@@ -24,6 +25,14 @@ trunkline_kit::section! {
         addresses: Vec<Ip> = Vec::new() => Restart;
         /// The clients that may connect, by their Origin-Host; empty for all.
         peers: Vec<String> = Vec::new() => Restart;
+        /// Peers that this node connects to by itself, relays among them: the peer's Origin-Host and its addresses, the
+        /// best first, such as `"dra.example.org 10.0.0.1:3868 tls:10.0.1.1:5868"`. They may connect, too.
+        connect: Vec<Called> = Vec::new() => Restart;
+        /// After how long one that is down is tried again (Tc), and up to a quarter longer.
+        reconnect: Duration = Duration::from_secs(30) => Restart, Duration::from_secs(1) => Duration::from_secs(3600);
+        /// The certificates of those whose signature the certificate of a peer has to have that is connected to by TLS,
+        /// PEM; it has to be for the peer's Origin-Host.
+        issuers: Option<PathBuf> = None => Restart;
         /// The networks that may connect; empty for all.
         allow: Vec<Network> = Vec::new() => Restart;
         /// The certificate with its chain, PEM, that `tls:` addresses show.
@@ -32,6 +41,8 @@ trunkline_kit::section! {
         key: Option<PathBuf> = None => Restart;
         /// The certificates of those whose signature a client's certificate has to have, PEM; `none` asks for none.
         client_issuers: Option<PathBuf> = None => Restart;
+        /// Whether the certificate that a client shows has to be for its Origin-Host.
+        client_names: bool = true => Restart;
         /// After how long without a word a client is asked whether it is there (Tw of RFC 3539).
         watchdog: Duration = Duration::from_secs(30) => Restart, Duration::from_secs(6) => Duration::from_secs(3600);
         /// What clients do when no server answers (Credit-Control-Failure-Handling).
@@ -76,6 +87,48 @@ trunkline_kit::choices! {
         Continue = "continue",
         /// They ask another server, then end it.
         RetryAndTerminate = "retry-and-terminate",
+    }
+}
+
+/// A peer that is connected to: its name, and addresses with whether TLS is spoken there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Called {
+    /// Its Origin-Host.
+    pub host: String,
+    /// Where it is, the best first.
+    pub places: Vec<(SocketAddr, bool)>,
+}
+
+impl Called {
+    fn read(text: &str) -> Option<Called> {
+        let mut words = text.split_ascii_whitespace();
+        let host = words.next()?.to_owned();
+        let place = |word: &str| {
+            let (address, tls) = word.strip_prefix("tls:").map_or((word, false), |address| (address, true));
+            address.parse().ok().map(|address| (address, tls))
+        };
+        let places = words.map(place).collect::<Option<Vec<_>>>()?;
+        let sized = host.len() <= NAME_OCTETS_MAX && (1..=ADDRESSES_MAX).contains(&places.len());
+        sized.then_some(Called { host, places })
+    }
+}
+
+impl Value for Called {
+    fn kind() -> String {
+        format!(
+            "a peer and 1 to {ADDRESSES_MAX} addresses, such as \"dra.example.org 10.0.0.1:3868 tls:10.0.1.1:5868\""
+        )
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let read = raw.as_text().and_then(Called::read);
+        read.ok_or_else(|| format!("expected {}, not {}", Self::kind(), raw.describe()))
+    }
+
+    fn text(&self) -> String {
+        let place =
+            |(address, tls): &(SocketAddr, bool)| if *tls { format!(" tls:{address}") } else { format!(" {address}") };
+        quoted(&format!("{}{}", self.host, self.places.iter().map(place).collect::<String>()))
     }
 }
 

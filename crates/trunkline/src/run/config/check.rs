@@ -1,6 +1,6 @@
 //! What values get wrong beside each other, and texts that have a form of their own.
 
-use super::{ClientCertificates, Door, Settings, Tls};
+use super::{Called, Charge, ClientCertificates, Door, Settings, Tls};
 use std::path::Path;
 use trunkline_kit::config::Objection;
 
@@ -90,17 +90,42 @@ fn charge(settings: &Settings, wrong: &mut Objections) {
     wrong.unless(stands(&standby.stream), "charge.standby", "stream", || {
         "a name of letters, digits, - and _".to_owned()
     });
+    for why in calls(charge) {
+        wrong.unless(false, "charge", "connect", || why);
+    }
+    let calls = charge.connect.iter().flat_map(|peer| &peer.places).any(|(_, tls)| *tls);
     let shows = charge.listen.iter().any(|door| matches!(door, Door::Tls(_)));
     let files = (charge.certificate.is_some(), charge.key.is_some());
     wrong.unless(!shows || files == (true, true), "charge", "listen", || {
         "a tls: address needs both certificate and key".to_owned()
     });
     wrong.unless(
-        shows || (files == (false, false) && charge.client_issuers.is_none()),
+        shows || ((calls || files == (false, false)) && charge.client_issuers.is_none()),
         "charge",
         "certificate",
         || "is not used: no address of listen begins with tls:".to_owned(),
     );
+}
+
+/// What is wrong with the peers that are connected to, a sentence each.
+pub fn calls(charge: &Charge) -> Vec<String> {
+    let most = trunkline_charge::peer::NEIGHBOURS_MAX;
+    let many = (charge.connect.len() > most).then(|| format!("more than {most} peers"));
+    let each = charge.connect.iter().enumerate().filter_map(|(at, peer)| {
+        let named = |other: &Called| other.host.eq_ignore_ascii_case(&peer.host);
+        let tls = peer.places.iter().any(|(_, tls)| *tls);
+        let why = if charge.connect.iter().take(at).any(named) {
+            "is named twice"
+        } else if peer.host.eq_ignore_ascii_case(&charge.host) {
+            "is this node itself"
+        } else if tls && charge.issuers.is_none() {
+            "is connected to by TLS: issuers says whose certificates are good"
+        } else {
+            return None;
+        };
+        Some(format!("'{}' {why}", peer.host))
+    });
+    many.into_iter().chain(each).collect()
 }
 
 /// Nodes that stand by for each other serve clients.
