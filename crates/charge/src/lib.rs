@@ -27,13 +27,14 @@
 pub mod account;
 pub mod calendar;
 pub mod cdr;
+pub mod compare;
 pub mod exercise;
 pub mod gateway;
 pub mod gy;
 pub mod job;
 pub mod ledger;
 pub mod money;
-
+pub mod numbers;
 pub mod peer;
 pub mod profile;
 pub mod quota;

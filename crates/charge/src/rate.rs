@@ -14,9 +14,11 @@
 //! once for a session, or for each report, as the rule says. That is the only place.
 
 mod buy;
+mod call;
 mod share;
 
 pub use buy::{Bought, affordable, buy, dearer};
+pub use call::price_of_call;
 pub use share::{Piece, pieces};
 
 use crate::money::Money;

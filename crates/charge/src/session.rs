@@ -47,6 +47,7 @@ mod record;
 mod request;
 mod state;
 mod tryout;
+mod voice;
 
 pub use look::{Shown, Sought, Standing};
 pub use once::{ORDER_KEPT_S, ORDER_KEY_OCTETS_MAX, Once, OrderKey};
@@ -61,6 +62,7 @@ pub use state::{
 };
 
 pub use tryout::{AccountTried, DIFFERENCES_MAX, GROUPS_MAX, GroupTried, Trial, TryOut};
+pub use voice::{CallPrice, CallRated, CallRater, Spoken};
 
 use crate::account::{Cause, Effect, Entry, Kept, Octets, Place};
 use crate::calendar::Moment;

@@ -31,6 +31,11 @@ impl Period {
         }
     }
 
+    /// When the period that holds `at` began: no earlier moment is in it.
+    pub fn begin(self, zone: &Zone, at: Moment) -> Moment {
+        zone.first_at(self.first_day(zone.local(at).day), 0).min(at)
+    }
+
     /// The first day of the period that holds a day.
     fn first_day(self, day: i64) -> i64 {
         match self {

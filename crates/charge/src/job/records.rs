@@ -25,11 +25,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trunkline_commit::Disk;
 
 /// How often it looks for new entries.
 const PERIOD: Duration = Duration::from_millis(250);
+/// Of the time that a step takes, it rests so many times as long...
+const RESTS: u32 = 3;
+/// ...unless so many entries wait.
+const HURRY: u64 = 200_000;
 /// How long it waits after a failure.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -208,9 +212,11 @@ impl<L: Disk, D: Disk, O: Owner> Runner<L, D, O> {
     fn run(&self) {
         let (mut files, mut told) = (None::<Files<L, D>>, None);
         loop {
-            let durable = self.owner.durable();
+            let (durable, began) = (self.owner.durable(), Instant::now());
             let done = self.step(&mut files, durable);
             let wait = match &done {
+                // On a processor that has nothing to spare answers wait for a moment of it at most.
+                Ok(Step::More) if self.told.behind() < HURRY => began.elapsed() * RESTS,
                 Ok(Step::More) => Duration::ZERO,
                 Ok(Step::Rests) => PERIOD,
                 Err(_) => AGAIN,

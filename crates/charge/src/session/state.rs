@@ -115,6 +115,11 @@ impl State {
         slots.filter_map(|slot| self.session(*slot)).flat_map(Session::grants)
     }
 
+    /// The account that pays for who is known by an identity.
+    pub fn payer(&self, identity: &Identity) -> Option<u64> {
+        self.subscribers.get(self.subscribers.find(identity)?).map(|subscriber| subscriber.account)
+    }
+
     /// How many accounts there are.
     pub fn account_count(&self) -> usize {
         self.accounts.len()

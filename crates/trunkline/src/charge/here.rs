@@ -2,6 +2,7 @@
 
 use super::rows::{Done, Rows};
 use super::seat::Seat;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_charge::job::records::Told;
@@ -56,6 +57,11 @@ impl Running {
             Place::Alone(node) => Some(does(&mut node.lock().unwrap_or_else(PoisonError::into_inner))),
             Place::Seat(seat) => seat.node().as_mut().map(does),
         }
+    }
+
+    /// Where it listens first, by TCP; none while it stands by.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.with(|node| node.addresses().first().copied().flatten()).flatten()
     }
 
     /// Totals and levels.

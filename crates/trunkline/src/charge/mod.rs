@@ -1,6 +1,7 @@
 //! Charging as the program runs it: what the command line and the configuration set up alike.
 
 pub mod asked;
+pub mod bill;
 pub mod configured;
 pub mod gtpp;
 pub mod here;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trunkline_charge::cdr::facts::Facts;
 use trunkline_charge::cdr::{Cdr, Usage};
 use trunkline_charge::job::records::{Form, Told};
@@ -22,6 +22,8 @@ use trunkline_store::{Access, Store};
 
 /// How often it looks.
 const PERIOD: Duration = Duration::from_secs(1);
+/// How long the store may refuse rows before it is told.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Files that wait for the store.
 pub const FILES_MAX: usize = 10_000;
 /// Rows that are committed together.
@@ -99,13 +101,20 @@ struct Taking {
 
 impl Taking {
     fn run(&mut self, ended: &Receiver<()>) {
+        let mut failing = None;
         loop {
             let waits = ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout);
             let taken = self.take();
-            if taken.is_err() {
-                self.done.failures.fetch_add(1, Ordering::Relaxed);
+            match taken.is_err() {
+                true => {
+                    self.done.failures.fetch_add(1, Ordering::Relaxed);
+                    failing.get_or_insert_with(Instant::now);
+                }
+                false => failing = None,
             }
-            self.done.set(taken.err());
+            // Who else writes to the store has its turns, too: that is no trouble until it lasts.
+            let lasts = failing.is_some_and(|since| since.elapsed() >= PATIENCE || !waits);
+            self.done.set(taken.err().filter(|_| lasts));
             if !waits {
                 return;
             }

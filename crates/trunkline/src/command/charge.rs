@@ -2,15 +2,18 @@
 
 mod books;
 mod cdr;
+mod compare;
 mod import;
-mod load;
+pub mod load;
 mod operate;
-mod place;
+pub mod place;
+mod rate_calls;
 mod records;
 mod send;
 mod serve;
 mod server;
 mod tryout;
+mod when;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -30,6 +33,8 @@ use trunkline_kit::exit::Exit;
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
     trunkline charge records --data DIR            record files: whether they are sound, what is in them\n  \
     trunkline charge send FILE --to HOST           files of records to charging gateways by GTP'\n  \
+    trunkline charge rate-calls --from 2026-11-20  what the calls of that day cost by the plans of who made them\n  \
+    trunkline charge compare --bill november.csv   the calls of the store beside a bill\n  \
     trunkline charge load 127.0.0.1:3868           sessions by Diameter Gy, as fast as they are answered\n\n\
     docs/manual/charge-load.md has the whole of it.")]
 pub struct Charge {
@@ -47,6 +52,8 @@ enum Tool {
     Ledger(books::Statement),
     Try(tryout::Try),
     Records(records::Records),
+    RateCalls(rate_calls::RateCalls),
+    Compare(Box<compare::Compare>),
     Load(Box<load::Load>),
     Send(send::Send),
     #[command(flatten)]
@@ -63,6 +70,8 @@ impl Charge {
             Tool::Ledger(ledger) => ledger.run(terminal),
             Tool::Try(tryout) => tryout.run(terminal),
             Tool::Records(records) => records.run(terminal),
+            Tool::RateCalls(rates) => rates.run(terminal),
+            Tool::Compare(compare) => compare.run(terminal),
             Tool::Load(load) => load.run(terminal),
             Tool::Send(send) => send.run(),
             Tool::Order(order) => order.run(),

@@ -97,7 +97,10 @@ fn cdr_of(settings: &Settings) -> config::Cdr {
 }
 
 /// Reads the ledger, serves, and says in the log where.
-fn charging_node(
+///
+/// # Errors
+/// As [`charge::configured::start`].
+pub fn charging_node(
     prepared: charge::configured::Prepared,
     settings: &Settings,
 ) -> Result<charge::here::Running, Failure> {

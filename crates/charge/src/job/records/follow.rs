@@ -14,8 +14,8 @@ use trunkline_wire::cdr::file::Closure;
 /// Entries since the last checkpoint for which another one is written, and seconds, if there were any.
 const CHECKPOINT_ENTRIES: u64 = 1_000_000;
 const CHECKPOINT_S: u64 = 600;
-/// Blocks of the log that a step reads at most, before it is looked whether to end.
-const BLOCKS: usize = 200;
+/// Entries of a step, to the end of the block of the log that has the last of them: some tenth of a millisecond.
+const ENTRIES: u64 = 100;
 
 /// Whether there is more to do at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,13 +187,10 @@ impl<L: Disk, D: Disk> Files<L, D> {
     /// # Errors
     /// The ledger or the files cannot be read or written.
     pub fn step(&mut self, durable: u64, now: i64) -> Result<Step, Failure> {
-        let mut more = true;
+        let (mut more, end) = (true, self.fold.entry().saturating_add(ENTRIES));
         self.pass_on(now)?;
-        for _ in 0..BLOCKS {
-            // What could not be written waits, and nothing is read meanwhile.
-            if !more || self.is_due(now) {
-                break;
-            }
+        // What could not be written waits, and nothing is read meanwhile.
+        while more && self.fold.entry() < end && !self.is_due(now) {
             more = self.block(durable).map_err(Failure::Ledger)?;
             self.pass_on(now)?;
         }

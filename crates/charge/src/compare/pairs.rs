@@ -1,0 +1,222 @@
+//! Which line is of which call, step by step.
+
+use super::assign::{CANDIDATES_MAX, Candidate, assign};
+use super::clock::Clock;
+use super::{BillLine, Party, Rules, Seen, WireCall};
+
+/// How far the begin and the end of another leg may be from the call's, milliseconds.
+const LEG_MS: i64 = 3000;
+
+/// What a line is, as far as it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing was found.
+    Nothing,
+    /// The line of that call, by its numbers or by its reference.
+    Call(u32),
+    /// That call's, with another number.
+    Renumbered(u32),
+    /// That call's, which nobody answered.
+    Unanswered(u32),
+    /// Another line was for the same call.
+    Twice(u32),
+}
+
+/// What is known of calls and lines.
+#[derive(Debug)]
+pub struct Pairs {
+    /// Of each line.
+    pub lines: Vec<Found>,
+    /// Of each call its line; of another leg none.
+    pub calls: Vec<Option<u32>>,
+    /// Calls that are another leg of one that has its line.
+    pub legs: Vec<bool>,
+    /// Candidates that were too many at once to find the best of all ways.
+    pub inexact: u64,
+}
+
+struct Work<'a> {
+    calls: &'a [WireCall],
+    lines: &'a [BillLine],
+    rules: &'a Rules<'a>,
+    clock: &'a Clock,
+    pairs: Pairs,
+}
+
+/// A call or a line in a step: what it is found by, when it begins, which it is.
+type Item<K> = (K, i64, u32);
+
+/// Pairs them; both are in order of time.
+pub(super) fn pair(calls: &[WireCall], lines: &[BillLine], rules: &Rules<'_>, clock: &Clock) -> Pairs {
+    let pairs = Pairs {
+        lines: vec![Found::Nothing; lines.len()],
+        calls: vec![None; calls.len()],
+        legs: vec![false; calls.len()],
+        inexact: 0,
+    };
+    let mut work = Work { calls, lines, rules, clock, pairs };
+    let answered = |seen: Seen| matches!(seen, Seen::Whole | Seen::Open);
+    let both = |a: Party, b: Party| (a != Party::NONE && b != Party::NONE).then_some((a, b));
+    let reference = |word: u64| (word != 0).then_some(word);
+    work.step(
+        |c| reference(c.reference).filter(|_| answered(c.seen)),
+        |l| reference(l.reference),
+        i64::MAX,
+        Found::Call,
+        Work::near,
+    );
+    let begin = rules.begin;
+    work.step(
+        |c| both(c.caller, c.called).filter(|_| answered(c.seen)),
+        |l| both(l.caller, l.called),
+        begin,
+        Found::Call,
+        Work::near,
+    );
+    work.twice();
+    work.legs();
+    let one = |party: Party| (party != Party::NONE).then_some(party);
+    work.step(|c| one(c.caller).filter(|_| answered(c.seen)), |l| one(l.caller), begin, Found::Renumbered, Work::alike);
+    work.step(|c| one(c.called).filter(|_| answered(c.seen)), |l| one(l.called), begin, Found::Renumbered, Work::alike);
+    work.step(|c| reference(c.reference), |l| reference(l.reference), i64::MAX, Found::Unanswered, Work::near);
+    work.step(
+        |c| both(c.caller, c.called).filter(|_| !answered(c.seen)),
+        |l| both(l.caller, l.called),
+        begin,
+        Found::Unanswered,
+        Work::near,
+    );
+    work.pairs
+}
+
+impl Work<'_> {
+    /// Pairs what is left over and has the same key, begins within `within` of each other, and has a cost.
+    fn step<K: Ord + Copy>(
+        &mut self,
+        of_call: impl Fn(&WireCall) -> Option<K>,
+        of_line: impl Fn(&BillLine) -> Option<K>,
+        within: i64,
+        found: fn(u32) -> Found,
+        cost: fn(&Self, &WireCall, &BillLine) -> Option<i64>,
+    ) {
+        let free = |at: &usize| self.pairs.calls[*at].is_none() && !self.pairs.legs[*at];
+        let calls = self.calls.iter().enumerate().filter(|(at, _)| free(at));
+        let calls = calls.filter_map(|(at, call)| Some((of_call(call)?, self.clock.span(call).0, at as u32)));
+        let mut calls: Vec<Item<K>> = calls.collect();
+        let lines = self.lines.iter().enumerate().filter(|(at, _)| self.pairs.lines[*at] == Found::Nothing);
+        let lines = lines
+            .filter_map(|(at, line)| Some((of_line(line)?, line.begin.saturating_sub(self.clock.ahead), at as u32)));
+        let mut lines: Vec<Item<K>> = lines.collect();
+        calls.sort_unstable();
+        lines.sort_unstable();
+        let mut from = 0;
+        for group in calls.chunk_by(|a, b| a.0 == b.0) {
+            from += lines[from..].partition_point(|line| line.0 < group[0].0);
+            let until = from + lines[from..].partition_point(|line| line.0 == group[0].0);
+            let candidates = self.candidates(group, &lines[from..until], within, cost);
+            let (pairs, inexact) = assign(&candidates);
+            self.pairs.inexact += inexact;
+            for (call, line) in pairs {
+                self.pairs.calls[call as usize] = Some(line);
+                self.pairs.lines[line as usize] = found(call);
+            }
+            from = until;
+        }
+    }
+
+    /// Candidates between calls and lines of one key, both in order of time.
+    fn candidates<K>(
+        &self,
+        calls: &[Item<K>],
+        lines: &[Item<K>],
+        within: i64,
+        cost: fn(&Self, &WireCall, &BillLine) -> Option<i64>,
+    ) -> Vec<Candidate> {
+        let mut all = Vec::new();
+        for (_, _, at) in calls {
+            let call = &self.calls[*at as usize];
+            let (first, last) = self.clock.span(call);
+            let from = lines.partition_point(|line| line.1 < first.saturating_sub(within));
+            let near = lines[from..].iter().take_while(|line| line.1 <= last.saturating_add(within));
+            let near = near.filter_map(|(_, _, line)| {
+                let cost = cost(self, call, &self.lines[*line as usize])?;
+                Some(Candidate { cost, call: *at, line: *line })
+            });
+            let mut near: Vec<Candidate> = near.collect();
+            near.sort_unstable();
+            near.truncate(CANDIDATES_MAX);
+            all.extend(near);
+        }
+        all
+    }
+
+    /// How far a line is from a call in time and length, milliseconds.
+    fn near(&self, call: &WireCall, line: &BillLine) -> Option<i64> {
+        Some(self.clock.apart(call, line).saturating_add(self.rules.length_apart(call, line)))
+    }
+
+    /// The same, where the lengths agree: one number alone says too little.
+    fn alike(&self, call: &WireCall, line: &BillLine) -> Option<i64> {
+        let agrees = call.seen == Seen::Whole && self.rules.length_apart(call, line) == 0;
+        // Nothing was used, and everything would agree.
+        let is_long = line.duration > self.rules.duration;
+        if agrees && is_long { self.near(call, line) } else { None }
+    }
+
+    /// Lines like one that has its call, while that one was still up.
+    fn twice(&mut self) {
+        let key = |line: &BillLine| (line.caller, line.called);
+        let mut all: Vec<_> = (0..self.lines.len() as u32).map(|at| (key(&self.lines[at as usize]), at)).collect();
+        all.sort_unstable();
+        for group in all.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+            for (place, (_, at)) in group.iter().enumerate() {
+                if self.pairs.lines[*at as usize] != Found::Nothing {
+                    continue;
+                }
+                let around = &group[place.saturating_sub(CANDIDATES_MAX)..(place + CANDIDATES_MAX).min(group.len())];
+                let same = around.iter().map(|(_, other)| *other).filter(|other| self.is_copy(*at, *other));
+                let begin = self.lines[*at as usize].begin;
+                let nearest = same.min_by_key(|other| ((self.lines[*other as usize].begin - begin).abs(), *other));
+                if let Some(other) = nearest {
+                    self.pairs.lines[*at as usize] = Found::Twice(other);
+                }
+            }
+        }
+    }
+
+    fn is_copy(&self, line: u32, other: u32) -> bool {
+        let (a, b) = (&self.lines[line as usize], &self.lines[other as usize]);
+        let apart = (a.begin - b.begin).abs();
+        let up = a.duration.min(b.duration).max(1000);
+        matches!(self.pairs.lines[other as usize], Found::Call(_))
+            && (a.caller, a.called) != (Party::NONE, Party::NONE)
+            && (a.reference == b.reference || a.reference == 0 || b.reference == 0)
+            && apart <= self.rules.begin
+            && apart < up
+            && (a.duration - b.duration).abs() <= self.rules.duration
+    }
+
+    /// Calls like one that has its line, and up at the same time.
+    fn legs(&mut self) {
+        let mut all: Vec<_> = self.calls.iter().enumerate().map(|(at, c)| ((c.caller, c.called), at)).collect();
+        all.sort_unstable();
+        for group in all.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+            for (place, (_, at)) in group.iter().enumerate() {
+                let call = &self.calls[*at];
+                if self.pairs.calls[*at].is_some() || !matches!(call.seen, Seen::Whole | Seen::Open) {
+                    continue;
+                }
+                let around = &group[place.saturating_sub(CANDIDATES_MAX)..(place + CANDIDATES_MAX).min(group.len())];
+                self.pairs.legs[*at] = around.iter().any(|(_, other)| {
+                    let of = &self.calls[*other];
+                    let near = |a: i64, b: i64| (a - b).abs() <= LEG_MS;
+                    self.pairs.calls[*other].is_some()
+                        && near(call.start, of.start)
+                        && near(call.answer, of.answer)
+                        && (call.reference != of.reference || call.reference == 0)
+                        && near(call.answer + call.duration, of.answer + of.duration)
+                });
+            }
+        }
+    }
+}

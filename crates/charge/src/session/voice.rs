@@ -1,0 +1,235 @@
+//! Calls are rated by the plans of the accounts that pay for them, without a session: what each would cost, in the
+//! order in which they were answered.
+//!
+//! The rules are those of [`super::charge`]: rule by time and destination, steps, bundles, counters, caps, tiers. What
+//! is particular to calls that are rated afterwards:
+//!
+//! - **Who pays** is the account of the subscriber that has the caller's number (`e164:`).
+//! - **Nothing is debited and nothing is short**: the sum of money stands beside the ledger, not in it.
+//! - **Bundles, counters and caps** are those of the calls alone. They begin anew with their period: who asks for a
+//!   span brings the calls since [`CallRater::since`], so that what a call costs does not depend on the span. Bundles
+//!   that are bought once pay for nothing here: only the ledger knows what was left of them then.
+
+use super::State;
+use super::charge::{charge, view};
+use crate::account::{Account, Identity, IdentityKind, ServiceKey};
+use crate::calendar::{Moment, NEVER};
+use crate::money::Money;
+use crate::rate::{Bought, Meter, buy, pieces};
+use crate::session::PlanFault;
+use crate::tariff::{Code, Context, Outcome, Plan, Rounding, Rule, read};
+use crate::units::{Amounts, UNITS_MAX, Unit};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// A call that was answered and has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spoken<'a> {
+    /// Digits of the caller's international number.
+    pub caller: &'a str,
+    /// Digits of the number that was called.
+    pub called: &'a str,
+    /// When it was answered.
+    pub begin: Moment,
+    /// How long it was, a second that began counted as whole.
+    pub seconds: u64,
+}
+
+/// What became of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallRated {
+    /// It has a price, which may be nothing.
+    Priced(CallPrice),
+    /// No subscriber has the caller's number.
+    NobodyPays,
+    /// The plan has no rule for it: there is no prefix for the number, or no version holds then.
+    NoRule {
+        /// Who would pay.
+        account: u64,
+    },
+    /// The rule of that time denies it, and yet it was there.
+    Blocked {
+        /// Who would pay.
+        account: u64,
+        /// The rule.
+        rule: String,
+    },
+}
+
+/// What a call costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallPrice {
+    /// Who pays.
+    pub account: u64,
+    /// The plan.
+    pub plan: Arc<str>,
+    /// The number of the plan's text, from 1 on: the same call by the same text costs the same.
+    pub version: u32,
+    /// The first rule that rated it; it begins with that one.
+    pub rule: String,
+    /// What it costs, minor units.
+    pub money: Money,
+    /// The plan's currency.
+    pub currency: Arc<str>,
+    /// Seconds that bundles paid for.
+    pub bundle_units: u64,
+}
+
+/// A plan and the number of its text.
+#[derive(Debug)]
+struct Known {
+    plan: Plan,
+    name: Arc<str>,
+    currency: Arc<str>,
+    version: u32,
+}
+
+/// What calls add up to as they are rated.
+#[derive(Debug)]
+pub struct CallRater {
+    state: State,
+    plans: HashMap<Code, Known>,
+    /// Accounts with the bundles and counters of calls.
+    purses: HashMap<u64, Account>,
+    key: ServiceKey,
+}
+
+impl CallRater {
+    /// Rates by what the ledger says: its accounts, subscribers and plans. Calls are usage of that service.
+    ///
+    /// # Errors
+    /// This program does not read the text of a plan that holds.
+    pub fn new(state: State, key: ServiceKey) -> Result<CallRater, PlanFault> {
+        let mut plans = HashMap::new();
+        for known in state.plans() {
+            let fault = |mistakes| PlanFault { name: known.name.clone(), version: known.version, mistakes };
+            let plan = read("plan", &known.text).map_err(fault)?;
+            let (name, currency) = (Arc::from(&*known.name), Arc::from(plan.currency.as_str()));
+            plans.insert(super::plan_code(&known.name), Known { plan, name, currency, version: known.version });
+        }
+        Ok(CallRater { state, plans, purses: HashMap::new(), key })
+    }
+
+    /// Since when calls have to be brought, so that those from `from` on are rated as they always are: the begin of
+    /// the earliest period of a bundle, a counter or a cap that holds it.
+    pub fn since(&self, from: Moment) -> Moment {
+        let begins = self.plans.values().flat_map(|known| {
+            let plan = &known.plan;
+            let rules = plan.versions.iter().flat_map(|version| &version.rules);
+            let counters = rules.filter_map(|rule| rule.counter).map(|(_, period)| period);
+            let bundles = plan.allowances.iter().filter_map(|allowance| allowance.period);
+            let periods = counters.chain(bundles).chain(plan.caps.iter().map(|cap| cap.period));
+            periods.map(|period| period.begin(&plan.calendar.zone, from)).min()
+        });
+        begins.min().unwrap_or(from).min(from)
+    }
+
+    /// Rates a call; they come in the order in which they were answered.
+    pub fn rate(&mut self, call: &Spoken<'_>) -> CallRated {
+        let Some(account) = self.state.payer(&Identity::new(IdentityKind::E164, call.caller)) else {
+            return CallRated::NobodyPays;
+        };
+        let known = self.state.account(account).and_then(|there| self.plans.get(&there.plan).map(|plan| (there, plan)));
+        let Some((there, known)) = known else { return CallRated::NoRule { account } };
+        let purse = self.purses.entry(account).or_insert_with(|| Purse::of(there, &known.plan, call.begin));
+        let work = Rating { plan: &known.plan, key: self.key, purse };
+        work.rate(call, account, known)
+    }
+}
+
+/// What an account has for calls.
+struct Purse;
+
+impl Purse {
+    /// As an account begins with: the bundles that come again, which it has, are whole.
+    fn of(there: &Account, plan: &Plan, at: Moment) -> Account {
+        let mut purse = Account { plan: there.plan, ..Account::default() };
+        for allowance in &plan.allowances {
+            let Some(period) = allowance.period.filter(|_| there.bucket(allowance.code).is_some()) else { continue };
+            let ends = period.end(&plan.calendar.zone, at);
+            purse.add_units(allowance.code, allowance.amount as i64, ends, false);
+        }
+        purse
+    }
+}
+
+/// A call at work.
+struct Rating<'a> {
+    plan: &'a Plan,
+    key: ServiceKey,
+    purse: &'a mut Account,
+}
+
+impl Rating<'_> {
+    fn rate(mut self, call: &Spoken<'_>, account: u64, known: &Known) -> CallRated {
+        self.renew(call.begin);
+        let context = Context {
+            rating_group: self.key.rating_group,
+            service: self.key.service,
+            destination: call.called,
+            ..Context::default()
+        };
+        let seconds = call.seconds.min(UNITS_MAX);
+        let used = Amounts { seconds, service_units: 1, ..Amounts::default() };
+        let parts = pieces(self.plan, &context, call.begin, call.begin.saturating_add(seconds as i64), &used);
+        let mut sum = Sum::default();
+        for piece in &parts {
+            match piece.rule.map(|rule| (rule, rule.outcome)) {
+                Some((rule, Outcome::Priced)) => self.charge(&mut sum, piece, rule),
+                Some((rule, Outcome::Free)) => sum.name(rule),
+                Some((rule, Outcome::Blocked)) => return CallRated::Blocked { account, rule: rule.name.clone() },
+                None => return CallRated::NoRule { account },
+            }
+        }
+        CallRated::Priced(CallPrice {
+            account,
+            plan: Arc::clone(&known.name),
+            version: known.version,
+            rule: sum.rule,
+            money: sum.money,
+            currency: Arc::clone(&known.currency),
+            bundle_units: sum.bundle_units,
+        })
+    }
+
+    /// Bundles whose period has ended come again.
+    fn renew(&mut self, now: Moment) {
+        for bucket in self.purse.buckets.iter_mut().filter(|bucket| bucket.ends <= now) {
+            let Some(allowance) = self.plan.allowances.iter().find(|known| known.code == bucket.allowance) else {
+                continue;
+            };
+            bucket.left = bucket.left.min(allowance.roll_over).saturating_add(allowance.amount);
+            bucket.ends = allowance.period.map_or(NEVER, |period| period.end(&self.plan.calendar.zone, now));
+        }
+    }
+
+    fn charge(&mut self, sum: &mut Sum, piece: &crate::rate::Piece<'_>, rule: &Rule) {
+        let view = view(self.plan, self.purse, None, rule, piece.at);
+        let meter = if sum.unit == Some(rule.unit) { sum.meter } else { sum.meter.in_other_unit() };
+        let bought: Bought = buy(rule, meter, &view, piece.used.amount);
+        let charge = charge(self.plan, self.key, piece, rule, &bought);
+        self.purse.charge(&charge);
+        sum.name(rule);
+        (sum.money, sum.unit) = (sum.money.plus(bought.money), Some(rule.unit));
+        sum.bundle_units += charge.taken.iter().map(|(_, units)| units).sum::<u64>();
+        sum.meter = if rule.rounding == Rounding::Report { bought.meter.after_report() } else { bought.meter };
+    }
+}
+
+/// What the pieces of a call come to.
+#[derive(Default)]
+struct Sum {
+    rule: String,
+    money: Money,
+    bundle_units: u64,
+    meter: Meter,
+    unit: Option<Unit>,
+}
+
+impl Sum {
+    fn name(&mut self, rule: &Rule) {
+        if self.rule.is_empty() {
+            self.rule.clone_from(&rule.name);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Calls of the store beside tariffs and bills: what the command line and the web ask alike.
+
+pub mod compared;
+pub mod rated;
+pub mod told;
+
+use trunkline_charge::compare::{Cover, Seen};
+use trunkline_store::filter::Filter;
+use trunkline_store::row::{Call, CallState};
+use trunkline_store::store::PAGE_ROWS_MAX;
+use trunkline_store::{Order, Query, Skipped, SqlLimits, SqlValue, Store, StoreError};
+
+/// Nanoseconds of a millisecond.
+pub const MS: i64 = 1_000_000;
+/// Nanoseconds of a second.
+pub const SECOND: i64 = 1_000_000_000;
+/// Minutes of a day.
+const MINUTES: i64 = 1440;
+/// Losses that are read.
+const LOSSES_MAX: usize = 100_000;
+
+/// Why it was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Failed {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] trunkline_charge::ledger::Fault),
+    /// Something that was brought, or asked for.
+    #[error("{0}")]
+    Asked(String),
+    /// Who asked does not want it any more.
+    #[error("it was given up")]
+    GivenUp,
+}
+
+/// Which calls: filter and time, the begin in it, the end not, nanoseconds since 1970.
+#[derive(Clone, Debug)]
+pub struct Which {
+    /// What they must be like.
+    pub filter: Option<Filter>,
+    /// First nanosecond.
+    pub from_ns: i64,
+    /// First nanosecond after it.
+    pub to_ns: i64,
+}
+
+/// Hands calls to `each` in the order of their begin; false ends it. Days that could not be read.
+///
+/// # Errors
+/// The store could not be read, or it was given up.
+pub fn calls(store: &Store, which: &Which, each: &mut dyn FnMut(&Call) -> bool) -> Result<Vec<Skipped>, Failed> {
+    let Which { filter, from_ns, to_ns } = which.clone();
+    let mut query = Query { filter, from_ns, to_ns, order: Order::Oldest, limit: PAGE_ROWS_MAX, ..Query::default() };
+    let mut skipped: Vec<Skipped> = Vec::new();
+    loop {
+        let page = store.calls(&query)?;
+        skipped.extend(page.skipped.into_iter().filter(|day| !skipped.contains(day)).collect::<Vec<_>>());
+        if !page.rows.iter().all(&mut *each) {
+            return Err(Failed::GivenUp);
+        }
+        match page.next {
+            Some(next) => query.cursor = Some(next),
+            None => return Ok(skipped),
+        }
+    }
+}
+
+/// What was seen of a call, as far as its length and outcome go. Lost media changes neither.
+pub fn seen(call: &Call) -> Seen {
+    use CallState::{AuthChallenged, Cancelled, Redirected, Rejected};
+    match call.state {
+        _ if call.answer_ns.is_some() && call.end_ns.is_some() => Seen::Whole,
+        _ if call.answer_ns.is_some() => Seen::Open,
+        Cancelled | Rejected | Redirected | AuthChallenged if call.capture.complete => Seen::Refused,
+        _ => Seen::Unclear,
+    }
+}
+
+/// Nanoseconds from the answer to the end, or to the last that was seen.
+pub fn length(call: &Call) -> i64 {
+    trunkline_store::json::duration_ns(call).unwrap_or(0).max(0)
+}
+
+/// What of a time was captured: calls, registrations and other transactions by the minute, and losses.
+///
+/// # Errors
+/// The store could not be read.
+pub fn cover(store: &Store, (from_ns, to_ns): (i64, i64), silence_ms: i64) -> Result<Cover, Failed> {
+    let mut minutes: Vec<i64> = store.minutes(from_ns, to_ns)?.into_iter().map(|(minute, _)| minute).collect();
+    for day in store.days()? {
+        let (first, after) = (day.start_ns().max(from_ns), day.end_ns().min(to_ns));
+        if first < after {
+            others(store, (first, after), &mut minutes)?;
+        }
+    }
+    minutes.sort_unstable();
+    minutes.dedup();
+    let mut cover = Cover::new(silence_ms);
+    for minute in minutes {
+        cover.saw(minute * 60_000);
+        cover.saw(minute * 60_000 + 59_999);
+    }
+    // What began to be counted before may reach into it.
+    let before = from_ns.saturating_sub(MINUTES * 60 * SECOND);
+    let query = Query { from_ns: before, to_ns, order: Order::Oldest, limit: LOSSES_MAX, ..Query::default() };
+    for loss in store.losses(&query)?.rows.iter().filter(|loss| loss.count > 0 && loss.at_ns >= from_ns) {
+        cover.lost(loss.since_ns.div_euclid(MS), loss.at_ns.div_euclid(MS));
+    }
+    Ok(cover)
+}
+
+/// Minutes of a day with registrations or other transactions.
+fn others(store: &Store, (from_ns, to_ns): (i64, i64), minutes: &mut Vec<i64>) -> Result<(), Failed> {
+    for table in ["registrations", "sip_events"] {
+        let text = format!(
+            "SELECT DISTINCT start_ns / 60000000000 FROM {table} WHERE start_ns >= {from_ns} AND start_ns < {to_ns}"
+        );
+        let limits = SqlLimits { from_ns, to_ns, rows_max: MINUTES as usize + 1, ..SqlLimits::default() };
+        store.sql(&text, &limits, &mut |_, row| {
+            if let Some(SqlValue::Whole(minute)) = row.first() {
+                minutes.push(*minute);
+            }
+            true
+        })?;
+    }
+    Ok(())
+}

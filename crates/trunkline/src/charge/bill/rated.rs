@@ -1,0 +1,236 @@
+//! Calls of the store, rated by the plans of the accounts that pay for them.
+//!
+//! The store gives calls by their first message, tariffs want them by their answer: those that rang wait until no call
+//! that comes can have been answered before them. Calls before the span are rated, too, as far as bundles and counters
+//! reach back, and are not told.
+
+use super::{Failed, SECOND, Which, calls, length, seen};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
+use trunkline_charge::account::ServiceKey;
+use trunkline_charge::compare::Seen;
+use trunkline_charge::ledger;
+use trunkline_charge::numbers::Numbers;
+use trunkline_charge::session::{CallRated, CallRater, Spoken};
+use trunkline_commit::Folder;
+use trunkline_kit::Id;
+use trunkline_store::row::Call;
+use trunkline_store::{Skipped, Store};
+
+/// Numbers that are counted apart where nobody pays for them.
+const NUMBERS_MAX: usize = 1_000_000;
+
+/// A call and what became of it.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// Its identifier.
+    pub id: Id,
+    /// Who called, as the wire has it.
+    pub caller: String,
+    /// Who was called, as the wire has it.
+    pub called: String,
+    /// When it was answered, nanoseconds since 1970.
+    pub answer_ns: i64,
+    /// How long it was, a second that began counted as whole.
+    pub seconds: u64,
+    /// What became of it.
+    pub end: End,
+    /// Whether the capture saw all of it; a call that it did not is rated by what was seen.
+    pub complete: bool,
+}
+
+/// What became of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was rated, or there is no price, or nobody to pay.
+    Rated(CallRated),
+    /// Its end was not seen, or has not come yet: how long it was is not known.
+    Open,
+    /// A number is not understood: which one, as the wire has it.
+    NotUnderstood(String),
+}
+
+/// What calls come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// By currency and account.
+    pub accounts: BTreeMap<(String, u64), Account>,
+    /// Calls that nobody answered.
+    pub unanswered: u64,
+    /// Calls whose end was not seen.
+    pub open: u64,
+    /// Calls with a number that is not understood.
+    pub not_understood: u64,
+    /// Calls for which nobody pays: calls that came from outside, and unknown callers.
+    pub nobody: u64,
+    /// How many callers those had.
+    pub nobody_numbers: u64,
+    /// Calls without a rule.
+    pub no_rule: u64,
+    /// Calls that a rule denies, and that were there.
+    pub blocked: u64,
+    /// Calls with a price, and those of which the capture did not see all.
+    pub priced: u64,
+    /// See `priced`.
+    pub incomplete: u64,
+    numbers: HashSet<u64>,
+}
+
+/// What an account's calls come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Its plan and the number of the plan's text.
+    pub plan: String,
+    /// See `plan`.
+    pub version: u32,
+    /// Calls with a price.
+    pub calls: u64,
+    /// Their seconds.
+    pub seconds: u64,
+    /// Seconds that bundles paid for.
+    pub bundle_units: u64,
+    /// What they cost, minor units.
+    pub money: i64,
+    /// Of it, what calls cost of which the capture did not see all.
+    pub incomplete_money: i64,
+}
+
+impl Sums {
+    /// Whether calls that were to be paid have no price.
+    pub fn lacks(&self) -> bool {
+        self.no_rule + self.blocked + self.not_understood + self.open > 0
+    }
+
+    fn add(&mut self, told: &Told) {
+        match &told.end {
+            End::Open => self.open += 1,
+            End::NotUnderstood(_) => self.not_understood += 1,
+            End::Rated(CallRated::NobodyPays) => {
+                self.nobody += 1;
+                let number = trunkline_charge::compare::Parties::reference(&told.caller);
+                if self.numbers.len() < NUMBERS_MAX && self.numbers.insert(number) {
+                    self.nobody_numbers += 1;
+                }
+            }
+            End::Rated(CallRated::NoRule { .. }) => self.no_rule += 1,
+            End::Rated(CallRated::Blocked { .. }) => self.blocked += 1,
+            End::Rated(CallRated::Priced(price)) => {
+                self.priced += 1;
+                self.incomplete += u64::from(!told.complete);
+                let account = self.accounts.entry((price.currency.to_string(), price.account)).or_default();
+                (account.plan, account.version) = (price.plan.to_string(), price.version);
+                account.calls += 1;
+                account.seconds += told.seconds;
+                account.bundle_units += price.bundle_units;
+                account.money = account.money.saturating_add(price.money.0);
+                if !told.complete {
+                    account.incomplete_money = account.incomplete_money.saturating_add(price.money.0);
+                }
+            }
+        }
+    }
+}
+
+/// A rater of what a ledger says.
+///
+/// # Errors
+/// There is no ledger, or it is damaged.
+pub fn rater(disk: &Folder, key: ServiceKey) -> Result<CallRater, Failed> {
+    CallRater::new(ledger::standing(disk)?, key).map_err(|fault| Failed::Asked(fault.to_string()))
+}
+
+/// Rates the calls of a store; each one that was answered in the span is told.
+///
+/// # Errors
+/// The store could not be read, or `tell` gave it up.
+pub fn rate(
+    store: &Store,
+    rater: CallRater,
+    numbers: &Numbers,
+    which: &Which,
+    tell: &mut dyn FnMut(&Told) -> bool,
+) -> Result<(Sums, Vec<Skipped>), Failed> {
+    let since = rater.since(which.from_ns.div_euclid(SECOND));
+    let wider = Which { from_ns: since.saturating_mul(SECOND), ..which.clone() };
+    let mut work = Work { rater, numbers, from_ns: which.from_ns, sums: Sums::default(), waiting: BinaryHeap::new() };
+    let skipped = calls(store, &wider, &mut |call| work.take(call, tell))?;
+    if !work.settle(i64::MAX, tell) {
+        return Err(Failed::GivenUp);
+    }
+    Ok((work.sums, skipped))
+}
+
+/// A call that waits for its turn: by its answer, then by its identifier.
+type Waiting = Reverse<(i64, Id, Box<Waits>)>;
+
+/// What of a call is needed; it is put in order by what stands before it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Waits {
+    caller: String,
+    called: String,
+    seconds: u64,
+    open: bool,
+    complete: bool,
+}
+
+struct Work<'a> {
+    rater: CallRater,
+    numbers: &'a Numbers,
+    from_ns: i64,
+    sums: Sums,
+    waiting: BinaryHeap<Waiting>,
+}
+
+impl Work<'_> {
+    fn take(&mut self, call: &Call, tell: &mut dyn FnMut(&Told) -> bool) -> bool {
+        let goes_on = self.settle(call.start_ns, tell);
+        match (seen(call), call.answer_ns) {
+            (kind @ (Seen::Whole | Seen::Open), Some(answer_ns)) => {
+                let waits = Waits {
+                    caller: call.from.clone(),
+                    called: call.to.clone(),
+                    seconds: (length(call) as u64).div_ceil(SECOND as u64),
+                    open: kind == Seen::Open,
+                    complete: call.capture.complete,
+                };
+                self.waiting.push(Reverse((answer_ns, call.id, Box::new(waits))));
+            }
+            _ => self.sums.unanswered += u64::from(call.start_ns >= self.from_ns),
+        }
+        goes_on
+    }
+
+    /// Rates those that were answered before a time.
+    fn settle(&mut self, before_ns: i64, tell: &mut dyn FnMut(&Told) -> bool) -> bool {
+        while self.waiting.peek().is_some_and(|Reverse((answer, ..))| *answer <= before_ns) {
+            let Some(Reverse((answer_ns, id, waits))) = self.waiting.pop() else { break };
+            let end = self.end(answer_ns, &waits);
+            if answer_ns < self.from_ns {
+                continue;
+            }
+            let Waits { caller, called, seconds, complete, .. } = *waits;
+            let told = Told { id, caller, called, answer_ns, seconds, end, complete };
+            self.sums.add(&told);
+            if !tell(&told) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn end(&mut self, answer_ns: i64, waits: &Waits) -> End {
+        if waits.open {
+            return End::Open;
+        }
+        let read = |number: &str| self.numbers.international(number);
+        match (read(&waits.caller), read(&waits.called)) {
+            (Some(caller), Some(called)) => {
+                let begin = answer_ns.div_euclid(SECOND);
+                let call = Spoken { caller: &caller, called: &called, begin, seconds: waits.seconds };
+                End::Rated(self.rater.rate(&call))
+            }
+            (None, _) => End::NotUnderstood(waits.caller.clone()),
+            (_, None) => End::NotUnderstood(waits.called.clone()),
+        }
+    }
+}
