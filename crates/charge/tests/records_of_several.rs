@@ -24,7 +24,14 @@ fn all(files: &mut Files<World, World>, durable: u64, now: i64) {
 /// Two nodes, each with a copy of one ledger in blocks of its own, and record files of its own.
 struct Pair {
     network: Network,
-    nodes: [(Arc<World>, Log<World>, usize, Arc<World>); 2],
+    nodes: [One; 2],
+}
+
+struct One {
+    ledger: Arc<World>,
+    log: Log<World>,
+    appended: usize,
+    files: Arc<World>,
 }
 
 impl Pair {
@@ -35,7 +42,7 @@ impl Pair {
         let node = |_| {
             let ledger = Arc::new(World::default());
             let (_, log) = ledger::open(Arc::clone(&ledger), OPTIONS, Limits::default()).unwrap();
-            (ledger, log, 0, Arc::new(World::default()))
+            One { ledger, log, appended: 0, files: Arc::new(World::default()) }
         };
         let mut pair = Pair { network, nodes: [0, 1].map(node) };
         pair.append();
@@ -43,7 +50,7 @@ impl Pair {
     }
 
     fn append(&mut self) {
-        for (at, (_, log, appended, _)) in self.nodes.iter_mut().enumerate() {
+        for (at, One { log, appended, .. }) in self.nodes.iter_mut().enumerate() {
             let mut group = Group::new(&OPTIONS);
             for entry in &self.network.entries[*appended..] {
                 if group.count() == 3 + 4 * at as u32 {
@@ -58,7 +65,7 @@ impl Pair {
 
     /// The second node is set up otherwise: that holds for nothing while the first one leads.
     fn open(&self, at: usize) -> Result<Files<World, World>, String> {
-        let (ledger, _, _, files) = &self.nodes[at];
+        let One { ledger, files, .. } = &self.nodes[at];
         let other = Settings { node: Node::new("south", "192.0.2.8".parse().unwrap()), forms: vec![], ..settings(7) };
         let own = if at == 0 { settings(7) } else { other };
         let since = self.network.core.state().recorded().unwrap().since;
@@ -99,7 +106,7 @@ proptest! {
         };
         for (at, requests, operations, power, seed, step) in lives {
             go_on(&mut pair, requests);
-            pair.nodes[at].3.ends_after(operations);
+            pair.nodes[at].files.ends_after(operations);
             if let Ok(mut files) = pair.open(at) {
                 for _ in 0..10 {
                     files.want_checkpoint();
@@ -112,7 +119,7 @@ proptest! {
                     go_on(&mut pair, requests % 7);
                 }
             }
-            pair.nodes[at].3.again(if power { End::Power } else { End::Killed }, seed);
+            pair.nodes[at].files.again(if power { End::Power } else { End::Killed }, seed);
         }
         let last = (0..2).map(|at| {
             let mut files = pair.open(at).unwrap();
@@ -125,7 +132,7 @@ proptest! {
         for at in 0..2 {
             all(&mut pair.open(at).unwrap(), pair.network.entries.len() as u64, pair.network.now);
         }
-        let [one, other] = [0, 1].map(|at| &pair.nodes[at].3);
+        let [one, other] = [0, 1].map(|at| &pair.nodes[at].files);
         let names = |world: &World| -> Vec<String> {
             let names = world.list().unwrap().into_iter();
             let mut names: Vec<String> = names.filter(|name| name.contains("_-_") || name.ends_with(".part")).collect();
