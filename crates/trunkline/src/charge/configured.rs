@@ -343,8 +343,11 @@ mod tests {
     fn a_standby_tells_at_once_which_address_it_will_not_have() {
         let folder = tempfile::tempdir().unwrap();
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let standby = Standby { node: "b".to_owned(), ..Standby::default() };
         let tried = |door: &str| {
-            ready(&at(vec![Door::Tcp(door.parse().unwrap())]), &DirectorySection::default(), folder.path()).map(drop)
+            let section = at(vec![Door::Tcp(door.parse().unwrap())]);
+            let (gtpp, directory) = (ChargeGtpp::default(), DirectorySection::default());
+            ready(&section, &gtpp, &directory, &standby, folder.path()).map(drop)
         };
         let Err(Failure::Failed(why)) = tried(&taken.local_addr().unwrap().to_string()) else { panic!("two servers") };
         assert!(why.starts_with("charge.listen: 127.0.0.1:"), "{why}");
