@@ -9,6 +9,7 @@ mod audit;
 mod book;
 mod codec;
 mod entry;
+mod recording;
 
 pub use audit::{Difference, Sums, audit};
 pub use book::{Account, Bucket, Counter, Payees};
@@ -17,3 +18,4 @@ pub(crate) use codec::{fields, variants, words};
 pub use entry::{
     Cause, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, MoneyReason, Place, ServiceKey, UnitsReason,
 };
+pub use recording::Recording;

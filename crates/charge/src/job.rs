@@ -35,6 +35,7 @@ mod house;
 mod link;
 mod parked;
 mod pending;
+mod post;
 mod profiles;
 mod received;
 pub mod records;
@@ -47,11 +48,12 @@ mod worker;
 
 pub use book::BUSY_PERCENT;
 pub use book::Stream;
+pub use control::records_of;
 pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
 pub use sending::{SendSetup, Sending, Sent};
-pub use standby::{Fault, Seen, Standing, TERMS, Won, stand_by};
+pub use standby::{Fault, Recorded, Seen, Standing, TERMS, Won, stand_by};
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
@@ -66,8 +68,10 @@ use folds::Folds;
 use gateway::Gateway;
 use gtpp::Gtpp;
 use house::House;
+use post::Alone;
 use records::Records;
 use routes::Routes;
+use standby::Kept;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -98,8 +102,8 @@ pub struct GtppSetup {
     pub allow: Networks,
     /// How gateways that ask for quota are understood.
     pub mapping: Mapping,
-    /// Where what comes is kept.
-    pub place: GatewayPlace,
+    /// Where records that come are kept; none refuses them, and serves quota alone.
+    pub place: Option<GatewayPlace>,
     /// Which gateway senders of records are told to go to when this one ends; none leaves it to them.
     pub redirect_to: Option<IpAddr>,
 }
@@ -161,8 +165,7 @@ struct Replicated {
     member: Member,
     /// Entries of ours that the stream does not have yet.
     tail: Vec<Vec<u8>>,
-    folds: Folds,
-    retaining: Arc<retain::Retaining>,
+    kept: Kept,
 }
 
 /// The time of the core: whole seconds.
@@ -223,8 +226,8 @@ impl Opened {
         options: trunkline_commit::Options,
         profiles: Option<Profiles>,
     ) -> Result<Node, StartError> {
-        let Won { core, log, folds, retaining, member, tail, .. } = won;
-        let replicated = Some(Replicated { member, tail, folds, retaining });
+        let Won { core, log, kept, member, tail, .. } = won;
+        let replicated = Some(Replicated { member, tail, kept });
         let beside = Beside { profiles, records: None::<records::Setup<Folder>>, replicated };
         self.serve(core, log, options, beside)
     }
@@ -270,19 +273,16 @@ impl Opened {
         let reads = |error| StartError::System { what: "what came by GTP'", error };
         let told = Arc::new(book::Told::new(threads));
         let disk = Arc::clone(log.disk());
-        let recorded = records.as_ref().map(|_| Arc::<records::Told>::default());
         let (replicated, kept) = match replicated {
-            Some(Replicated { member, tail, folds, retaining }) => (Some((member, tail)), Some((folds, retaining))),
-            None => (None, None),
-        };
-        let (folds, retaining) = match kept {
-            Some(kept) => kept,
+            Some(Replicated { member, tail, kept }) => (Some((member, tail)), kept),
             None => {
-                let retaining = Arc::<retain::Retaining>::default();
-                let folds = Folds::start(Arc::clone(&disk), &log, Arc::clone(&retaining), recorded.clone());
-                (folds.map_err(thread)?, retaining)
+                let told = records.as_ref().map(|_| Arc::<records::Told>::default());
+                (None, Kept::start(&disk, &log, told).map_err(thread)?)
             }
         };
+        let Kept { folds, retaining, told: recorded, seat } = kept;
+        let (of_several, post) =
+            seat.map_or((None, None), |seat| (Some(seat.records), Some((seat.post, seat.recording))));
         let recent = gtpp.as_ref().map(|gtpp| gtpp::recent(&core, &*disk, &gtpp.mapping)).transpose();
         let recent = recent.map_err(reads)?.unwrap_or_default();
         let mut book = Book::start(core, recent, log, options, &told, recorded.clone()).map_err(thread)?;
@@ -291,8 +291,10 @@ impl Opened {
         }
         let heard = Arc::new(book::Told::new(threads));
         let gtpp = gtpp.map(|gtpp| {
-            let gateway = Gateway::start(&gtpp.place, options, &heard)?;
-            Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to))
+            let gateway = gtpp.place.map(|place| Gateway::start(&place, options, &heard)).transpose()?;
+            // Nodes of one ledger say the same, as it is one quota server to those who ask.
+            let restart_counter = local.state_id as u8;
+            Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to, restart_counter))
         });
         let gtpp = gtpp.transpose().map_err(reads)?;
         let shared = Arc::new(Shared {
@@ -312,10 +314,14 @@ impl Opened {
             records: recorded.clone(),
             connections: AtomicU32::new(0),
         });
-        let seat = Arc::clone(&shared);
-        let durable = move || seat.book.durable();
-        let records = records.zip(recorded).map(|(setup, told)| Records::start(disk, setup, told, durable));
-        let records = records.transpose().map_err(thread)?;
+        if let Some((post, recording)) = post {
+            recording.into_iter().for_each(|recording| shared.book.desk().set_recording(recording, house::present()));
+            shared.book.flush();
+            post.lead(Arc::clone(&shared));
+        }
+        let alone = Alone(Arc::clone(&shared));
+        let records = records.zip(recorded).map(|(setup, told)| Records::start(disk, setup, told, alone, None));
+        let records = records.transpose().map_err(thread)?.or(of_several);
         let seat = Arc::clone(&shared);
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();
@@ -403,13 +409,14 @@ impl Node {
 
     /// Why the ledger cannot be written any more, if so: the node has to end.
     pub fn failure(&self) -> Option<String> {
-        self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.failure())
+        self.shared.book.failure().or_else(|| self.shared.gtpp.as_ref()?.gateway.as_ref()?.failure())
     }
 
     /// What the charging gateway function has counted, and the packets that it holds apart with their octets; none
     /// where GTP' is not served.
     pub fn gateway(&self) -> Option<(crate::gateway::receiver::Counts, (usize, usize))> {
-        self.shared.gtpp.as_ref().map(|gtpp| (gtpp.gateway.counts(), gtpp.gateway.held()))
+        let gateway = self.shared.gtpp.as_ref()?.gateway.as_ref()?;
+        Some((gateway.counts(), gateway.held()))
     }
 
     /// Ends: nothing new is taken, what came is answered, clients are told.

@@ -6,6 +6,7 @@
 //! say, but the entries stay: the ledger is the history, and [`audit`] adds all of it up. Only [`retain`] gives entries
 //! up: it writes what they come to as an opening, with which the history then begins.
 
+mod ahead;
 mod history;
 mod reading;
 mod statement;
@@ -18,6 +19,7 @@ pub use tryout::{Span, Tried, try_out};
 use crate::account::{Difference, Entry, Sums};
 use crate::calendar::Moment;
 use crate::session::{Core, Limits, PlanFault, State};
+use ahead::Ahead;
 use core::cell::RefCell;
 use core::ops::ControlFlow;
 use reading::{Reading, entry};
@@ -65,14 +67,17 @@ pub struct Audit {
 /// # Errors
 /// Something that was told to be durable is gone, or is not read by this program.
 pub fn open<D: Disk>(disk: Arc<D>, options: Options, limits: Limits) -> Result<(Core, Log<D>), Fault> {
-    let reading = RefCell::new(Reading::default());
-    let log = Log::open(
-        disk,
-        options,
-        |record| reading.borrow_mut().snapshot(record),
-        |number, record| reading.borrow_mut().entry(number, record).map(drop),
-    )?;
-    let state = reading.into_inner().state().map_err(|why| LogFault::Refused { number: log.next() - 1, why })?;
+    let (state, log) = std::thread::scope(|scope| {
+        let ahead = RefCell::new(Ahead::new(scope));
+        let log = Log::open(
+            disk,
+            options,
+            |record| ahead.borrow_mut().snapshot(record),
+            |number, record| ahead.borrow_mut().entry(number, record),
+        )?;
+        let state = ahead.into_inner().state().map_err(|why| LogFault::Refused { number: log.next() - 1, why })?;
+        Ok::<_, Fault>((state, log))
+    })?;
     Ok((Core::of(state, limits)?, log))
 }
 

@@ -43,6 +43,7 @@ mod look;
 mod once;
 mod open;
 mod operate;
+mod record;
 mod request;
 mod state;
 mod tryout;
@@ -56,7 +57,7 @@ pub use request::{
     TEXT_OCTETS_MAX, USED_MAX, Used, code,
 };
 pub use state::{
-    FORMER_MAX, KEPT_MAX, NUMBERS_MAX, NoSnapshot, ORDERS_MAX, PlanText, Restoring, SESSION_SERVICES_MAX,
+    FORMER_MAX, KEPT_MAX, NUMBERS_MAX, NoSnapshot, ORDERS_MAX, PlanText, Recorded, Restoring, SESSION_SERVICES_MAX,
     SNAPSHOT_VERSION, STRAYS_MAX, State,
 };
 

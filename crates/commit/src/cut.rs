@@ -4,9 +4,10 @@ use core::ops::ControlFlow;
 
 use crate::disk::Disk;
 use crate::fault::{Fault, Refused};
+use crate::follow::Follower;
 use crate::log::{Group, Options, make};
 use crate::name;
-use crate::read::{self, SEGMENT_HEAD_OCTETS, Segment, segment_head, segments};
+use crate::read::{self, SEGMENT_HEAD_OCTETS, segment_head, segments};
 use crate::snapshot::Snapshot;
 
 /// Gives up all records after a number, durably, and the snapshots that stand for any of them: of a log that nobody has
@@ -45,7 +46,8 @@ fn away<D: Disk>(disk: &D, from: &str, to: &str) -> Result<(), Fault> {
     disk.rename(from, to).and_then(|()| disk.remove(to)).map_err(Fault::io(from))
 }
 
-/// Writes a segment anew with its records up to a number, in place of what it was.
+/// Writes a segment anew with its records up to a number, in place of what it was: block by block, so that each record
+/// keeps its [`Place`](crate::Place).
 fn shorten<D: Disk>(disk: &D, options: Options, first: u64, segment: &str, after: u64) -> Result<(), Fault> {
     let file = make(disk, options)?;
     let salt = disk.salt();
@@ -63,20 +65,24 @@ fn shorten<D: Disk>(disk: &D, options: Options, first: u64, segment: &str, after
         }
         Ok(())
     };
-    let mut failed = Ok(());
-    Segment::load(disk, segment, Vec::new())?.each(|number, record| {
-        if number <= after && failed.is_ok() {
-            failed = match group.put(record) {
-                Err(Refused::Waiting) => {
-                    put(&mut group).and_then(|()| group.put(record).map_err(|why| Fault::Option(why.to_string())))
-                }
-                put => put.map_err(|why| Fault::Option(why.to_string())),
-            };
-        }
-        Ok(())
-    })?;
-    failed?;
-    put(&mut group)?;
+    let mut follower = Follower::<D>::new(first);
+    let mut more = true;
+    while more {
+        let mut failed = Ok(());
+        more = follower.poll(disk, after, |number, _, record| {
+            if number <= after && failed.is_ok() {
+                failed = match group.put(record) {
+                    Err(Refused::Waiting) => {
+                        put(&mut group).and_then(|()| group.put(record).map_err(|why| Fault::Option(why.to_string())))
+                    }
+                    put => put.map_err(|why| Fault::Option(why.to_string())),
+                };
+            }
+            Ok(())
+        })?;
+        failed?;
+        put(&mut group)?;
+    }
     disk.sync(&file).map_err(io())?;
     disk.rename(name::NEXT, segment).map_err(Fault::io(segment))
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use trunkline_commit::{
-    Group, Keep, Log, Options, Refused, Sealed, Snapshot, SnapshotWriter, cut, read, read_sealed, sealed,
+    Follower, Group, Keep, Log, Options, Place, Refused, Sealed, Snapshot, SnapshotWriter, cut, read, read_sealed,
+    sealed,
 };
 use world::{End, World};
 
@@ -192,6 +193,7 @@ proptest! {
         live(&mut log, &world, &mut truth, &acts).unwrap();
         drop(log);
         let (all, after) = (truth.told.len() as u64, truth.told.len() as u64 * share / 100);
+        let stay = places(&world, after);
         for (operations, power, seed) in ends {
             world.ends_after(operations);
             let _ended = cut(&*world, OPTIONS, after);
@@ -201,6 +203,7 @@ proptest! {
         }
         prop_assert!(cut(&*world, OPTIONS, after).unwrap() <= all - after);
         prop_assert_eq!(cut(&*world, OPTIONS, after).unwrap(), 0);
+        prop_assert_eq!(places(&world, after), stay);
         // Other records take their numbers.
         truth.told.truncate(usize::try_from(after).unwrap());
         let (mut log, found) = open(&world);
@@ -211,6 +214,17 @@ proptest! {
         prop_assert_eq!(open(&world).1, truth.told.clone());
         prop_assert_eq!(history(&world, 1), truth.told);
     }
+}
+
+/// Where each record up to a number lies.
+fn places(world: &World, last: u64) -> Vec<Place> {
+    let (mut follower, mut places) = (Follower::<World>::new(1), Vec::new());
+    let mut see = |number: u64, place: Place, _: &[u8]| {
+        places.extend((number <= last).then_some(place));
+        Ok(())
+    };
+    while follower.poll(world, last, &mut see).unwrap() {}
+    places
 }
 
 #[test]

@@ -6,7 +6,6 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use std::hash::{BuildHasher, RandomState};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
@@ -64,7 +63,7 @@ impl Dial {
     /// # Errors
     /// The certificates cannot be read, for people.
     pub fn new(options: &Options) -> Result<Dial, String> {
-        let tls = connector(options.ca_file.as_deref())?;
+        let tls = connector(options.issuers.as_deref())?;
         Ok(Dial { tls, user: options.user.clone(), password: options.password.clone(), name: options.node.clone() })
     }
 
@@ -144,18 +143,18 @@ async fn info(stream: &mut TcpStream, input: &mut Vec<u8>) -> Result<Value, Stri
 
 const CLOSED: &str = "it closed the connection";
 
-/// Who may vouch for servers: those of the file, or the system's.
-fn connector(ca_file: Option<&Path>) -> Result<TlsConnector, String> {
+/// Who may vouch for servers: those that are told, or the system's.
+fn connector(issuers: Option<&[u8]>) -> Result<TlsConnector, String> {
     let mut roots = RootCertStore::empty();
-    match ca_file {
-        Some(path) => {
-            let wrong = |what: String| format!("{}: {what}", path.display());
-            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))? {
+    match issuers {
+        Some(pem) => {
+            let wrong = |what: String| format!("certificates of who vouches for the servers: {what}");
+            for certificate in CertificateDer::pem_slice_iter(pem) {
                 let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
                 roots.add(certificate).map_err(|error| wrong(error.to_string()))?;
             }
             if roots.is_empty() {
-                return Err(wrong("there is no certificate in it".to_owned()));
+                return Err(wrong("there is none".to_owned()));
             }
         }
         None => {

@@ -82,6 +82,11 @@ impl Follower {
         self.own
     }
 
+    /// The number of the next record of the stream; none before the first message.
+    pub fn next(&self) -> Option<u64> {
+        self.next
+    }
+
     /// The terms.
     pub fn terms(&self) -> &Terms {
         &self.terms

@@ -22,6 +22,8 @@ const HEAD_OCTETS: usize = 512;
 const WINDOW_MAX: usize = 64;
 /// How long a follower waits at the end of the stream until it looks again.
 const POLL: Duration = Duration::from_millis(20);
+/// How often it asks there whether that is the end.
+const LOOK: Duration = Duration::from_millis(500);
 /// How long it waits after a failure.
 const AGAIN: Duration = Duration::from_millis(200);
 
@@ -87,6 +89,8 @@ pub struct Member {
     /// The place of the message by which this node leads, when it asked for it, and the terms.
     won: Option<(u64, Instant, Terms)>,
     begun: Instant,
+    /// When it was last asked whether the stream still has what is to be read.
+    looked: Duration,
 }
 
 impl Member {
@@ -108,6 +112,7 @@ impl Member {
             window: 1,
             won: None,
             begun: Instant::now(),
+            looked: Duration::ZERO,
         })
     }
 
@@ -170,16 +175,20 @@ impl Member {
         }
     }
 
-    /// Leads a log that nobody led yet, whose next record is `next`: the terms; none if another was first.
-    ///
-    /// # Errors
-    /// It is not known whether it leads.
-    pub fn begin(&mut self, next: u64) -> Result<Option<Terms>, Trouble> {
+    /// The terms of a log that nobody led yet, whose next record is `next`: to be kept before they are told.
+    pub fn first_terms(next: u64) -> Terms {
         let word = |salt: u8| u128::from(RandomState::new().hash_one((salt, std::process::id())));
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |unix| unix.as_secs());
-        let terms = Terms::begin(word(0) << 64 | word(1), u32::try_from(unix).unwrap_or(1), next);
-        let octets = leader(crate::message::Word::Leads, &self.options.node, &terms, next);
-        self.claim(0, octets, terms)
+        Terms::begin(word(0) << 64 | word(1), u32::try_from(unix).unwrap_or(1), next)
+    }
+
+    /// Leads a log that nobody led yet, by these terms; none if another was first.
+    ///
+    /// # Errors
+    /// It is not known whether it leads: the stream tells whose log it is.
+    pub fn begin(&mut self, terms: &Terms) -> Result<Option<Terms>, Trouble> {
+        let octets = leader(crate::message::Word::Leads, &self.options.node, terms, terms.newest().first);
+        self.claim(0, octets, terms.clone())
     }
 
     fn claim(&mut self, after: u64, octets: Vec<u8>, terms: Terms) -> Result<Option<Terms>, Trouble> {
@@ -236,9 +245,23 @@ impl Member {
             });
         }
         if found.is_empty() {
+            self.look(place, now)?;
             steps.push(self.at_the_end(now));
         }
         Ok(steps)
+    }
+
+    /// That nothing is found is not the end where the stream has given up what is next: a look now and then.
+    fn look(&mut self, place: u64, now: Duration) -> Result<(), Trouble> {
+        if now.saturating_sub(self.looked) < LOOK {
+            return Ok(());
+        }
+        self.looked = now;
+        let extent = self.with(async |connection, options| connection.stream(options).await)?;
+        match extent.first > place + 1 && extent.last > place {
+            true => Err(Trouble::Refused(gone(self.follower.as_ref().map_or(0, Follower::own) + 1))),
+            false => Ok(()),
+        }
     }
 
     fn at_the_end(&mut self, now: Duration) -> Step {
@@ -304,6 +327,9 @@ async fn find(connection: &mut Connection, options: &Options, extent: Extent, nu
         let strange = |_| Failed::Refused("the messages of the stream are not of this program".to_owned());
         search.saw(place, &Message::new(&octets).map_err(strange)?);
     }
-    let gone = || Failed::Refused(format!("the stream does not have record {number} any more: this node needs a copy"));
-    search.behind().ok_or_else(gone)
+    search.behind().ok_or_else(|| Failed::Refused(gone(number)))
+}
+
+fn gone(number: u64) -> String {
+    format!("the stream does not have record {number} any more: this node needs a copy of another one's log")
 }

@@ -3,7 +3,6 @@
 use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
-use std::path::PathBuf;
 
 /// The port of NATS.
 const PORT: u16 = 4222;
@@ -69,8 +68,8 @@ pub struct Options {
     pub user: Option<String>,
     /// Its password.
     pub password: Option<String>,
-    /// Who vouches for servers, PEM; none leaves it to the system.
-    pub ca_file: Option<PathBuf>,
+    /// Who vouches for servers, certificates in PEM; none leaves it to the system.
+    pub issuers: Option<Box<[u8]>>,
     /// The stream's name, and the subject of its messages.
     pub stream: String,
     /// This node's name: no other has it.

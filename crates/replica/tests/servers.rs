@@ -14,7 +14,7 @@ fn options(nats: &[Nats], node: &str) -> Options {
         servers: nats.iter().map(|nats| nats.url().parse().unwrap()).collect(),
         user: None,
         password: None,
-        ca_file: None,
+        issuers: None,
         stream: "charge-test".to_owned(),
         node: node.to_owned(),
         replicas: nats.len() as u8,
@@ -50,7 +50,7 @@ fn lead(member: Member) -> (Leader, Receiver<String>) {
 fn begin(nats: &[Nats], node: &str) -> (Leader, Receiver<String>, Terms) {
     let mut member = Member::new(options(nats, node)).unwrap();
     assert_eq!(patiently(|| member.survey()).terms, None);
-    let terms = patiently(|| member.begin(1)).expect("nobody else does");
+    let terms = patiently(|| member.begin(&Member::first_terms(1))).expect("nobody else does");
     let (leader, told) = lead(member);
     (leader, told, terms)
 }
@@ -152,6 +152,42 @@ fn a_standby_has_all_that_was_acknowledged_and_takes_over() {
     append(&second, &records(2007, 3));
     until_acknowledged(&second, 2009);
     assert_eq!(leader.acknowledged(), 2006);
+}
+
+#[test]
+fn a_follower_behind_the_oldest_message_is_told_to_need_a_copy() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nats = [Nats::start(folder.path())];
+    let small = |node: &str| Options { stream_octets: 1 << 20, ..options(&nats, node) };
+    let mut member = Member::new(small("north")).unwrap();
+    patiently(|| member.survey());
+    let terms = patiently(|| member.begin(&Member::first_terms(1))).expect("nobody else does");
+    let (leader, _told) = lead(member);
+    append(&leader, &records(1, 10));
+    until_acknowledged(&leader, 10);
+    let mut standby = Standby::new(&nats, "south");
+    assert!(!standby.until(10));
+    // It reads nothing while the stream gives up what it has not read.
+    for number in 11..=60 {
+        append(&leader, &[vec![7; 100_000]]);
+        until_acknowledged(&leader, number);
+    }
+    let until = Instant::now() + PATIENCE;
+    let why = loop {
+        assert!(Instant::now() < until, "it is never told");
+        match standby.member.step() {
+            Err(Trouble::Refused(why)) => break why,
+            Ok(steps) => assert!(steps.iter().all(|step| matches!(step, Step::Idle | Step::Vacant)), "{steps:?}"),
+            Err(Trouble::Away(_)) => {}
+        }
+    };
+    assert!(why.contains("does not have record 11 any more: this node needs a copy"), "{why}");
+    // So it is when it comes anew.
+    let refused = standby.member.follow(terms, 10).unwrap_err();
+    assert!(refused.to_string().contains("needs a copy"), "{refused}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Two charging nodes and a stream of NATS between them. Whoever leads is killed, stopped, told to hand over, again and
 //! again, while clients charge, each message doubled by chance: at the end both ledgers are the same, entry by entry,
-//! and are the sum of the answers that were given, to the octet.
+//! and are the sum of the answers that were given, to the octet. So are the record files of both, octet by octet.
 //!
 //! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test charge_standby` for the long run.
 
@@ -9,9 +9,10 @@ mod gy;
 #[path = "../../replica/tests/nats_server/mod.rs"]
 mod nats_server;
 
-use gy::{Client, Node};
+use gy::{Client, Node, Recorded};
 use nats_server::Nats;
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +30,13 @@ const BALANCE: i64 = 900_000_000;
 const PATIENCE: Duration = Duration::from_secs(40);
 const NAMES: [&str; 2] = ["north", "south"];
 
+/// Records are cut and files are closed so often that ends meet them. The second node would cut them otherwise: who
+/// leads says how, and both do so.
+const CDR: [[&str; 8]; 2] = [
+    ["--cdr-cut-volume", "3 MiB", "--cdr-file-records", "300", "--cdr-flush", "1", "--cdr-file-time", "5"],
+    ["--cdr-cut-volume", "2 MiB", "--cdr-file-records", "200", "--cdr-flush", "1", "--cdr-file-time", "5"],
+];
+
 struct Pair<'a> {
     folder: &'a Path,
     servers: Vec<String>,
@@ -40,6 +48,25 @@ impl<'a> Pair<'a> {
         let servers: Vec<String> = nats.iter().map(Nats::url).collect();
         let nodes = [(0, "operated over"), (1, "stands by")].map(|(at, says)| node(folder, &servers, at, says));
         Pair { folder, servers, nodes }
+    }
+
+    /// Until all record files of both are closed: they are the same, by their names.
+    #[expect(clippy::disallowed_methods, reason = "a node does not say when a file has its time")]
+    fn recorded(&self) -> Recorded {
+        let until = Instant::now() + PATIENCE;
+        let folders = [0, 1].map(|at| self.folder.join(NAMES[at]).join("charge/cdr"));
+        loop {
+            let [one, other] = folders.each_ref().map(|folder| files(folder));
+            let whole = |files: &BTreeMap<String, Vec<u8>>| files.keys().all(|name| !name.ends_with(".part"));
+            if whole(&one) && whole(&other) && one.len() == other.len() {
+                let differ = one.iter().zip(&other).find(|(one, other)| one != other);
+                assert!(differ.is_none(), "{:?}", differ.map(|((one, _), (other, _))| (one, other)));
+                return Recorded::read(&folders[0]);
+            }
+            let told = || self.nodes.each_ref().map(|node| node.status().map(|status| status["records"].clone()));
+            assert!(Instant::now() < until, "{:?}, {:?}, {:?}", one.keys(), other.keys(), told());
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     fn again(&mut self, at: usize) {
@@ -82,7 +109,22 @@ fn node(folder: &Path, servers: &[String], at: usize, says: &str) -> Node {
     let replicas = servers.len().to_string();
     let mut options = vec!["--node", NAMES[at], "--replicas", &replicas, "--takeover", "1", "--stream-size", "1024"];
     servers.iter().for_each(|server| options.extend(["--standby", server]));
+    options.extend(CDR[at]);
     Node::start_until(&folder, &options, says)
+}
+
+/// The record files of a folder, and those that are open.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if [".ber", ".csv", ".ber.part", ".csv.part"].iter().any(|ending| name.ends_with(ending)) {
+            // One that is closed just now is not there any more.
+            files.insert(name, std::fs::read(&path).unwrap_or_default());
+        }
+    }
+    files
 }
 
 fn signal(node: &Node, signal: Signal) {
@@ -141,8 +183,15 @@ impl Load {
             }
         }
         assert!(copies > 0 && resent > 0, "{requests} requests, {copies} copies, {resent} sent again");
-        let entries = pair.even();
         let octets: u64 = clients.iter().map(Client::octets).sum();
+        let recorded = pair.recorded();
+        recorded.check();
+        assert_eq!(recorded.octets(), (octets, octets), "records in BER, and in the table, have every octet once");
+        let spent = clients.iter().flat_map(Client::spent).filter(|(_, spent)| *spent != 0).collect();
+        assert_eq!(recorded.money(), spent, "and what each account paid");
+        let begun: u64 = clients.iter().map(Client::begun).sum();
+        assert_eq!(recorded.sessions_ended(), begun, "each session ended once");
+        let entries = pair.even();
         for node in &mut pair.nodes {
             let audit = node.json(&["audit"]);
             assert_eq!(audit["differences"].as_array().map(Vec::len), Some(0), "{audit}");
@@ -152,7 +201,11 @@ impl Load {
         let both = [0, 1].map(|at| records(pair.folder, at));
         assert!(both[0] == both[1], "the ledgers differ: {} and {} entries", both[0].len(), both[1].len());
         assert_eq!(both[0].len() as u64, entries);
-        format!("{requests} requests, {copies} copies, {resent} sent again, {entries} entries, {octets} octets")
+        let (records, files) = (recorded.records(), recorded.files());
+        format!(
+            "{requests} requests, {copies} copies, {resent} sent again, {entries} entries, {octets} octets, {records} \
+             records in {files} files"
+        )
     }
 }
 
@@ -238,4 +291,26 @@ fn a_leader_that_was_stopped_answers_nothing_when_it_goes_on() {
         }
     }
     load.compare(pair);
+}
+
+/// A node that was lost with its disk has the same ledger and the same record files again, from the stream.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it is lost at a time that nothing tells of")]
+fn a_node_that_was_lost_with_its_disk_makes_the_same_files_again() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nats = [Nats::start(folder.path())];
+    let mut pair = Pair::start(folder.path(), &nats);
+    pair.nodes[0].fill(CLIENTS * ACCOUNTS, BALANCE);
+    let load = Load::begin(&pair);
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(1500));
+        let leader = pair.leader();
+        pair.nodes[leader].kill();
+        std::fs::remove_dir_all(folder.path().join(NAMES[leader]).join("charge")).unwrap();
+        pair.again(leader);
+    }
+    println!("{}", load.compare(pair));
 }

@@ -1,5 +1,6 @@
 //! The entries of the ledger.
 
+use super::Recording;
 use super::codec::{fields, variants, words};
 use crate::calendar::Moment;
 use crate::money::Money;
@@ -172,6 +173,19 @@ pub enum Effect {
         what: u64,
         /// When it is forgotten.
         until: Moment,
+    },
+    /// Records of usage are made so from the next entry on, by all nodes that keep this ledger. The file of records
+    /// that is open ends here.
+    Recording {
+        /// How.
+        recording: Recording,
+    },
+    /// The file of records that is open ends here, if it is that one: it holds those of the entries up to this one.
+    Filed {
+        /// Its running count.
+        file: u32,
+        /// Why it is closed (TS 32.297 clause 6.1.1, file closure trigger reason).
+        closure: u8,
     },
 }
 
@@ -361,5 +375,7 @@ variants! {
         13 => Plan { name, text }
         14 => Stray { origin, end_to_end, until }
         15 => Ordered { key, what, until }
+        16 => Recording { recording }
+        17 => Filed { file, closure }
     }
 }

@@ -2,7 +2,7 @@
 
 mod open;
 
-use crate::account::{Cause, Charge, Effect, Entry, MoneyReason, Octets, ServiceKey, fields};
+use crate::account::{Cause, Charge, Effect, Entry, MoneyReason, Octets, Recording, ServiceKey, fields};
 use crate::calendar::Moment;
 use crate::money::Money;
 use crate::units::{Amounts, Unit};
@@ -20,6 +20,14 @@ pub struct Cuts {
     pub seconds: u32,
     /// Services that it tells apart.
     pub services: u32,
+}
+
+impl Cuts {
+    /// Those that several nodes have.
+    pub fn of(recording: &Recording) -> Cuts {
+        let Recording { cut_octets: octets, cut_seconds: seconds, cut_services: services, .. } = *recording;
+        Cuts { octets, seconds, services }
+    }
 }
 
 /// Where something is said: the entry, and the place of its record in the log.
@@ -177,6 +185,12 @@ impl Fold {
         }
         self.strays(&mut work);
         self.entry = entry.sequence;
+        // Where several nodes make records the ledger says when they are cut, from the next entry on.
+        let said = entry.effects.iter().find_map(|effect| match effect {
+            Effect::Recording { recording } => Some(Cuts::of(recording)),
+            _ => None,
+        });
+        self.cuts = said.unwrap_or(self.cuts);
     }
 
     fn effect(&mut self, effect: &Effect, work: &mut Work<'_>) {

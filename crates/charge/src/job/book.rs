@@ -1,7 +1,7 @@
 //! The book: the core, and what it decided on its way to the disk.
 
 use super::worker::Mail;
-use crate::account::{Entry, FORMAT_VERSION, Octets};
+use crate::account::{Entry, FORMAT_VERSION, Octets, Recording};
 use crate::calendar::Moment;
 use crate::gy::Overload;
 use crate::profile::Known;
@@ -451,6 +451,22 @@ impl Desk<'_> {
             entry.iter().for_each(|entry| self.inner.outbox.put(entry));
         }
         Ok(())
+    }
+
+    /// A file of records ends; the entry that says so. None while nothing is decided.
+    pub fn close_file(&mut self, file: u32, closure: u8, now: Moment) -> Option<u64> {
+        if self.behind >= BUSY_PERCENT[1] {
+            return None;
+        }
+        let entry = self.inner.core.close_file(file, closure, now);
+        self.inner.outbox.put(&entry);
+        Some(entry.sequence)
+    }
+
+    /// Records are made so by all nodes from now on, if that is new.
+    pub fn set_recording(&mut self, recording: Recording, now: Moment) {
+        let entry = self.inner.core.set_recording(recording, now);
+        entry.iter().for_each(|entry| self.inner.outbox.put(entry));
     }
 
     /// A plan holds from now on; the entry that has to be durable before it is told.

@@ -252,8 +252,8 @@ fn retain_of(state: &super::retain::State) -> Value {
     json!({ "busy": busy, "done": done, "first": first, "needed_by_records": needed, "error": error })
 }
 
-/// How records get on.
-fn records_of(told: &super::records::Told) -> Value {
+/// How records get on, as `status` tells it.
+pub fn records_of(told: &super::records::Told) -> Value {
     let report = told.report();
     json!({
         "entry": report.entry,

@@ -3,6 +3,7 @@
 
 mod parked;
 mod pushes;
+mod quota_only;
 mod recent;
 
 pub(super) use recent::recent;
@@ -48,7 +49,10 @@ pub(super) struct Gtpp {
     pub mapping: Mapping,
     /// From where it is taken.
     pub allow: Networks,
-    pub gateway: Gateway,
+    /// What takes records; none refuses them.
+    pub gateway: Option<Gateway>,
+    /// Said where there is none (Recovery).
+    restart_counter: u8,
     /// Where senders of records are told to go at the end.
     redirect_to: Option<IpAddr>,
     /// How a gateway is asked, by its name in the ledger: by which thread.
@@ -56,17 +60,24 @@ pub(super) struct Gtpp {
 }
 
 impl Gtpp {
-    pub fn new(mapping: Mapping, allow: Networks, gateway: Gateway, redirect_to: Option<IpAddr>) -> Gtpp {
-        Gtpp { mapping, allow, gateway, redirect_to, ways: RwLock::default() }
+    pub fn new(
+        mapping: Mapping,
+        allow: Networks,
+        gateway: Option<Gateway>,
+        redirect_to: Option<IpAddr>,
+        restart_counter: u8,
+    ) -> Gtpp {
+        Gtpp { mapping, allow, gateway, restart_counter, redirect_to, ways: RwLock::default() }
     }
 
     /// This node ends: senders of records are told so, and have a moment to answer.
     pub fn redirect(&self, waker: &Waker<Mail>) {
-        self.gateway.redirect(self.redirect_to.map(Address::from));
+        let Some(gateway) = &self.gateway else { return };
+        gateway.redirect(self.redirect_to.map(Address::from));
         // A thread that is gone has nobody to tell.
         let _taken = waker.to_thread(0, Mail::Durable);
         let until = Instant::now() + T3;
-        while self.gateway.is_redirecting() && Instant::now() < until {
+        while gateway.is_redirecting() && Instant::now() < until {
             std::thread::park_timeout(LOOK);
         }
     }
@@ -142,10 +153,16 @@ impl Worker {
             Ok(message) if gtpp.mapping.profile.role(message.header.kind).is_some() => {
                 self.quota(gtpp, way, from, &message);
             }
-            _ => {
-                self.talk.gave = true;
-                gtpp.gateway.take(from, way, octets, now.monotonic, &mut self.talk.ready);
-            }
+            _ => match &gtpp.gateway {
+                Some(gateway) => {
+                    self.talk.gave = true;
+                    gateway.take(from, way, octets, now.monotonic, &mut self.talk.ready);
+                }
+                None => {
+                    let answer = quota_only::answer(octets, gtpp.restart_counter);
+                    self.talk.ready.extend(answer.map(|answer| (way, answer)));
+                }
+            },
         }
     }
 
@@ -257,8 +274,8 @@ impl Worker {
 
     /// Gathers what the gateway may say by now.
     pub(super) fn collect_gtpp(&mut self) {
-        if let Some(gtpp) = &self.shared.gtpp {
-            gtpp.gateway.collect(&mut self.talk.ready);
+        if let Some(gateway) = self.shared.gtpp.as_ref().and_then(|gtpp| gtpp.gateway.as_ref()) {
+            gateway.collect(&mut self.talk.ready);
         }
     }
 
@@ -292,8 +309,9 @@ impl Worker {
             self.shared.book.wait(self.thread);
             now |= *after <= self.shared.book.durable();
         }
-        if core::mem::take(&mut self.talk.gave) || gtpp.gateway.waits() {
-            now |= gtpp.gateway.wait(self.thread);
+        let gave = core::mem::take(&mut self.talk.gave);
+        if let Some(gateway) = gtpp.gateway.as_ref().filter(|gateway| gave || gateway.waits()) {
+            now |= gateway.wait(self.thread);
         }
         if now {
             // A box that is full is looked into anyway.

@@ -10,21 +10,30 @@ mod checkpoint;
 mod cursor;
 mod follow;
 mod series;
+mod shared;
 
 pub use cursor::{Cursor, Open};
+use follow::is_alone;
 pub use follow::{Failure, Files, Step};
 pub use series::{Closed, FILE_OCTETS_MAX, Form, Series, Settings};
 
+use super::post::Owner;
+use crate::account::Recording;
 use crate::cdr::Cuts;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trunkline_commit::Disk;
 
 /// How often it looks for new entries.
 const PERIOD: Duration = Duration::from_millis(250);
+/// Of the time that a step takes, it rests so many times as long...
+const RESTS: u32 = 3;
+/// ...unless so many entries wait.
+const HURRY: u64 = 200_000;
 /// How long it waits after a failure.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -39,6 +48,26 @@ pub struct Setup<D> {
     pub cuts: Cuts,
     /// Entries without their records beyond which no session begins.
     pub behind_max: u64,
+}
+
+impl<D: Disk> Setup<D> {
+    /// What this node says to others of how records are made, when it leads; none where it wants none.
+    ///
+    /// # Errors
+    /// How far they have come cannot be read.
+    pub(super) fn recording(&self) -> Result<Option<Recording>, String> {
+        let recording = Recording::of(&self.settings, self.cuts);
+        let goes_on =
+            Cursor::load(&*self.disk)?.is_some_and(|cursor| !cursor.note.is_empty() && is_alone(&cursor.note));
+        Ok((recording.ber || recording.csv).then_some(Recording { goes_on, ..recording }))
+    }
+}
+
+impl<D> Clone for Setup<D> {
+    fn clone(&self) -> Self {
+        let Setup { disk, settings, cuts, behind_max } = self;
+        Setup { disk: Arc::clone(disk), settings: settings.clone(), cuts: *cuts, behind_max: *behind_max }
+    }
 }
 
 /// How records get on.
@@ -60,6 +89,8 @@ pub struct Report {
     pub lost: u64,
     /// Times that files could not be written.
     pub failures: u64,
+    /// NodeID of the file that is open, or of the next one.
+    pub node: Box<str>,
     /// The file of rows that is open: its running count, and octets of it that count.
     pub rows: Option<(u32, u64)>,
     /// Why they cannot be written, as long as that is so.
@@ -131,12 +162,14 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Begins to follow a ledger, of which `durable` says how far it may be read.
+    /// Begins to follow a ledger, of which its owner says how far it may be read. Where several nodes make records,
+    /// `since` is the entry from which on the ledger says how, or the next one.
     pub fn start<L, D>(
         ledger: Arc<L>,
         setup: Setup<D>,
         told: Arc<Told>,
-        durable: impl Fn() -> u64 + Send + 'static,
+        owner: impl Owner + 'static,
+        since: Option<u64>,
     ) -> std::io::Result<Records>
     where
         L: Disk + Send + Sync + 'static,
@@ -149,7 +182,7 @@ impl Records {
         let runs = move || {
             // Where the system does not let it be lower it is as all others.
             let _lower = rustix::process::nice(10);
-            Runner { ledger, setup, told, durable, ended }.run();
+            Runner { ledger, setup, told, owner, since, ended, asked: Cell::new(0) }.run();
         };
         let thread = std::thread::Builder::new().name("charge-records".to_owned()).spawn(runs)?;
         Ok(Records { ends: Some(ends), thread: Some(thread) })
@@ -164,21 +197,26 @@ impl Drop for Records {
     }
 }
 
-struct Runner<L, D, F> {
+struct Runner<L, D, O> {
     ledger: Arc<L>,
     setup: Setup<D>,
     told: Arc<Told>,
-    durable: F,
+    owner: O,
+    since: Option<u64>,
     ended: Receiver<()>,
+    /// The entry that says the end of a file, once it was asked for.
+    asked: Cell<u64>,
 }
 
-impl<L: Disk, D: Disk, F: Fn() -> u64> Runner<L, D, F> {
+impl<L: Disk, D: Disk, O: Owner> Runner<L, D, O> {
     fn run(&self) {
         let (mut files, mut told) = (None::<Files<L, D>>, None);
         loop {
-            let durable = (self.durable)();
+            let (durable, began) = (self.owner.durable(), Instant::now());
             let done = self.step(&mut files, durable);
             let wait = match &done {
+                // On a processor that has nothing to spare answers wait for a moment of it at most.
+                Ok(Step::More) if self.told.behind() < HURRY => began.elapsed() * RESTS,
                 Ok(Step::More) => Duration::ZERO,
                 Ok(Step::Rests) => PERIOD,
                 Err(_) => AGAIN,
@@ -200,7 +238,10 @@ impl<L: Disk, D: Disk, F: Fn() -> u64> Runner<L, D, F> {
         let mut open = files.take().map_or_else(|| self.open(), Ok)?;
         let done = open.step(durable, present());
         match &done {
-            Ok(_) => self.tell(&open),
+            Ok(_) => {
+                self.tell(&open);
+                self.ask(&open);
+            }
             Err(Failure::Files(_)) => {}
             // It begins again from what is on disk.
             Err(Failure::Ledger(_)) => return done,
@@ -209,9 +250,21 @@ impl<L: Disk, D: Disk, F: Fn() -> u64> Runner<L, D, F> {
         done
     }
 
+    /// Has the ledger say the end of a file whose time has come, once.
+    fn ask(&self, files: &Files<L, D>) {
+        let Some((file, closure)) = files.wants(present()) else { return };
+        if files.entry() >= self.asked.get() {
+            self.asked.set(self.owner.ends(file, closure).unwrap_or_default());
+        }
+    }
+
     fn open(&self) -> Result<Files<L, D>, Failure> {
         let Setup { disk, settings, cuts, .. } = &self.setup;
-        let files = Files::open(Arc::clone(&self.ledger), Arc::clone(disk), settings.clone(), *cuts);
+        let (ledger, disk) = (Arc::clone(&self.ledger), Arc::clone(disk));
+        let files = match self.since {
+            None => Files::open(ledger, disk, settings.clone(), *cuts),
+            Some(since) => Files::open_shared(ledger, disk, settings.clone(), since),
+        };
         let files = files.map_err(Failure::Ledger)?;
         self.tell(&files);
         Ok(files)
@@ -221,7 +274,7 @@ impl<L: Disk, D: Disk, F: Fn() -> u64> Runner<L, D, F> {
     fn end(&self, files: Option<Files<L, D>>) {
         let files = files.map_or_else(|| self.open(), Ok);
         let ended = files.and_then(|mut files| {
-            files.end((self.durable)(), present())?;
+            files.end(self.owner.durable(), present())?;
             self.tell(&files);
             Ok(())
         });

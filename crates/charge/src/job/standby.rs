@@ -4,21 +4,26 @@
 //! at once. A standby listens nowhere: whoever can connect has found the node that leads.
 
 use super::folds::Folds;
+use super::post::Post;
+use super::records::{self, Records, Told};
 use super::retain::Retaining;
-use crate::account::Entry;
+use crate::account::{Entry, Recording};
 use crate::ledger;
 use crate::session::{Core, Limits};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline_commit::{Folder, Group, Log, Refused};
-use trunkline_replica::{Member, Step, Terms, Trouble, kept};
+use trunkline_commit::{Disk, Folder, Group, Log, Refused};
+use trunkline_replica::follower::Follower;
+use trunkline_replica::{Member, Step, Terms, Trouble, kept as files};
 
 /// How long a node waits that lost the first word of a stream to another.
 const AGAIN: Duration = Duration::from_millis(100);
 /// Beside the ledger: what is known of terms.
 pub const TERMS: &str = "terms.json";
+/// The terms with which a node asked to begin a stream: whether it did is for the stream to say.
+const ASKED: &str = "terms.asked.json";
 
 /// How a standby is set up.
 #[derive(Clone, Debug)]
@@ -31,6 +36,17 @@ pub struct Standing {
     pub log: trunkline_commit::Options,
     /// Of the core.
     pub limits: Limits,
+    /// How records are made, which each node does for itself; none leaves them to others.
+    pub records: Option<Recorded>,
+}
+
+/// Records of a node of several.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// How they are made where this node leads.
+    pub setup: records::Setup<Folder>,
+    /// How they get on.
+    pub told: Arc<Told>,
 }
 
 /// What a standby tells of itself.
@@ -55,6 +71,9 @@ pub enum Fault {
     /// The own ledger.
     #[error(transparent)]
     Ledger(#[from] ledger::Fault),
+    /// How far records have come.
+    #[error("records: {0}")]
+    Records(String),
     /// A file.
     #[error("{}: {error}", path.display())]
     Io {
@@ -75,8 +94,7 @@ impl From<trunkline_commit::Fault> for Fault {
 pub struct Won {
     pub(super) core: Core,
     pub(super) log: Log<Folder>,
-    pub(super) folds: Folds,
-    pub(super) retaining: Arc<Retaining>,
+    pub(super) kept: Kept,
     pub(super) member: Member,
     /// Entries of the own disk that the stream does not have yet: their term was this node's, too.
     pub(super) tail: Vec<Vec<u8>>,
@@ -84,12 +102,40 @@ pub struct Won {
     pub terms: Terms,
 }
 
+/// What runs beside a ledger, whether it is followed or led.
+pub(super) struct Kept {
+    pub folds: Folds,
+    pub retaining: Arc<Retaining>,
+    pub told: Option<Arc<Told>>,
+    /// Of one of several nodes, its records.
+    pub seat: Option<Seat>,
+}
+
+/// Records that go on when this node leads.
+pub(super) struct Seat {
+    pub records: Records,
+    pub post: Arc<Post>,
+    pub recording: Option<Recording>,
+}
+
+impl Kept {
+    /// Snapshots alone.
+    pub fn start<D: Disk + Send + Sync + 'static>(
+        disk: &Arc<D>,
+        log: &Log<D>,
+        told: Option<Arc<Told>>,
+    ) -> std::io::Result<Kept> {
+        let retaining = Arc::<Retaining>::default();
+        let folds = Folds::start(Arc::clone(disk), log, Arc::clone(&retaining), told.clone())?;
+        Ok(Kept { folds, retaining, told, seat: None })
+    }
+}
+
 /// The ledger while it is followed.
 struct Own {
     core: Core,
     log: Log<Folder>,
-    folds: Folds,
-    retaining: Arc<Retaining>,
+    kept: Kept,
     terms: Terms,
 }
 
@@ -107,9 +153,9 @@ pub fn stand_by(
     let mut member = Member::new(standing.replica.clone()).map_err(stream)?;
     let (mut seen, mut joined) = (Seen::default(), None);
     while let Some(survey) = patiently(&mut seen, ends, tell, || member.survey())? {
-        let known = known(&standing.ledger)?;
+        let known = known(&standing.ledger, TERMS)?;
         let Some(told) = survey.terms else {
-            if let Some(won) = begin(standing, &disk, known, &mut member)? {
+            if let Some(won) = begin(standing, &disk, known.is_some(), &mut member)? {
                 return with_member(won, member).map(Some);
             }
             std::thread::park_timeout(AGAIN);
@@ -161,24 +207,19 @@ fn patiently<T>(
     Ok(None)
 }
 
-fn known(ledger: &Path) -> Result<Option<Terms>, Fault> {
-    let path = ledger.join(TERMS);
-    kept::load(&path).map_err(|error| Fault::Io { path, error })
+fn known(ledger: &Path, name: &str) -> Result<Option<Terms>, Fault> {
+    let path = ledger.join(name);
+    files::load(&path).map_err(|error| Fault::Io { path, error })
 }
 
-fn keep(ledger: &Path, terms: &Terms) -> Result<(), Fault> {
-    let path = ledger.join(TERMS);
-    kept::store(&path, terms).map_err(|error| Fault::Io { path, error })
+fn keep(ledger: &Path, name: &str, terms: &Terms) -> Result<(), Fault> {
+    let path = ledger.join(name);
+    files::store(&path, terms).map_err(|error| Fault::Io { path, error })
 }
 
 /// The first leader of a stream that has nothing; none if another node was first.
-fn begin(
-    standing: &Standing,
-    disk: &Arc<Folder>,
-    known: Option<Terms>,
-    member: &mut Member,
-) -> Result<Option<Own>, Fault> {
-    if known.is_some() {
+fn begin(standing: &Standing, disk: &Arc<Folder>, was_on_it: bool, member: &mut Member) -> Result<Option<Own>, Fault> {
+    if was_on_it {
         let path = standing.ledger.join(TERMS);
         return Err(Fault::Stream(format!(
             "the stream {} has nothing, and this ledger was on it: where this is the ledger to go on with, remove {}",
@@ -187,26 +228,41 @@ fn begin(
         )));
     }
     let (core, log) = ledger::open(Arc::clone(disk), standing.log, standing.limits)?;
-    let terms = match member.begin(log.next()) {
+    // Kept before it is said: an acknowledgement may be lost, and then the stream begins with this ledger.
+    let before = known(&standing.ledger, ASKED)?.filter(|asked| asked.newest().first == log.next());
+    let terms = before.unwrap_or_else(|| Member::first_terms(log.next()));
+    keep(&standing.ledger, ASKED, &terms)?;
+    let terms = match member.begin(&terms) {
         Ok(Some(terms)) => terms,
         // Where it is not known, the stream tells.
         Ok(None) | Err(Trouble::Away(_)) => return Ok(None),
         Err(refused) => return Err(stream(refused)),
     };
-    keep(&standing.ledger, &terms)?;
-    let (folds, retaining) = folds(disk, &log, standing)?;
-    Ok(Some(Own { core, log, folds, retaining, terms }))
+    keep(&standing.ledger, TERMS, &terms)?;
+    let kept = kept(disk, &core, &log, standing)?;
+    Ok(Some(Own { core, log, kept, terms }))
 }
 
-fn folds(disk: &Arc<Folder>, log: &Log<Folder>, standing: &Standing) -> Result<(Folds, Arc<Retaining>), Fault> {
+fn kept(disk: &Arc<Folder>, core: &Core, log: &Log<Folder>, standing: &Standing) -> Result<Kept, Fault> {
     let io = |error| Fault::Io { path: standing.ledger.clone(), error };
-    let retaining = Arc::<Retaining>::default();
-    let folds = Folds::start(Arc::clone(disk), log, Arc::clone(&retaining), None).map_err(io)?;
-    Ok((folds, retaining))
+    let told = standing.records.as_ref().map(|records| Arc::clone(&records.told));
+    let kept = Kept::start(disk, log, told).map_err(io)?;
+    let Some(Recorded { setup, told }) = standing.records.clone() else { return Ok(kept) };
+    let recording = setup.recording().map_err(Fault::Records)?;
+    let since = core.state().recorded().map_or(log.next(), |recorded| recorded.since);
+    let post = Arc::<Post>::default();
+    let records = Records::start(Arc::clone(disk), setup, told, Arc::clone(&post), Some(since)).map_err(io)?;
+    Ok(Kept { seat: Some(Seat { records, post, recording }), ..kept })
 }
 
 /// Opens the own ledger, without what was never acknowledged.
-fn join(standing: &Standing, disk: &Arc<Folder>, known: Option<Terms>, told: &Terms) -> Result<Own, Fault> {
+fn join(standing: &Standing, disk: &Arc<Folder>, own: Option<Terms>, told: &Terms) -> Result<Own, Fault> {
+    let known = match own {
+        // This node may have begun the stream, and not have heard that it did.
+        None => known(&standing.ledger, ASKED)?.filter(|asked| asked.log == told.log),
+        own => own,
+    };
+    known.as_ref().map_or(Ok(()), |known| keep(&standing.ledger, TERMS, known))?;
     if let Some(after) = known.as_ref().map_or(Ok(None), |known| known.cut(told)).map_err(alien)? {
         let cut = trunkline_commit::cut(&**disk, standing.log, after)?;
         if cut > 0 {
@@ -223,8 +279,8 @@ fn join(standing: &Standing, disk: &Arc<Folder>, known: Option<Terms>, told: &Te
         }
         None => Terms { list: Vec::new(), ..told.clone() },
     };
-    let (folds, retaining) = folds(disk, &log, standing)?;
-    Ok(Own { core, log, folds, retaining, terms })
+    let kept = kept(disk, &core, &log, standing)?;
+    Ok(Own { core, log, kept, terms })
 }
 
 fn alien(alien: trunkline_replica::terms::Alien) -> Fault {
@@ -253,7 +309,7 @@ fn follow(
                 Step::Records { records, .. } => records.iter().try_for_each(|one| own.take(&mut group, one))?,
                 Step::Terms(terms) => {
                     own.commit(&mut group)?;
-                    keep(&standing.ledger, &terms)?;
+                    keep(&standing.ledger, TERMS, &terms)?;
                     own.terms = terms;
                 }
                 Step::Anew => return Ok(Follows::Anew),
@@ -262,13 +318,14 @@ fn follow(
             }
         }
         own.commit(&mut group)?;
+        own.tell(member.follower());
         seen.sequence = own.core.state().sequence();
         seen.term = own.terms.newest().number;
         seen.leader = member.follower().and_then(|follower| follower.leader()).map(str::to_owned);
         tell(seen);
         if vacant {
             if let Some(terms) = patiently(seen, ends, tell, || member.stand())?.flatten() {
-                keep(&standing.ledger, &terms)?;
+                keep(&standing.ledger, TERMS, &terms)?;
                 own.terms = terms;
                 return Ok(Follows::Leads);
             }
@@ -293,6 +350,13 @@ impl Own {
         Ok(())
     }
 
+    /// What is here and on the stream counts, and may be in records; what the stream does not have may be cut off yet.
+    fn tell(&self, follower: Option<&Follower>) {
+        let next = follower.and_then(Follower::next).unwrap_or_default();
+        let last = next.min(self.log.next()).saturating_sub(1);
+        self.kept.seat.iter().for_each(|seat| seat.post.follow(last));
+    }
+
     fn commit(&mut self, group: &mut Group) -> Result<(), Fault> {
         self.log.commit(group)?;
         Ok(())
@@ -301,7 +365,7 @@ impl Own {
 
 /// What the stream does not have of the own ledger is read, to be published.
 fn with_member(own: Own, member: Member) -> Result<Won, Fault> {
-    let Own { core, log, folds, retaining, terms } = own;
+    let Own { core, log, kept, terms } = own;
     let (first, mut tail) = (terms.newest().first, Vec::new());
     if first < log.next() {
         trunkline_commit::read(&**log.disk(), first, |_, record| {
@@ -309,5 +373,5 @@ fn with_member(own: Own, member: Member) -> Result<Won, Fault> {
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    Ok(Won { core, log, folds, retaining, member, tail, terms })
+    Ok(Won { core, log, kept, member, tail, terms })
 }

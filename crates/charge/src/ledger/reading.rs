@@ -18,13 +18,19 @@ impl Reading {
 
     /// Takes the next record of the log; the entry that it is.
     pub fn entry(&mut self, number: u64, record: &[u8]) -> Result<Entry, String> {
-        self.settle()?;
         let entry = entry(number, record)?;
-        if number != self.state.sequence() + 1 {
+        self.fold(&entry)?;
+        Ok(entry)
+    }
+
+    /// Takes the next entry.
+    pub fn fold(&mut self, entry: &Entry) -> Result<(), String> {
+        self.settle()?;
+        if entry.sequence != self.state.sequence() + 1 {
             return Err(format!("it comes after entry {}", self.state.sequence()));
         }
-        self.state.fold(&entry);
-        Ok(entry)
+        self.state.fold(entry);
+        Ok(())
     }
 
     /// The snapshot was read.

@@ -15,7 +15,7 @@ pub use session::{NUMBERS_MAX, SESSION_SERVICES_MAX};
 pub(super) use session::{Phase, Service, Session};
 pub use snapshot::{NoSnapshot, Restoring, SNAPSHOT_VERSION};
 
-use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, ServiceKey};
+use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, Recording, ServiceKey};
 use crate::calendar::Moment;
 use crate::tariff::Code;
 use answers::Answers;
@@ -42,6 +42,7 @@ pub struct State {
     plans: BTreeMap<Code, PlanText>,
     strays: VecDeque<Stray>,
     orders: Orders,
+    recorded: Option<Box<Recorded>>,
     accesses: Aside<Accesses>,
     watch: Aside<Watch>,
     pub(super) sequence: u64,
@@ -77,6 +78,15 @@ pub struct PlanText {
     pub since: u64,
     /// The entries of its texts before this one, the newest [`FORMER_MAX`] of them, the oldest first.
     pub former: Vec<u64>,
+}
+
+/// How several nodes make records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The first entry that said how.
+    pub since: u64,
+    /// How they are made now.
+    pub recording: Recording,
 }
 
 /// A request of no session whose usage was told.
@@ -138,6 +148,11 @@ impl State {
     /// Whether one more key can be remembered.
     pub(super) fn has_room_for_orders(&self, now: Moment) -> bool {
         self.orders.has_room(now)
+    }
+
+    /// How several nodes make records of this ledger; none where they do not, or one node is alone.
+    pub fn recorded(&self) -> Option<&Recorded> {
+        self.recorded.as_deref()
     }
 
     /// The plans, in the order of their codes.
@@ -234,6 +249,12 @@ impl State {
                 let (key, sequence) = (key.clone(), self.sequence.saturating_add(1));
                 self.orders.remember(Done { key, what: *what, sequence, until: *until }, self.latest);
             }
+            Effect::Recording { recording } => {
+                let since = self.recorded.as_ref().map_or(self.sequence.saturating_add(1), |known| known.since);
+                self.recorded = Some(Box::new(Recorded { since, recording: recording.clone() }));
+            }
+            // Of files only those know who write them.
+            Effect::Filed { .. } => {}
         }
     }
 

@@ -174,6 +174,7 @@ impl Trial {
     fn other(&mut self, effect: &Effect) {
         match effect {
             Effect::Answered { .. } | Effect::Ordered { .. } | Effect::Plan { .. } | Effect::Stray { .. } => {}
+            Effect::Recording { .. } | Effect::Filed { .. } => {}
             Effect::Units { account, reason: UnitsReason::Renewed | UnitsReason::Expired, .. }
                 if self.is_tried(*account) => {}
             Effect::Granted { slot, service, grant } => {

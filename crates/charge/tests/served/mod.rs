@@ -116,11 +116,11 @@ where
         listens: vec![Listen::Udp { address: "127.0.0.1:0".parse().expect("an address") }],
         allow: Networks::all(),
         mapping: Mapping::default(),
-        place: GatewayPlace {
+        place: Some(GatewayPlace {
             log: folder.join("gateway"),
             files: folder.join("received"),
             node: "ocs.example.org".to_owned(),
-        },
+        }),
         redirect_to: None,
     });
     let opened = Opened::with_gtpp(Setup { local, terms, listens, options: net }, gtpp).expect("listeners");

@@ -4,14 +4,14 @@ use super::memory::Remembered;
 use super::records;
 use crate::cache::files::{Clients, Encryption};
 use crate::failure::Failure;
-use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling};
+use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Standby};
 use crate::web::desk;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{Node, Opened, Profiles, Setup, TERMS, Won};
+use trunkline_charge::job::{GtppSetup, Node, Opened, Profiles, Setup, TERMS, Won};
 use trunkline_charge::ledger;
 use trunkline_charge::peer::Local;
 use trunkline_charge::session::Limits;
@@ -80,7 +80,9 @@ pub fn folder_of(data: &Path) -> Result<(), Failure> {
 /// What a node needs to lead, read while it may still read it: keys, certificates, passwords.
 #[derive(Clone, Debug)]
 pub struct Ready {
+    replica: trunkline_replica::Options,
     setup: Setup,
+    gtpp: Option<GtppSetup>,
     directory: Option<trunkline_directory::Prepared>,
 }
 
@@ -88,9 +90,24 @@ pub struct Ready {
 ///
 /// # Errors
 /// A file that cannot be read, by its key.
-pub fn ready(charge: &Charge, directory: &DirectorySection, data: &Path) -> Result<Ready, Failure> {
+pub fn ready(
+    charge: &Charge,
+    gtpp: &ChargeGtpp,
+    directory: &DirectorySection,
+    standby: &Standby,
+    data: &Path,
+) -> Result<Ready, Failure> {
     folder_of(data)?;
-    Ok(Ready { setup: setup(charge, data)?, directory: prepared(directory)? })
+    let replica = super::seat::replica(standby)?;
+    let gtpp = super::gtpp::of_several(charge, gtpp, data)?;
+    Ok(Ready { replica, setup: setup(charge, data)?, gtpp, directory: prepared(directory)? })
+}
+
+impl Ready {
+    /// How it takes part in what several nodes do.
+    pub fn replica(&self) -> &trunkline_replica::Options {
+        &self.replica
+    }
 }
 
 /// Listens and serves with what a standby has come to.
@@ -98,12 +115,12 @@ pub fn ready(charge: &Charge, directory: &DirectorySection, data: &Path) -> Resu
 /// # Errors
 /// An address cannot be had; the system has no thread left.
 pub fn lead(won: Won, ready: &Ready) -> Result<Node, Failure> {
-    let Ready { mut setup, directory } = ready.clone();
+    let Ready { mut setup, gtpp, directory, .. } = ready.clone();
     // Sessions go on with another node: it is the same state (RFC 6733 section 8.16), and clients may go there.
     setup.local.state_id = won.terms.begun;
     setup.terms.session_failover = true;
     let profiles = directory.map(profiles).transpose()?;
-    let opened = Opened::new(setup).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
+    let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
     opened.lead(won, Options::default(), profiles).map_err(|e| Failure::Failed(format!("charging: {e}")))
 }
 

@@ -34,8 +34,17 @@ pub fn setup(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Result<Option<G
         allow: if gtpp.allow.is_empty() { Networks::all() } else { networks() },
         mapping: Mapping { copies: gtpp.copies, ..mapping },
         redirect_to: gtpp.redirect_to.map(|ip| ip.0),
-        place: GatewayPlace { log: folder.join(LOG), files: folder.join(RECEIVED), node: charge.host.clone() },
+        place: Some(GatewayPlace { log: folder.join(LOG), files: folder.join(RECEIVED), node: charge.host.clone() }),
     }))
+}
+
+/// What one of several nodes serves while it leads: quota, which is the ledger's. Records of others would stand on its
+/// own disk alone.
+///
+/// # Errors
+/// As [`setup`].
+pub fn of_several(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Result<Option<GtppSetup>, Failure> {
+    Ok(setup(charge, gtpp, data)?.map(|setup| GtppSetup { place: None, ..setup }))
 }
 
 /// Reads a profile of quota servers.

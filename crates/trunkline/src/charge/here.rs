@@ -2,6 +2,7 @@
 
 use super::rows::{Done, Rows};
 use super::seat::Seat;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_charge::job::records::Told;
@@ -45,8 +46,9 @@ impl Running {
     }
 
     /// A node that stands by for others, or they for it.
-    pub fn of(seat: Seat) -> Self {
-        Running { place: Place::Seat(seat), records: None, rows: Mutex::new(None) }
+    pub fn of((seat, rows): (Seat, Option<Rows>)) -> Self {
+        let records = Some(Arc::clone(seat.records()));
+        Running { place: Place::Seat(seat), records, rows: Mutex::new(rows) }
     }
 
     /// Does something with the node that serves; none while it stands by.
@@ -55,6 +57,11 @@ impl Running {
             Place::Alone(node) => Some(does(&mut node.lock().unwrap_or_else(PoisonError::into_inner))),
             Place::Seat(seat) => seat.node().as_mut().map(does),
         }
+    }
+
+    /// Where it listens first, by TCP; none while it stands by.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.with(|node| node.addresses().first().copied().flatten()).flatten()
     }
 
     /// Totals and levels.
@@ -149,6 +156,7 @@ impl Running {
             }
             Place::Seat(seat) => {
                 seat.stop();
+                drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
                 Ok(())
             }
         }

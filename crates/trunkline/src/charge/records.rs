@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use trunkline_charge::cdr::{Cuts, Node, table};
 use trunkline_charge::job::Node as Made;
-use trunkline_charge::job::records::{Form, Settings, Setup};
+use trunkline_charge::job::records::{Form, Settings, Setup, Told};
 use trunkline_commit::Folder;
 
 /// The record files in a data folder.
@@ -26,14 +26,26 @@ pub fn setup(charge: &Charge, cdr: &Cdr, data: &Path) -> Result<Option<Setup<Fol
     if cdr.formats.is_empty() {
         return Ok(None);
     }
+    of_several(charge, cdr, data).map(Some)
+}
+
+/// How records are made by a node of several: also where this one asks for none, as another may.
+///
+/// # Errors
+/// The folder cannot be had.
+pub fn of_several(charge: &Charge, cdr: &Cdr, data: &Path) -> Result<Setup<Folder>, Failure> {
     let path = files(data);
     let disk = Folder::open(&path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
+    Ok(with(charge, cdr, disk))
+}
+
+fn with(charge: &Charge, cdr: &Cdr, disk: Folder) -> Setup<Folder> {
     let cuts = Cuts {
         octets: cdr.cut_volume.map_or(0, |volume| volume.0),
         seconds: seconds(cdr.cut_time),
         services: cdr.cut_services,
     };
-    Ok(Some(Setup { disk: Arc::new(disk), settings: settings(charge, cdr), cuts, behind_max: cdr.behind.into() }))
+    Setup { disk: Arc::new(disk), settings: settings(charge, cdr), cuts, behind_max: cdr.behind.into() }
 }
 
 /// Who makes them.
@@ -47,10 +59,20 @@ pub fn node(charge: &Charge, cdr: &Cdr) -> Node {
 ///
 /// # Errors
 /// The system has no thread left.
-pub fn rows(charge: &Charge, cdr: &Cdr, data: &Path, made: &Made) -> Result<Option<Rows>, Failure> {
-    let Some(told) = made.records().filter(|_| cdr.rows) else { return Ok(None) };
-    let id = node(charge, cdr).id().to_owned();
-    let rows = Rows::start(files(data), data.join("store"), id, Arc::clone(told));
+pub fn rows(cdr: &Cdr, data: &Path, made: &Made) -> Result<Option<Rows>, Failure> {
+    let Some(told) = made.records() else { return Ok(None) };
+    rows_of(cdr, data, told)
+}
+
+/// The same for a node of several, of which each has rows of its own.
+///
+/// # Errors
+/// As [`rows`].
+pub fn rows_of(cdr: &Cdr, data: &Path, told: &Arc<Told>) -> Result<Option<Rows>, Failure> {
+    if !cdr.rows {
+        return Ok(None);
+    }
+    let rows = Rows::start(files(data), data.join("store"), Arc::clone(told));
     rows.map(Some).map_err(|e| Failure::Failed(format!("no thread for rows: {e}")))
 }
 

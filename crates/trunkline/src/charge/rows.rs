@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trunkline_charge::cdr::facts::Facts;
 use trunkline_charge::cdr::{Cdr, Usage};
 use trunkline_charge::job::records::{Form, Told};
@@ -22,6 +22,8 @@ use trunkline_store::{Access, Store};
 
 /// How often it looks.
 const PERIOD: Duration = Duration::from_secs(1);
+/// How long the store may refuse rows before it is told.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Files that wait for the store.
 pub const FILES_MAX: usize = 10_000;
 /// Rows that are committed together.
@@ -66,10 +68,10 @@ impl Rows {
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start(files: PathBuf, store: PathBuf, node: String, told: Arc<Told>) -> std::io::Result<Rows> {
+    pub fn start(files: PathBuf, store: PathBuf, told: Arc<Told>) -> std::io::Result<Rows> {
         let (ends, ended) = channel();
         let done = Arc::<Done>::default();
-        let mut taking = Taking { files, store, node, told, done: Arc::clone(&done), taken: BTreeMap::new() };
+        let mut taking = Taking { files, store, told, done: Arc::clone(&done), taken: BTreeMap::new() };
         let thread = std::thread::Builder::new().name("charge-rows".to_owned()).spawn(move || taking.run(&ended))?;
         Ok(Rows { done, ends: Some(ends), thread: Some(thread) })
     }
@@ -91,7 +93,6 @@ impl Drop for Rows {
 struct Taking {
     files: PathBuf,
     store: PathBuf,
-    node: String,
     told: Arc<Told>,
     done: Arc<Done>,
     /// Octets of files that the store has.
@@ -100,13 +101,20 @@ struct Taking {
 
 impl Taking {
     fn run(&mut self, ended: &Receiver<()>) {
+        let mut failing = None;
         loop {
             let waits = ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout);
             let taken = self.take();
-            if taken.is_err() {
-                self.done.failures.fetch_add(1, Ordering::Relaxed);
+            match taken.is_err() {
+                true => {
+                    self.done.failures.fetch_add(1, Ordering::Relaxed);
+                    failing.get_or_insert_with(Instant::now);
+                }
+                false => failing = None,
             }
-            self.done.set(taken.err());
+            // Who else writes to the store has its turns, too: that is no trouble until it lasts.
+            let lasts = failing.is_some_and(|since| since.elapsed() >= PATIENCE || !waits);
+            self.done.set(taken.err().filter(|_| lasts));
             if !waits {
                 return;
             }
@@ -115,7 +123,8 @@ impl Taking {
 
     /// Takes all that is there.
     fn take(&mut self) -> Result<(), String> {
-        let open = self.told.report().rows;
+        let report = self.told.report();
+        let open = report.rows;
         let mut waiting = self.closed()?;
         while waiting.len() > FILES_MAX {
             let Some((_, path)) = waiting.pop_first() else { break };
@@ -124,13 +133,13 @@ impl Taking {
         }
         let mut store = None;
         for (count, path) in &waiting {
-            self.file(*count, path, u64::MAX, &mut store)?;
+            self.file(*count, path, u64::MAX, &node_of(path), &mut store)?;
             std::fs::remove_file(path).map_err(|e| format!("{}: {e}", path.display()))?;
             self.taken.remove(count);
         }
         if let Some((count, octets)) = open {
             let path = self.files.join(format!("open-{count}.{}.part", Form::Rows.ending()));
-            self.file(count, &path, octets, &mut store)?;
+            self.file(count, &path, octets, &report.node, &mut store)?;
         }
         Ok(())
     }
@@ -151,7 +160,14 @@ impl Taking {
     }
 
     /// Takes what of a file the store has not yet, up to a length.
-    fn file(&mut self, count: u32, path: &Path, octets: u64, store: &mut Option<Store>) -> Result<(), String> {
+    fn file(
+        &mut self,
+        count: u32,
+        path: &Path,
+        octets: u64,
+        node: &str,
+        store: &mut Option<Store>,
+    ) -> Result<(), String> {
         let from = self.taken.get(&count).copied().unwrap_or(0);
         if octets <= from {
             return Ok(());
@@ -163,12 +179,12 @@ impl Taking {
         };
         let end = usize::try_from(octets).unwrap_or(usize::MAX).min(whole.len());
         let mut rest = whole.get(usize::try_from(from).unwrap_or(usize::MAX)..end).unwrap_or_default();
-        let file = format!("{}_-_{count}", self.node);
+        let file = format!("{node}_-_{count}");
         while !rest.is_empty() {
             let mut rows = StoreRows::default();
             while !rest.is_empty() && rows.charges.len() < ROWS {
                 let cdr = next(&mut rest).ok_or_else(|| format!("{}: a record is damaged", path.display()))?;
-                rows.charges.push(row(&cdr, &self.node, &file));
+                rows.charges.push(row(&cdr, node, &file));
             }
             self.put(&rows, store)?;
             self.taken.insert(count, (end - rest.len()) as u64);
@@ -191,6 +207,12 @@ impl Taking {
         self.done.written.fetch_add(rows.charges.len() as u64, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// Who made a closed file: what its name begins with.
+fn node_of(path: &Path) -> String {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.split_once("_-_").map_or_else(String::new, |(node, _)| node.to_owned())
 }
 
 /// The next record; none if it is damaged or not all there.

@@ -1,8 +1,10 @@
 //! A node of several: it follows until it leads, serves until it leads no longer, and follows again.
 
 use super::configured;
+use super::records;
+use super::rows::Rows;
 use crate::failure::Failure;
-use crate::run::config::{Charge, Standby};
+use crate::run::config::{Cdr, Charge, ChargeGtpp, Standby};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use trunkline_charge::job::{Node, Seen, Standing, Won, stand_by};
+use trunkline_charge::job::records::Told;
+use trunkline_charge::job::{Node, Recorded, Seen, Standing, Won, records_of, stand_by};
 use trunkline_replica::Options;
 
 /// How often it looks whether it is to end, or leads no longer.
@@ -28,6 +31,10 @@ const STANDS_BY: &str = "this node stands by: ask the one that leads";
 pub struct Setup {
     /// Of charging.
     pub charge: Charge,
+    /// Of GTP'.
+    pub gtpp: ChargeGtpp,
+    /// Of records, which each node makes for itself.
+    pub cdr: Cdr,
     /// Of those who stand by.
     pub standby: Standby,
     /// What it needs to lead.
@@ -51,6 +58,8 @@ struct Shared {
     seen: Mutex<Seen>,
     failure: OnceLock<String>,
     led: AtomicU64,
+    /// How records get on.
+    told: Arc<Told>,
 }
 
 impl Seat {
@@ -58,13 +67,16 @@ impl Seat {
     ///
     /// # Errors
     /// The options make no sense; the folder cannot be had; there is no thread left.
-    pub fn start(setup: Setup) -> Result<Seat, Failure> {
-        let standing = standing(&setup)?;
+    pub fn start(setup: Setup) -> Result<(Seat, Option<Rows>), Failure> {
+        let told = Arc::<Told>::default();
+        let standing = standing(&setup, &told)?;
+        let rows = records::rows_of(&setup.cdr, &setup.data, &told)?;
         let shared = Arc::new(Shared {
             node: Mutex::new(None),
             seen: Mutex::default(),
             failure: OnceLock::new(),
             led: AtomicU64::new(0),
+            told,
         });
         let ends = Arc::new(AtomicBool::new(false));
         let (seat, end) = (Arc::clone(&shared), Arc::clone(&ends));
@@ -77,7 +89,12 @@ impl Seat {
         };
         let thread = std::thread::Builder::new().name("charge-seat".to_owned()).spawn(runs);
         let thread = thread.map_err(|e| Failure::Failed(format!("charging: {e}")))?;
-        Ok(Seat { ends, shared, thread: Some(thread) })
+        Ok((Seat { ends, shared, thread: Some(thread) }, rows))
+    }
+
+    /// How records get on, whether it leads or not.
+    pub fn records(&self) -> &Arc<Told> {
+        &self.shared.told
     }
 
     /// The node that it is while it leads.
@@ -232,6 +249,7 @@ impl<'a> Desk<'a> {
                 "term": seen.term,
                 "leader": seen.leader,
                 "away": seen.away,
+                "records": records_of(&self.shared.told),
             }),
             _ => json!({ "error": STANDS_BY }),
         };
@@ -246,27 +264,39 @@ impl Drop for Desk<'_> {
     }
 }
 
-fn standing(setup: &Setup) -> Result<Standing, Failure> {
-    let Standby { servers, node, stream, replicas, after, size, user, password_file, ca_file } = setup.standby.clone();
+fn standing(setup: &Setup, told: &Arc<Told>) -> Result<Standing, Failure> {
+    let limits = configured::limits(&setup.charge);
+    let records = records::of_several(&setup.charge, &setup.cdr, &setup.data)?;
+    let records = Some(Recorded { setup: records, told: Arc::clone(told) });
+    let (ledger, log) = (configured::ledger(&setup.data), trunkline_commit::Options::default());
+    Ok(Standing { replica: setup.ready.replica().clone(), ledger, log, limits, records })
+}
+
+/// How it takes part, with the password and the certificates that it needs: they are read while they may be.
+///
+/// # Errors
+/// A name is none; a file cannot be read.
+pub fn replica(standby: &Standby) -> Result<Options, Failure> {
+    let Standby { servers, node, stream, replicas, after, size, user, password_file, ca_file } = standby.clone();
     for (key, name) in [("node", &node), ("stream", &stream)] {
         if !Options::is_name(name) {
             let what = format!("charge.standby.{key}: \"{name}\" is no name of letters, digits, - and _");
             return Err(Failure::Usage(what));
         }
     }
-    let replica = Options {
+    let wrong = |path: &Path, error| Failure::Failed(format!("charge.standby.ca-file: {}: {error}", path.display()));
+    let issuers = ca_file.map(|path| std::fs::read(&path).map_err(|error| wrong(&path, error))).transpose()?;
+    Ok(Options {
         servers: servers.into_iter().map(|server| server.0).collect(),
         user,
         password: password_file.as_deref().map(password).transpose()?,
-        ca_file,
+        issuers: issuers.map(Vec::into_boxed_slice),
         stream,
         node,
         replicas: u8::try_from(replicas).unwrap_or(u8::MAX),
         stream_octets: size.0,
         silence: after,
-    };
-    let limits = configured::limits(&setup.charge);
-    Ok(Standing { replica, ledger: configured::ledger(&setup.data), log: trunkline_commit::Options::default(), limits })
+    })
 }
 
 fn told(failure: Failure) -> String {

@@ -2,11 +2,12 @@
 
 use crate::bar::{Bar, TICK};
 use crate::cache::{configured, here::Running};
-use crate::demo::{self, Load, Stage, Tapped};
+use crate::charge;
+use crate::demo::{self, Gateway, Load, Stage, Tapped};
 use crate::failure::Failure;
 use crate::run::log;
 use crate::run::now_ns;
-use crate::run::service::{Beside, Service};
+use crate::run::service::{Beside, Service, charging_node};
 use crate::run::view::View;
 use crate::show::figure;
 use crate::stop::Stop;
@@ -65,11 +66,20 @@ impl Demo {
         let start_ns = now_ns() - i64::from(self.history) * 60 * 1_000_000_000;
         let stage = Stage::new(start_ns, LANES);
         let rings = Tapped::rings(&demo::world(self.seed, start_ns), &stage).map_err(Failure::Failed)?;
+        let charging = charge::configured::open(
+            &settings.charge,
+            &settings.charge_gtpp,
+            &settings.directory,
+            &settings.data.folder,
+        )?;
+        let charging = charging.map(|prepared| charging_node(prepared, &settings)).transpose()?;
         let mut service =
-            Service::on(&settings, rings, Beside { cache: configured::open(&settings.cache)?, charging: None })?;
+            Service::on(&settings, rings, Beside { cache: configured::open(&settings.cache)?, charging })?;
         service.show(&settings, "demo");
         let load = service.view().cache().and_then(Running::address).map(|at| Load::start(at, self.seed)).transpose();
         let load = load.map_err(|e| Failure::Failed(format!("a thread cannot be started: {e}")))?;
+        let node = service.view().charging().and_then(charge::here::Running::address);
+        let gateway = node.map(|at| Gateway::start(folder.path(), at, self.seed)).transpose()?;
         catch_up(&stage, &service, &stop);
         let web = if stop.is_asked() {
             None
@@ -85,7 +95,7 @@ impl Demo {
             service.look_after();
             brake(&stage, service.view());
         }
-        drop((web, load));
+        drop((web, load, gateway));
         stage.over.store(true, Ordering::Relaxed);
         let ended = service.stop();
         // Losses were planted; defects were not.
@@ -104,6 +114,7 @@ impl Demo {
             ("Now", "calls come and go; what needs attention stands beside them"),
             ("Calls", "verdict:one-way-audio, mos<3.5, code:5xx - then open one and click on its ladder"),
             ("Cache", "what a charging system would ask of it, simulated too: hit ratio, memory, hot keys"),
+            ("Charging", "sessions, accounts with their ledgers, tariffs: a gateway is simulated, too"),
             ("Packets", "drag over a minute to extract it; every packet of every call is there"),
             ("your own", "drop a capture onto the page"),
         ] {

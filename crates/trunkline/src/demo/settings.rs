@@ -61,5 +61,10 @@ pub fn settings(data: &Path, listen: std::net::SocketAddr) -> Settings {
     settings.cache.memory = CACHE;
     settings.cache.threads = 1;
     settings.cache.slow_from = Some(Duration::from_millis(1));
+    settings.charge.listen = vec![config::Door::Tcp(std::net::SocketAddr::from(([127, 0, 0, 1], 0)))];
+    (settings.charge.host, settings.charge.realm) = ("ocs.demo.example".to_owned(), "demo.example".to_owned());
+    (settings.charge.threads, settings.charge.sessions) = (1, 100_000);
+    settings.cdr.file_time = Duration::from_secs(300);
+    settings.cdr.keep = Some(super::charging::KEPT);
     settings
 }

@@ -73,15 +73,16 @@ pub struct Ended {
 
 /// One of several nodes: it says in the log when it serves.
 fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Result<charge::here::Running, Failure> {
-    tracing::warn!("charging: with charge.standby no charging data records are made");
     let tells: fn(&charge::seat::Setup, Option<&trunkline_charge::job::Node>) = |setup, node| match node {
         None => tracing::info!("charging: {} stands by", setup.standby.node),
-        Some(node) => charge::configured::told(&setup.charge, &Default::default(), node)
+        Some(node) => charge::configured::told(&setup.charge, &setup.gtpp, node)
             .iter()
             .for_each(|line| tracing::info!("charging: {line}")),
     };
     let setup = charge::seat::Setup {
         charge: settings.charge.clone(),
+        gtpp: settings.charge_gtpp.clone(),
+        cdr: cdr_of(settings),
         standby: settings.charge_standby.clone(),
         ready,
         data: settings.data.folder.clone(),
@@ -90,13 +91,20 @@ fn charging_seat(ready: charge::configured::Ready, settings: &Settings) -> Resul
     charge::seat::Seat::start(setup).map(charge::here::Running::of)
 }
 
+/// Without a store there is nowhere for rows.
+fn cdr_of(settings: &Settings) -> config::Cdr {
+    config::Cdr { rows: settings.cdr.rows && settings.store.enabled, ..settings.cdr.clone() }
+}
+
 /// Reads the ledger, serves, and says in the log where.
-fn charging_node(
+///
+/// # Errors
+/// As [`charge::configured::start`].
+pub fn charging_node(
     prepared: charge::configured::Prepared,
     settings: &Settings,
 ) -> Result<charge::here::Running, Failure> {
-    // Without a store there is nowhere for rows.
-    let cdr = config::Cdr { rows: settings.cdr.rows && settings.store.enabled, ..settings.cdr.clone() };
+    let cdr = cdr_of(settings);
     let node = charge::configured::start(prepared, &settings.charge, &cdr, &settings.data.folder)?;
     for line in charge::configured::told(&settings.charge, &settings.charge_gtpp, &node) {
         tracing::info!("charging: {line}");
@@ -107,7 +115,7 @@ fn charging_node(
     if charge::gtpp::open_to_all(&settings.charge_gtpp) {
         tracing::warn!("charging: whoever reaches it may speak GTP': charge.gtpp.allow says who may");
     }
-    let rows = charge::records::rows(&settings.charge, &cdr, &settings.data.folder, &node)?;
+    let rows = charge::records::rows(&cdr, &settings.data.folder, &node)?;
     Ok(charge::here::Running::new(node, rows))
 }
 
@@ -126,7 +134,10 @@ impl Service {
         let cache = configured::open(&settings.cache)?;
         // What does not go with it the configuration has refused.
         let several = !settings.charge_standby.servers.is_empty();
-        let ready = || charge::configured::ready(&settings.charge, &settings.directory, folder);
+        let ready = || {
+            let (charge, gtpp) = (&settings.charge, &settings.charge_gtpp);
+            charge::configured::ready(charge, gtpp, &settings.directory, &settings.charge_standby, folder)
+        };
         let ready = several.then(ready).transpose()?;
         let alone = || charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder);
         let charging = if several { None } else { alone()? };

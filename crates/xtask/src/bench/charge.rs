@@ -57,6 +57,7 @@ struct Held {
     empty_octets: f64,
     entries: f64,
     start_s: f64,
+    differences: u64,
 }
 
 /// Everything that was measured.
@@ -78,8 +79,7 @@ pub fn run(bench: &Bench<'_>) -> Result<Outcome, String> {
         return Ok(Outcome::Skipped(why));
     }
     let disk_rate = disk(&bench.folder)?;
-    let mut node = Node::start(bench, ACCOUNTS)?;
-    let empty_octets = node.resident_octets();
+    let node = Node::start(bench, ACCOUNTS)?;
     let mut rows = Vec::new();
     for (shape, words) in SHAPES {
         let seconds = if bench.quick { "1" } else { SECONDS };
@@ -88,8 +88,10 @@ pub fn run(bench: &Bench<'_>) -> Result<Outcome, String> {
         eprintln!("bench: charge: {shape}: {loaded:?}");
         rows.push((*shape, loaded));
     }
-    let held = hold(bench, &mut node, empty_octets)?;
     let differences = node.differences()?;
+    drop(node);
+    let held = hold(bench)?;
+    let differences = differences + held.differences;
     let measured = Measured { rows, held, disk_rate, differences };
     Ok(Outcome::Measured(report::markdown(&measured), measured.is_well()))
 }
@@ -124,11 +126,13 @@ fn loaded(told: &Value) -> Loaded {
     }
 }
 
-/// Holds many sessions, and starts the node again with them, as after a crash.
-fn hold(bench: &Bench<'_>, node: &mut Node, empty_octets: f64) -> Result<Held, String> {
+/// Holds many sessions on a node that had none, and starts it again with them, as after a crash.
+fn hold(bench: &Bench<'_>) -> Result<Held, String> {
+    let mut node = Node::start(bench, ACCOUNTS)?;
+    let empty_octets = node.resident_octets();
     let seconds = if bench.quick { "1" } else { "30" };
     let words = ["--closed", "1024", "--connections", "16", "--concurrent", SESSIONS, "--updates", "1000"];
-    load(bench, node, &[&words[..], &["--duration", seconds, "--leave"]].concat())?;
+    load(bench, &node, &[&words[..], &["--duration", seconds, "--leave"]].concat())?;
     let status = node.status()?;
     let resident_octets = node.resident_octets();
     let begun = Instant::now();
@@ -140,7 +144,8 @@ fn hold(bench: &Bench<'_>, node: &mut Node, empty_octets: f64) -> Result<Held, S
         return Err(format!("sessions were lost by the start: {status}, {again}"));
     }
     let (sessions, entries) = (of(&status, "open_sessions"), of(&again, "sequence"));
-    Ok(Held { sessions, resident_octets, empty_octets, entries, start_s })
+    let differences = node.differences()?;
+    Ok(Held { sessions, resident_octets, empty_octets, entries, start_s, differences })
 }
 
 /// How often in a second the disk makes a small write durable, as a plain program does it: write, fdatasync.

@@ -1,11 +1,12 @@
 //! From the ledger to the files, step by step.
 
-use super::Report;
-use super::checkpoint;
-use super::series::{Form, Series, Settings};
+use super::series::{Closed, Form, Series, Settings};
+use super::shared::{self, Turn, Way, needs_copy};
+use super::{Cursor, Report, checkpoint};
 use crate::account::{Entry, Octets};
 use crate::cdr::{Cdr, Cuts, Ended, Fold, Opening, Source, packets, table};
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use trunkline_commit::{Disk, Follower, Place, Snapshot, read_again};
 use trunkline_wire::cdr::file::Closure;
@@ -13,8 +14,8 @@ use trunkline_wire::cdr::file::Closure;
 /// Entries since the last checkpoint for which another one is written, and seconds, if there were any.
 const CHECKPOINT_ENTRIES: u64 = 1_000_000;
 const CHECKPOINT_S: u64 = 600;
-/// Blocks of the log that a step reads at most, before it is looked whether to end.
-const BLOCKS: usize = 200;
+/// Entries of a step, to the end of the block of the log that has the last of them: some tenth of a millisecond.
+const ENTRIES: u64 = 100;
 
 /// Whether there is more to do at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +39,17 @@ pub enum Failure {
 pub struct Files<L: Disk, D: Disk> {
     ledger: Arc<L>,
     disk: Arc<D>,
-    settings: Settings,
+    /// How this node is set up.
+    own: Settings,
     follower: Follower<L>,
     fold: Fold,
     series: Series<D>,
+    /// Where several nodes make them: how, as of what was read.
+    way: Option<Way>,
+    /// Whether records are made: of several nodes, from the entry on that says how.
+    begun: bool,
+    /// What was read and is not in the series yet.
+    ready: VecDeque<Ready>,
     /// The entry and the time of the last checkpoint, and what it told.
     checkpointed: u64,
     checkpointed_at: Option<i64>,
@@ -50,7 +58,16 @@ pub struct Files<L: Disk, D: Disk> {
     wanted: Cell<bool>,
 }
 
-/// What the cursor keeps of the fold: entry, number of the next record, records, and when they are cut.
+/// What an entry came to.
+enum Ready {
+    /// A record, and the time of its entry.
+    Record(Box<Cdr>, i64),
+    /// The end of a file.
+    Turn(Box<Turn>),
+}
+
+/// What the cursor keeps of the fold: entry, number of the next record, records, and when they are cut. Behind it is
+/// what several nodes have agreed on.
 type Note = (u64, (u32, (u64, Cuts)));
 
 impl<L: Disk, D: Disk> Files<L, D> {
@@ -59,13 +76,50 @@ impl<L: Disk, D: Disk> Files<L, D> {
     /// # Errors
     /// What is on disk cannot be gone on with, or cannot be read.
     pub fn open(ledger: Arc<L>, disk: Arc<D>, settings: Settings, cuts: Cuts) -> Result<Files<L, D>, String> {
-        let series = Series::open(Arc::clone(&disk), settings.clone())?;
+        let mut files = Files::go_on(ledger, disk, settings, cuts, None)?;
+        files.begin(cuts).map_err(|why| why.to_string())?;
+        Ok(files)
+    }
+
+    /// The same for one of several nodes: the ledger says how records are made, from entry `since` on, and where files
+    /// end. Where it does not say so yet, `since` is the next entry.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); or records were made before, and this folder has not what they go on from.
+    pub fn open_shared(ledger: Arc<L>, disk: Arc<D>, own: Settings, since: u64) -> Result<Files<L, D>, String> {
+        let mut files = Files::go_on(ledger, disk, own, Cuts::default(), Some(since))?;
+        files.look();
+        Ok(files)
+    }
+
+    fn go_on(
+        ledger: Arc<L>,
+        disk: Arc<D>,
+        own: Settings,
+        cuts: Cuts,
+        since: Option<u64>,
+    ) -> Result<Files<L, D>, String> {
+        let cursor = Cursor::load(&*disk)?;
         let first = Snapshot::opening(&*ledger).map_err(|fault| fault.to_string())?;
         let first = first.map_or(0, |opening| opening.last);
-        let note = match series.note() {
-            [] => (first, (1, (0, cuts))),
-            octets => Note::take(&mut &*octets).ok_or("the cursor holds another series' note")?,
+        let kept = cursor.as_ref().map(|cursor| &*cursor.note).filter(|note| !note.is_empty());
+        let strange = "the cursor holds another series' note";
+        let (note, way) = match (kept, since) {
+            (None, Some(since)) if since <= first => return Err(needs_copy(since)),
+            (None, _) => ((since.map_or(first, |since| since - 1), (1, (0, cuts))), Way::default()),
+            (Some(mut octets), _) => {
+                let note = Note::take(&mut octets).ok_or(strange)?;
+                (note, Way::read(octets).ok_or(strange)?)
+            }
         };
+        let begun = kept.is_some() || since.is_none();
+        let way = since.map(|_| way);
+        let mut settings = way.as_ref().map_or_else(|| own.clone(), |way| way.settings(&own));
+        if way.is_some() {
+            // A file that is open goes on as it is.
+            shared::fit(&mut settings.forms, cursor.as_ref().and_then(|cursor| cursor.open.as_ref()));
+        }
+        let series = Series::open(Arc::clone(&disk), settings)?;
         let (entry, (number, (records, cuts_before))) = note;
         let fold = match checkpoint::load(&*disk) {
             Ok(fold) => fold.filter(|fold| fold.entry() <= entry),
@@ -74,13 +128,15 @@ impl<L: Disk, D: Disk> Files<L, D> {
                 None
             }
         };
-        if entry > first {
+        if entry > first && begun {
             let mut there = Follower::<L>::new(entry);
             let shown = there.poll(&*ledger, entry, |_, _, _| Ok(()));
             shown.map_err(|fault| format!("records were made up to entry {entry}: {fault}"))?;
         }
         let checkpointed = fold.as_ref().map_or(0, Fold::entry);
-        let mut fold = fold.unwrap_or_else(|| Fold::new(cuts_before, first));
+        let alone = way.as_ref().and_then(|way| way.recording.as_ref()).is_none_or(|recording| recording.goes_on);
+        let from = since.filter(|_| !alone || !begun).map_or(first, |since| since - 1);
+        let mut fold = fold.unwrap_or_else(|| Fold::new(cuts_before, from));
         let follower = again(&*ledger, &mut fold, entry)?;
         if (fold.entry(), fold.number(), fold.records()) != (entry, number, records) {
             return Err(format!(
@@ -89,24 +145,24 @@ impl<L: Disk, D: Disk> Files<L, D> {
                 fold.records()
             ));
         }
-        let (open, needed) = (0, 0);
-        let wanted = Cell::new(false);
-        let checkpointed_at = None;
-        let mut files = Files {
+        let (open, needed, ready) = (0, 0, VecDeque::new());
+        let (wanted, checkpointed_at) = (Cell::new(false), None);
+        Ok(Files {
             ledger,
             disk,
-            settings,
+            own,
             follower,
             fold,
             series,
+            way,
+            begun,
+            ready,
             checkpointed,
             checkpointed_at,
             open,
             needed,
             wanted,
-        };
-        files.begin(cuts).map_err(|why| why.to_string())?;
-        Ok(files)
+        })
     }
 
     /// What was set holds from the next entry on: a start folds up to there by what held before.
@@ -116,17 +172,14 @@ impl<L: Disk, D: Disk> Files<L, D> {
             // The checkpoint first: until the cursor says so too, a start folds nothing before it.
             self.checkpoint()?;
             let note = self.note();
-            self.series.commit(&note, 0).map_err(failed)?;
+            self.series.commit(&note).map_err(failed)?;
         }
         self.look();
         Ok(())
     }
 
     fn note(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        let note: Note = (self.fold.entry(), (self.fold.number(), (self.fold.records(), self.fold.cuts())));
-        note.put(&mut out);
-        out
+        note(&self.fold, self.way.as_ref())
     }
 
     /// Takes what is durable, and puts on disk what is due.
@@ -134,71 +187,133 @@ impl<L: Disk, D: Disk> Files<L, D> {
     /// # Errors
     /// The ledger or the files cannot be read or written.
     pub fn step(&mut self, durable: u64, now: i64) -> Result<Step, Failure> {
-        let mut more = true;
-        for _ in 0..BLOCKS {
-            // What could not be written waits, and nothing is read meanwhile.
-            if !more || self.series.is_due(now) {
-                break;
-            }
-            more = self.block(durable, now).map_err(Failure::Ledger)?;
+        let (mut more, end) = (true, self.fold.entry().saturating_add(ENTRIES));
+        self.pass_on(now)?;
+        // What could not be written waits, and nothing is read meanwhile.
+        while more && self.fold.entry() < end && !self.is_due(now) {
+            more = self.block(durable).map_err(Failure::Ledger)?;
+            self.pass_on(now)?;
         }
-        if self.series.is_due(now) {
-            self.commit(now)?;
+        if self.is_due(now) {
+            self.commit()?;
         }
-        if let Some(closure) = self.series.is_full(now) {
+        if let Some(closure) = self.series.is_full(now).filter(|_| self.way.is_none()) {
             self.close(closure, now)?;
         }
         if self.is_checkpoint_due(now) {
-            self.commit(now)?;
+            self.commit()?;
             self.checkpoint()?;
             self.checkpointed_at = Some(now);
         }
         Ok(if more { Step::More } else { Step::Rests })
     }
 
-    /// Takes all that is durable, and closes the file.
+    /// Whether what waits is to be on disk. A file that waits for its end is not written on for each block meanwhile.
+    fn is_due(&self, now: i64) -> bool {
+        self.series.is_due(now) || (self.way.is_none() && self.series.fills().is_some())
+    }
+
+    /// The file that the ledger is to say the end of, and why: where several nodes make records.
+    pub fn wants(&self, now: i64) -> Option<(u32, Closure)> {
+        let recorded = self.way.as_ref().is_some_and(|way| way.recording.is_some());
+        let closure =
+            self.series.is_whole(now).or(self.series.fills()).filter(|_| recorded && self.ready.is_empty())?;
+        Some((self.series.file(), closure))
+    }
+
+    /// The last entry that was taken.
+    pub fn entry(&self) -> u64 {
+        self.fold.entry()
+    }
+
+    /// Takes all that is durable, and closes the file; of several nodes it goes on with whoever leads.
     ///
     /// # Errors
     /// As [`step`](Self::step).
     pub fn end(&mut self, durable: u64, now: i64) -> Result<(), Failure> {
-        while self.step(durable, now)? == Step::More {}
-        self.commit(now)?;
-        self.close(Closure::Normal, now)?;
-        if self.fold.entry() > self.checkpointed { self.checkpoint() } else { Ok(()) }
+        self.pass_on(now)?;
+        // One of several goes on at once, as one that follows: nobody is to wait for it to catch up.
+        while self.way.is_none() && self.step(durable, now)? == Step::More {}
+        self.commit()?;
+        if self.way.is_none() {
+            self.close(Closure::Normal, now)?;
+        }
+        if self.begun && self.fold.entry() > self.checkpointed { self.checkpoint() } else { Ok(()) }
     }
 
     /// Takes the next block of the ledger; whether there was one.
-    fn block(&mut self, durable: u64, now: i64) -> Result<bool, String> {
-        let Files { ledger, fold, follower, series, settings, .. } = self;
+    fn block(&mut self, durable: u64) -> Result<bool, String> {
+        let Files { ledger, fold, follower, way, begun, ready, own, .. } = self;
         let mut ended = Vec::new();
         let mut opening = None::<(Source, Opening)>;
         let mut see = |number: u64, place: Place, record: &[u8]| {
             let source = Source { entry: number, segment: place.segment, at: place.at };
-            fold.take(&entry_of(number, record)?, source, &mut ended);
+            let entry = entry_of(number, record)?;
+            if !*begun && !shared::begins(&entry)? {
+                *fold = Fold::new(Cuts::default(), number);
+                return Ok(());
+            }
+            *begun = true;
+            fold.take(&entry, source, &mut ended);
             for one in ended.drain(..) {
-                let cdr = complete(&**ledger, one, &mut opening)?;
-                append(series, settings, &cdr, now);
+                ready.push_back(Ready::Record(Box::new(complete(&**ledger, one, &mut opening)?), entry.at));
+            }
+            if let Some(way) = way {
+                let turn = way.take(&entry, own)?.map(|turn| Turn { note: note(fold, Some(&*way)), ..turn });
+                ready.extend(turn.map(|turn| Ready::Turn(Box::new(turn))));
             }
             Ok(())
         };
         follower.poll(ledger, durable, &mut see).map_err(|fault| fault.to_string())
     }
 
-    fn commit(&mut self, now: i64) -> Result<(), Failure> {
+    /// Gives the series what was read.
+    fn pass_on(&mut self, now: i64) -> Result<(), Failure> {
+        while let Some(ready) = self.ready.front() {
+            match ready {
+                Ready::Record(cdr, at) => {
+                    let at = if self.way.is_some() { *at } else { now };
+                    append(&mut self.series, cdr, at, now);
+                }
+                Ready::Turn(turn) => {
+                    let turn = turn.clone();
+                    self.turn(&turn, now)?;
+                }
+            }
+            self.ready.pop_front();
+        }
+        Ok(())
+    }
+
+    /// A file ends where the ledger says so; if it is another one, it was said twice.
+    fn turn(&mut self, turn: &Turn, now: i64) -> Result<(), Failure> {
+        if turn.file.is_some_and(|file| file != self.series.file()) {
+            return Ok(());
+        }
+        let closed = self.series.commit_and_close(&turn.note, turn.closure, turn.at).map_err(failed)?;
+        self.series.set(turn.settings.clone());
+        self.closed(closed, now)
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
         let note = self.note();
-        match self.series.waiting() == 0 && note == self.series.note() {
+        match !self.begun || (self.series.waiting() == 0 && note == self.series.note()) {
             true => Ok(()),
-            false => self.series.commit(&note, now).map_err(failed),
+            false => self.series.commit(&note).map_err(failed),
         }
     }
 
     fn close(&mut self, closure: Closure, now: i64) -> Result<(), Failure> {
-        if let Some(closed) = self.series.close(closure, now).map_err(failed)? {
-            tracing::info!("charging: {} with {} records, {closure:?}", closed.name, closed.records);
-            let forgotten = self.series.forget(now).map_err(failed)?;
-            if forgotten > 0 {
-                tracing::info!("charging: {forgotten} old record files are removed");
-            }
+        let closed = self.series.close(closure, now).map_err(failed)?;
+        self.closed(closed, now)
+    }
+
+    fn closed(&mut self, closed: Option<Closed>, now: i64) -> Result<(), Failure> {
+        let Some(closed) = closed else { return Ok(()) };
+        tracing::info!("charging: {} with {} records", closed.name, closed.records);
+        let forgotten = self.series.forget(now).map_err(failed)?;
+        if forgotten > 0 {
+            tracing::info!("charging: {forgotten} old record files are removed");
         }
         Ok(())
     }
@@ -208,7 +323,7 @@ impl<L: Disk, D: Disk> Files<L, D> {
         let entries = self.fold.entry().saturating_sub(self.checkpointed);
         let seconds = now.saturating_sub(since).unsigned_abs();
         let wanted = self.wanted.take();
-        entries > 0 && (wanted || entries >= CHECKPOINT_ENTRIES || seconds >= CHECKPOINT_S)
+        self.begun && entries > 0 && (wanted || entries >= CHECKPOINT_ENTRIES || seconds >= CHECKPOINT_S)
     }
 
     /// Writes one; all that was taken is committed.
@@ -236,14 +351,31 @@ impl<L: Disk, D: Disk> Files<L, D> {
         let committed = Note::take(&mut &*cursor.note).map_or(0, |(entry, _)| entry);
         // Entries that ended no record have nothing that could be written.
         report.entry = if self.series.waiting() == 0 { self.fold.entry() } else { committed };
-        (report.needed, report.open) = (self.needed, self.open);
+        // What goes before the first record is needed by none.
+        let needed = if self.begun { self.needed } else { self.fold.entry() + 1 };
+        (report.needed, report.open) = (needed, self.open);
+        report.node = self.series.settings().node.id().into();
         (report.records, report.number) = (self.fold.records(), self.fold.number());
         (report.files, report.lost) = (cursor.files, cursor.lost);
-        let form = self.settings.forms.iter().position(|form| *form == Form::Rows);
+        let settings = self.series.settings();
+        let form = settings.forms.iter().position(|form| *form == Form::Rows);
         let open = cursor.open.as_ref().zip(form);
         report.rows = open.and_then(|(open, form)| Some((open.count, *open.octets.get(form)?)));
         report.failure = None;
     }
+}
+
+fn note(fold: &Fold, way: Option<&Way>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let note: Note = (fold.entry(), (fold.number(), (fold.records(), fold.cuts())));
+    note.put(&mut out);
+    way.into_iter().for_each(|way| way.put(&mut out));
+    out
+}
+
+/// Whether a note is that of a node that makes records alone.
+pub(super) fn is_alone(mut note: &[u8]) -> bool {
+    Note::take(&mut note).is_some() && note.is_empty()
 }
 
 fn failed(error: std::io::Error) -> Failure {
@@ -298,7 +430,8 @@ fn complete<L: Disk>(ledger: &L, ended: Ended, known: &mut Option<(Source, Openi
     Ok(Cdr::of(ended, opening, moved))
 }
 
-fn append<D: Disk>(series: &mut Series<D>, settings: &Settings, cdr: &Cdr, now: i64) {
+fn append<D: Disk>(series: &mut Series<D>, cdr: &Cdr, at: i64, now: i64) {
+    let settings = series.settings();
     let mut forms = Vec::with_capacity(settings.forms.len());
     for form in &settings.forms {
         forms.push(match form {
@@ -322,5 +455,5 @@ fn append<D: Disk>(series: &mut Series<D>, settings: &Settings, cdr: &Cdr, now: 
         });
     }
     let forms: Vec<&[u8]> = forms.iter().map(Vec::as_slice).collect();
-    series.append(&forms, now);
+    series.append_at(&forms, at, now);
 }

@@ -38,6 +38,9 @@ pub enum Form {
 }
 
 impl Form {
+    /// All of them, in the order in which a file has them.
+    pub const ALL: [Form; 3] = [Form::Ber, Form::Csv, Form::Rows];
+
     /// The ending of its files.
     pub fn ending(self) -> &'static str {
         match self {
@@ -82,6 +85,8 @@ pub struct Series<D: Disk> {
     waiting_records: u32,
     /// The first of what waits came then.
     since: i64,
+    /// The times of the first and the last of what waits, as files tell them.
+    times: (i64, i64),
     /// A commit failed since the file was opened: what its closure tells.
     failed: Option<Closure>,
 }
@@ -111,7 +116,8 @@ impl<D: Disk> Series<D> {
         }
         let waiting = settings.forms.iter().map(|_| Vec::new()).collect();
         let cursor = cursor.unwrap_or_default();
-        let mut series = Series { disk, settings, cursor, waiting, waiting_records: 0, since: 0, failed: None };
+        let mut series =
+            Series { disk, settings, cursor, waiting, waiting_records: 0, since: 0, times: (0, 0), failed: None };
         series.mend().map_err(|error| format!("record files: {error}"))?;
         Ok(series)
     }
@@ -128,9 +134,15 @@ impl<D: Disk> Series<D> {
 
     /// Appends a record, in the order of the forms; nothing of it is on disk yet. A form without octets has it not.
     pub fn append(&mut self, forms: &[&[u8]], now: i64) {
+        self.append_at(forms, now, now);
+    }
+
+    /// The same, where files tell another time than that at which it came.
+    pub fn append_at(&mut self, forms: &[&[u8]], at: i64, now: i64) {
         if self.waiting_records == 0 {
-            self.since = now;
+            (self.since, self.times.0) = (now, at);
         }
+        self.times.1 = at;
         self.waiting.iter_mut().zip(forms).for_each(|(waiting, octets)| waiting.extend_from_slice(octets));
         self.waiting_records += 1;
     }
@@ -164,26 +176,43 @@ impl<D: Disk> Series<D> {
 
     /// Whether what waits is to be committed.
     pub fn is_due(&self, now: i64) -> bool {
+        let many = self.waiting.iter().map(Vec::len).sum::<usize>() >= WAITING_OCTETS;
+        // A clock that goes back must not hold up anything.
+        let waited = now.saturating_sub(self.since).unsigned_abs();
+        self.waiting_records > 0 && (many || waited >= u64::from(self.settings.flush_s))
+    }
+
+    /// Whether the file has its count or size with what waits: which of both.
+    pub fn fills(&self) -> Option<Closure> {
         let (mut records, mut octets) = (self.waiting_records, 0);
         for (form, waiting) in self.waiting.iter().enumerate() {
             let open = self.cursor.open.as_ref().and_then(|open| open.octets.get(form)).copied().unwrap_or(0);
             octets = octets.max(open + waiting.len() as u64);
         }
         records += self.cursor.open.as_ref().map_or(0, |open| open.records);
-        let full = records >= self.settings.records || octets >= self.settings.octets;
-        let many = self.waiting.iter().map(Vec::len).sum::<usize>() >= WAITING_OCTETS;
-        // A clock that goes back must not hold up anything.
-        let waited = now.saturating_sub(self.since).unsigned_abs();
-        self.waiting_records > 0 && (full || many || waited >= u64::from(self.settings.flush_s))
+        match self.waiting_records {
+            0 => None,
+            _ if octets >= self.settings.octets.min(FILE_OCTETS_MAX) => Some(Closure::Size),
+            _ => (records >= self.settings.records).then_some(Closure::Count),
+        }
     }
 
     /// Why the open file is to be closed, if it is time.
     pub fn is_full(&self, now: i64) -> Option<Closure> {
         let open = self.cursor.open.as_ref().filter(|open| open.records > 0)?;
+        self.failed.or_else(|| self.reached(open, now))
+    }
+
+    /// Which of its limits the open file has reached.
+    pub fn is_whole(&self, now: i64) -> Option<Closure> {
+        let open = self.cursor.open.as_ref().filter(|open| open.records > 0)?;
+        self.reached(open, now)
+    }
+
+    fn reached(&self, open: &Open, now: i64) -> Option<Closure> {
         let octets = open.octets.iter().copied().max().unwrap_or(0);
         let age = now.saturating_sub(open.opened).unsigned_abs();
         match () {
-            () if self.failed.is_some() => self.failed,
             () if octets >= self.settings.octets.min(FILE_OCTETS_MAX) => Some(Closure::Size),
             () if open.records >= self.settings.records => Some(Closure::Count),
             () if age >= u64::from(self.settings.seconds) => Some(Closure::Time),
@@ -195,8 +224,9 @@ impl<D: Disk> Series<D> {
     ///
     /// # Errors
     /// The system's: nothing of it counts, and it is tried again with all that waits.
-    pub fn commit(&mut self, note: &[u8], now: i64) -> io::Result<()> {
-        let done = self.try_commit(note, now);
+    pub fn commit(&mut self, note: &[u8]) -> io::Result<()> {
+        // What was not closed to its end is closed first: nothing more goes into it.
+        let done = self.finish_closing().and_then(|_| self.try_commit(note, None));
         if let (Err(error), Some(_)) = (&done, &self.cursor.open) {
             let full = error.kind() == io::ErrorKind::StorageFull;
             self.failed = Some(if full { Closure::FileSystemFull } else { Closure::FileSystemError });
@@ -204,15 +234,49 @@ impl<D: Disk> Series<D> {
         done
     }
 
-    fn try_commit(&mut self, note: &[u8], now: i64) -> io::Result<()> {
+    /// The same, and closes the file with that: what waits is its end, and no crash parts the two. What was closed;
+    /// none where it has no records.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit): it is tried again with the same.
+    pub fn commit_and_close(&mut self, note: &[u8], closure: Closure, at: i64) -> io::Result<Option<Closed>> {
+        if self.cursor.open.as_ref().is_none_or(|open| open.closing.is_none()) {
+            self.try_commit(note, Some((closure, at)))?;
+        }
+        self.finish_closing()
+    }
+
+    /// How files are made.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The running count of the file that is open, or of the next one.
+    pub fn file(&self) -> u32 {
+        self.cursor.open.as_ref().map_or(self.cursor.next, |open| open.count)
+    }
+
+    /// Makes the next file so; nothing where one is open, or something waits.
+    pub fn set(&mut self, settings: Settings) {
+        if self.cursor.open.is_none() && self.waiting_records == 0 {
+            self.waiting = settings.forms.iter().map(|_| Vec::new()).collect();
+            self.settings = settings;
+        }
+    }
+
+    fn try_commit(&mut self, note: &[u8], closing: Option<(Closure, i64)>) -> io::Result<()> {
         let mut cursor = Cursor { note: note.into(), ..self.cursor.clone() };
         if self.waiting_records > 0 {
-            let open = cursor.open.get_or_insert_with(|| begin(&mut cursor.next, self.settings.forms.len(), now));
+            let (first, last) = self.times;
+            let open = cursor.open.get_or_insert_with(|| begin(&mut cursor.next, self.settings.forms.len(), first));
             for ((waiting, form), length) in self.waiting.iter().zip(&self.settings.forms).zip(&mut open.octets) {
                 *length = self.write(open.count, *form, *length, waiting, open.opened)?;
             }
             open.records += self.waiting_records;
-            open.appended = now.max(open.opened);
+            open.appended = last.max(open.opened);
+        }
+        if let Some((open, (closure, at))) = cursor.open.as_mut().zip(closing) {
+            open.closing = Some((self.name(open, at), closure.number()));
         }
         cursor.save(&*self.disk)?;
         self.cursor = cursor;
@@ -276,14 +340,7 @@ impl<D: Disk> Series<D> {
     pub fn close(&mut self, closure: Closure, now: i64) -> io::Result<Option<Closed>> {
         let Some(open) = self.cursor.open.clone().filter(|open| open.records > 0) else { return Ok(None) };
         if open.closing.is_none() {
-            let name = FileName {
-                node_id: self.settings.node.id(),
-                count: open.count,
-                time: RecordTime::utc(now.max(open.appended)),
-                private: self.settings.private.as_deref(),
-                extension: None,
-            };
-            let closing = Some((name.to_string().into(), closure.number()));
+            let closing = Some((self.name(&open, now), closure.number()));
             let cursor = Cursor { open: Some(Open { closing, ..open }), ..self.cursor.clone() };
             cursor.save(&*self.disk)?;
             self.cursor = cursor;
@@ -291,19 +348,33 @@ impl<D: Disk> Series<D> {
         self.finish_closing()
     }
 
+    /// The name of a file that is closed then, without an ending.
+    fn name(&self, open: &Open, at: i64) -> Box<str> {
+        let name = FileName {
+            node_id: self.settings.node.id(),
+            count: open.count,
+            time: RecordTime::utc(at.max(open.appended)),
+            private: self.settings.private.as_deref(),
+            extension: None,
+        };
+        name.to_string().into()
+    }
+
     /// Goes on with a file that is being closed.
     fn finish_closing(&mut self) -> io::Result<Option<Closed>> {
         let Some(open) = self.cursor.open.clone() else { return Ok(None) };
         let Some((name, closure)) = open.closing.clone() else { return Ok(None) };
         let names = self.disk.list()?;
-        for (form, length) in self.settings.forms.iter().zip(&open.octets) {
-            let before = part(open.count, *form);
-            // It has its name already, where that was done before.
+        // Those that are there: a start may want others. One that is not has its name already.
+        for form in Form::ALL {
+            let before = part(open.count, form);
             if !names.contains(&before) {
                 continue;
             }
-            if *form == Form::Ber {
-                let header = self.header(&open, *length, Closure::from_number(closure));
+            if form == Form::Ber {
+                // The first one, where it is one of them.
+                let length = open.octets.first().copied().unwrap_or_default();
+                let header = self.header(&open, length, Closure::from_number(closure));
                 let file = self.disk.open(&before)?;
                 self.disk.write(&file, 0, &header)?;
                 self.disk.sync(&file)?;

@@ -4,14 +4,15 @@
 //! record      its kind u8, its fields; numbers and texts as in an entry of the ledger
 //! first       0 head: version u8, sequence, time, unrated, slots, accounts, subscribers
 //! then        1 free slots in their order, 2 plan, 3 account, 4 subscriber, 5 session by its slot, 6 stray, 8 more
-//!             sessions of an account, 9 order with a key, 10 former texts of a plan, any number
+//!             sessions of an account, 9 order with a key, 10 former texts of a plan, 11 how records are made, any
+//!             number
 //! last        7 end: how many records there were before it
 //! ```
 
 use super::answers::Answers;
 use super::orders::Done;
 use super::session::{Phase, Service, Session};
-use super::{PlanText, State, Stray};
+use super::{PlanText, Recorded, State, Stray};
 use crate::account::{Account, Identity, Octets, Place, fields};
 use crate::calendar::Moment;
 use crate::tariff::Code;
@@ -91,6 +92,7 @@ fields! {
     }
     Service { key, meter, unit, until, held }
     Stray { origin, end_to_end, sequence, until }
+    Recorded { since, recording }
 }
 
 /// Writes records one after the other into the same memory.
@@ -146,6 +148,7 @@ impl State {
         }
         self.strays.iter().try_for_each(|stray| out.put(6, |record| stray.put(record)))?;
         self.orders.iter().try_for_each(|done| out.put(9, |record| done.put(record)))?;
+        self.recorded.iter().try_for_each(|recorded| out.put(11, |record| recorded.put(record)))?;
         let count = out.count;
         out.put(7, |record| count.put(record))
     }
@@ -277,6 +280,7 @@ impl Restoring {
                 let (name, former) = (<Box<str>>::take(from)?, Vec::take(from)?);
                 state.plans.get_mut(&Code::of("plan", &name))?.former = former;
             }
+            11 => state.recorded = Some(Box::new(Recorded::take(from)?)),
             7 => self.ended = (u64::take(from)? == self.count).then_some(true)?,
             _ => return None,
         }

@@ -33,11 +33,13 @@ use crate::output::stdout;
 use crate::show::table;
 use crate::terminal::Terminal;
 use amount::{Usage, time};
+use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use pace::{Begins, Pace};
 use plan::{Plan, Protocol};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use subscribers::Subscribers;
 use timeline::Row;
@@ -48,6 +50,8 @@ use trunkline_wire::diameter::enumerated::SubscriptionIdType;
 const RATE_MAX: f64 = 1e8;
 /// The longest run: a row of each second is kept.
 const RUN_MAX: Duration = Duration::from_secs(86_400);
+/// How long [`play`] plays at a time: a row of each second is kept so long.
+const ROUND: Duration = Duration::from_secs(6 * 3600);
 /// Rating groups of a session.
 const GROUPS_MAX: usize = 32;
 /// The longest time between the requests of a session: a hundred days.
@@ -181,6 +185,27 @@ pub struct Load {
     /// Print a line of JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The options by themselves.
+#[derive(Debug, clap::Parser)]
+#[command(no_binary_name = true)]
+struct Words {
+    #[command(flatten)]
+    load: Load,
+}
+
+/// Plays by options as they are typed, run after run until it is over; nothing is told of it.
+///
+/// # Errors
+/// Options that are none; the server cannot be reached.
+pub fn play(options: &[String], over: &AtomicBool) -> Result<(), Failure> {
+    let words = Words::try_parse_from(options).map_err(|wrong| Failure::Usage(wrong.to_string()))?;
+    let plan = Plan { run: ROUND, ..words.load.plan()? };
+    while !over.load(Ordering::Relaxed) {
+        run::quietly(&plan, over)?;
+    }
+    Ok(())
 }
 
 /// Kinds of names (Subscription-Id-Type).

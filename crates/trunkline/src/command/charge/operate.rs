@@ -336,6 +336,7 @@ fn standby_lines(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
     let leader = reply["leader"].as_str().unwrap_or("nobody that is known");
     writeln!(out, "stands by; {leader} leads, term {}", reply["term"])?;
     writeln!(out, "ledger entries  {}", reply["sequence"])?;
+    record_lines(out, &reply["records"])?;
     reply["away"].as_str().map_or(Ok(()), |why| writeln!(out, "the stream is away: {why}"))
 }
 

@@ -24,6 +24,11 @@ pub struct Place {
 const AHEAD_MAX: usize = 1000;
 
 impl Place {
+    /// That of a folder.
+    pub fn of(data: &Path) -> Place {
+        Place { data: data.to_owned() }
+    }
+
     /// The folder itself.
     pub fn data(&self) -> &Path {
         &self.data
@@ -134,12 +139,12 @@ mod tests {
         let (ours, node) = UnixStream::pair().expect("a pair");
         // Both directions hold much less than this.
         let (orders, text) = (AHEAD_MAX as u64, "x".repeat(4000));
-        let (reply, octets) = (json!({ "note": text }), text.len() * AHEAD_MAX);
+        let (reply, octets) = (json!({ "note": text }), (text.len() * AHEAD_MAX) as u64);
         let says = thread::spawn(move || {
             let mut first = [0];
             (&node).read_exact(&mut first).expect("an order");
             (0..orders).for_each(|_| writeln!(&node, "{reply}").expect("a reply"));
-            (&node).bytes().take(octets).count()
+            io::copy(&mut (&node).take(octets), &mut io::sink()).expect("orders")
         });
         let mut control = Control::over(ours).expect("a connection");
         for number in 0..orders {

@@ -209,19 +209,13 @@ impl Serve {
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let node = configured::start(opened, section, &cdr, data)?;
         announce(data, section, &gtpp, &node);
-        let rows = records::rows(section, &cdr, data, &node)?;
+        let rows = records::rows(&cdr, data, &node)?;
         Ok(Running::new(node, rows))
     }
 
     /// A node that follows until it leads.
     fn of_several(&self, charge: Charge) -> Result<Running, Failure> {
-        if !self.gtpp.is_empty() {
-            return Err(Failure::Usage("GTP' is spoken by a node without --standby alone".to_owned()));
-        }
-        eprintln!("trunkline charge: with --standby no charging data records are made");
         let data = self.place.data().to_path_buf();
-        let ready = configured::ready(&charge, &self.directory()?, &data)?;
-        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let standby = Standby {
             servers: self.standby.clone(),
             node: self.node.clone(),
@@ -233,11 +227,14 @@ impl Serve {
             password_file: self.nats_password_file.clone(),
             ca_file: self.nats_ca_file.clone(),
         };
+        let ready = configured::ready(&charge, &self.gtpp(), &self.directory()?, &standby, &data)?;
+        privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
-            Some(node) => announce(&setup.data, &setup.charge, &ChargeGtpp::default(), node),
+            Some(node) => announce(&setup.data, &setup.charge, &setup.gtpp, node),
             None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),
         };
-        Seat::start(Setup { charge, standby, ready, data, tells }).map(Running::of)
+        Seat::start(Setup { charge, gtpp: self.gtpp(), cdr: self.cdr.section(), standby, ready, data, tells })
+            .map(Running::of)
     }
 
     /// The directory that a configuration names.

@@ -103,16 +103,13 @@ fn charge(settings: &Settings, wrong: &mut Objections) {
     );
 }
 
-/// Nodes that stand by for each other serve Diameter alone.
+/// Nodes that stand by for each other serve clients.
 fn standby(settings: &Settings, wrong: &mut Objections) {
     if settings.charge_standby.servers.is_empty() {
         return;
     }
     wrong.unless(!settings.charge.listen.is_empty(), "charge.standby", "servers", || {
         "charge.listen names no address: there is nothing to take over".to_owned()
-    });
-    wrong.unless(settings.charge_gtpp.listen.is_empty(), "charge.gtpp", "listen", || {
-        "GTP' is served by a node alone, not with charge.standby".to_owned()
     });
 }
 

@@ -59,8 +59,8 @@ pub fn ahead(processor: &str, program: &Path) -> Command {
     command
 }
 
-fn launch(program: &Path, data: &Path, address: &str) -> Result<Child, String> {
-    let mut command = ahead("0", program);
+fn launch(program: &Path, data: &Path, address: &str, processors: &str) -> Result<Child, String> {
+    let mut command = ahead(processors, program);
     command.args(["charge", "serve", "--host", "ocs.example", "--realm", "example"]);
     // GTP' has the same port of UDP.
     command.args(["--listen", address, "--gtpp", address, "--threads", "1", "--data"]).arg(data);
@@ -78,7 +78,7 @@ impl Node {
             std::fs::remove_dir_all(&data).map_err(|e| format!("{}: {e}", data.display()))?;
         }
         std::fs::create_dir_all(&data).map_err(|e| format!("{}: {e}", data.display()))?;
-        let child = launch(&bench.program, &data, &address)?;
+        let child = launch(&bench.program, &data, &address, "0")?;
         let mut node = Node { child, address, program: bench.program.clone(), data };
         node.wait()?;
         let plan = node.data.join("plan.toml");
@@ -92,13 +92,13 @@ impl Node {
         Ok(node)
     }
 
-    /// Kills it, and starts it again on what it left.
+    /// Kills it, and starts it again on what it left, on both processors: nothing loads it.
     ///
     /// # Errors
     /// It does not serve.
     pub fn restart(&mut self, bench: &Bench<'_>) -> Result<(), String> {
         self.end();
-        self.child = launch(&bench.program, &self.data, &self.address)?;
+        self.child = launch(&bench.program, &self.data, &self.address, "0,1")?;
         self.wait()
     }
 

@@ -23,13 +23,13 @@ pub fn markdown(measured: &Measured) -> String {
     let _ = writeln!(
         out,
         "\nWith {} sessions open the node has {:.0} MiB resident, {:.0} octets for each session (accounts left \
-         out). Killed and started again, it has read {} entries after {:.1} s, and answers. The audit of all of \
-         them finds {} differences.",
+         out). Killed in the midst of it and started again on both processors, it answers after {:.1} s; its ledger \
+         has {} entries. The audits of both ledgers find {} differences.",
         grouped(held.sessions as u64),
         held.resident_octets / f64::from(1 << 20),
         each,
-        grouped(held.entries as u64),
         held.start_s,
+        grouped(held.entries as u64),
         measured.differences,
     );
     out
@@ -60,11 +60,12 @@ mod tests {
             empty_octets: f64::from(1 << 20),
             entries: 3_000_000.0,
             start_s: 2.5,
+            differences: 0,
         };
         let measured = Measured { rows: vec![("as many", run)], held, disk_rate: 4321.0, differences: 0 };
         let text = markdown(&measured);
         assert!(text.contains("| as many | 61,234 | 800 | 1900 | 3000 | 9000 | 12.35 | 2 |"), "{text}");
         assert!(text.contains("makes 4,321 small writes") && text.contains("1073 octets for each session"), "{text}");
-        assert!(text.contains("3,000,000 entries after 2.5 s") && !measured.is_well());
+        assert!(text.contains("answers after 2.5 s; its ledger has 3,000,000 entries") && !measured.is_well());
     }
 }

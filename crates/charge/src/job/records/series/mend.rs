@@ -38,7 +38,8 @@ impl<D: Disk> Series<D> {
         // Other forms than before: they go on in a file of their own. What is gone is told by that file.
         let names = self.disk.list()?;
         let there = |form: &Form| names.contains(&part(open.count, *form));
-        if !whole && [Form::Ber, Form::Csv, Form::Rows].iter().any(there) {
+        let others = !whole || !self.settings.forms.iter().any(there);
+        if others && Form::ALL.iter().any(there) {
             return self.close_as_it_is(&open, &names);
         }
         tracing::error!(
@@ -54,7 +55,7 @@ impl<D: Disk> Series<D> {
     /// Gives a file its name whose forms are not those of now.
     fn close_as_it_is(&mut self, open: &Open, names: &[String]) -> io::Result<()> {
         let forms = std::mem::take(&mut self.settings.forms);
-        let all = [Form::Ber, Form::Csv, Form::Rows].into_iter();
+        let all = Form::ALL.into_iter();
         self.settings.forms = all.filter(|form| names.contains(&part(open.count, *form))).collect();
         let lengths = self.settings.forms.len() == open.octets.len();
         for (form, length) in self.settings.forms.clone().iter().zip(&open.octets).filter(|_| lengths) {

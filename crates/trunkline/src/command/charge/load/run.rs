@@ -15,6 +15,7 @@ use crate::stop::Stop;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trunkline_kit::random::mixed;
 
@@ -57,6 +58,19 @@ pub fn run(load: &Load, plan: &Plan) -> Result<(Report, Vec<Row>), Failure> {
         Report { elapsed, tally, kinds: plan.protocol.kinds(), due_per_second: plan.due_per_second(), processor },
         rows,
     ))
+}
+
+/// Plays on one thread, with nothing to look at, until it is over or told to stop.
+///
+/// # Errors
+/// The server cannot be reached.
+pub fn quietly(plan: &Plan, stop: &AtomicBool) -> Result<(), Failure> {
+    let timeline = Timeline::new(plan.threads, plan.protocol.kinds(), None);
+    let driver = Driver::new(plan, 0, epoch(), stop, &timeline, None);
+    let mut driver = driver.map_err(|e| Failure::Failed(e.to_string()))?;
+    driver.connect(CONNECT_PATIENCE).map_err(Failure::Failed)?;
+    driver.play(Instant::now());
+    Ok(())
 }
 
 /// All threads at once, with a progress line; their tallies together.
