@@ -236,6 +236,13 @@ fn calls_cost_what_the_plans_of_their_callers_say_however_often_it_is_asked() {
     node.stop();
     let again = run(folder.path(), &words, "");
     assert_eq!(again.stdout, beside.stdout);
+    // Spans that follow each other tell each call once, also the one that rings from one into the other.
+    let parts = [["2026-11-20T00:00", "2026-11-20T11:58:02"], ["2026-11-20T11:58:02", "2026-11-21T00:00"]];
+    let told = parts.map(|[from, to]| {
+        let words = ["rate-calls", "--profile", &profile, "--from", from, "--to", to, "--json"];
+        objects(&run(folder.path(), &words, "")).0
+    });
+    assert_eq!(told.concat(), rated);
     // A part of the day has the same prices.
     let words =
         ["rate-calls", "--profile", &profile, "--from", "2026-11-20T11:00", "--to", "2026-11-20T11:30", "--json"];

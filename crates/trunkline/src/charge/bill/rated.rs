@@ -17,6 +17,8 @@ use trunkline_kit::Id;
 use trunkline_store::row::Call;
 use trunkline_store::{Skipped, Store};
 
+/// How long a call may ring that is rated by its answer, nanoseconds: longer than any timer of SIP lets it.
+const RINGS_NS: i64 = 3600 * SECOND;
 /// Numbers that are counted apart where nobody pays for them.
 const NUMBERS_MAX: usize = 1_000_000;
 
@@ -139,7 +141,7 @@ pub fn rater(disk: &Folder, key: ServiceKey) -> Result<CallRater, Failed> {
     CallRater::new(ledger::standing(disk)?, key).map_err(|fault| Failed::Asked(fault.to_string()))
 }
 
-/// Rates the calls of a store; each one that was answered in the span is told.
+/// Rates the calls of a store; each one that began in the span and was answered is told.
 ///
 /// # Errors
 /// The store could not be read, or `tell` gave it up.
@@ -151,8 +153,10 @@ pub fn rate(
     tell: &mut dyn FnMut(&Told) -> bool,
 ) -> Result<(Sums, Vec<Skipped>), Failed> {
     let since = rater.since(which.from_ns.div_euclid(SECOND));
-    let wider = Which { from_ns: since.saturating_mul(SECOND), ..which.clone() };
-    let mut work = Work { rater, numbers, from_ns: which.from_ns, sums: Sums::default(), waiting: BinaryHeap::new() };
+    let since_ns = since.saturating_mul(SECOND);
+    let wider = Which { from_ns: since_ns.saturating_sub(RINGS_NS), ..which.clone() };
+    let (from_ns, sums, waiting) = (which.from_ns, Sums::default(), BinaryHeap::new());
+    let mut work = Work { rater, numbers, from_ns, since_ns, sums, waiting };
     let skipped = calls(store, &wider, &mut |call| work.take(call, tell))?;
     if !work.settle(i64::MAX, tell) {
         return Err(Failed::GivenUp);
@@ -171,12 +175,14 @@ struct Waits {
     seconds: u64,
     open: bool,
     complete: bool,
+    is_told: bool,
 }
 
 struct Work<'a> {
     rater: CallRater,
     numbers: &'a Numbers,
     from_ns: i64,
+    since_ns: i64,
     sums: Sums,
     waiting: BinaryHeap<Waiting>,
 }
@@ -185,6 +191,7 @@ impl Work<'_> {
     fn take(&mut self, call: &Call, tell: &mut dyn FnMut(&Told) -> bool) -> bool {
         let goes_on = self.settle(call.start_ns, tell);
         match (seen(call), call.answer_ns) {
+            (Seen::Whole | Seen::Open, Some(answer_ns)) if answer_ns < self.since_ns => {}
             (kind @ (Seen::Whole | Seen::Open), Some(answer_ns)) => {
                 let waits = Waits {
                     caller: call.from.clone(),
@@ -192,6 +199,7 @@ impl Work<'_> {
                     seconds: (length(call) as u64).div_ceil(SECOND as u64),
                     open: kind == Seen::Open,
                     complete: call.capture.complete,
+                    is_told: call.start_ns >= self.from_ns,
                 };
                 self.waiting.push(Reverse((answer_ns, call.id, Box::new(waits))));
             }
@@ -205,7 +213,7 @@ impl Work<'_> {
         while self.waiting.peek().is_some_and(|Reverse((answer, ..))| *answer <= before_ns) {
             let Some(Reverse((answer_ns, id, waits))) = self.waiting.pop() else { break };
             let end = self.end(answer_ns, &waits);
-            if answer_ns < self.from_ns {
+            if !waits.is_told {
                 continue;
             }
             let Waits { caller, called, seconds, complete, .. } = *waits;

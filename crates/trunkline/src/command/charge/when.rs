@@ -62,7 +62,7 @@ pub fn yesterday(zone: &TimeZone) -> Result<(i64, i64), Failure> {
 
 /// A span for people.
 pub fn shown((from, to): (i64, i64), zone: &TimeZone) -> String {
-    format!("{} to {} {}", figure::second(from, zone), figure::second(to, zone), figure::offset(from, zone))
+    format!("{} to {}", figure::second(from, zone), figure::second(to, zone))
 }
 
 /// How numbers and bills are written.
