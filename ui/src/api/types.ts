@@ -66,6 +66,7 @@ export type ChargeNode = Whole<Shapes["ChargeNode"]>;
 export type ChargePoint = Whole<Shapes["ChargePoint"]>;
 export type ChargeRates = Whole<Shapes["ChargeRates"]>;
 export type ChargePeer = Whole<Shapes["ChargePeer"]>;
+export type ChargeCall = Whole<Shapes["ChargeCall"]>;
 export type ChargePeers = Whole<Shapes["ChargePeers"]>;
 export type ChargeSession = Whole<Shapes["ChargeSession"]>;
 export type ChargeSessionsPage = Whole<Shapes["ChargeSessionsPage"]>;

@@ -4,7 +4,7 @@ import { A } from "@solidjs/router";
 import { createResource, createSignal, For, Match, Show, Switch, type JSX } from "solid-js";
 import { get } from "../api/client";
 import { Problem } from "../api/problem";
-import type { ChargePeer, ChargePeers } from "../api/types";
+import type { ChargeCall, ChargePeer, ChargePeers } from "../api/types";
 import type { Meaning } from "../format";
 import { whole } from "../format";
 import { Head } from "../parts/head";
@@ -31,6 +31,7 @@ export default function ChargeClients(): JSX.Element {
   const [pages, setPages] = createSignal(1);
   const [page, again] = createResource(pages, load);
   useEvery(LOOK_MS, () => void (!page.loading && again.refetch()));
+  const calls = (): ChargeCall[] => known(page)?.calls ?? [];
   const all = (): ChargePeer[] => known(page)?.peers ?? [];
   return (
     <>
@@ -44,7 +45,7 @@ export default function ChargeClients(): JSX.Element {
           <Match when={page.error}>
             <Trouble error={page.error} retry={() => void again.refetch()} />
           </Match>
-          <Match when={known(page) && all().length === 0}>
+          <Match when={known(page) && all().length === 0 && calls().length === 0}>
             <Empty icon="charge" title="No client is connected">
               <p>
                 Gateways (PGW, UPF, IMS) connect by Diameter to the addresses that the node listens to. One that is refused stands in the node's log; <code>--peer</code> and <code>--allow</code>, or <code>[charge] peers</code> and{" "}
@@ -53,7 +54,14 @@ export default function ChargeClients(): JSX.Element {
             </Empty>
           </Match>
           <Match when={known(page)}>
+            <Show when={calls().length > 0}>
+              <Calls calls={calls()} />
+            </Show>
             <section class="panel" aria-label="Clients">
+              <header>
+                <h2>Connections</h2>
+                <span class="muted">{all().length > 0 ? "of both sides" : "There is none."}</span>
+              </header>
               <div class="scroll" tabindex="0" role="group" aria-label="Table of clients">
                 <table class="table">
                   <thead>
@@ -98,6 +106,57 @@ export default function ChargeClients(): JSX.Element {
         </Switch>
       </div>
     </>
+  );
+}
+
+const STATES: Record<string, { meaning: Meaning; text: string }> = {
+  open: { meaning: "good", text: "connected" },
+  came: { meaning: "good", text: "connected itself" },
+  dialling: { meaning: "none", text: "is connected to" },
+  greeting: { meaning: "none", text: "is greeted" },
+  down: { meaning: "bad", text: "down" },
+};
+
+/** Peers that the node connects to. */
+function Calls(props: { calls: ChargeCall[] }): JSX.Element {
+  return (
+    <section class="panel" aria-label="Peers that the node connects to">
+      <header>
+        <h2>Peers that the node connects to</h2>
+        <span class="muted">relays and gateways of its configuration</span>
+      </header>
+      <div class="scroll" tabindex="0" role="group" aria-label="Table of peers">
+        <table class="table">
+          <thead>
+            <tr>
+              <th scope="col">Peer</th>
+              <th scope="col">Address</th>
+              <th scope="col">State</th>
+              <th scope="col" class="right">
+                Tries
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            <For each={props.calls}>
+              {(call) => (
+                <tr>
+                  <td class="charge-id">{call.host}</td>
+                  <td class="num nowrap">
+                    {call.address} {call.tls ? <Tag meaning="note">TLS</Tag> : null}
+                  </td>
+                  <td>
+                    <Tag meaning={STATES[call.state]?.meaning ?? "none"}>{STATES[call.state]?.text ?? call.state}</Tag>{" "}
+                    <span class="muted">{[call.why, call.next_s === null ? "" : `again in ${whole(call.next_s)} s`].filter(Boolean).join("; ")}</span>
+                  </td>
+                  <td class="right num">{whole(call.tries)}</td>
+                </tr>
+              )}
+            </For>
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }
 

@@ -208,6 +208,28 @@ pub struct ChargePeers {
     pub total: u64,
     /// Some of them, in the order in which they came.
     pub peers: Vec<ChargePeer>,
+    /// The peers that the node connects to itself, all of them.
+    #[serde(default)]
+    pub calls: Vec<ChargeCall>,
+}
+
+/// A peer that the node connects to itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChargeCall {
+    /// Its Origin-Host.
+    pub host: String,
+    /// Where it was tried last, or is tried next.
+    pub address: String,
+    /// Whether that is by TLS.
+    pub tls: bool,
+    /// `open`: by our connection; `came`: by its own; `dialling`, `greeting`; `down`.
+    pub state: String,
+    /// Why it is down.
+    pub why: Option<String>,
+    /// Seconds until it is tried again.
+    pub next_s: Option<u64>,
+    /// How often it was dialled.
+    pub tries: u64,
 }
 
 /// An open session.

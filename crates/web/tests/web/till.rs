@@ -81,6 +81,9 @@ impl Charging for Till {
                 "number": 1, "host": "pgw.example", "realm": "example", "address": "192.0.2.1:4000", "tls": false,
                 "since": DAY_S, "heard": DAY_S, "watchdog": "okay", "requests": 44, "copies": 1, "refused": 2,
                 "busy": 0, "failed": 0,
+            }], "calls": [{
+                "host": "dra.example", "address": "192.0.2.9:5868", "tls": true, "state": "down",
+                "why": "it is not there", "next_s": 12, "tries": 3,
             }] }),
             "sessions" if !order["text"].is_null() => json!({ "sessions": [], "next": null }),
             "sessions" => {
