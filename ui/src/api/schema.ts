@@ -2110,6 +2110,29 @@ export interface components {
             /** @description A text of the caller's, 1 to 64 octets, new for each order. */
             key: string;
         };
+        /** @description A peer that the node connects to itself. */
+        ChargeCall: {
+            /** @description Where it was tried last, or is tried next. */
+            address: string;
+            /** @description Its Origin-Host. */
+            host: string;
+            /**
+             * Format: int64
+             * @description Seconds until it is tried again.
+             */
+            next_s: number | null;
+            /** @description `open`: by our connection; `came`: by its own; `dialling`, `greeting`; `down`. */
+            state: string;
+            /** @description Whether that is by TLS. */
+            tls: boolean;
+            /**
+             * Format: int64
+             * @description How often it was dialled.
+             */
+            tries: number;
+            /** @description Why it is down. */
+            why: string | null;
+        };
         /** @description What a look at a plan's text says. */
         ChargeChecked: {
             /** @description The currency; null where something is wrong. */
@@ -2531,6 +2554,8 @@ export interface components {
         };
         /** @description Clients that are connected. */
         ChargePeers: {
+            /** @description The peers that the node connects to itself, all of them. */
+            calls: components["schemas"]["ChargeCall"][];
             /** @description Some of them, in the order in which they came. */
             peers: components["schemas"]["ChargePeer"][];
             /**
