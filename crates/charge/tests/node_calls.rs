@@ -151,7 +151,8 @@ fn a_peer_that_connects_itself_is_not_dialled_and_the_greater_name_wins() {
     let folder = tempfile::tempdir().unwrap();
     let relay = Acceptor::new();
     let world = start_calling(folder.path(), peering(vec![relay.place()]), None, |_| {});
-    // Our CER is out, and unanswered, when the peer's comes: "ocs" is greater than "dra", so that its connection stays.
+    // Our CER is out, and unanswered, when the peer's comes: "ocs" is greater than "dra" and wins, so that what
+    // "dra" began stays.
     let (stream, _) = relay.0.accept().expect("a connection");
     let mut ours = Client::over(stream, HOST);
     ours.receive().expect("a CER");

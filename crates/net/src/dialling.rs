@@ -73,12 +73,18 @@ impl<S: Service> Worker<S> {
             self.wake(id);
         }
         for dial in errands.dials.drain(..) {
-            self.dial(dial);
+            match self.stop_at {
+                None => self.dial(dial),
+                // Who stops begins nothing.
+                Some(_) => self.desk.service.closed(dial.state, Cause::Stopped, self.desk.now),
+            }
         }
     }
 
     fn wake(&mut self, id: ConnectionId) {
-        let Some(connection) = self.table.get_mut(id).filter(|c| c.wants != Wants::Dial) else { return };
+        let Some(connection) = self.table.get_mut(id).filter(|c| !matches!(c.wants, Wants::Dial | Wants::Greet)) else {
+            return;
+        };
         let outcome = self.desk.say_now(connection, |service, state, output, now| service.woken(state, output, now));
         self.settle(id, outcome);
     }

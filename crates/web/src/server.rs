@@ -275,6 +275,7 @@ async fn housekeeping(web: Arc<Web>, tls: Option<Tls>, mut stopping: watch::Rece
         let _ = tokio::task::spawn_blocking(move || swept.spool.sweep()).await;
         web.extractions.tidy(now_ns);
         web.captures.tidy(now_ns);
+        web.tryouts.tidy(now_ns);
         // What it refuses is in the log already.
         let _ = web.at_desk(move |desk| desk.tidy(now_ns)).await;
     }

@@ -28,10 +28,15 @@ export default function ChargeAccountPage(): JSX.Element {
   );
 }
 
+const isAbsent = (problem: unknown): boolean => problem instanceof Problem && problem.kind === "not-found";
+
 const isAccount = (number: string): Promise<boolean> =>
   get<ChargeAccount>(`/charge/accounts/${number}`).then(
     () => true,
-    () => false,
+    (problem) => {
+      if (isAbsent(problem)) return false;
+      throw problem;
+    },
   );
 
 /** Whom one looks for. */
@@ -55,10 +60,16 @@ function Find(): JSX.Element {
         return void navigate(`/charge/accounts/${found.account.number}`);
       } catch (problem) {
         setError(problem instanceof Error ? problem.message : String(problem));
+        // Only where nobody has that identity something else may be meant.
+        if (!isAbsent(problem)) return void setBusy(false);
       }
     }
+    try {
+      if (wanted.account && (await isAccount(wanted.account))) navigate(`/charge/accounts/${Number(wanted.account)}`);
+    } catch (problem) {
+      setError(problem instanceof Error ? problem.message : String(problem));
+    }
     setBusy(false);
-    if (wanted.account && (await isAccount(wanted.account))) navigate(`/charge/accounts/${Number(wanted.account)}`);
   };
   return (
     <form class="row charge-ask" role="search" onSubmit={(event) => void find(event)}>

@@ -274,7 +274,7 @@ function Editor(props: { plan: ChargePlan | undefined; again: () => void }): JSX
         </section>
       </Show>
       <Show when={may("charge.manage") && props.plan}>
-        <TryOut text={text()} />
+        <TryOut plan={props.plan!.name} text={text()} />
       </Show>
       <Show when={sure()}>
         <Confirm
@@ -303,7 +303,7 @@ const SPANS = [
 /** The day so many days from today, UTC. */
 const day = (by: number): string => new Date(Date.now() + by * 86_400_000).toISOString().slice(0, 10);
 
-function TryOut(props: { text: string }): JSX.Element {
+function TryOut(props: { plan: string; text: string }): JSX.Element {
   const [span, setSpan] = createSignal(0);
   const [tryout, setTryout] = createSignal<ChargeTryout>();
   const running = (): boolean => tryout()?.state === "running";
@@ -314,13 +314,19 @@ function TryOut(props: { text: string }): JSX.Element {
   const look = (): void => {
     const id = tryout()?.id;
     if (!running() || !id) return;
-    get<ChargeTryout>(`/charge/tryouts/${id}`).then(setTryout).catch(toastError);
+    get<ChargeTryout>(`/charge/tryouts/${id}`)
+      .then(setTryout)
+      .catch((problem) => {
+        // Another page has removed it, or the server was started again.
+        if (problem instanceof Problem && problem.kind === "not-found") setTryout(undefined);
+        else toastError(problem);
+      });
   };
   useEvery(900, look);
   // One that was begun before the page was left is found again.
   onMount(() => {
     get<ChargeTryouts>("/charge/tryouts")
-      .then(({ tryouts }) => setTryout((now) => now ?? tryouts[0]))
+      .then(({ tryouts }) => setTryout((now) => now ?? tryouts.find((one) => one.plan === props.plan)))
       .catch(toastError);
   });
   const cancel = (): void => {

@@ -5,7 +5,7 @@ use crate::account::{Entry, FORMAT_VERSION, Octets, Recording};
 use crate::calendar::Moment;
 use crate::gy::Overload;
 use crate::profile::Known;
-use crate::quota::{self, Charge, Late, Mapping, Recent};
+use crate::quota::{self, Charge, Late, Mapping, Recent, What};
 use crate::session::{Answer, Core, Kind, Once, OrderKey, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -400,6 +400,11 @@ impl Desk<'_> {
         let core = &self.inner.core;
         let goes_on = matches!(request.kind, Kind::Update | Kind::Terminate);
         goes_on && core.session(&request.session).is_none() && core.copy_of(request).is_none()
+    }
+
+    /// Whether a request of a gateway by GTP' goes on with a session that is not open.
+    pub fn is_stray_charge(&self, charge: &Charge) -> bool {
+        charge.what != What::Authorize && self.inner.core.session(&charge.session).is_none()
     }
 
     /// Decides about a request of a gateway by GTP'; what it was to the core.

@@ -10,12 +10,12 @@ mod ways;
 pub(super) use recent::recent;
 
 use super::gateway::Gateway;
-use super::link::Link;
+use super::link::{Link, Strays};
 use super::moment;
 use super::requests::Flow;
 use super::worker::{Mail, Worker};
 use crate::quota::{self, Ask, Charge, Late, Mapping, Unread, What};
-use crate::session::Core;
+use crate::session::{Answer, Core, code};
 use core::time::Duration;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -110,6 +110,8 @@ pub(super) struct Talk {
     next: u16,
     /// The gateway was given something.
     gave: bool,
+    /// Usage without a session: over UDP anybody may be said to have sent it, so it is bounded for all together.
+    strays: Strays,
 }
 
 struct Asked {
@@ -239,12 +241,25 @@ impl Worker {
         let shared = std::sync::Arc::clone(&self.shared);
         let Some(gtpp) = &shared.gtpp else { return };
         let mut desk = shared.book.desk();
-        let decided: Vec<_> = asked.iter().map(|asked| desk.charge(&asked.charge, moment(now.unix))).collect();
+        let over = self.talk.strays.is_over(now.monotonic);
+        let decide = |asked: &Asked| match over && desk.is_stray_charge(&asked.charge) {
+            true => None,
+            false => Some(desk.charge(&asked.charge, moment(now.unix))),
+        };
+        let decided: Vec<_> = asked.iter().map(decide).collect();
         drop(desk);
         for (asked, decided) in asked.iter().zip(decided) {
+            let Some(decided) = decided else {
+                self.counts.strays_refused += 1;
+                self.answer_quota(gtpp, asked, 0, &Answer::of(code::TOO_BUSY));
+                continue;
+            };
             match decided {
                 Ok((kind, decided)) => {
                     self.count(None, kind, &decided);
+                    if decided.answer.code == code::UNKNOWN_SESSION && decided.after > 0 && !decided.copy {
+                        self.talk.strays.add(now.monotonic);
+                    }
                     // Who has no session is not asked about one.
                     let way = (self.thread, asked.way);
                     let known = decided.after == 0 || gtpp.set_way(&asked.charge.origin, way, now.monotonic);
@@ -261,7 +276,7 @@ impl Worker {
         self.talk.asked.clear();
     }
 
-    fn answer_quota(&mut self, gtpp: &Gtpp, asked: &Asked, after: u64, answer: &crate::session::Answer) {
+    fn answer_quota(&mut self, gtpp: &Gtpp, asked: &Asked, after: u64, answer: &Answer) {
         let mut out = Vec::new();
         // It was read before.
         let Ok(message) = Message::new(&asked.message) else { return };

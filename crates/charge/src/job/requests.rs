@@ -157,18 +157,21 @@ impl Worker {
             return;
         }
         let mut desk = self.shared.book.desk();
-        let over = link.strays.is_over(now.monotonic);
+        let (over, mut refused) = (link.strays.is_over(now.monotonic), 0);
         let decide = |asked: &Asked<'_>| match over && desk.is_stray(&asked.request) {
-            true => Decided { answer: Answer::of(code::TOO_BUSY), after: 0, currency: String::new(), copy: false },
+            true => {
+                refused += 1;
+                Decided { answer: Answer::of(code::TOO_BUSY), after: 0, currency: String::new(), copy: false }
+            }
             false => desk.handle(&asked.request, moment(now.unix)),
         };
         let decided: Vec<Decided> = asked.iter().map(decide).collect();
         self.overload = desk.overload(moment(now.unix));
         drop(desk);
+        self.counts.strays_refused += refused;
         let mut last = "";
         for (asked, decided) in asked.iter().zip(decided) {
             self.count(Some(&link.tally), asked.request.kind, &decided);
-            self.counts.strays_refused += u64::from(over && decided.answer.code == code::TOO_BUSY);
             if decided.answer.code == code::UNKNOWN_SESSION && decided.after > 0 && !decided.copy {
                 link.strays.add(now.monotonic);
             }

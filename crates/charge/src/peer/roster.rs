@@ -12,12 +12,14 @@
 //! # Rules where the standards leave a choice
 //!
 //! - While a peer is connected from its side, it is not dialled.
-//! - All addresses are tried one after the other without a wait; the wait (Tc, RFC 6733 section 2.1) follows the last.
+//! - All addresses are tried one after the other without a wait, whatever came to nothing there; the wait (Tc, RFC 6733
+//!   section 2.1) follows the last.
 //! - Tc is longer by up to a quarter, by chance, so that peers that went down together do not come back together.
 //! - A peer that says BUSY is left alone for ten Tc, one that does not want to talk to us for an hour at least; each
 //!   may connect by itself meanwhile (section 5.4.3).
 //! - A CER that comes before ours is out wins without an election: ours is never sent. When ours is out, the greater
-//!   Origin-Host wins (section 5.6.4); who loses is told so at once (ELECTION_LOST, section 7.1.4).
+//!   Origin-Host wins (section 5.6.4), and so what the other one began stays; else that is told so at once
+//!   (ELECTION_LOST, section 7.1.4).
 //! - Who wins an election, and whose connection then comes to nothing, is dialled again after Tc.
 
 use super::Down;
@@ -113,6 +115,13 @@ enum State<C> {
     Open,
 }
 
+impl<C> State<C> {
+    /// Whether a connection is on its way, and not open.
+    fn is_begun(&self) -> bool {
+        matches!(self, State::Dialling | State::Greeting(_))
+    }
+}
+
 impl<C: Copy> Roster<C> {
     /// Peers that have places, each. `again` is Tc; `seed` decides by how much waits are longer.
     pub fn new(neighbours: Vec<Neighbour>, again: Duration, seed: u32) -> Roster<C> {
@@ -176,9 +185,11 @@ impl<C: Copy> Roster<C> {
     /// A connection of ours came to nothing, or has ended.
     pub fn closed(&mut self, index: usize, tried: u64, why: Down, now: Duration) {
         let Some(one) = self.of(index, tried).filter(|one| !matches!(one.state, State::Down)) else { return };
+        // What is not good for us at one place may be at another one; who was there and went is asked there again.
+        let nothing = one.state.is_begun() && !matches!(why, Down::Said(_) | Down::GaveWay);
         one.state = State::Down;
         one.why = why;
-        let others = matches!(why, Down::Unreached(_)) && one.at + 1 < one.neighbour.places.len();
+        let others = nothing && one.at + 1 < one.neighbour.places.len();
         one.at = if others { one.at + 1 } else { 0 };
         one.next = now;
         if !others {
@@ -306,6 +317,23 @@ mod tests {
         }
         assert_eq!(roster.due(0, seconds(30)), None);
         assert_eq!(roster.due(0, seconds(39)), Some((at(1), 3)));
+    }
+
+    #[test]
+    fn an_address_that_takes_connections_and_is_no_good_is_left_for_the_next() {
+        for why in [Down::Silent, Down::NoAnswer, Down::Refused(3004), Down::Another, Down::Ended, Down::Broken] {
+            let mut roster = roster(vec![at(1), at(2)]);
+            let (_, tried) = roster.due(0, seconds(1)).unwrap();
+            assert!(roster.stands(0, tried, 5));
+            roster.closed(0, tried, why, seconds(1));
+            let (place, tried) = roster.due(0, seconds(1)).unwrap();
+            assert_eq!(place, at(2), "{why}");
+            // One that was open is tried again where it was best.
+            assert!(roster.stands(0, tried, 6));
+            roster.opened(0, tried);
+            roster.closed(0, tried, why, seconds(2));
+            assert_eq!(roster.due(0, seconds(41)).map(|(place, _)| place), Some(at(1)), "{why}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Standby};
 use crate::web::desk;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -49,8 +49,8 @@ pub struct Prepared {
     directory: Option<trunkline_directory::Prepared>,
 }
 
-/// The node of a configuration, listening, and not yet served; none where it names no address. Subscribers are looked
-/// up where `directory` names a server.
+/// The node of a configuration, listening, and not yet served; none where it names no address and no peer to connect
+/// to. Subscribers are looked up where `directory` names a server.
 ///
 /// # Errors
 /// A file that cannot be read, or an address that cannot be had, by its key.
@@ -60,7 +60,7 @@ pub fn open(
     directory: &DirectorySection,
     data: &Path,
 ) -> Result<Option<Prepared>, Failure> {
-    if charge.listen.is_empty() && gtpp.listen.is_empty() {
+    if charge.listen.is_empty() && gtpp.listen.is_empty() && charge.connect.is_empty() {
         return Ok(None);
     }
     folder_of(data)?;
@@ -93,7 +93,7 @@ pub struct Ready {
 /// Reads what a node of several needs when it leads.
 ///
 /// # Errors
-/// A file that cannot be read, or an address that another program has, by its key.
+/// A file that cannot be read, by its key.
 pub fn ready(
     charge: &Charge,
     gtpp: &ChargeGtpp,
@@ -102,7 +102,6 @@ pub fn ready(
     data: &Path,
 ) -> Result<Ready, Failure> {
     folder_of(data)?;
-    try_doors(charge)?;
     let replica = super::seat::replica(standby)?;
     let gtpp = super::gtpp::of_several(charge, gtpp, data)?;
     Ok(Ready { replica, setup: setup(charge, data)?, gtpp, directory: prepared(directory)? })
@@ -115,16 +114,25 @@ impl Ready {
     }
 }
 
-/// What this node will listen to when it leads can be had now: else that would be told when it is needed. An address
-/// that this machine does not have may move here with the lead.
-fn try_doors(charge: &Charge) -> Result<(), Failure> {
-    for door in charge.listen.iter().filter_map(address) {
-        match TcpListener::bind(door) {
-            Ok(_) => {}
+/// What this node will listen to when it leads can be had now, with the rights that it has by then: else that would be
+/// told when it is needed. An address that this machine does not have may move here with the lead.
+///
+/// # Errors
+/// One that another program has, or that this user may not have, by its key.
+pub fn try_doors(charge: &Charge, gtpp: &ChargeGtpp) -> Result<(), Failure> {
+    let doors = charge.listen.iter().map(|door| ("charge.listen", door));
+    for (key, door) in doors.chain(gtpp.listen.iter().map(|door| ("charge.gtpp.listen", door))) {
+        let tried = match door {
+            Door::Tcp(address) | Door::Tls(address) => TcpListener::bind(address).map(drop),
+            Door::Udp(address) => UdpSocket::bind(address).map(drop),
+            Door::Unix(_) => Ok(()),
+        };
+        match tried {
+            Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {
                 tracing::warn!("charging: {door} is not this machine's yet: it is listened to when this node leads");
             }
-            Err(error) => return Err(Failure::Failed(format!("charge.listen: {door}: {error}"))),
+            Err(error) => return Err(Failure::Failed(format!("{key}: {door}: {error}"))),
         }
     }
     Ok(())
@@ -341,18 +349,16 @@ mod tests {
 
     #[test]
     fn a_standby_tells_at_once_which_address_it_will_not_have() {
-        let folder = tempfile::tempdir().unwrap();
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-        let standby = Standby { node: "b".to_owned(), ..Standby::default() };
-        let tried = |door: &str| {
-            let section = at(vec![Door::Tcp(door.parse().unwrap())]);
-            let (gtpp, directory) = (ChargeGtpp::default(), DirectorySection::default());
-            ready(&section, &gtpp, &directory, &standby, folder.path()).map(drop)
-        };
+        let tried = |door: &str| try_doors(&at(vec![Door::Tcp(door.parse().unwrap())]), &ChargeGtpp::default());
         let Err(Failure::Failed(why)) = tried(&taken.local_addr().unwrap().to_string()) else { panic!("two servers") };
         assert!(why.starts_with("charge.listen: 127.0.0.1:"), "{why}");
         // One that may come with the lead, as of documentation (RFC 5737).
         assert!(tried("192.0.2.1:3868").is_ok() && tried("127.0.0.1:0").is_ok());
+        let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let gtpp = ChargeGtpp { listen: vec![Door::Udp(taken.local_addr().unwrap())], ..ChargeGtpp::default() };
+        let Err(Failure::Failed(why)) = try_doors(&at(Vec::new()), &gtpp) else { panic!("two gateways") };
+        assert!(why.starts_with("charge.gtpp.listen: udp:127.0.0.1:"), "{why}");
     }
 
     #[test]

@@ -141,13 +141,18 @@ impl Service {
         let ready = several.then(ready).transpose()?;
         let alone = || charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder);
         let charging = if several { None } else { alone()? };
-        let serves = !settings.charge.listen.is_empty() || !settings.charge_gtpp.listen.is_empty();
+        let serves = !settings.charge.listen.is_empty()
+            || !settings.charge_gtpp.listen.is_empty()
+            || !settings.charge.connect.is_empty();
         if !serves && !settings.directory.servers.is_empty() {
             tracing::warn!("directory: nobody asks its servers, since charge.listen names no address");
         }
         privileges::give_up(settings.capture.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let charging = match ready {
-            Some(ready) => Some(charging_seat(ready, settings)?),
+            Some(ready) => {
+                charge::configured::try_doors(&settings.charge, &settings.charge_gtpp)?;
+                Some(charging_seat(ready, settings)?)
+            }
             None => charging.map(|prepared| charging_node(prepared, settings)).transpose()?,
         };
         let mut service = Service::on(settings, rings, Beside { cache, charging })?;

@@ -179,7 +179,7 @@ fn plans_are_checked_tried_and_put_live() {
     let held = engineer.post("/charge/tryouts", &ask).ok(202);
     engineer.post("/charge/tryouts", &ask).problem(429, "too-many");
     let listed = engineer.get("/charge/tryouts").ok(200);
-    assert_eq!(listed["tryouts"][0]["id"], held["id"]);
+    assert_eq!((&listed["tryouts"][0]["id"], &held["plan"]), (&held["id"], &json!("standard")));
     assert_eq!((listed["tryouts"].as_array().unwrap().len(), &listed["tryouts"][1]["id"]), (2, &begun["id"]));
     assert_eq!(world.signed_in(Role::Administrator).get("/charge/tryouts").ok(200)["tryouts"], json!([]));
     let held = format!("/charge/tryouts/{}", held["id"].as_str().unwrap());

@@ -250,6 +250,7 @@ impl Serve {
         };
         let ready = configured::ready(&charge, &self.gtpp(), &self.directory()?, &standby, &data)?;
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
+        configured::try_doors(&charge, &self.gtpp())?;
         let tells: fn(&Setup, Option<&Node>) = |setup, node| match node {
             Some(node) => announce(&setup.data, &setup.charge, &setup.gtpp, node),
             None => eprintln!("trunkline charge: {} stands by, stream {}", setup.standby.node, setup.standby.stream),

@@ -9,11 +9,11 @@ use trunkline_charge::peer::{ADDRESSES_MAX, NAME_OCTETS_MAX};
 use trunkline_kit::config::{Raw, Value, quoted};
 
 trunkline_kit::section! {
-    /// Online charging by Diameter Gy, served beside the rest: it runs where `listen` names an address.
-    /// docs/manual/charging.md says how it is operated; `trunkline charge serve` serves it without the rest.
+    /// Online charging by Diameter Gy, served beside the rest: it runs where `listen` names an address, or `connect` a
+    /// peer. docs/manual/charging.md says how it is operated; `trunkline charge serve` serves it without the rest.
     pub struct Charge {
-        /// Where it listens for Diameter: `ADDRESS:PORT` by TCP (3868), `tls:ADDRESS:PORT` (5868). Empty for no
-        /// charging.
+        /// Where it listens for Diameter: `ADDRESS:PORT` by TCP (3868), `tls:ADDRESS:PORT` (5868). Empty to listen
+        /// nowhere.
         listen: Vec<Door> = Vec::new() => Restart;
         /// Our name to clients (Origin-Host); needed where it listens.
         host: String = String::new() => Restart;

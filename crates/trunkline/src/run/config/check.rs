@@ -78,7 +78,7 @@ fn charge(settings: &Settings, wrong: &mut Objections) {
         let again = gtpp.listen.iter().take(i).chain(&charge.listen).any(|before| before == door);
         wrong.unless(!again, "charge.gtpp", "listen", || format!("'{door}' is named twice"));
     }
-    let listens = !charge.listen.is_empty() || !gtpp.listen.is_empty();
+    let listens = !charge.listen.is_empty() || !gtpp.listen.is_empty() || !charge.connect.is_empty();
     let named = |name: &str| !listens || !name.trim().is_empty();
     wrong.unless(named(&charge.host), "charge", "host", || "charging needs a name (Origin-Host)".to_owned());
     wrong.unless(named(&charge.realm), "charge", "realm", || "charging needs a realm (Origin-Realm)".to_owned());
@@ -135,6 +135,9 @@ fn standby(settings: &Settings, wrong: &mut Objections) {
     }
     wrong.unless(!settings.charge.listen.is_empty(), "charge.standby", "servers", || {
         "charge.listen names no address: there is nothing to take over".to_owned()
+    });
+    wrong.unless(settings.charge_gtpp.redirect_to.is_none(), "charge.gtpp", "redirect-to", || {
+        "nodes that stand by for each other take no records of others: nobody is told to go elsewhere".to_owned()
     });
 }
 

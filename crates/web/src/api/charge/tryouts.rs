@@ -1,13 +1,13 @@
 //! Plans that are tried out against what was used: one at a time, for each reads much of the ledger; others wait.
 
-use super::charging;
+use super::{charging, order};
 use crate::api::ask::Large;
 use crate::api::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
 use crate::moment::{self, End};
 use crate::problem::Problem;
-use crate::sources::{ChargeTried, ChargeTryAsk};
+use crate::sources::{ChargeChecked, ChargeTried, ChargeTryAsk};
 use crate::state::Web;
 use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
 use axum::Json;
@@ -15,6 +15,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use trunkline_store::time::{SECOND_NS, rfc3339};
@@ -25,7 +26,7 @@ pub const TRYOUTS: Limits =
     Limits { running: 1, kept: 16, waiting_of_one: 1, octets: 0, octets_in_all: u64::MAX, age_s: Some(AGE_MAX_S) };
 
 /// All of them.
-pub type Tryouts = Shelf<ChargeTryAsk, ChargeTried>;
+pub type Tryouts = Shelf<(ChargeTryAsk, Option<String>), ChargeTried>;
 
 /// A plan that is to be tried out.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -44,6 +45,8 @@ pub struct ChargeTryoutAsk {
 pub struct ChargeTryout {
     /// Its name.
     pub id: String,
+    /// The plan that its text is of; null if it is none.
+    pub plan: Option<String>,
     /// How far it is.
     pub state: WorkState,
     /// Entries of the ledger that were read.
@@ -72,15 +75,17 @@ pub struct ChargeTryouts {
     pub tryouts: Vec<ChargeTryout>,
 }
 
-fn shown(tryout: &Work<ChargeTryAsk, ChargeTried>) -> ChargeTryout {
+fn shown(tryout: &Work<(ChargeTryAsk, Option<String>), ChargeTried>) -> ChargeTryout {
+    let (ask, plan) = &tryout.ask;
     let (state, tried, error) = tryout.state();
     ChargeTryout {
         id: tryout.id.clone(),
+        plan: plan.clone(),
         state,
         read: tryout.progress.packets.load(Ordering::Relaxed),
         total: tryout.progress.total_octets.load(Ordering::Relaxed),
-        from: rfc3339(tryout.ask.from.saturating_mul(SECOND_NS)),
-        to: rfc3339(tryout.ask.to.saturating_mul(SECOND_NS)),
+        from: rfc3339(ask.from.saturating_mul(SECOND_NS)),
+        to: rfc3339(ask.to.saturating_mul(SECOND_NS)),
         asked: rfc3339(tryout.asked_ns),
         tried,
         error,
@@ -117,8 +122,11 @@ pub async fn begin(
     who.audit(&web, action::CHARGE_TRY, &format!("{} to {}", rfc3339(from), rfc3339(to))).await?;
     let second = |ns: i64| ns.div_euclid(SECOND_NS);
     let ask = ChargeTryAsk { text: ask.text, from: second(from), to: second(to) };
-    let tryout = web.tryouts.take(who.id(), ask, who.now_ns)?;
-    web.tryouts.run(&tryout, move |work, cancel| charging.try_out(&work.ask, &work.progress, cancel));
+    // A node that does not serve names no plan; its ledger can be read.
+    let checked = order::<ChargeChecked>(&web, json!({ "do": "check-plan", "text": ask.text })).await;
+    let plan = checked.ok().and_then(|checked| checked.name);
+    let tryout = web.tryouts.take(who.id(), (ask, plan), who.now_ns)?;
+    web.tryouts.run(&tryout, move |work, cancel| charging.try_out(&work.ask.0, &work.progress, cancel));
     Ok((StatusCode::ACCEPTED, Json(shown(&tryout))))
 }
 
