@@ -42,7 +42,7 @@ pub(crate) struct Worker<S: Service> {
     clock: Clock,
     next_tick: Duration,
     /// When connections that are not through are given up, once the server stops.
-    stop_at: Option<Duration>,
+    pub(crate) stop_at: Option<Duration>,
     pub(crate) tls_connections: usize,
 }
 
