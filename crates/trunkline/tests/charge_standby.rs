@@ -12,6 +12,7 @@ mod nats_server;
 use gy::{Client, Node, Recorded};
 use nats_server::Nats;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -50,15 +51,17 @@ impl<'a> Pair<'a> {
         Pair { folder, servers, nodes }
     }
 
-    /// Until all record files of both are closed: they are the same, by their names.
+    /// Until both have made records of all entries, and all files are closed: they are the same, by their names.
     #[expect(clippy::disallowed_methods, reason = "a node does not say when a file has its time")]
     fn recorded(&self) -> Recorded {
         let until = Instant::now() + PATIENCE;
         let folders = [0, 1].map(|at| self.folder.join(NAMES[at]).join("charge/cdr"));
+        let all = |status: Value| status["records"]["entry"] == status["sequence"];
         loop {
+            let made = self.nodes.iter().all(|node| node.status().is_some_and(all));
             let [one, other] = folders.each_ref().map(|folder| files(folder));
             let whole = |files: &BTreeMap<String, Vec<u8>>| files.keys().all(|name| !name.ends_with(".part"));
-            if whole(&one) && whole(&other) && one.len() == other.len() {
+            if made && whole(&one) && whole(&other) && one.len() == other.len() {
                 let differ = one.iter().zip(&other).find(|(one, other)| one != other);
                 assert!(differ.is_none(), "{:?}", differ.map(|((one, _), (other, _))| (one, other)));
                 return Recorded::read(&folders[0]);

@@ -2929,6 +2929,8 @@ export interface components {
             from: string;
             /** @description Its name. */
             id: string;
+            /** @description The plan that its text is of; null if it is none. */
+            plan: string | null;
             /**
              * Format: int64
              * @description Entries of the ledger that were read.
