@@ -91,6 +91,10 @@ impl Peer {
             (application::CREDIT_CONTROL, command::CREDIT_CONTROL) if self.phase == Phase::Open => {
                 Taken::Charge(message)
             }
+            // Behind our own farewell another node is to be asked, as of one that has too much to do.
+            (application::CREDIT_CONTROL, command::CREDIT_CONTROL) if self.parts.is_some() => {
+                refused(result_code::TOO_BUSY, out)
+            }
             (application::CREDIT_CONTROL, command::CREDIT_CONTROL) => refused(result_code::UNABLE_TO_DELIVER, out),
             (application::BASE | application::CREDIT_CONTROL, _) => refused(result_code::COMMAND_UNSUPPORTED, out),
             _ => refused(result_code::APPLICATION_UNSUPPORTED, out),
