@@ -11,8 +11,8 @@
 mod mend;
 
 use super::cursor::{Cursor, Open};
-use mend::fresh;
 use core::net::IpAddr;
+use mend::fresh;
 use std::io;
 use std::sync::Arc;
 use trunkline_commit::Disk;
@@ -147,8 +147,7 @@ impl<D: Disk> Series<D> {
         let waiting = settings.forms.iter().map(|_| Vec::new()).collect();
         let cursor = cursor.unwrap_or_default();
         let (since, times, failed) = (0, (0, 0), None);
-        let mut series =
-            Series { disk, settings, cursor, waiting, waiting_records: 0, since, times, failed, shared };
+        let mut series = Series { disk, settings, cursor, waiting, waiting_records: 0, since, times, failed, shared };
         series.mend().map_err(|error| format!("record files: {error}"))?;
         Ok(series)
     }

@@ -36,7 +36,7 @@ impl Turn {
         let Turn { closure, at, .. } = *self;
         let Some(file) = self.file else { return Some(End { closure, at, next: None }) };
         // Counts begin again after the last one.
-        let ahead = file.wrapping_sub(own).cast_signed();
+        let ahead = file.wrapping_sub(own) as i32;
         if ahead > 0 {
             tracing::error!(
                 "charging: record file {file} ends by the ledger, and the one here is {own}: it ends, too, and file {} \
@@ -74,7 +74,7 @@ impl Way {
         self.recording.as_ref().is_none_or(|recording| recording.goes_on.is_some())
     }
 
-    /// That a record of usage from an entry on goes on from what this node has.
+    /// That records from an entry on go on from what this node has.
     fn follows(&self, recording: &Recording, entry: u64) -> Result<(), String> {
         let before = self.recording.as_ref().map_or(self.alone, |known| known.goes_on);
         match recording.goes_on {
