@@ -187,9 +187,12 @@ fn a_node_whose_records_thread_panics_ends() {
     let disk = Full::open(&folder.path().join("cdr"));
     let mut world = start(folder.path(), &disk);
     assert_eq!((world.node.failure(), world.node.troubles()), (None, vec![]));
-    disk.panics.store(true, Ordering::SeqCst);
-    // There is something to write with that.
     world.order(&json!({ "do": "plan", "text": PLAN }));
+    world.fill(1, 1_000_000);
+    disk.panics.store(true, Ordering::SeqCst);
+    let (mut client, imsi) = (Client::new(world.address, "pgw.example.org"), imsi(1));
+    assert_eq!(client.charge(&ccr("s;1", 0, RequestType::Initial, &imsi)).0, 2001);
+    assert_eq!(client.charge(&ccr("s;1", 1, RequestType::Termination, &imsi)).0, 2001);
     let until = Instant::now() + Duration::from_secs(30);
     let why = loop {
         if let Some(why) = world.node.failure() {
