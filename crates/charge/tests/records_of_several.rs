@@ -215,7 +215,7 @@ fn a_file_that_is_lost_on_one_node_leaves_all_numbers_as_they_are() {
         for count in 0..3 {
             pair.go_on(if count == 0 { meanwhile } else { 60 });
             let wants = pair.step();
-            assert_eq!(wants, Some((count, Closure::Time)));
+            assert_eq!(wants.map(|(file, _)| file), Some(count));
             pair.close(wants);
         }
         pair.step();
@@ -240,7 +240,7 @@ fn a_node_whose_numbers_have_stayed_behind_goes_on_with_those_of_the_ledger() {
     pair.step();
     pair.close(Some((5, Closure::Manual)));
     pair.go_on(60);
-    assert_eq!(pair.step(), Some((6, Closure::Time)));
+    assert_eq!(pair.step().map(|(file, _)| file), Some(6));
     // One that was closed already does not end another.
     pair.close(Some((5, Closure::Manual)));
     pair.step();
