@@ -18,4 +18,4 @@ pub(crate) use codec::{fields, variants, words};
 pub use entry::{
     Cause, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, MoneyReason, Place, ServiceKey, UnitsReason,
 };
-pub use recording::Recording;
+pub use recording::{GoesOn, Recording};

@@ -55,7 +55,7 @@ pub use counts::Counts;
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
 pub use sending::{SendSetup, Sending, Sent};
-pub use standby::{Fault, Recorded, Seen, Standing, TERMS, Won, stand_by};
+pub use standby::{Fault, Recorded, Seen, Standing, TERMS, Won, forget_asked, stand_by};
 
 use crate::calendar::Moment;
 use crate::gy::Terms;
@@ -420,10 +420,19 @@ impl Node {
         self.shared.records.as_ref()
     }
 
+    /// What is wrong and does not end it, a sentence each.
+    pub fn troubles(&self) -> Vec<String> {
+        let failed = self.folds.as_ref().is_some_and(Folds::has_failed);
+        let what = "charging makes no snapshots of the ledger any more, as their thread has failed: restart it soon, \
+            each start takes longer";
+        failed.then(|| what.to_owned()).into_iter().collect()
+    }
+
     /// Why the ledger cannot be written any more, if so: the node has to end.
     pub fn failure(&self) -> Option<String> {
-        let failed =
-            self.server.as_ref().is_some_and(Server::has_failed) || self.house.as_ref().is_some_and(House::has_failed);
+        let failed = self.server.as_ref().is_some_and(Server::has_failed)
+            || self.house.as_ref().is_some_and(House::has_failed)
+            || self.records.as_ref().is_some_and(Records::has_failed);
         let gateway = || self.shared.gtpp.as_ref()?.gateway.as_ref()?.failure();
         let written = self.shared.book.failure().or_else(gateway);
         written.or_else(|| failed.then(|| "a thread of the node has failed".to_owned()))

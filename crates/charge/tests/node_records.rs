@@ -24,10 +24,17 @@ use trunkline_wire::diameter::enumerated::{FailureHandling, RequestType};
 struct Full {
     folder: Folder,
     full: AtomicBool,
+    panics: AtomicBool,
 }
 
 impl Full {
+    fn open(path: &Path) -> Arc<Full> {
+        let folder = Folder::open(path).unwrap();
+        Arc::new(Full { folder, full: AtomicBool::new(false), panics: AtomicBool::new(false) })
+    }
+
     fn check(&self) -> io::Result<()> {
+        assert!(!self.panics.load(Ordering::SeqCst), "a defect of this program");
         if self.full.load(Ordering::SeqCst) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 }
@@ -125,8 +132,7 @@ fn wait(world: &served::World, what: &str, is: impl Fn(&serde_json::Value) -> bo
 #[test]
 fn sessions_begin_only_while_records_can_follow() {
     let folder = tempfile::tempdir().unwrap();
-    let disk = Full { folder: Folder::open(&folder.path().join("cdr")).unwrap(), full: AtomicBool::new(false) };
-    let disk = Arc::new(disk);
+    let disk = Full::open(&folder.path().join("cdr"));
     let mut world = start(folder.path(), &disk);
     world.order(&json!({ "do": "plan", "text": PLAN }));
     world.fill(1, 1_000_000);
@@ -173,4 +179,28 @@ fn sessions_begin_only_while_records_can_follow() {
     }
     assert_eq!(octets, 1024 * (u64::from(number) + 3));
     assert!(closures.contains(&Closure::FileSystemFull), "the file that could not be written tells: {closures:?}");
+}
+
+#[test]
+fn a_node_whose_records_thread_panics_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Full::open(&folder.path().join("cdr"));
+    let mut world = start(folder.path(), &disk);
+    assert_eq!((world.node.failure(), world.node.troubles()), (None, vec![]));
+    world.order(&json!({ "do": "plan", "text": PLAN }));
+    world.fill(1, 1_000_000);
+    disk.panics.store(true, Ordering::SeqCst);
+    let (mut client, imsi) = (Client::new(world.address, "pgw.example.org"), imsi(1));
+    assert_eq!(client.charge(&ccr("s;1", 0, RequestType::Initial, &imsi)).0, 2001);
+    assert_eq!(client.charge(&ccr("s;1", 1, RequestType::Termination, &imsi)).0, 2001);
+    let until = Instant::now() + Duration::from_secs(30);
+    let why = loop {
+        if let Some(why) = world.node.failure() {
+            break why;
+        }
+        assert!(Instant::now() < until, "nobody notices");
+        std::thread::park_timeout(Duration::from_millis(50));
+    };
+    assert_eq!(why, "a thread of the node has failed");
+    world.node.stop().unwrap();
 }

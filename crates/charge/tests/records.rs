@@ -9,10 +9,10 @@ use recorded::{CUTS, Life, closed, contents, expected, fold, network, settings, 
 use std::sync::Arc;
 use trunkline_charge::account::{Effect, Entry, MoneyReason};
 use trunkline_charge::cdr::{Cuts, Fold, Kind, packets};
-use trunkline_charge::job::records::{Cursor, Failure, Files, Form, Report, Series, Settings, Step};
+use trunkline_charge::job::records::{Cursor, Failure, Files, Form, Open, Report, Series, Settings, Step};
 use trunkline_charge::session::Kind as Asks;
 use trunkline_charge::units::Amounts;
-use trunkline_commit::Disk;
+use trunkline_commit::{Disk, Folder};
 use trunkline_wire::cdr::PgwRecord;
 use trunkline_wire::cdr::file::{Closure, Lost, RecordHeader, Records};
 
@@ -235,6 +235,23 @@ fn an_open_file_that_is_gone_is_told_as_lost() {
     let name = life.files.list().unwrap().into_iter().find(|name| name.ends_with(".ber")).unwrap();
     let octets = contents(&life.files, &name);
     assert_eq!(Records::check(&octets).unwrap().lost, Lost::of(u64::from(gone)));
+}
+
+#[test]
+fn an_open_file_of_more_than_2_gib_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Arc::new(Folder::open(folder.path()).unwrap());
+    let octets = vec![3 << 30, 40];
+    let open = Open { opened: NOW, appended: NOW, records: 1, octets: octets.clone(), ..Open::default() };
+    let cursor = Cursor { next: 1, open: Some(open), note: [1].into(), ..Cursor::default() };
+    cursor.save(&*disk).unwrap();
+    // Files with holes, the second longer than what counts of it.
+    for (name, octets) in [("open-0.ber.part", 3 << 30), ("open-0.csv.part", 41)] {
+        std::fs::File::create(folder.path().join(name)).unwrap().set_len(octets).unwrap();
+    }
+    let series = Series::open(Arc::clone(&disk), settings(1000)).unwrap();
+    assert_eq!((series.cursor().open.as_ref().unwrap().octets.clone(), series.cursor().lost), (octets, 0));
+    assert_eq!(std::fs::metadata(folder.path().join("open-0.csv.part")).unwrap().len(), 40);
 }
 
 #[test]

@@ -211,7 +211,7 @@ impl Shared {
 }
 
 /// The thread that writes.
-struct Writer<D: Disk, T> {
+struct Writer<D: Disk, T: FnMut(Progress<'_>)> {
     shared: Arc<Shared>,
     log: Log<D>,
     /// To the maker of segments, and from it.
@@ -278,6 +278,16 @@ impl<D: Disk, T: FnMut(Progress<'_>)> Writer<D, T> {
             }
             // The maker has panicked: the log makes its segments itself.
             Err(_) => true,
+        }
+    }
+}
+
+/// Nobody is to wait for a thread that has failed.
+impl<D: Disk, T: FnMut(Progress<'_>)> Drop for Writer<D, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.shared.refuse(Some(Refused::Closed));
+            (self.tell)(Progress::Closed(&Fault::Panicked));
         }
     }
 }

@@ -32,6 +32,9 @@ pub enum Fault {
         /// What the reader says.
         why: String,
     },
+    /// The thread that writes has failed: what it was told to do may be half done.
+    #[error("the thread that writes the log has failed")]
+    Panicked,
     /// An option has no sense; the text says which and why.
     #[error("{0}")]
     Option(String),

@@ -81,13 +81,14 @@ struct Moody {
     held: Mutex<bool>,
     let_go: Condvar,
     fails: AtomicBool,
+    panics: AtomicBool,
 }
 
 impl Moody {
     fn new(path: &std::path::Path) -> Moody {
         let folder = Folder::open(path).unwrap();
-        let (held, let_go, fails) = (Mutex::new(false), Condvar::new(), AtomicBool::new(false));
-        Moody { folder, makes: AtomicU64::new(1), held, let_go, fails }
+        let (held, let_go, makes) = (Mutex::new(false), Condvar::new(), AtomicU64::new(1));
+        Moody { folder, makes, held, let_go, fails: AtomicBool::new(false), panics: AtomicBool::new(false) }
     }
 
     fn hold(&self, held: bool) {
@@ -123,6 +124,7 @@ impl Disk for Moody {
     }
 
     fn sync(&self, file: &Self::File) -> std::io::Result<()> {
+        assert!(!self.panics.load(Ordering::SeqCst), "a defect of this program");
         match self.fails.load(Ordering::SeqCst) {
             true => Err(std::io::Error::other("a sector that is gone")),
             false => self.folder.sync(file),
@@ -188,6 +190,25 @@ fn a_disk_that_lags_is_full_or_fails_is_told_and_nothing_is_taken_that_may_be_lo
     assert!(closed.ends_with("a sector that is gone"), "{closed}");
     assert_eq!(committer.append(one()), Err(Refused::Closed));
     assert_eq!(committer.append(std::iter::once(&vec![0; 70_000][..])), Err(Refused::Closed));
+}
+
+#[test]
+fn a_writer_that_panics_is_told_and_nothing_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Arc::new(Moody::new(folder.path()));
+    disk.makes.store(1000, Ordering::SeqCst);
+    let log = Log::open(Arc::clone(&disk), OPTIONS, |_| Ok(()), |_, _| Ok(())).unwrap();
+    let (sender, told) = channel();
+    let tell = move |progress: Progress<'_>| {
+        if let Progress::Closed(fault) = progress {
+            let _the_test_has_failed = sender.send(fault.to_string());
+        }
+    };
+    let committer = Committer::start(log, OPTIONS, tell).unwrap();
+    disk.panics.store(true, Ordering::SeqCst);
+    committer.append(std::iter::once(&b"a"[..])).unwrap();
+    assert_eq!(told.recv().unwrap(), "the thread that writes the log has failed");
+    assert_eq!(committer.append(std::iter::once(&b"b"[..])), Err(Refused::Closed));
 }
 
 #[test]

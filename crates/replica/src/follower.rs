@@ -165,18 +165,24 @@ impl Follower {
         if records.before != self.part.len() {
             return Err(broken("it does not go on where the one before ended"));
         }
-        let (mut whole, mut next, mut long) = (Vec::new(), records.first, false);
+        let (mut whole, mut next, mut long, mut over) = (Vec::new(), records.first, false, false);
         records.each(|Part { number, octets, ends }| {
             self.part.extend_from_slice(octets);
             long = long || self.part.len() > RECORD_OCTETS_MAX;
             if ends {
                 let record = core::mem::take(&mut self.part);
-                next = number + 1;
+                match number.checked_add(1) {
+                    Some(after) => next = after,
+                    None => over = true,
+                }
                 if number > self.own {
                     whole.push(record);
                 }
             }
         });
+        if over {
+            return Err(broken("no number comes after its last one"));
+        }
         self.next = Some(next);
         let first = next - whole.len() as u64;
         if long || (!whole.is_empty() && first != self.own + 1) {
@@ -258,6 +264,17 @@ mod tests {
         let mut another = Publisher::new(ahead, "south", 2, 1024);
         another.append([&b"c"[..]].into_iter());
         assert!(follower.take(3, &stream(&mut another)[0], NOW).is_err(), "nobody has begun its term");
+    }
+
+    #[test]
+    fn the_last_of_all_numbers_is_refused() {
+        let terms = Terms::begin(7, 0, u64::MAX - 1);
+        let mut publisher = Publisher::new(terms.clone(), "north", 0, 1024);
+        publisher.append([&b"a"[..], b"b"].into_iter());
+        let message = &stream(&mut publisher)[0];
+        let mut follower = Follower::new(terms, u64::MAX - 2, 0, NOW);
+        let what = "no number comes after its last one";
+        assert_eq!(follower.take(1, message, NOW), Err(Fault::Broken { place: 1, what }));
     }
 
     #[test]

@@ -44,6 +44,18 @@ pub fn store(path: &Path, terms: &Terms) -> io::Result<()> {
     File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
 }
 
+/// Removes them for good, if they are there.
+///
+/// # Errors
+/// The system's: they may be there yet.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +69,9 @@ mod tests {
         store(&path, &terms).unwrap();
         store(&path, &terms.next(12)).unwrap();
         assert_eq!(load(&path).unwrap(), Some(terms.next(12)));
+        remove(&path).unwrap();
+        remove(&path).unwrap();
+        assert!(load(&path).unwrap().is_none());
         for wrong in ["", "{}", r#"{"log":"1","begun":1,"terms":[]}"#, r#"{"log":"x","begun":1,"terms":[[1,1]]}"#] {
             std::fs::write(&path, wrong).unwrap();
             assert_eq!(load(&path).unwrap_err().kind(), io::ErrorKind::InvalidData, "{wrong}");

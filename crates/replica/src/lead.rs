@@ -171,7 +171,7 @@ impl Drop for Leader {
     }
 }
 
-struct Task<T> {
+struct Task<T: FnMut(Progress<'_>)> {
     reign: Reign,
     shared: Arc<Shared>,
     tell: T,
@@ -179,6 +179,15 @@ struct Task<T> {
     sent: VecDeque<(u64, Instant)>,
     /// The trouble that was told last.
     said: String,
+}
+
+/// Nobody is to lead by a thread that has failed.
+impl<T: FnMut(Progress<'_>)> Drop for Task<T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.tell)(Progress::Fenced("the thread that publishes has failed"));
+        }
+    }
 }
 
 /// How a while with a connection ended.

@@ -191,6 +191,28 @@ fn a_follower_behind_the_oldest_message_is_told_to_need_a_copy() {
 }
 
 #[test]
+fn a_leader_whose_thread_panics_is_fenced() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nats = [Nats::start(folder.path())];
+    let mut member = Member::new(options(&nats, "north")).unwrap();
+    patiently(|| member.survey());
+    patiently(|| member.begin(&Member::first_terms(1))).expect("nobody else does");
+    let (sender, told) = channel();
+    let tell = move |progress: Progress<'_>| match progress {
+        Progress::Acknowledged(_) => panic!("a defect of this program"),
+        // Who does not listen any more does not care.
+        progress => drop(sender.send(format!("{progress:?}"))),
+    };
+    let leader = member.lead(tell).unwrap();
+    append(&leader, &records(1, 1));
+    let told = told.recv_timeout(PATIENCE).unwrap();
+    assert!(told.contains("Fenced(\"the thread that publishes has failed\")"), "{told}");
+}
+
+#[test]
 fn a_leader_that_another_one_followed_is_fenced() {
     if !nats_server::is_there() {
         return;

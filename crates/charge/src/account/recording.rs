@@ -20,10 +20,23 @@ pub struct Recording {
     pub cut_seconds: u32,
     /// See `cut_octets`.
     pub cut_services: u32,
-    /// Whether one node made records of this ledger alone before: without its folder of records no other can go on.
-    pub goes_on: bool,
+    /// Where one node made records of this ledger alone before, how far those had come: without its folder of records
+    /// no other can go on.
+    pub goes_on: Option<GoesOn>,
+}
+
+/// How far the records of one node had come when several began to make them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoesOn {
+    /// The last entry whose records were in files.
+    pub entry: u64,
+    /// The number of the next record.
+    pub number: u32,
+    /// The running count of the file that was open, or of the next one.
+    pub file: u32,
 }
 
 fields! {
     Recording { node, address, ber, csv, cut_octets, cut_seconds, cut_services, goes_on }
+    GoesOn { entry, number, file }
 }

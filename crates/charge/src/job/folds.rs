@@ -79,6 +79,13 @@ impl Folds {
     }
 }
 
+impl Folds {
+    /// Whether it has failed: it ends by itself otherwise never.
+    pub fn has_failed(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+}
+
 impl Drop for Folds {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);

@@ -13,9 +13,9 @@ mod series;
 mod shared;
 
 pub use cursor::{Cursor, Open};
-use follow::is_alone;
+use follow::went_on;
 pub use follow::{Failure, Files, Step};
-pub use series::{Closed, FILE_OCTETS_MAX, Form, Series, Settings};
+pub use series::{Closed, End, FILE_OCTETS_MAX, Form, Series, Settings};
 
 use super::post::Owner;
 use crate::account::Recording;
@@ -57,8 +57,7 @@ impl<D: Disk> Setup<D> {
     /// How far they have come cannot be read.
     pub(super) fn recording(&self) -> Result<Option<Recording>, String> {
         let recording = Recording::of(&self.settings, self.cuts);
-        let goes_on =
-            Cursor::load(&*self.disk)?.is_some_and(|cursor| !cursor.note.is_empty() && is_alone(&cursor.note));
+        let goes_on = Cursor::load(&*self.disk)?.as_ref().and_then(went_on);
         Ok((recording.ber || recording.csv).then_some(Recording { goes_on, ..recording }))
     }
 }
@@ -189,6 +188,13 @@ impl Records {
     }
 }
 
+impl Records {
+    /// Whether it has failed: it ends by itself otherwise never.
+    pub fn has_failed(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+}
+
 impl Drop for Records {
     fn drop(&mut self) {
         drop(self.ends.take());
@@ -242,7 +248,8 @@ impl<L: Disk, D: Disk, O: Owner> Runner<L, D, O> {
                 self.tell(&open);
                 self.ask(&open);
             }
-            Err(Failure::Files(_)) => {}
+            // The others' disks are whole: their files are to end, too.
+            Err(Failure::Files(_)) => self.ask(&open),
             // It begins again from what is on disk.
             Err(Failure::Ledger(_)) => return done,
         }

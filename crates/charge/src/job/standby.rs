@@ -3,6 +3,10 @@
 //! What the stream brings is on the own disk before the next is asked for, and the core has it: who takes over serves
 //! at once. A standby listens nowhere: whoever can connect has found the node that leads.
 
+mod terms;
+
+pub use terms::{TERMS, forget_asked};
+
 use super::folds::Folds;
 use super::post::Post;
 use super::records::{self, Records, Told};
@@ -11,19 +15,17 @@ use crate::account::{Entry, Recording};
 use crate::ledger;
 use crate::session::{Core, Limits};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_commit::{Disk, Folder, Group, Log, Refused};
 use trunkline_replica::follower::Follower;
-use trunkline_replica::{Member, Step, Terms, Trouble, kept as files};
+use trunkline_replica::{Member, Step, Terms, Trouble};
+
+use terms::{ask, asked, keep, known};
 
 /// How long a node waits that lost the first word of a stream to another.
 const AGAIN: Duration = Duration::from_millis(100);
-/// Beside the ledger: what is known of terms.
-pub const TERMS: &str = "terms.json";
-/// The terms with which a node asked to begin a stream: whether it did is for the stream to say.
-const ASKED: &str = "terms.asked.json";
 
 /// How a standby is set up.
 #[derive(Clone, Debug)]
@@ -153,7 +155,7 @@ pub fn stand_by(
     let mut member = Member::new(standing.replica.clone()).map_err(stream)?;
     let (mut seen, mut joined) = (Seen::default(), None);
     while let Some(survey) = patiently(&mut seen, ends, tell, || member.survey())? {
-        let known = known(&standing.ledger, TERMS)?;
+        let known = known(&standing.ledger)?;
         let Some(told) = survey.terms else {
             if let Some(won) = begin(standing, &disk, known.is_some(), &mut member)? {
                 return with_member(won, member).map(Some);
@@ -207,16 +209,6 @@ fn patiently<T>(
     Ok(None)
 }
 
-fn known(ledger: &Path, name: &str) -> Result<Option<Terms>, Fault> {
-    let path = ledger.join(name);
-    files::load(&path).map_err(|error| Fault::Io { path, error })
-}
-
-fn keep(ledger: &Path, name: &str, terms: &Terms) -> Result<(), Fault> {
-    let path = ledger.join(name);
-    files::store(&path, terms).map_err(|error| Fault::Io { path, error })
-}
-
 /// The first leader of a stream that has nothing; none if another node was first.
 fn begin(standing: &Standing, disk: &Arc<Folder>, was_on_it: bool, member: &mut Member) -> Result<Option<Own>, Fault> {
     if was_on_it {
@@ -229,16 +221,14 @@ fn begin(standing: &Standing, disk: &Arc<Folder>, was_on_it: bool, member: &mut 
     }
     let (core, log) = ledger::open(Arc::clone(disk), standing.log, standing.limits)?;
     // Kept before it is said: an acknowledgement may be lost, and then the stream begins with this ledger.
-    let before = known(&standing.ledger, ASKED)?.filter(|asked| asked.newest().first == log.next());
-    let terms = before.unwrap_or_else(|| Member::first_terms(log.next()));
-    keep(&standing.ledger, ASKED, &terms)?;
+    let terms = ask(&standing.ledger, log.next())?;
     let terms = match member.begin(&terms) {
         Ok(Some(terms)) => terms,
         // Where it is not known, the stream tells.
         Ok(None) | Err(Trouble::Away(_)) => return Ok(None),
         Err(refused) => return Err(stream(refused)),
     };
-    keep(&standing.ledger, TERMS, &terms)?;
+    keep(&standing.ledger, &terms)?;
     let kept = kept(disk, &core, &log, standing)?;
     Ok(Some(Own { core, log, kept, terms }))
 }
@@ -259,10 +249,13 @@ fn kept(disk: &Arc<Folder>, core: &Core, log: &Log<Folder>, standing: &Standing)
 fn join(standing: &Standing, disk: &Arc<Folder>, own: Option<Terms>, told: &Terms) -> Result<Own, Fault> {
     let known = match own {
         // This node may have begun the stream, and not have heard that it did.
-        None => known(&standing.ledger, ASKED)?.filter(|asked| asked.log == told.log),
+        None => asked(&standing.ledger, told, || {
+            let (_, log) = ledger::open(Arc::clone(disk), standing.log, standing.limits)?;
+            Ok(log.next())
+        })?,
         own => own,
     };
-    known.as_ref().map_or(Ok(()), |known| keep(&standing.ledger, TERMS, known))?;
+    known.as_ref().map_or(Ok(()), |known| keep(&standing.ledger, known))?;
     if let Some(after) = known.as_ref().map_or(Ok(None), |known| known.cut(told)).map_err(alien)? {
         let cut = trunkline_commit::cut(&**disk, standing.log, after)?;
         if cut > 0 {
@@ -309,7 +302,7 @@ fn follow(
                 Step::Records { records, .. } => records.iter().try_for_each(|one| own.take(&mut group, one))?,
                 Step::Terms(terms) => {
                     own.commit(&mut group)?;
-                    keep(&standing.ledger, TERMS, &terms)?;
+                    keep(&standing.ledger, &terms)?;
                     own.terms = terms;
                 }
                 Step::Anew => return Ok(Follows::Anew),
@@ -318,6 +311,9 @@ fn follow(
             }
         }
         own.commit(&mut group)?;
+        if own.kept.seat.as_ref().is_some_and(|seat| seat.records.has_failed()) {
+            return Err(Fault::Records("their thread has failed".to_owned()));
+        }
         own.tell(member.follower());
         seen.sequence = own.core.state().sequence();
         seen.term = own.terms.newest().number;
@@ -325,7 +321,7 @@ fn follow(
         tell(seen);
         if vacant {
             if let Some(terms) = patiently(seen, ends, tell, || member.stand())?.flatten() {
-                keep(&standing.ledger, TERMS, &terms)?;
+                keep(&standing.ledger, &terms)?;
                 own.terms = terms;
                 return Ok(Follows::Leads);
             }

@@ -5,12 +5,16 @@ use crate::account::{Effect, Entry, Recording};
 use crate::calendar::Moment;
 
 impl Core {
-    /// Records are made so from the next entry on; none where they are already, and are not to go on from what one node
-    /// made alone meanwhile.
+    /// Records are made so from the next entry on; none where they are already. They go on from what one node made
+    /// alone, if that was after what is known of: else from the same as before.
     pub fn set_recording(&mut self, recording: Recording, now: Moment) -> Option<Entry> {
-        let known = self.state.recorded().map(|recorded| &recorded.recording);
-        let is_new = recording.goes_on
-            || known != Some(&Recording { goes_on: known.is_some_and(|k| k.goes_on), ..recording.clone() });
+        let known = self.state.recorded();
+        let before = known.and_then(|known| known.recording.goes_on);
+        // A folder of records from before that is a copy that was left behind.
+        let newest = known.map_or(0, |known| before.map_or(known.since, |before| before.entry + 1));
+        let goes_on = recording.goes_on.filter(|alone| alone.entry >= newest).or(before);
+        let recording = Recording { goes_on, ..recording };
+        let is_new = known.is_none_or(|known| known.recording != recording);
         is_new.then(|| self.write(vec![Effect::Recording { recording }], now))
     }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{GtppSetup, Node, Opened, Peering, Profiles, Setup, TERMS, Won};
+use trunkline_charge::job::{GtppSetup, Node, Opened, Peering, Profiles, Setup, TERMS, Won, forget_asked};
 use trunkline_charge::ledger;
 use trunkline_charge::peer::{Local, Neighbour, Place};
 use trunkline_charge::session::Limits;
@@ -186,6 +186,8 @@ pub fn start(prepared: Prepared, charge: &Charge, cdr: &Cdr, data: &Path) -> Res
         return Err(Failure::Failed(format!("{}: {why}", terms.display())));
     }
     let disk = Folder::open(&ledger(data)).map_err(|e| Failure::Failed(format!("{}: {e}", ledger(data).display())))?;
+    // What it decides alone from here on is no stream's.
+    forget_asked(&ledger(data)).map_err(|e| failed(&e))?;
     let options = Options::default();
     let (core, log) = ledger::open(Arc::new(disk), options, limits(charge)).map_err(|e| failed(&e))?;
     let profiles = directory.map(profiles).transpose()?;
@@ -329,7 +331,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let section = at(vec![Door::Tcp("127.0.0.1:0".parse().unwrap())]);
         let opened = open_one(&section, folder.path()).unwrap().unwrap();
+        // Once it asked to begin a stream: that is over when it serves alone.
+        let asked = ledger(folder.path()).join("terms.asked.json");
+        std::fs::create_dir_all(ledger(folder.path())).unwrap();
+        std::fs::write(&asked, "{}").unwrap();
         let mut node = start(opened, &section, &Cdr::default(), folder.path()).unwrap();
+        assert!(!asked.exists());
         let told = told(&section, &ChargeGtpp::default(), &node);
         assert!(told[0].starts_with("Diameter over TCP at 127.0.0.1:") && told.len() == 1, "{told:?}");
         let mut stream = UnixStream::connect(socket(folder.path())).unwrap();

@@ -127,8 +127,9 @@ impl Running {
     pub fn troubles(&self) -> Vec<String> {
         let mut troubles: Vec<String> = self.records.iter().flat_map(|told| told.troubles()).collect();
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let failure = rows.as_ref().and_then(|rows| rows.done().failure());
+        let failure = rows.as_ref().and_then(Rows::failure);
         troubles.extend(failure.map(|why| format!("rows of charging records wait on disk: {why}")));
+        troubles.extend(self.with(|node| node.troubles()).unwrap_or_default());
         troubles.extend(self.stream_trouble());
         troubles
     }

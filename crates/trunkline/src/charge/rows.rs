@@ -76,6 +76,12 @@ impl Rows {
         Ok(Rows { done, ends: Some(ends), thread: Some(thread) })
     }
 
+    /// Why rows wait on disk, as long as that is so.
+    pub fn failure(&self) -> Option<String> {
+        let failed = self.thread.as_ref().is_some_and(JoinHandle::is_finished);
+        failed.then(|| "their thread has failed, and goes on with the next start".to_owned()).or(self.done.failure())
+    }
+
     /// What was done.
     pub fn done(&self) -> &Done {
         &self.done

@@ -114,7 +114,10 @@ impl Seat {
 
     /// Why it neither follows nor leads, if so.
     pub fn failure(&self) -> Option<String> {
-        self.shared.failure.get().cloned()
+        let over = self.thread.as_ref().is_some_and(JoinHandle::is_finished) && !self.ends.load(Ordering::Relaxed);
+        // Its thread sets the reason before it ends, but where it panics.
+        let known = self.shared.failure.get().cloned();
+        known.or_else(|| over.then(|| "the thread of the node has failed".to_owned()))
     }
 
     /// Ends it: a leader hands over.

@@ -52,6 +52,11 @@ fields! {
 }
 
 impl Cursor {
+    /// The running count of the file that is open, or of the next one.
+    pub fn file(&self) -> u32 {
+        self.open.as_ref().map_or(self.next, |open| open.count)
+    }
+
     /// The one of a folder; none if none was ever written.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::series::{Closed, Form, Series, Settings};
 use super::shared::{self, Turn, Way, needs_copy};
 use super::{Cursor, Report, checkpoint};
-use crate::account::{Entry, Octets};
+use crate::account::{Entry, GoesOn, Octets};
 use crate::cdr::{Cdr, Cuts, Ended, Fold, Opening, Source, packets, table};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -99,7 +99,7 @@ impl<L: Disk, D: Disk> Files<L, D> {
         cuts: Cuts,
         since: Option<u64>,
     ) -> Result<Files<L, D>, String> {
-        let cursor = Cursor::load(&*disk)?;
+        let mut cursor = Cursor::load(&*disk)?;
         let first = Snapshot::opening(&*ledger).map_err(|fault| fault.to_string())?;
         let first = first.map_or(0, |opening| opening.last);
         let kept = cursor.as_ref().map(|cursor| &*cursor.note).filter(|note| !note.is_empty());
@@ -109,17 +109,26 @@ impl<L: Disk, D: Disk> Files<L, D> {
             (None, _) => ((since.map_or(first, |since| since - 1), (1, (0, cuts))), Way::default()),
             (Some(mut octets), _) => {
                 let note = Note::take(&mut octets).ok_or(strange)?;
-                (note, Way::read(octets).ok_or(strange)?)
+                let alone = cursor.as_ref().map(|cursor| alone(note, cursor)).unwrap_or_default();
+                (note, Way::read(octets, alone).ok_or(strange)?)
             }
         };
         let begun = kept.is_some() || since.is_none();
         let way = since.map(|_| way);
+        if let Some((cursor, way)) = cursor.as_mut().zip(way.as_ref()).filter(|_| begun) {
+            // What one node made alone is told by this for all times, whatever is mended now.
+            keep(&*disk, cursor, note, way).map_err(|error| format!("record files: {error}"))?;
+        }
         let mut settings = way.as_ref().map_or_else(|| own.clone(), |way| way.settings(&own));
         if way.is_some() {
             // A file that is open goes on as it is.
-            shared::fit(&mut settings.forms, cursor.as_ref().and_then(|cursor| cursor.open.as_ref()));
+            let names = disk.list().map_err(|error| format!("the folder of record files: {error}"))?;
+            shared::fit(&mut settings.forms, cursor.as_ref().and_then(|cursor| cursor.open.as_ref()), &names);
         }
-        let series = Series::open(Arc::clone(&disk), settings)?;
+        let series = match way {
+            Some(_) => Series::open_shared(Arc::clone(&disk), settings)?,
+            None => Series::open(Arc::clone(&disk), settings)?,
+        };
         let (entry, (number, (records, cuts_before))) = note;
         let fold = match checkpoint::load(&*disk) {
             Ok(fold) => fold.filter(|fold| fold.entry() <= entry),
@@ -134,7 +143,7 @@ impl<L: Disk, D: Disk> Files<L, D> {
             shown.map_err(|fault| format!("records were made up to entry {entry}: {fault}"))?;
         }
         let checkpointed = fold.as_ref().map_or(0, Fold::entry);
-        let alone = way.as_ref().and_then(|way| way.recording.as_ref()).is_none_or(|recording| recording.goes_on);
+        let alone = way.as_ref().is_none_or(Way::is_from_the_first);
         let from = since.filter(|_| !alone || !begun).map_or(first, |since| since - 1);
         let mut fold = fold.unwrap_or_else(|| Fold::new(cuts_before, from));
         let follower = again(&*ledger, &mut fold, entry)?;
@@ -285,12 +294,10 @@ impl<L: Disk, D: Disk> Files<L, D> {
         Ok(())
     }
 
-    /// A file ends where the ledger says so; if it is another one, it was said twice.
+    /// A file ends where the ledger says so.
     fn turn(&mut self, turn: &Turn, now: i64) -> Result<(), Failure> {
-        if turn.file.is_some_and(|file| file != self.series.file()) {
-            return Ok(());
-        }
-        let closed = self.series.commit_and_close(&turn.note, turn.closure, turn.at).map_err(failed)?;
+        let Some(end) = turn.of(self.series.file()) else { return Ok(()) };
+        let closed = self.series.commit_and_close(&turn.note, end).map_err(failed)?;
         self.series.set(turn.settings.clone());
         self.closed(closed, now)
     }
@@ -366,16 +373,35 @@ impl<L: Disk, D: Disk> Files<L, D> {
 }
 
 fn note(fold: &Fold, way: Option<&Way>) -> Vec<u8> {
+    octets((fold.entry(), (fold.number(), (fold.records(), fold.cuts()))), way)
+}
+
+fn octets(note: Note, way: Option<&Way>) -> Vec<u8> {
     let mut out = Vec::new();
-    let note: Note = (fold.entry(), (fold.number(), (fold.records(), fold.cuts())));
     note.put(&mut out);
     way.into_iter().for_each(|way| way.put(&mut out));
     out
 }
 
-/// Whether a note is that of a node that makes records alone.
-pub(super) fn is_alone(mut note: &[u8]) -> bool {
-    Note::take(&mut note).is_some() && note.is_empty()
+fn alone((entry, (number, _)): Note, cursor: &Cursor) -> GoesOn {
+    GoesOn { entry, number, file: cursor.file() }
+}
+
+/// How far the records are that one node made alone; none where the ledger says already how several make them.
+pub(super) fn went_on(cursor: &Cursor) -> Option<GoesOn> {
+    let mut rest = &*cursor.note;
+    let note = Note::take(&mut rest)?;
+    Way::read(rest, alone(note, cursor))?.alone()
+}
+
+/// Keeps what a node knows of several, where its note does not say so yet.
+fn keep<D: Disk>(disk: &D, cursor: &mut Cursor, note: Note, way: &Way) -> std::io::Result<()> {
+    let octets = octets(note, Some(way));
+    if *octets == *cursor.note {
+        return Ok(());
+    }
+    cursor.note = octets.into();
+    cursor.save(disk)
 }
 
 fn failed(error: std::io::Error) -> Failure {

@@ -11,6 +11,7 @@
 mod mend;
 
 use super::cursor::{Cursor, Open};
+use core::net::IpAddr;
 use mend::fresh;
 use std::io;
 use std::sync::Arc;
@@ -21,8 +22,10 @@ use trunkline_wire::cdr::{PgwRecord, RecordTime};
 use crate::cdr::Node;
 use crate::cdr::packets::EDITION;
 
-/// Octets of a file at most, whatever the settings say: it is read as a whole to be mended.
+/// Octets with which a file is closed at the latest, whatever the settings say: whoever takes it reads all of it.
 pub const FILE_OCTETS_MAX: u64 = 1 << 30;
+/// Octets that the header of a file has at most.
+const HEAD_OCTETS: usize = 128;
 /// Octets that wait in memory at which they are to be committed.
 const WAITING_OCTETS: usize = 4 << 20;
 
@@ -89,6 +92,19 @@ pub struct Series<D: Disk> {
     times: (i64, i64),
     /// A commit failed since the file was opened: what its closure tells.
     failed: Option<Closure>,
+    /// Whether other nodes have the same files.
+    shared: bool,
+}
+
+/// How a file ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Why.
+    pub closure: Closure,
+    /// When; seconds since 1970.
+    pub at: i64,
+    /// The running count of the file after it; none is the next one.
+    pub next: Option<u32>,
 }
 
 /// A file that was closed.
@@ -100,7 +116,8 @@ pub struct Closed {
     pub records: u32,
 }
 
-fn part(count: u32, form: Form) -> String {
+/// The name of a form of a file as long as it is open.
+pub(super) fn part(count: u32, form: Form) -> String {
     format!("open-{count}.{}.part", form.ending())
 }
 
@@ -110,14 +127,27 @@ impl<D: Disk> Series<D> {
     /// # Errors
     /// The disk fails; how far records have come is not known.
     pub fn open(disk: Arc<D>, settings: Settings) -> Result<Series<D>, String> {
+        Series::go_on(disk, settings, false)
+    }
+
+    /// The same where other nodes have the same files: the number of an open file that is gone is given to the next
+    /// one, which tells of the loss, and an open file goes on in the forms that it has.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_shared(disk: Arc<D>, settings: Settings) -> Result<Series<D>, String> {
+        Series::go_on(disk, settings, true)
+    }
+
+    fn go_on(disk: Arc<D>, settings: Settings, shared: bool) -> Result<Series<D>, String> {
         let cursor = Cursor::load(&*disk)?;
         if cursor.is_none() {
             fresh(&*disk)?;
         }
         let waiting = settings.forms.iter().map(|_| Vec::new()).collect();
         let cursor = cursor.unwrap_or_default();
-        let mut series =
-            Series { disk, settings, cursor, waiting, waiting_records: 0, since: 0, times: (0, 0), failed: None };
+        let (since, times, failed) = (0, (0, 0), None);
+        let mut series = Series { disk, settings, cursor, waiting, waiting_records: 0, since, times, failed, shared };
         series.mend().map_err(|error| format!("record files: {error}"))?;
         Ok(series)
     }
@@ -239,9 +269,9 @@ impl<D: Disk> Series<D> {
     ///
     /// # Errors
     /// As [`commit`](Self::commit): it is tried again with the same.
-    pub fn commit_and_close(&mut self, note: &[u8], closure: Closure, at: i64) -> io::Result<Option<Closed>> {
+    pub fn commit_and_close(&mut self, note: &[u8], end: End) -> io::Result<Option<Closed>> {
         if self.cursor.open.as_ref().is_none_or(|open| open.closing.is_none()) {
-            self.try_commit(note, Some((closure, at)))?;
+            self.try_commit(note, Some(end))?;
         }
         self.finish_closing()
     }
@@ -253,7 +283,7 @@ impl<D: Disk> Series<D> {
 
     /// The running count of the file that is open, or of the next one.
     pub fn file(&self) -> u32 {
-        self.cursor.open.as_ref().map_or(self.cursor.next, |open| open.count)
+        self.cursor.file()
     }
 
     /// Makes the next file so; nothing where one is open, or something waits.
@@ -264,7 +294,7 @@ impl<D: Disk> Series<D> {
         }
     }
 
-    fn try_commit(&mut self, note: &[u8], closing: Option<(Closure, i64)>) -> io::Result<()> {
+    fn try_commit(&mut self, note: &[u8], end: Option<End>) -> io::Result<()> {
         let mut cursor = Cursor { note: note.into(), ..self.cursor.clone() };
         if self.waiting_records > 0 {
             let (first, last) = self.times;
@@ -275,9 +305,10 @@ impl<D: Disk> Series<D> {
             open.records += self.waiting_records;
             open.appended = last.max(open.opened);
         }
-        if let Some((open, (closure, at))) = cursor.open.as_mut().zip(closing) {
-            open.closing = Some((self.name(open, at), closure.number()));
+        if let Some((open, end)) = cursor.open.as_mut().zip(end) {
+            open.closing = Some((self.name(open, end.at), end.closure.number()));
         }
+        cursor.next = end.and_then(|end| end.next).unwrap_or(cursor.next);
         cursor.save(&*self.disk)?;
         self.cursor = cursor;
         self.waiting.iter_mut().for_each(Vec::clear);
@@ -306,14 +337,14 @@ impl<D: Disk> Series<D> {
         match form {
             Form::Ber => {
                 let open = Open { opened, appended: opened, ..Open::default() };
-                self.header(&open, 0, Closure::Abnormal)
+                self.header(&open, 0, Closure::Abnormal, self.settings.node.address)
             }
             Form::Csv => self.settings.table_head.clone().into_bytes(),
             Form::Rows => Vec::new(),
         }
     }
 
-    fn header(&self, open: &Open, octets: u64, closure: Closure) -> Vec<u8> {
+    fn header(&self, open: &Open, octets: u64, closure: Closure, node: IpAddr) -> Vec<u8> {
         let mut out = Vec::new();
         let header = FileHeader {
             file_octets: u32::try_from(octets).unwrap_or(u32::MAX),
@@ -324,13 +355,20 @@ impl<D: Disk> Series<D> {
             count: open.records,
             sequence: open.count,
             closure,
-            node: self.settings.node.address,
+            node,
             lost: Lost::of(self.cursor.lost),
             routeing_filter: &[],
             private_extension: &[],
         };
         header.write(&mut out);
         out
+    }
+
+    /// The address with which a file began: that of now may be another one's.
+    fn address(&self, file: &D::File) -> io::Result<IpAddr> {
+        let mut head = [0; HEAD_OCTETS];
+        let read = self.disk.read(file, 0, &mut head)?;
+        Ok(FileHeader::read(&head[..read]).map_or(self.settings.node.address, |header| header.node))
     }
 
     /// Closes the open file, if it has records: what waits goes into the next one. What was closed.
@@ -374,8 +412,9 @@ impl<D: Disk> Series<D> {
             if form == Form::Ber {
                 // The first one, where it is one of them.
                 let length = open.octets.first().copied().unwrap_or_default();
-                let header = self.header(&open, length, Closure::from_number(closure));
                 let file = self.disk.open(&before)?;
+                let node = self.address(&file)?;
+                let header = self.header(&open, length, Closure::from_number(closure), node);
                 self.disk.write(&file, 0, &header)?;
                 self.disk.sync(&file)?;
             }

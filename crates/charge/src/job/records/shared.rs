@@ -2,8 +2,8 @@
 //! a file of them ends are entries ([`Recording`], `Filed`), and all times that files tell are those of entries.
 
 use super::cursor::Open;
-use super::series::{Form, Settings};
-use crate::account::{Effect, Entry, Octets, Recording};
+use super::series::{End, Form, Settings, part};
+use crate::account::{Effect, Entry, GoesOn, Octets, Recording};
 use crate::cdr::{Cuts, Node};
 use core::net::{IpAddr, Ipv4Addr};
 use trunkline_wire::cdr::file::Closure;
@@ -12,8 +12,8 @@ use trunkline_wire::cdr::file::Closure;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Way {
     pub recording: Option<Recording>,
-    /// Whether one node made them alone until now.
-    alone: bool,
+    /// Where one node made them alone until now, how far they had come then.
+    alone: Option<GoesOn>,
 }
 
 /// A place in the ledger where the open file ends.
@@ -29,17 +29,59 @@ pub(super) struct Turn {
     pub settings: Settings,
 }
 
+impl Turn {
+    /// What it makes of the open file, or of the next one, whose running count is this; none where that file has ended
+    /// already, as two leaders may have said of the same one.
+    pub fn of(&self, own: u32) -> Option<End> {
+        let Turn { closure, at, .. } = *self;
+        let Some(file) = self.file else { return Some(End { closure, at, next: None }) };
+        // Counts begin again after the last one.
+        let ahead = file.wrapping_sub(own) as i32;
+        if ahead > 0 {
+            tracing::error!(
+                "charging: record file {file} ends by the ledger, and the one here is {own}: it ends, too, and file {} \
+                 is the next",
+                file.wrapping_add(1)
+            );
+        }
+        (ahead >= 0).then(|| End { closure, at, next: Some(file.wrapping_add(1)) })
+    }
+}
+
 impl Way {
-    /// Of the end of a note.
-    pub fn read(mut octets: &[u8]) -> Option<Way> {
-        let from = &mut octets;
-        let recording = if from.is_empty() { None } else { Some(Recording::take(from)?) };
-        Some(Way { alone: recording.is_none(), recording })
+    /// Of the end of a note; one that ends without it is that of a node that made records alone.
+    pub fn read(mut octets: &[u8], alone: GoesOn) -> Option<Way> {
+        if octets.is_empty() {
+            return Some(Way { recording: None, alone: Some(alone) });
+        }
+        let (recording, alone) = Octets::take(&mut octets)?;
+        octets.is_empty().then_some(Way { recording, alone })
     }
 
     /// Appends it to a note.
     pub fn put(&self, out: &mut Vec<u8>) {
-        self.recording.iter().for_each(|recording| recording.put(out));
+        self.recording.put(out);
+        self.alone.put(out);
+    }
+
+    /// What one node made alone, as long as no entry says how several do.
+    pub fn alone(&self) -> Option<GoesOn> {
+        self.alone.filter(|_| self.recording.is_none())
+    }
+
+    /// Whether the fold of these records began with the first entry.
+    pub fn is_from_the_first(&self) -> bool {
+        self.recording.as_ref().is_none_or(|recording| recording.goes_on.is_some())
+    }
+
+    /// That records from an entry on go on from what this node has.
+    fn follows(&self, recording: &Recording, entry: u64) -> Result<(), String> {
+        let before = self.recording.as_ref().map_or(self.alone, |known| known.goes_on);
+        match recording.goes_on {
+            goes_on if goes_on == before => Ok(()),
+            Some(_) => Err(needs_copy(entry)),
+            None => Err("the folder of records is another ledger's".to_owned()),
+        }
     }
 
     /// How files are made.
@@ -67,7 +109,7 @@ impl Recording {
             cut_octets: cuts.octets,
             cut_seconds: cuts.seconds,
             cut_services: cuts.services,
-            goes_on: false,
+            goes_on: None,
         }
     }
 }
@@ -79,9 +121,7 @@ impl Way {
         for effect in &entry.effects {
             match effect {
                 Effect::Recording { recording } => {
-                    if self.recording.is_none() && !recording.goes_on && self.alone {
-                        return Err("the folder of records is another ledger's".to_owned());
-                    }
+                    self.follows(recording, entry.sequence)?;
                     self.recording = Some(recording.clone());
                     (file, turns) = (None, true);
                 }
@@ -106,21 +146,31 @@ pub(super) fn begins(entry: &Entry) -> Result<bool, String> {
         _ => None,
     });
     match said {
-        Some(true) => Err(needs_copy(entry.sequence)),
+        Some(Some(_)) => Err(needs_copy(entry.sequence)),
         said => Ok(said.is_some()),
     }
 }
 
 pub(super) fn needs_copy(entry: u64) -> String {
     format!(
-        "records of this ledger were begun before entry {entry}, and there is no cursor of them here: this node needs \
-         a copy of another node's folder of records, too"
+        "records of this ledger were begun before entry {entry}, and this folder has not what they go on from: this \
+         node needs a copy of another node's folder of records, too"
     )
 }
 
-/// Rows are each node's own: a file that is open has them to its end, or has them not.
-pub(super) fn fit(forms: &mut Vec<Form>, open: Option<&Open>) {
-    let Some(open) = open.filter(|open| open.octets.len() != forms.len()) else { return };
+/// A file that is open has the forms to its end with which it began: rows are each node's own, and one node by itself
+/// may have had others.
+pub(super) fn fit(forms: &mut Vec<Form>, open: Option<&Open>, names: &[String]) {
+    // One that is being closed says nothing of the next.
+    let Some(open) = open.filter(|open| open.closing.is_none()) else { return };
+    let there = |form: &Form| names.contains(&part(open.count, *form));
+    if Form::ALL.iter().filter(|form| there(form)).count() == open.octets.len() {
+        *forms = Form::ALL.into_iter().filter(there).collect();
+        return;
+    }
+    if open.octets.len() == forms.len() {
+        return;
+    }
     forms.retain(|form| *form != Form::Rows);
     if open.octets.len() > forms.len() {
         forms.push(Form::Rows);

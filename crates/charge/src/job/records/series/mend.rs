@@ -1,10 +1,13 @@
 //! A series after a start, and when its files are old.
 
-use super::{FILE_OCTETS_MAX, Form, Series, part};
-use crate::job::records::cursor::{Open, read_whole, write_whole};
+use super::{Form, Series, part};
+use crate::job::records::cursor::Open;
 use std::io;
 use trunkline_commit::Disk;
 use trunkline_wire::cdr::file::{Closure, FileTime};
+
+/// Octets that are copied at a time.
+const PIECE_OCTETS: usize = 1 << 20;
 
 impl<D: Disk> Series<D> {
     /// Removes closed files of this node that are older than they are kept; how many those were. Their age is that of
@@ -39,7 +42,7 @@ impl<D: Disk> Series<D> {
         let names = self.disk.list()?;
         let there = |form: &Form| names.contains(&part(open.count, *form));
         let others = !whole || !self.settings.forms.iter().any(there);
-        if others && Form::ALL.iter().any(there) {
+        if !self.shared && others && Form::ALL.iter().any(there) {
             return self.close_as_it_is(&open, &names);
         }
         tracing::error!(
@@ -47,9 +50,25 @@ impl<D: Disk> Series<D> {
             open.count,
             open.records
         );
+        if self.shared {
+            // Other nodes have the file whole: the next one here ends where theirs does, with its number.
+            self.set_aside(&open, &names)?;
+            self.cursor.next = open.count;
+        }
         self.cursor.lost += u64::from(open.records);
         self.cursor.open = None;
         self.cursor.save(&*self.disk)
+    }
+
+    /// Renames what is left of a file, so that it is in nothing that comes.
+    fn set_aside(&self, open: &Open, names: &[String]) -> io::Result<()> {
+        for form in Form::ALL {
+            let left = part(open.count, form);
+            if names.contains(&left) {
+                self.disk.rename(&left, &format!("lost-{}.{}", open.count, form.ending()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Gives a file its name whose forms are not those of now.
@@ -72,15 +91,31 @@ impl<D: Disk> Series<D> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             opened => opened?,
         };
-        let mut octets = read_whole(&*self.disk, &file, 2 * FILE_OCTETS_MAX as usize)?;
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if octets.len() > length {
-            octets.truncate(length);
+        // However long it has become.
+        let reaches = |at: u64| self.disk.read(&file, at, &mut [0]).map(|read| read > 0);
+        if reaches(length)? {
             let mended = format!("{name}.mended");
-            write_whole(&*self.disk, &mended, &octets)?;
+            self.copy(&file, &mended, length)?;
             self.disk.rename(&mended, name)?;
+            return Ok(true);
         }
-        Ok(octets.len() == length)
+        Ok(length == 0 || reaches(length - 1)?)
+    }
+
+    /// Copies the beginning of a file, which is on stable storage after it.
+    fn copy(&self, from: &D::File, to: &str, length: u64) -> io::Result<()> {
+        let (into, mut at, mut piece) = (self.disk.make(to, 0)?, 0, vec![0; PIECE_OCTETS]);
+        while at < length {
+            let most = usize::try_from(length - at).unwrap_or(usize::MAX).min(PIECE_OCTETS);
+            match self.disk.read(from, at, &mut piece[..most])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => {
+                    self.disk.write(&into, at, &piece[..read])?;
+                    at += read as u64;
+                }
+            }
+        }
+        self.disk.sync(&into)
     }
 }
 
