@@ -268,13 +268,16 @@ mod tests {
 
     #[test]
     fn the_last_of_all_numbers_is_refused() {
-        let terms = Terms::begin(7, 0, u64::MAX - 1);
+        let first = 0x1122_3344_5566_7788_u64;
+        let terms = Terms::begin(7, 0, first);
         let mut publisher = Publisher::new(terms.clone(), "north", 0, 1024);
-        publisher.append([&b"a"[..], b"b"].into_iter());
-        let message = &stream(&mut publisher)[0];
-        let mut follower = Follower::new(terms, u64::MAX - 2, 0, NOW);
+        publisher.append([&b"a"[..]].into_iter());
+        let mut message = stream(&mut publisher).remove(0);
+        let at = message.windows(8).position(|octets| octets == first.to_le_bytes()).unwrap();
+        message[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+        let mut follower = Follower::new(terms, u64::MAX - 1, 0, NOW);
         let what = "no number comes after its last one";
-        assert_eq!(follower.take(1, message, NOW), Err(Fault::Broken { place: 1, what }));
+        assert_eq!(follower.take(1, &message, NOW), Err(Fault::Broken { place: 1, what }));
     }
 
     #[test]
