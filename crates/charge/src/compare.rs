@@ -35,6 +35,7 @@ pub use assign::{CANDIDATES_MAX, EXACT_MAX};
 pub use bill::{BillReader, LINE_OCTETS_MAX, Unread};
 pub use clock::{Basis, Clock};
 pub use cover::{Cover, GAPS_MAX};
+pub use pairs::LEG_MS;
 pub use parties::{NAMES_MAX, Parties, Party};
 pub use profile::{
     AmountUnit, BillSection, DateOrder, DurationUnit, PROFILE_OCTETS_MAX, Profile, read as read_profile,

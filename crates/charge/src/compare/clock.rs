@@ -63,7 +63,8 @@ impl Clock {
 /// Measures it; with `ahead` it is that, and only the basis is measured.
 pub(super) fn measure(calls: &[WireCall], lines: &[BillLine], ahead: Option<i64>) -> Clock {
     let alone = alone(calls, lines);
-    let unknown = Clock { ahead: ahead.unwrap_or(0), basis: Basis::Either, pairs: 0, spread: 0, given: ahead.is_some() };
+    let unknown =
+        Clock { ahead: ahead.unwrap_or(0), basis: Basis::Either, pairs: 0, spread: 0, given: ahead.is_some() };
     let differences = |of: fn(&WireCall) -> i64| {
         let all = alone.iter().map(|(call, line)| lines[*line].begin - of(&calls[*call]));
         all.filter(|apart| apart.abs() <= AHEAD_MAX).collect::<Vec<i64>>()

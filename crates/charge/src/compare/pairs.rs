@@ -5,7 +5,7 @@ use super::clock::Clock;
 use super::{BillLine, Party, Rules, Seen, WireCall};
 
 /// How far the begin and the end of another leg may be from the call's, milliseconds.
-const LEG_MS: i64 = 3000;
+pub const LEG_MS: i64 = 3000;
 
 /// What a line is, as far as it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

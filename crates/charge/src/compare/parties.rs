@@ -107,7 +107,7 @@ mod tests {
             assert_eq!(parties.of(withheld, &numbers), Party::NONE);
         }
         let vague = |parties: &mut Parties, text: &str| parties.of(text, &numbers).is_not_understood();
-        let told = ["0612", "*21#", "+1", "alice", "a12", "+33612", ""].map(|text| vague(&mut parties, text));
+        let told = ["0612", "*21#", "112", "alice", "a12", "+33612", ""].map(|text| vague(&mut parties, text));
         assert_eq!(told, [true, true, true, false, false, false, false]);
         assert_eq!(parties.of("ALICE", &numbers), parties.of("alice", &numbers));
         assert_ne!(parties.of("0612", &numbers), parties.of("+0612", &numbers));
