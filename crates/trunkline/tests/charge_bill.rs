@@ -292,7 +292,7 @@ fn a_filter_does_not_change_what_calls_cost_and_legs_cost_nothing() {
     let second = call(2, "0610000001", "+33123450000", 600, 50);
     // The same call from a second tap, and another leg of it behind a switch.
     let again = Call { id: Id::derive(first.start_ns + 1, b"again"), start_ns: first.start_ns + 1, ..first.clone() };
-    let leg = Call { sip_call_id: "leg@example".to_owned(), id: Id::derive(9, b"leg"), ..second.clone() };
+    let leg = Call { sip_call_id: "leg@example".to_owned(), id: Id::derive(second.start_ns, b"leg"), ..second.clone() };
     let calls = vec![first, second.clone(), again, leg];
     store(folder.path(), Rows { calls, ..Rows::default() });
     let profile = file(folder.path(), "profile.toml", PROFILE);
