@@ -11,7 +11,7 @@ const NAME_OCTETS_MAX: usize = 64;
 const NAME: u64 = 1 << 63;
 /// Marks, of what is no number, digits that no rule covers.
 const DIALLED: u64 = 1 << 62;
-/// Names of those who do not want to be named, or cannot be (RFC 3323 section 4.1.1.3, TS 24.229, and what bills write).
+/// Names of those who do not want to be named, or cannot be (RFC 3323 section 4.1.1.3, TS 24.229; what bills write).
 const WITHHELD: [&str; 6] = ["anonymous", "unavailable", "restricted", "private", "withheld", "unknown"];
 
 /// A party of a call: an international number, or a name.

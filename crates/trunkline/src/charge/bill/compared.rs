@@ -219,8 +219,8 @@ fn is_call(charge: &Charge) -> bool {
     charge.kind == "session" && !charge.destination.is_empty() && used
 }
 
-/// A number as a charge has it: digits of the international form, but the client's own where they begin with a zero, which
-/// no country code does (E.164 section 6.2.1).
+/// A number as a charge has it: digits of the international form, but the client's own where they begin with a zero,
+/// which no country code does (E.164 section 6.2.1).
 fn party(parties: &mut Parties, digits: &str, profile: &Profile) -> Party {
     match digits.bytes().next() {
         None => Party::NONE,

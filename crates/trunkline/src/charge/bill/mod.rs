@@ -21,8 +21,8 @@ const MINUTES: i64 = 1440;
 /// Nanoseconds of an hour, and of a day.
 const HOUR: i64 = 3600 * SECOND;
 const DAY: i64 = 24 * HOUR;
-/// Where what is lost was never looked at: before the analysis, or at the tap. What a recorder or a table of media had no
-/// room for was.
+/// Where what is lost was never looked at: before the analysis, or at the tap. What a recorder or a table of media had
+/// no room for was.
 const BEFORE_ANALYSIS: [&str; 7] = ["interface", "operating-system", "card", "damaged", "ring", "mirror", "hole"];
 
 /// Why it was not done.

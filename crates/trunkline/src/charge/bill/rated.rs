@@ -2,7 +2,7 @@
 //!
 //! The store gives calls by their first message, tariffs want them by their answer: those that rang wait until no call
 //! that comes can have been answered before them. Calls before the span are rated, too, as far as bundles and counters
-//! reach back, and are not told; so are those that the filter does not want, because they use up bundles like all others.
+//! reach back, and are not told; so are those that the filter does not want: they use up bundles like all others.
 //! Another leg of a call, or a copy of it from a second tap, is told and rated no second time.
 
 use super::{Failed, MS, SECOND, Which, calls, length, seen, wanted};
