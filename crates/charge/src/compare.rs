@@ -141,8 +141,9 @@ pub struct Rules<'a> {
 pub struct TooMuch(pub &'static str);
 
 /// Compares calls with lines. Told is what lies in the span: milliseconds since 1970 by our clock, the begin in it, the
-/// end not; a call by its answer, or its first message where lines count from there, a line by its call. Calls and lines that lie beyond it by the tolerance
-/// ([`Rules::begin`]) and the clock's difference have to be there, too, so that those at its ends find each other.
+/// end not; a call by its answer, or its first message where lines count from there, a line by its call. Calls and
+/// lines that lie beyond it by the tolerance ([`Rules::begin`]) and the clock's difference have to be there, too, so
+/// that those at its ends find each other. With [`Rules::span_of_bill`] the span is by the bill's clock.
 ///
 /// # Errors
 /// There are more than [`ITEMS_MAX`] of either.

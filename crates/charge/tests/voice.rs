@@ -183,7 +183,8 @@ proptest! {
         let mut purses: HashMap<String, Purse> = HashMap::new();
         for call in spoken(&calls) {
             let date = jiff::civil::date(1970, 1, 1);
-            let purse = purses.entry(call.0.clone()).or_insert(Purse { month: (0, 0), left: 0, rolled: 0, day: date, spent: 0 });
+            let fresh = Purse { month: (0, 0), left: 0, rolled: 0, day: date, spent: 0 };
+            let purse = purses.entry(call.0.clone()).or_insert(fresh);
             let (bundle, crosses) = (call.0.ends_with('1'), |at: i64| plan.version(at).map(|version| version.from));
             // A call into another version has rules with other steps and caps: it is rated, and not by this reference.
             if crosses(call.2) != crosses(call.2 + call.3 as i64) {

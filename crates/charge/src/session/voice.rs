@@ -113,8 +113,8 @@ impl CallRater {
     }
 
     /// Since when calls have to be brought, so that those from `from` on are rated as they always are: the begin of
-    /// the earliest period of a counter or a cap that holds it, and of that the begin of the earliest period of a bundle,
-    /// or of the one before if units roll over.
+    /// the earliest period of a counter or a cap that holds it, and of that the begin of the earliest period of a
+    /// bundle, or of the one before if units roll over.
     pub fn since(&self, from: Moment) -> Moment {
         let begins = self.plans.values().flat_map(|known| {
             let plan = &known.plan;
