@@ -12,7 +12,8 @@
 //! 1. The reference: a Call-ID that the line names.
 //! 2. Both numbers, and a begin within the tolerance.
 //! 3. A line like one that has its call: the same numbers, while that one was still up. It was billed **twice**.
-//! 4. Calls like one that has its line, which begin and end with it: another **leg** of it, which nobody bills.
+//! 4. Calls that begin and end with another of the same numbers, or the same Call-ID: another **leg** or copy of it,
+//!    which nobody bills. The one that has a line counts, else the first.
 //! 5. One number, begin and length: the **other number** differs.
 //! 6. Both numbers of a call that nobody answered.
 //!
@@ -23,6 +24,7 @@ mod assign;
 mod bill;
 mod clock;
 mod cover;
+mod making;
 mod pairs;
 mod parties;
 mod profile;
@@ -33,11 +35,12 @@ pub use assign::{CANDIDATES_MAX, EXACT_MAX};
 pub use bill::{BillReader, LINE_OCTETS_MAX, Unread};
 pub use clock::{Basis, Clock};
 pub use cover::{Cover, GAPS_MAX};
+pub use pairs::LEG_MS;
 pub use parties::{NAMES_MAX, Parties, Party};
 pub use profile::{
     AmountUnit, BillSection, DateOrder, DurationUnit, PROFILE_OCTETS_MAX, Profile, read as read_profile,
 };
-pub use report::{Finding, Kind, Report, Sum, Why};
+pub use report::{Finding, KINDS, Kind, Report, Sum, Why};
 
 use crate::tariff::Plan;
 use trunkline_kit::Id;
@@ -58,6 +61,19 @@ pub enum Seen {
     Unclear,
 }
 
+/// Whether a call has to have a line. Of legs of a call what comes last here counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owed {
+    /// It was not asked for: neither the call nor its line is told.
+    LeftOut,
+    /// Nobody here pays for it: it came from outside.
+    No,
+    /// Who pays is not known.
+    Unknown,
+    /// It has to have one.
+    Yes,
+}
+
 /// A call of the wire. Times are milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireCall {
@@ -75,6 +91,8 @@ pub struct WireCall {
     pub duration: i64,
     /// What was seen of it.
     pub seen: Seen,
+    /// Whether it has to have a line.
+    pub owed: Owed,
     /// Its Call-ID ([`Parties::reference`]).
     pub reference: u64,
 }
@@ -113,8 +131,8 @@ pub struct Rules<'a> {
     pub ahead: Option<i64>,
     /// What the lines should cost; none: amounts are not looked at.
     pub plan: Option<&'a Plan>,
-    /// Digits of a number, for the plan.
-    pub parties: &'a Parties,
+    /// Whether the span is by the bill's clock: it is shifted as far as that one is ahead.
+    pub span_of_bill: bool,
 }
 
 /// There is too much to compare.
@@ -123,8 +141,9 @@ pub struct Rules<'a> {
 pub struct TooMuch(pub &'static str);
 
 /// Compares calls with lines. Told is what lies in the span: milliseconds since 1970 by our clock, the begin in it, the
-/// end not; a call by its first message, a line by its call's. Calls and lines that lie beyond it by the tolerance
-/// ([`Rules::begin`]) and the clock's difference have to be there, too, so that those at its ends find each other.
+/// end not; a call by its answer, or its first message where lines count from there, a line by its call. Calls and
+/// lines that lie beyond it by the tolerance ([`Rules::begin`]) and the clock's difference have to be there, too, so
+/// that those at its ends find each other. With [`Rules::span_of_bill`] the span is by the bill's clock.
 ///
 /// # Errors
 /// There are more than [`ITEMS_MAX`] of either.
@@ -144,7 +163,9 @@ pub fn compare(
     lines.sort_unstable_by_key(|line| (line.begin, line.line));
     let clock = clock::measure(&calls, &lines, rules.ahead);
     let pairs = pairs::pair(&calls, &lines, rules, &clock);
-    Ok(report::report(calls, lines, rules, clock, &pairs, cover, span))
+    let shift = if rules.span_of_bill { clock.ahead } else { 0 };
+    let span = (span.0.saturating_sub(shift), span.1.saturating_sub(shift));
+    Ok(making::report(calls, lines, rules, clock, &pairs, cover, span))
 }
 
 impl Rules<'_> {

@@ -95,6 +95,13 @@ impl Numbers {
         }
     }
 
+    /// Whether what is written was dialled: digits, `*` and `#`, whatever they mean. A name is not.
+    pub fn is_dialled(written: &str) -> bool {
+        let bare = subscriber(written);
+        let digits = bare.strip_prefix('+').unwrap_or(&bare);
+        !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit() || matches!(octet, b'*' | b'#'))
+    }
+
     fn stripped<'a>(&self, number: &'a str) -> &'a str {
         let fits = self.strip.iter().filter(|prefix| number.starts_with(prefix.as_str())).map(String::len).max();
         fits.map_or(number, |octets| &number[octets..])

@@ -141,22 +141,52 @@ fn a_bill_that_agrees_and_one_that_does_not() {
         ]
     );
     let dispute: Vec<i64> = differences.iter().map(|one| one["dispute_micros"].as_i64().expect("money")).collect();
-    assert_eq!(dispute, [-2, 2, 4, 3, 0, 10].map(|cents| cents * 1_000_000));
+    assert_eq!(dispute, [-2, 2, 4, 3, 8, 10].map(|cents| cents * 1_000_000));
     assert_eq!((sums["unread"].as_u64(), sums["unpriced"].as_u64()), (Some(1), Some(1)), "{sums}");
     let warned = String::from_utf8_lossy(&differs.stderr).into_owned();
     assert!(warned.contains("no amount: 'x'"), "{warned}");
+    // A filter says which calls have to have a line: all lines find their calls, and those of others are left out.
+    let filtered = run(folder.path(), &[&words[..], &["from:0610000005"]].concat(), &bill);
+    let (differences, sums) = objects(&filtered);
+    let told: Vec<_> = differences.iter().map(|one| (&one["kind"], &one["call"]["id"])).collect();
+    assert_eq!(told, [(&Value::from("not-billed"), &Value::from(ids[0].as_str()))], "{sums}");
+    assert_eq!((sums["lines"].as_u64(), sums["calls"].as_u64()), (Some(0), Some(1)), "{sums}");
+    assert!(sums["left_out"].as_u64() > Some(60), "{sums}");
     // As a table and as CSV it is the same.
     let table = run(folder.path(), &["compare", "--bill", "-", "--profile", &profile, "--plan", &plan], &bill);
     let text = String::from_utf8(table.stdout).expect("text");
     assert!(text.contains("not-billed") && text.contains(&ids[4]) && text.contains("+44209"), "{text}");
     let csv = run(folder.path(), &["compare", "--bill", "-", "--profile", &profile, "--csv"], &bill);
     assert_eq!(String::from_utf8(csv.stdout).expect("text").lines().count(), 6);
+    // A plan is held against amounts: a bill without them is refused, and a number that the plan does not know is told.
+    let plain = file(folder.path(), "plain.toml", &PROFILE.replace("amount = \"EUR\"", "amount = \"\""));
+    let words = ["compare", "--bill", "-", "--profile", &plain, "--plan", &plan, "--json"];
+    let refused = run(folder.path(), &words, "A;B;start;sec\n0610000001;+33123456789;20/11/2026 11:02:04;60\n");
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let words =
+        ["compare", "--bill", "-", "--profile", &profile, "--plan", &plan, "--json", "from:0610000004", "to:00*"];
+    let (differences, _) = objects(&run(folder.path(), &words, &format!("{titles}{}", line(&calls[64], 60, "0.10"))));
+    assert_eq!(differences[0]["kind"], "no-price", "{differences:?}");
+    // Nothing of another day's bill is as it should be.
+    let words = ["compare", "--bill", "-", "--profile", &profile, "--from", "2026-11-18"];
+    let other = run(folder.path(), &words, &bill);
+    let text = String::from_utf8_lossy(&other.stdout);
+    assert!(text.contains("nothing is billed in that time") && other.status.code() == Some(3), "{text}");
 }
 
 #[test]
 fn what_was_charged_online_beside_the_wire() {
     let folder = tempfile::tempdir().expect("a folder");
-    let calls: Vec<Call> = calls()[..60].to_vec();
+    let mut node = Node::start(folder.path());
+    let plan = file(folder.path(), "plan.toml", PLAN);
+    assert!(run(folder.path(), &["plan", &plan], "").status.success());
+    let mut subscribers = "subscriber,account,plan,balance,e164\n".to_owned();
+    (0..60).for_each(|n| subscribers += &format!("{},{},voice,0,336100000{n:02}\n", n + 1, n + 1));
+    assert!(run(folder.path(), &["import", "-"], &subscribers).status.success());
+    node.stop();
+    let mut calls: Vec<Call> = calls()[..60].to_vec();
+    // It comes from outside, and nobody here pays for it.
+    calls.push(call(200, "0044999", "0610000001", 5000, 60));
     let charge = |at: usize| Charge {
         id: Id::derive(calls[at].start_ns, format!("{at}").as_bytes()),
         node: "ocs".to_owned(),
@@ -192,10 +222,32 @@ fn what_was_charged_online_beside_the_wire() {
         start_ns: lost,
         ..charges[40].clone()
     };
-    charges.extend([rest, nobody]);
+    // Where only the recorder lost packets it was seen that there is no call. Data sessions are no calls.
+    let recorder = START + 4500 * SECOND;
+    let ghost = Charge {
+        id: Id::derive(recorder, b"ghost"),
+        number: 122,
+        session: "gw.example;9;10".to_owned(),
+        start_ns: recorder,
+        ..nobody.clone()
+    };
+    let data = Charge {
+        id: Id::derive(recorder, b"data"),
+        number: 123,
+        session: "pgw.example;1".to_owned(),
+        destination: String::new(),
+        ..ghost.clone()
+    };
+    charges.extend([rest, nobody, ghost, data]);
     charges.remove(50);
-    let losses =
-        vec![Loss { since_ns: lost, at_ns: lost + SECOND, place: "interface".into(), count: 3, ..Loss::default() }];
+    let loss = |since_ns: i64, place: &str| {
+        let place = place.to_owned();
+        Loss { since_ns, at_ns: since_ns + SECOND, place, count: 3, ..Loss::default() }
+    };
+    // In the early morning there are more of them than the store gives at once.
+    let early = START - 4 * 3600 * SECOND;
+    let mut losses: Vec<Loss> = (0..10_100).map(|n| loss(early + n * SECOND / 3, "interface")).collect();
+    losses.extend([loss(lost, "interface"), loss(recorder, "disk")]);
     store(folder.path(), Rows { calls: calls.clone(), charges, losses, ..Rows::default() });
     let profile = file(folder.path(), "profile.toml", "[numbers]\ncountry = \"33\"\nnational = [\"0\"]\n");
     let words = ["compare", "--profile", &profile, "--from", "2026-11-20", "--json"];
@@ -207,10 +259,49 @@ fn what_was_charged_online_beside_the_wire() {
         .collect();
     assert_eq!(
         told,
-        [("not-on-wire", Some(false), Some("lost")), ("longer", Some(true), None), ("not-billed", Some(true), None),]
+        [
+            ("not-on-wire", Some(false), Some("lost")),
+            ("longer", Some(true), None),
+            ("not-on-wire", Some(true), None),
+            ("not-billed", Some(true), None),
+        ]
     );
     assert_eq!(differences[1]["line"]["session"], "gw.example;1;30;call-30@example");
-    assert_eq!((sums["lines"].as_u64(), sums["agreed"].as_u64(), output.status.code()), (Some(60), Some(58), Some(3)));
+    assert_eq!((sums["lines"].as_u64(), sums["agreed"].as_u64(), output.status.code()), (Some(61), Some(58), Some(3)));
+    assert_eq!(sums["unowed"].as_u64(), Some(1), "{sums}");
+    assert!(sums["blind"]["milliseconds"].as_u64() >= Some(3_367_000), "{sums}");
+    // Without the ledger nobody knows who pays.
+    std::fs::rename(folder.path().join("charge"), folder.path().join("away")).expect("moved away");
+    let (differences, _) = objects(&run(folder.path(), &words, ""));
+    let unsure: Vec<_> = differences.iter().filter(|one| one["why"] == "no-payer").collect();
+    assert_eq!(unsure.len(), 2, "{differences:?}");
+}
+
+#[test]
+fn a_filter_does_not_change_what_calls_cost_and_legs_cost_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut node = Node::start(folder.path());
+    let capped =
+        PLAN.replace("[[version]]", "[cap.day]\nperiod = \"day\"\nlimit = 3\nthen = \"throttle\"\n[[version]]");
+    let plan = file(folder.path(), "plan.toml", &capped.replace("price = \"2\"", "price = \"2\"\ncaps = [\"day\"]"));
+    assert!(run(folder.path(), &["plan", &plan], "").status.success());
+    let subscribers = "subscriber,account,plan,balance,e164\n1,1,voice,0,33610000001\n";
+    assert!(run(folder.path(), &["import", "-"], subscribers).status.success());
+    node.stop();
+    let first = call(1, "0610000001", "+33123456789", 0, 50);
+    let second = call(2, "0610000001", "+33123450000", 600, 50);
+    // The same call from a second tap, and another leg of it behind a switch.
+    let again = Call { id: Id::derive(first.start_ns + 1, b"again"), start_ns: first.start_ns + 1, ..first.clone() };
+    let leg = Call { sip_call_id: "leg@example".to_owned(), id: Id::derive(second.start_ns, b"leg"), ..second.clone() };
+    let calls = vec![first, second.clone(), again, leg];
+    store(folder.path(), Rows { calls, ..Rows::default() });
+    let profile = file(folder.path(), "profile.toml", PROFILE);
+    let words = ["rate-calls", "--profile", &profile, "--from", "2026-11-20", "--json"];
+    let (all, sums) = objects(&run(folder.path(), &words, ""));
+    let money: Vec<_> = all.iter().filter_map(|one| one["money"].as_i64()).collect();
+    assert_eq!((money, sums["legs"].as_u64(), sums["priced"].as_u64()), (vec![2, 1], Some(2), Some(2)), "{all:?}");
+    let (some, _) = objects(&run(folder.path(), &[&words[..], &["to:+33123450000"]].concat(), ""));
+    assert!(some.len() == 2 && some.iter().all(|one| all.contains(one)), "{some:?}");
 }
 
 #[test]

@@ -56,15 +56,19 @@ impl<'a> BillReader<'a> {
             })
         };
         let bill = &profile.bill;
-        let wanted = |title: &str| if title.trim().is_empty() { None } else { find(title) };
+        let wanted = |key: &str, title: &str, named: bool| match title.trim() {
+            "" => Ok(None),
+            _ if named => needed(key, title).map(Some),
+            _ => Ok(find(title)),
+        };
         let columns = Columns {
             count: titles.len(),
             caller: needed("caller", &bill.caller)?,
             called: needed("called", &bill.called)?,
             begin: needed("begin", &bill.begin)?,
             duration: needed("duration", &bill.duration)?,
-            amount: wanted(&bill.amount),
-            reference: wanted(&bill.reference),
+            amount: wanted("amount", &bill.amount, profile.names_amount)?,
+            reference: wanted("reference", &bill.reference, true)?,
         };
         Ok(BillReader { profile, columns, separator, line: 1 })
     }
@@ -228,6 +232,13 @@ mod tests {
         }
         let missing = BillReader::new(&profile, "A;B;when;EUR").expect_err("a column is missing");
         assert!(missing.contains("\"min\"") && missing.contains("\"when\""), "{missing}");
+        for (titles, title) in [("A;B;when;min;EUR", "id"), ("id;A;B;when;min", "EUR")] {
+            let missing = BillReader::new(&profile, titles).expect_err("a column that is named is missing");
+            assert!(missing.contains(&format!("no column is titled \"{title}\"")), "{missing}");
+        }
+        let plain = Profile::default();
+        let reader = BillReader::new(&plain, "caller,called,begin,duration").expect("nothing is named");
+        assert!(!reader.has_amounts());
     }
 
     #[test]

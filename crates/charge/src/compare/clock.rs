@@ -31,8 +31,10 @@ pub struct Clock {
     pub basis: Basis,
     /// Pairs that say so; 0 where it was not measured.
     pub pairs: usize,
-    /// Half of the pairs differ by at most that from `ahead`, milliseconds.
+    /// Half of the pairs differ by at most that from the median, milliseconds.
     pub spread: i64,
+    /// Whether `ahead` was given, and not measured.
+    pub given: bool,
 }
 
 impl Clock {
@@ -41,6 +43,11 @@ impl Clock {
         let begin = line.begin.saturating_sub(self.ahead);
         let (from, to) = self.span(call);
         (from - begin).max(begin - to).max(0)
+    }
+
+    /// When a call counts as begun: as the bill counts, and from the answer where that is not known.
+    pub(crate) fn begin(&self, call: &WireCall) -> i64 {
+        self.span(call).1
     }
 
     /// When a line of a call may begin, by our clock.
@@ -56,7 +63,8 @@ impl Clock {
 /// Measures it; with `ahead` it is that, and only the basis is measured.
 pub(super) fn measure(calls: &[WireCall], lines: &[BillLine], ahead: Option<i64>) -> Clock {
     let alone = alone(calls, lines);
-    let unknown = Clock { ahead: ahead.unwrap_or(0), basis: Basis::Either, pairs: 0, spread: 0 };
+    let unknown =
+        Clock { ahead: ahead.unwrap_or(0), basis: Basis::Either, pairs: 0, spread: 0, given: ahead.is_some() };
     let differences = |of: fn(&WireCall) -> i64| {
         let all = alone.iter().map(|(call, line)| lines[*line].begin - of(&calls[*call]));
         all.filter(|apart| apart.abs() <= AHEAD_MAX).collect::<Vec<i64>>()
@@ -65,7 +73,7 @@ pub(super) fn measure(calls: &[WireCall], lines: &[BillLine], ahead: Option<i64>
     let (Some(by_answer), Some(by_start)) = (answers, starts) else { return unknown };
     let (basis, (middle, spread, pairs)) =
         if by_answer.1 <= by_start.1 { (Basis::Answer, by_answer) } else { (Basis::Start, by_start) };
-    Clock { ahead: ahead.unwrap_or(middle), basis, pairs, spread }
+    Clock { ahead: ahead.unwrap_or(middle), basis, pairs, spread, given: ahead.is_some() }
 }
 
 /// Calls and lines that are the only ones between their numbers.

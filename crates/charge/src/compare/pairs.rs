@@ -5,7 +5,7 @@ use super::clock::Clock;
 use super::{BillLine, Party, Rules, Seen, WireCall};
 
 /// How far the begin and the end of another leg may be from the call's, milliseconds.
-const LEG_MS: i64 = 3000;
+pub const LEG_MS: i64 = 3000;
 
 /// What a line is, as far as it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +29,10 @@ pub struct Pairs {
     pub lines: Vec<Found>,
     /// Of each call its line; of another leg none.
     pub calls: Vec<Option<u32>>,
-    /// Calls that are another leg of one that has its line.
+    /// Calls that are another leg or a copy of one that counts.
     pub legs: Vec<bool>,
+    /// They, and which one counts, in the order in which that was found.
+    pub of_legs: Vec<(u32, u32)>,
     /// Candidates that were too many at once to find the best of all ways.
     pub inexact: u64,
 }
@@ -52,6 +54,7 @@ pub(super) fn pair(calls: &[WireCall], lines: &[BillLine], rules: &Rules<'_>, cl
         lines: vec![Found::Nothing; lines.len()],
         calls: vec![None; calls.len()],
         legs: vec![false; calls.len()],
+        of_legs: Vec::new(),
         inexact: 0,
     };
     let mut work = Work { calls, lines, rules, clock, pairs };
@@ -196,27 +199,45 @@ impl Work<'_> {
             && (a.duration - b.duration).abs() <= self.rules.duration
     }
 
-    /// Calls like one that has its line, and up at the same time.
+    /// Calls like another one and up at the same time: other legs and copies of it. The one with a line counts, else
+    /// the first.
     fn legs(&mut self) {
-        let mut all: Vec<_> = self.calls.iter().enumerate().map(|(at, c)| ((c.caller, c.called), at)).collect();
+        let answered = |at: &usize| matches!(self.calls[*at].seen, Seen::Whole | Seen::Open);
+        let all: Vec<usize> = (0..self.calls.len()).filter(answered).collect();
+        let told = |call: &WireCall| call.caller != Party::NONE && call.called != Party::NONE;
+        let by_numbers = all.iter().map(|at| (&self.calls[*at], *at)).filter(|(call, _)| told(call));
+        let mut by_numbers: Vec<_> = by_numbers.map(|(call, at)| ((call.caller, call.called), at)).collect();
+        let by_reference = all.iter().map(|at| (self.calls[*at].reference, *at));
+        let mut by_reference: Vec<_> = by_reference.filter(|(reference, _)| *reference != 0).collect();
+        self.legs_among(&mut by_numbers);
+        self.legs_among(&mut by_reference);
+    }
+
+    fn legs_among<K: Ord>(&mut self, all: &mut [(K, usize)]) {
         all.sort_unstable();
         for group in all.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
             for (place, (_, at)) in group.iter().enumerate() {
-                let call = &self.calls[*at];
-                if self.pairs.calls[*at].is_some() || !matches!(call.seen, Seen::Whole | Seen::Open) {
+                if self.pairs.calls[*at].is_some() || self.pairs.legs[*at] {
                     continue;
                 }
-                let around = &group[place.saturating_sub(CANDIDATES_MAX)..(place + CANDIDATES_MAX).min(group.len())];
-                self.pairs.legs[*at] = around.iter().any(|(_, other)| {
-                    let of = &self.calls[*other];
-                    let near = |a: i64, b: i64| (a - b).abs() <= LEG_MS;
-                    self.pairs.calls[*other].is_some()
-                        && near(call.start, of.start)
-                        && near(call.answer, of.answer)
-                        && (call.reference != of.reference || call.reference == 0)
-                        && near(call.answer + call.duration, of.answer + of.duration)
-                });
+                let from = place.saturating_sub(CANDIDATES_MAX);
+                let around = &group[from..(place + CANDIDATES_MAX).min(group.len())];
+                if let Some((_, other)) = around.iter().find(|(_, other)| self.is_leg(*at, *other)) {
+                    self.pairs.legs[*at] = true;
+                    self.pairs.of_legs.push((*at as u32, *other as u32));
+                }
             }
         }
+    }
+
+    fn is_leg(&self, at: usize, other: usize) -> bool {
+        let (call, of) = (&self.calls[at], &self.calls[other]);
+        let near = |a: i64, b: i64| (a - b).abs() <= LEG_MS;
+        let counts = self.pairs.calls[other].is_some() || (other < at && !self.pairs.legs[other]);
+        other != at
+            && counts
+            && near(call.start, of.start)
+            && near(call.answer, of.answer)
+            && near(call.answer + call.duration, of.answer + of.duration)
     }
 }

@@ -9,6 +9,10 @@ pub const NAMES_MAX: usize = 1_000_000;
 const NAME_OCTETS_MAX: usize = 64;
 /// Marks what is no number.
 const NAME: u64 = 1 << 63;
+/// Marks, of what is no number, digits that no rule covers.
+const DIALLED: u64 = 1 << 62;
+/// Names of those who do not want to be named, or cannot be (RFC 3323 section 4.1.1.3, TS 24.229; what bills write).
+const WITHHELD: [&str; 6] = ["anonymous", "unavailable", "restricted", "private", "withheld", "unknown"];
 
 /// A party of a call: an international number, or a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +32,11 @@ impl Party {
     pub fn digits(self) -> Option<String> {
         (self.0 != 0 && self.0 & NAME == 0).then(|| self.0.to_string()[1..].to_owned())
     }
+
+    /// Whether it is digits that no rule for numbers covers: which number they are is not known.
+    pub fn is_not_understood(self) -> bool {
+        self.0 & NAME != 0 && self.0 & DIALLED != 0
+    }
 }
 
 /// What parties were called.
@@ -37,16 +46,18 @@ pub struct Parties {
 }
 
 impl Parties {
-    /// The party that is written so.
+    /// The party that is written so; nobody where the name is withheld.
     pub fn of(&mut self, written: &str, numbers: &Numbers) -> Party {
         let written = written.trim();
-        if written.is_empty() {
+        let user = written.split(['@', ';']).next().unwrap_or_default();
+        if written.is_empty() || WITHHELD.iter().any(|name| user.eq_ignore_ascii_case(name)) {
             return Party::NONE;
         }
         if let Some(digits) = numbers.international(written) {
             return Party::number(&digits);
         }
-        let key = hash(&written.to_ascii_lowercase()) | NAME;
+        let dialled = if Numbers::is_dialled(written) { DIALLED } else { 0 };
+        let key = hash(&written.to_ascii_lowercase()) & !DIALLED | NAME | dialled;
         if self.names.len() < NAMES_MAX {
             self.names.entry(key).or_insert_with(|| written.chars().take(NAME_OCTETS_MAX).collect::<String>().into());
         }
@@ -92,6 +103,12 @@ mod tests {
         {
             assert_eq!(shown(&mut parties, written), text, "{written}");
         }
+        for withheld in ["Anonymous", "anonymous@anonymous.invalid", "UNAVAILABLE"] {
+            assert_eq!(parties.of(withheld, &numbers), Party::NONE);
+        }
+        let vague = |parties: &mut Parties, text: &str| parties.of(text, &numbers).is_not_understood();
+        let told = ["0612", "*21#", "112", "alice", "a12", "+33612", ""].map(|text| vague(&mut parties, text));
+        assert_eq!(told, [true, true, true, false, false, false, false]);
         assert_eq!(parties.of("ALICE", &numbers), parties.of("alice", &numbers));
         assert_ne!(parties.of("0612", &numbers), parties.of("+0612", &numbers));
         assert_eq!((Parties::reference(""), Parties::reference(" a ")), (0, Parties::reference("a")));

@@ -86,12 +86,14 @@ pub struct Profile {
     pub bill: BillSection,
     /// Its time zone.
     pub zone: Zone,
+    /// Whether the profile names the column of amounts: it has to be there.
+    pub names_amount: bool,
 }
 
 impl Default for Profile {
     fn default() -> Profile {
         let zone = Zone::named("UTC").unwrap_or_else(|_| unreachable!("UTC comes with the program"));
-        Profile { numbers: Numbers::default(), bill: BillSection::default(), zone }
+        Profile { numbers: Numbers::default(), bill: BillSection::default(), zone, names_amount: false }
     }
 }
 
@@ -120,7 +122,10 @@ fn profile(sheet: &mut Sheet<'_>, table: &DeTable<'_>) -> Option<Profile> {
         sheet.wrong(place(&of_bill, key), what);
     }
     match Zone::named(&bill.time_zone) {
-        Ok(zone) => Some(Profile { numbers, bill, zone }),
+        Ok(zone) => {
+            let names_amount = of_bill.iter().any(|(key, _)| key == "amount");
+            Some(Profile { numbers, bill, zone, names_amount })
+        }
         Err(what) => {
             sheet.wrong(place(&of_bill, "time-zone"), what);
             None

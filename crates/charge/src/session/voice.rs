@@ -9,11 +9,13 @@
 //! - **Bundles, counters and caps** are those of the calls alone. They begin anew with their period: who asks for a
 //!   span brings the calls since [`CallRater::since`], so that what a call costs does not depend on the span. Bundles
 //!   that are bought once pay for nothing here: only the ledger knows what was left of them then.
+//! - **What rolls over** is what the period before left of its own units; what had come over to that one is used last,
+//!   and goes no further. So one period more is enough to know it. A period without calls leaves all.
 
 use super::State;
 use super::charge::{charge, view};
 use crate::account::{Account, Identity, IdentityKind, ServiceKey};
-use crate::calendar::{Moment, NEVER};
+use crate::calendar::Moment;
 use crate::money::Money;
 use crate::rate::{Bought, Meter, buy, pieces};
 use crate::session::PlanFault;
@@ -90,7 +92,7 @@ pub struct CallRater {
     state: State,
     plans: HashMap<Code, Known>,
     /// Accounts with the bundles and counters of calls.
-    purses: HashMap<u64, Account>,
+    purses: HashMap<u64, Purse>,
     key: ServiceKey,
 }
 
@@ -111,17 +113,26 @@ impl CallRater {
     }
 
     /// Since when calls have to be brought, so that those from `from` on are rated as they always are: the begin of
-    /// the earliest period of a bundle, a counter or a cap that holds it.
+    /// the earliest period of a counter or a cap that holds it, and of that the begin of the earliest period of a
+    /// bundle, or of the one before if units roll over.
     pub fn since(&self, from: Moment) -> Moment {
         let begins = self.plans.values().flat_map(|known| {
             let plan = &known.plan;
             let rules = plan.versions.iter().flat_map(|version| &version.rules);
             let counters = rules.filter_map(|rule| rule.counter).map(|(_, period)| period);
-            let bundles = plan.allowances.iter().filter_map(|allowance| allowance.period);
-            let periods = counters.chain(bundles).chain(plan.caps.iter().map(|cap| cap.period));
+            let periods = counters.chain(plan.caps.iter().map(|cap| cap.period));
             periods.map(|period| period.begin(&plan.calendar.zone, from)).min()
         });
-        begins.min().unwrap_or(from).min(from)
+        let counted = begins.min().unwrap_or(from).min(from);
+        let bundles = self.plans.values().flat_map(|known| {
+            let again = known.plan.allowances.iter().filter_map(|allowance| Some((allowance, allowance.period?)));
+            again.map(|(allowance, period)| {
+                let begin = period.begin(&known.plan.calendar.zone, counted);
+                let rolls = allowance.roll_over > 0;
+                if rolls { period.begin(&known.plan.calendar.zone, begin - 1) } else { begin }
+            })
+        });
+        bundles.min().unwrap_or(counted).min(counted)
     }
 
     /// Rates a call; they come in the order in which they were answered.
@@ -132,24 +143,49 @@ impl CallRater {
         let known = self.state.account(account).and_then(|there| self.plans.get(&there.plan).map(|plan| (there, plan)));
         let Some((there, known)) = known else { return CallRated::NoRule { account } };
         let purse = self.purses.entry(account).or_insert_with(|| Purse::of(there, &known.plan, call.begin));
-        let work = Rating { plan: &known.plan, key: self.key, purse };
+        purse.renew(&known.plan, call.begin);
+        let work = Rating { plan: &known.plan, key: self.key, purse: &mut purse.account };
         work.rate(call, account, known)
     }
 }
 
 /// What an account has for calls.
-struct Purse;
+#[derive(Debug)]
+struct Purse {
+    account: Account,
+    /// What came over from the period before, as `account.buckets`.
+    rolled: Vec<u64>,
+}
 
 impl Purse {
-    /// As an account begins with: the bundles that come again, which it has, are whole.
-    fn of(there: &Account, plan: &Plan, at: Moment) -> Account {
-        let mut purse = Account { plan: there.plan, ..Account::default() };
+    /// As an account begins with: the bundles that come again, which it has, are whole, and nothing was used before.
+    fn of(there: &Account, plan: &Plan, at: Moment) -> Purse {
+        let mut account = Account { plan: there.plan, ..Account::default() };
         for allowance in &plan.allowances {
             let Some(period) = allowance.period.filter(|_| there.bucket(allowance.code).is_some()) else { continue };
             let ends = period.end(&plan.calendar.zone, at);
-            purse.add_units(allowance.code, allowance.amount as i64, ends, false);
+            let rolled = allowance.amount.min(allowance.roll_over);
+            account.add_units(allowance.code, allowance.amount.saturating_add(rolled) as i64, ends, false);
         }
-        purse
+        let amounts = account.buckets.iter().map(|bucket| {
+            let known = plan.allowances.iter().find(|known| known.code == bucket.allowance);
+            known.map_or(0, |allowance| allowance.amount.min(allowance.roll_over))
+        });
+        Purse { rolled: amounts.collect(), account }
+    }
+
+    /// Bundles whose period has ended come again.
+    fn renew(&mut self, plan: &Plan, now: Moment) {
+        let ended = self.account.buckets.iter_mut().zip(&mut self.rolled).filter(|(bucket, _)| bucket.ends <= now);
+        for (bucket, rolled) in ended {
+            let known = plan.allowances.iter().find(|known| known.code == bucket.allowance);
+            let Some((allowance, period)) = known.and_then(|known| Some((known, known.period?))) else { continue };
+            let follows = bucket.ends >= period.begin(&plan.calendar.zone, now);
+            let own = if follows { bucket.left.saturating_sub(*rolled) } else { allowance.amount };
+            *rolled = own.min(allowance.roll_over);
+            bucket.left = allowance.amount.saturating_add(*rolled);
+            bucket.ends = period.end(&plan.calendar.zone, now);
+        }
     }
 }
 
@@ -162,7 +198,6 @@ struct Rating<'a> {
 
 impl Rating<'_> {
     fn rate(mut self, call: &Spoken<'_>, account: u64, known: &Known) -> CallRated {
-        self.renew(call.begin);
         let context = Context {
             rating_group: self.key.rating_group,
             service: self.key.service,
@@ -190,17 +225,6 @@ impl Rating<'_> {
             currency: Arc::clone(&known.currency),
             bundle_units: sum.bundle_units,
         })
-    }
-
-    /// Bundles whose period has ended come again.
-    fn renew(&mut self, now: Moment) {
-        for bucket in self.purse.buckets.iter_mut().filter(|bucket| bucket.ends <= now) {
-            let Some(allowance) = self.plan.allowances.iter().find(|known| known.code == bucket.allowance) else {
-                continue;
-            };
-            bucket.left = bucket.left.min(allowance.roll_over).saturating_add(allowance.amount);
-            bucket.ends = allowance.period.map_or(NEVER, |period| period.end(&self.plan.calendar.zone, now));
-        }
     }
 
     fn charge(&mut self, sum: &mut Sum, piece: &crate::rate::Piece<'_>, rule: &Rule) {

@@ -1,18 +1,23 @@
 //! Calls of the store beside lines of a bill, or beside what was charged online.
 
-use super::{Failed, MS, SECOND, Which, calls, cover, length, seen};
+use super::{Failed, MS, SECOND, Which, add_skipped, calls, cover, length, seen, wanted};
 use std::collections::HashMap;
 use std::io::BufRead;
+use trunkline_charge::account::{Identity, IdentityKind};
 use trunkline_charge::compare::{
-    BillLine, BillReader, LINE_OCTETS_MAX, Parties, Party, Profile, Report, Rules, Seen, Unread, WireCall, compare,
+    BillLine, BillReader, LINE_OCTETS_MAX, Owed, Parties, Party, Profile, Report, Rules, Seen, Unread, WireCall,
+    compare,
 };
 use trunkline_charge::money::MICROS;
+use trunkline_charge::session::State;
 use trunkline_charge::tariff::Plan;
 use trunkline_store::row::{Call, Charge};
 use trunkline_store::{Order, Query, Skipped, Store};
 
 /// How far calls and lines are looked at beyond the span, nanoseconds: what clocks may differ by at its ends.
 const MARGIN_NS: i64 = 2 * 3600 * SECOND;
+/// The same where the span is the bill's, whose clock may be off by as much as is measured.
+const MARGIN_OF_BILL_NS: i64 = 26 * 3600 * SECOND;
 /// Lines that cannot be read and are told one by one.
 pub const UNREAD_MAX: usize = 100;
 /// Octets of a Session-Id that are kept.
@@ -27,13 +32,42 @@ pub struct Tolerance {
     pub length_ms: i64,
     /// How much the bill's clock is ahead, milliseconds; none: it is measured.
     pub ahead_ms: Option<i64>,
+    /// Whether the span is by the bill's clock, because its lines gave it.
+    pub span_of_bill: bool,
     /// For how long nothing at all has to be seen until it counts as not captured, milliseconds.
     pub silence_ms: i64,
 }
 
 impl Default for Tolerance {
     fn default() -> Tolerance {
-        Tolerance { begin_ms: 10_000, length_ms: 2000, ahead_ms: None, silence_ms: 3_600_000 }
+        Tolerance { begin_ms: 10_000, length_ms: 2000, ahead_ms: None, span_of_bill: false, silence_ms: 3_600_000 }
+    }
+}
+
+/// Whose calls have to have a line.
+#[derive(Clone, Debug, Default)]
+pub enum Payers {
+    /// All callers: a bill is for all calls that are asked for.
+    #[default]
+    All,
+    /// Subscribers of a ledger that is not there.
+    Unknown,
+    /// The subscribers of the ledger.
+    Of(Box<State>),
+}
+
+impl Payers {
+    fn owed(&self, caller: Party) -> Owed {
+        match self {
+            Payers::All => Owed::Yes,
+            Payers::Unknown => Owed::Unknown,
+            // Who is not told, or not understood, may be one.
+            Payers::Of(_) if caller == Party::NONE || caller.is_not_understood() => Owed::Yes,
+            Payers::Of(state) => {
+                let number = caller.digits().map(|digits| Identity::new(IdentityKind::E164, &digits));
+                if number.is_some_and(|number| state.payer(&number).is_some()) { Owed::Yes } else { Owed::No }
+            }
+        }
     }
 }
 
@@ -50,6 +84,12 @@ pub struct Lines {
     pub unread: Vec<Unread>,
     /// How many there are.
     pub unread_count: u64,
+    /// Whether they say what they ask for.
+    pub has_amounts: bool,
+    /// Whose calls have to have one.
+    pub payers: Payers,
+    /// Days of the store that could not be read for them.
+    pub skipped: Vec<Skipped>,
 }
 
 /// What came of it.
@@ -67,6 +107,10 @@ pub struct Compared {
     pub unread_count: u64,
     /// The time that was looked at, nanoseconds.
     pub span_ns: (i64, i64),
+    /// Whether the lines are a bill's.
+    pub is_bill: bool,
+    /// How far begins may be apart, milliseconds.
+    pub begin_ms: i64,
     /// Stretches of it of which nothing can be said, and their milliseconds.
     pub blind: (usize, i64),
     /// The first and last that was captured in and around it, milliseconds.
@@ -78,7 +122,8 @@ pub struct Compared {
 impl Compared {
     /// Whether anything differs, or was not read.
     pub fn differs(&self) -> bool {
-        self.report.certain() + self.report.unsure() + self.unread_count > 0 || !self.skipped.is_empty()
+        let nothing = self.is_bill && self.report.billed == 0 && self.report.outside > 0;
+        self.report.certain() + self.report.unsure() + self.unread_count > 0 || !self.skipped.is_empty() || nothing
     }
 }
 
@@ -92,6 +137,7 @@ pub fn bill(file: &mut dyn BufRead, profile: &Profile) -> Result<Lines, Failed> 
         return Err(Failed::Asked("the bill is empty: its first line has the titles of its columns".to_owned()));
     }
     let mut reader = BillReader::new(profile, &text).map_err(|why| Failed::Asked(format!("line 1: {why}")))?;
+    lines.has_amounts = reader.has_amounts();
     while next(file, &mut text)? > 0 {
         match reader.read(&text, &mut lines.parties) {
             Ok(Some(_)) if lines.lines.len() >= trunkline_charge::compare::ITEMS_MAX => {
@@ -136,15 +182,15 @@ fn skip_line(file: &mut dyn BufRead) -> std::io::Result<()> {
     }
 }
 
-/// What was charged online for calls in a time: sessions of a service with seconds, or with a number that was called.
+/// What was charged online for calls in a time: sessions with a number that was called, and with seconds or money.
 ///
 /// Records of one session are one line. A call is found by the optional part of the Session-Id (RFC 6733 section 8.8)
 /// where the client puts the Call-ID there, else by numbers and time.
 ///
 /// # Errors
 /// The store could not be read, or there is too much.
-pub fn charged(store: &Store, (from_ns, to_ns): (i64, i64)) -> Result<Lines, Failed> {
-    let (mut lines, mut at) = (Lines::default(), HashMap::new());
+pub fn charged(store: &Store, (from_ns, to_ns): (i64, i64), profile: &Profile) -> Result<Lines, Failed> {
+    let (mut lines, mut at) = (Lines { has_amounts: true, ..Lines::default() }, HashMap::new());
     let mut query = Query {
         from_ns: from_ns.saturating_sub(MARGIN_NS),
         to_ns: to_ns.saturating_add(MARGIN_NS),
@@ -158,8 +204,9 @@ pub fn charged(store: &Store, (from_ns, to_ns): (i64, i64)) -> Result<Lines, Fai
             if lines.lines.len() >= trunkline_charge::compare::ITEMS_MAX {
                 return Err(Failed::Asked(trunkline_charge::compare::TooMuch("charges").to_string()));
             }
-            add(&mut lines, &mut at, charge);
+            add(&mut lines, &mut at, charge, profile);
         }
+        add_skipped(&mut lines.skipped, page.skipped);
         match page.next {
             Some(next) => query.cursor = Some(next),
             None => return Ok(lines),
@@ -168,10 +215,21 @@ pub fn charged(store: &Store, (from_ns, to_ns): (i64, i64)) -> Result<Lines, Fai
 }
 
 fn is_call(charge: &Charge) -> bool {
-    charge.kind == "session" && charge.seconds > 0
+    let used = charge.seconds > 0 || charge.money != 0 || charge.short != 0;
+    charge.kind == "session" && !charge.destination.is_empty() && used
 }
 
-fn add(lines: &mut Lines, at: &mut HashMap<u64, usize>, charge: &Charge) {
+/// A number as a charge has it: digits of the international form, but the client's own where they begin with a zero,
+/// which no country code does (E.164 section 6.2.1).
+fn party(parties: &mut Parties, digits: &str, profile: &Profile) -> Party {
+    match digits.bytes().next() {
+        None => Party::NONE,
+        Some(b'1'..=b'9') => Party::number(digits),
+        Some(_) => parties.of(digits, &profile.numbers),
+    }
+}
+
+fn add(lines: &mut Lines, at: &mut HashMap<u64, usize>, charge: &Charge, profile: &Profile) {
     let amount = charge.money.saturating_add(charge.short).saturating_mul(MICROS);
     let duration = i64::try_from(charge.seconds).unwrap_or(i64::MAX / 1000).saturating_mul(1000);
     if let Some(known) = at.get(&Parties::reference(&charge.session)) {
@@ -182,12 +240,12 @@ fn add(lines: &mut Lines, at: &mut HashMap<u64, usize>, charge: &Charge) {
         return;
     }
     at.insert(Parties::reference(&charge.session), lines.lines.len());
-    // Both are digits of the international form (TS 32.299 as the node reads it).
-    let party = |digits: &str| if digits.is_empty() { Party::NONE } else { Party::number(digits) };
+    let caller = party(&mut lines.parties, &charge.msisdn, profile);
+    let called = party(&mut lines.parties, &charge.destination, profile);
     lines.lines.push(BillLine {
         line: lines.sessions.len() as u32,
-        caller: party(&charge.msisdn),
-        called: party(&charge.destination),
+        caller,
+        called,
         begin: charge.start_ns.div_euclid(MS),
         duration,
         amount: Some(amount),
@@ -209,20 +267,32 @@ pub fn against(
     which: &Which,
     goes_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Compared, Failed> {
-    let Lines { lines, mut parties, sessions, unread, unread_count } = lines;
-    let (from_ns, to_ns) = (which.from_ns.saturating_sub(MARGIN_NS), which.to_ns.saturating_add(MARGIN_NS));
-    let wider = Which { filter: which.filter.clone(), from_ns, to_ns };
+    if plan.is_some() && !lines.has_amounts {
+        let why = "the bill has no column of amounts: there is nothing to hold --plan against; a profile names it";
+        return Err(Failed::Asked(why.to_owned()));
+    }
+    let Lines { lines, mut parties, sessions, unread, unread_count, has_amounts: _, payers, skipped: mut passed } =
+        lines;
+    let margin = if tolerance.span_of_bill { MARGIN_OF_BILL_NS } else { MARGIN_NS };
+    let (from_ns, to_ns) = (which.from_ns.saturating_sub(margin), which.to_ns.saturating_add(margin));
+    let wanted = wanted(store, &Which { filter: which.filter.clone(), from_ns, to_ns })?;
+    let wider = Which { filter: None, from_ns, to_ns };
     let (mut wire, mut read) = (Vec::new(), 0u64);
     let most = trunkline_charge::compare::ITEMS_MAX as u64;
     let skipped = calls(store, &wider, &mut |call| {
-        wire.push(wire_call(call, profile, &mut parties));
+        let mut one = wire_call(call, profile, &mut parties);
+        let is_wanted = wanted.as_ref().is_none_or(|ids| ids.contains(&call.id));
+        one.owed = if is_wanted { payers.owed(one.caller) } else { Owed::LeftOut };
+        wire.push(one);
         read += 1;
         read <= most && (read % 1024 != 0 || goes_on(read))
     });
     if read > most {
         return Err(Failed::Asked(trunkline_charge::compare::TooMuch("calls").to_string()));
     }
-    let cover = cover(store, (from_ns, to_ns), tolerance.silence_ms)?;
+    add_skipped(&mut passed, skipped?);
+    let (cover, skipped) = cover(store, (from_ns, to_ns), tolerance.silence_ms)?;
+    add_skipped(&mut passed, skipped);
     let rules = Rules {
         begin: tolerance.begin_ms,
         duration: tolerance.length_ms,
@@ -230,12 +300,25 @@ pub fn against(
         step: profile.bill.step.0,
         ahead: tolerance.ahead_ms,
         plan,
-        parties: &parties,
+        span_of_bill: tolerance.span_of_bill,
     };
     let span = (which.from_ns.div_euclid(MS), which.to_ns.div_euclid(MS));
     let report = compare(wire, lines, &rules, &cover, span).map_err(|e| Failed::Asked(e.to_string()))?;
-    let (blind, captured, span_ns) = (cover.blind(), cover.seen(), (which.from_ns, which.to_ns));
-    Ok(Compared { report, parties, sessions, unread, unread_count, span_ns, blind, captured, skipped: skipped? })
+    let (blind, captured) = (cover.blind(report.span), cover.seen());
+    let of_bill = (report.span.0.saturating_mul(MS), report.span.1.saturating_mul(MS));
+    Ok(Compared {
+        report,
+        parties,
+        sessions,
+        unread,
+        unread_count,
+        span_ns: if tolerance.span_of_bill { of_bill } else { (which.from_ns, which.to_ns) },
+        is_bill: matches!(payers, Payers::All),
+        begin_ms: tolerance.begin_ms,
+        blind,
+        captured,
+        skipped: passed,
+    })
 }
 
 fn wire_call(call: &Call, profile: &Profile, parties: &mut Parties) -> WireCall {
@@ -249,6 +332,7 @@ fn wire_call(call: &Call, profile: &Profile, parties: &mut Parties) -> WireCall 
         answer: call.answer_ns.map_or(start, |at| at.div_euclid(MS)),
         duration: if answered { length(call).div_euclid(MS) } else { 0 },
         seen,
+        owed: Owed::Yes,
         reference: Parties::reference(&call.sip_call_id),
     }
 }

@@ -4,7 +4,9 @@ pub mod compared;
 pub mod rated;
 pub mod told;
 
-use trunkline_charge::compare::{Cover, Seen};
+use std::collections::HashSet;
+use trunkline_charge::compare::{Cover, ITEMS_MAX, Seen, TooMuch};
+use trunkline_kit::Id;
 use trunkline_store::filter::Filter;
 use trunkline_store::row::{Call, CallState};
 use trunkline_store::store::PAGE_ROWS_MAX;
@@ -16,8 +18,12 @@ pub const MS: i64 = 1_000_000;
 pub const SECOND: i64 = 1_000_000_000;
 /// Minutes of a day.
 const MINUTES: i64 = 1440;
-/// Losses that are read.
-const LOSSES_MAX: usize = 100_000;
+/// Nanoseconds of an hour, and of a day.
+const HOUR: i64 = 3600 * SECOND;
+const DAY: i64 = 24 * HOUR;
+/// Where what is lost was never looked at: before the analysis, or at the tap. What a recorder or a table of media had
+/// no room for was.
+const BEFORE_ANALYSIS: [&str; 7] = ["interface", "operating-system", "card", "damaged", "ring", "mirror", "hole"];
 
 /// Why it was not done.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +63,7 @@ pub fn calls(store: &Store, which: &Which, each: &mut dyn FnMut(&Call) -> bool) 
     let mut skipped: Vec<Skipped> = Vec::new();
     loop {
         let page = store.calls(&query)?;
-        skipped.extend(page.skipped.into_iter().filter(|day| !skipped.contains(day)).collect::<Vec<_>>());
+        add_skipped(&mut skipped, page.skipped);
         if !page.rows.iter().all(&mut *each) {
             return Err(Failed::GivenUp);
         }
@@ -66,6 +72,34 @@ pub fn calls(store: &Store, which: &Which, each: &mut dyn FnMut(&Call) -> bool) 
             None => return Ok(skipped),
         }
     }
+}
+
+/// Adds days that are not there yet.
+fn add_skipped(all: &mut Vec<Skipped>, more: Vec<Skipped>) {
+    for day in more {
+        if !all.contains(&day) {
+            all.push(day);
+        }
+    }
+}
+
+/// The calls that a filter wants; none without a filter, which wants all.
+///
+/// # Errors
+/// The store could not be read, or there are too many.
+pub fn wanted(store: &Store, which: &Which) -> Result<Option<HashSet<Id>>, Failed> {
+    if which.filter.is_none() {
+        return Ok(None);
+    }
+    let mut ids = HashSet::new();
+    let read = calls(store, which, &mut |call| {
+        ids.insert(call.id);
+        ids.len() <= ITEMS_MAX
+    });
+    if ids.len() > ITEMS_MAX {
+        return Err(Failed::Asked(TooMuch("calls").to_string()));
+    }
+    read.map(|_| Some(ids))
 }
 
 /// What was seen of a call, as far as its length and outcome go. Lost media changes neither.
@@ -84,11 +118,12 @@ pub fn length(call: &Call) -> i64 {
     trunkline_store::json::duration_ns(call).unwrap_or(0).max(0)
 }
 
-/// What of a time was captured: calls, registrations and other transactions by the minute, and losses.
+/// What of a time was captured: calls, registrations and other transactions by the minute, and losses; and days that
+/// could not be read.
 ///
 /// # Errors
 /// The store could not be read.
-pub fn cover(store: &Store, (from_ns, to_ns): (i64, i64), silence_ms: i64) -> Result<Cover, Failed> {
+pub fn cover(store: &Store, (from_ns, to_ns): (i64, i64), silence_ms: i64) -> Result<(Cover, Vec<Skipped>), Failed> {
     let mut minutes: Vec<i64> = store.minutes(from_ns, to_ns)?.into_iter().map(|(minute, _)| minute).collect();
     for day in store.days()? {
         let (first, after) = (day.start_ns().max(from_ns), day.end_ns().min(to_ns));
@@ -104,12 +139,51 @@ pub fn cover(store: &Store, (from_ns, to_ns): (i64, i64), silence_ms: i64) -> Re
         cover.saw(minute * 60_000 + 59_999);
     }
     // What began to be counted before may reach into it.
-    let before = from_ns.saturating_sub(MINUTES * 60 * SECOND);
-    let query = Query { from_ns: before, to_ns, order: Order::Oldest, limit: LOSSES_MAX, ..Query::default() };
-    for loss in store.losses(&query)?.rows.iter().filter(|loss| loss.count > 0 && loss.at_ns >= from_ns) {
+    let (before, mut skipped) = (from_ns.saturating_sub(DAY), Vec::new());
+    for day in store.days()? {
+        let (first, after) = (day.start_ns().max(before), day.end_ns().min(to_ns));
+        if first < after && !losses(store, (first, after), from_ns, &mut cover, &mut skipped)? {
+            by_hours(store, (first, after), from_ns, &mut cover, &mut skipped)?;
+        }
+    }
+    Ok((cover, skipped))
+}
+
+/// Losses that began in a time and reach to `since_ns`, as many as a page has; whether these are all.
+fn losses(
+    store: &Store,
+    (from_ns, to_ns): (i64, i64),
+    since_ns: i64,
+    cover: &mut Cover,
+    skipped: &mut Vec<Skipped>,
+) -> Result<bool, Failed> {
+    let query = Query { from_ns, to_ns, order: Order::Oldest, limit: PAGE_ROWS_MAX, ..Query::default() };
+    let page = store.losses(&query)?;
+    let counts = |place: &str| BEFORE_ANALYSIS.contains(&place);
+    for loss in page.rows.iter().filter(|loss| loss.count > 0 && loss.at_ns >= since_ns && counts(&loss.place)) {
         cover.lost(loss.since_ns.div_euclid(MS), loss.at_ns.div_euclid(MS));
     }
-    Ok(cover)
+    add_skipped(skipped, page.skipped);
+    Ok(page.rows.len() < PAGE_ROWS_MAX)
+}
+
+/// The same of a day that has more; of an hour that has more, too, nothing can be said.
+fn by_hours(
+    store: &Store,
+    (from_ns, to_ns): (i64, i64),
+    since_ns: i64,
+    cover: &mut Cover,
+    skipped: &mut Vec<Skipped>,
+) -> Result<(), Failed> {
+    let mut from = from_ns;
+    while from < to_ns {
+        let until = from.saturating_add(HOUR).min(to_ns);
+        if !losses(store, (from, until), since_ns, cover, skipped)? {
+            cover.lost(from.div_euclid(MS), until.div_euclid(MS));
+        }
+        from = until;
+    }
+    Ok(())
 }
 
 /// Minutes of a day with registrations or other transactions.

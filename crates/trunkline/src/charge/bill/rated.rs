@@ -2,13 +2,14 @@
 //!
 //! The store gives calls by their first message, tariffs want them by their answer: those that rang wait until no call
 //! that comes can have been answered before them. Calls before the span are rated, too, as far as bundles and counters
-//! reach back, and are not told.
+//! reach back, and are not told; so are those that the filter does not want: they use up bundles like all others.
+//! Another leg of a call, or a copy of it from a second tap, is told and rated no second time.
 
-use super::{Failed, SECOND, Which, calls, length, seen};
+use super::{Failed, MS, SECOND, Which, calls, length, seen, wanted};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashSet};
+use std::collections::{BTreeMap, BinaryHeap, HashSet, VecDeque};
 use trunkline_charge::account::ServiceKey;
-use trunkline_charge::compare::Seen;
+use trunkline_charge::compare::{LEG_MS, Parties, Party, Seen};
 use trunkline_charge::ledger;
 use trunkline_charge::numbers::Numbers;
 use trunkline_charge::session::{CallRated, CallRater, Spoken};
@@ -19,6 +20,8 @@ use trunkline_store::{Skipped, Store};
 
 /// How long a call may ring that is rated by its answer, nanoseconds: longer than any timer of SIP lets it.
 const RINGS_NS: i64 = 3600 * SECOND;
+/// How far begin, answer and end of another leg may be from a call's, nanoseconds.
+const LEG_NS: i64 = LEG_MS * MS;
 /// Numbers that are counted apart where nobody pays for them.
 const NUMBERS_MAX: usize = 1_000_000;
 
@@ -50,6 +53,8 @@ pub enum End {
     Open,
     /// A number is not understood: which one, as the wire has it.
     NotUnderstood(String),
+    /// It is another leg of a call that was answered before it, or a copy.
+    Leg,
 }
 
 /// What calls come to.
@@ -61,6 +66,8 @@ pub struct Sums {
     pub unanswered: u64,
     /// Calls whose end was not seen.
     pub open: u64,
+    /// Other legs and copies of calls, which are in none of the other figures.
+    pub legs: u64,
     /// Calls with a number that is not understood.
     pub not_understood: u64,
     /// Calls for which nobody pays: calls that came from outside, and unknown callers.
@@ -106,10 +113,11 @@ impl Sums {
     fn add(&mut self, told: &Told) {
         match &told.end {
             End::Open => self.open += 1,
+            End::Leg => self.legs += 1,
             End::NotUnderstood(_) => self.not_understood += 1,
             End::Rated(CallRated::NobodyPays) => {
                 self.nobody += 1;
-                let number = trunkline_charge::compare::Parties::reference(&told.caller);
+                let number = Parties::reference(&told.caller);
                 if self.numbers.len() < NUMBERS_MAX && self.numbers.insert(number) {
                     self.nobody_numbers += 1;
                 }
@@ -154,9 +162,15 @@ pub fn rate(
 ) -> Result<(Sums, Vec<Skipped>), Failed> {
     let since = rater.since(which.from_ns.div_euclid(SECOND));
     let since_ns = since.saturating_mul(SECOND);
-    let wider = Which { from_ns: since_ns.saturating_sub(RINGS_NS), ..which.clone() };
-    let (from_ns, sums, waiting) = (which.from_ns, Sums::default(), BinaryHeap::new());
-    let mut work = Work { rater, numbers, from_ns, since_ns, sums, waiting };
+    let ids = wanted(store, which)?;
+    // What begins after the span may be answered before what rings at its end.
+    let (from_ns, to_ns) = (since_ns.saturating_sub(RINGS_NS), which.to_ns.saturating_add(RINGS_NS));
+    let wider = Which { filter: None, from_ns, to_ns };
+    let is_told = |call: &Call| {
+        (which.from_ns..which.to_ns).contains(&call.start_ns) && ids.as_ref().is_none_or(|ids| ids.contains(&call.id))
+    };
+    let (sums, waiting, recent) = (Sums::default(), BinaryHeap::new(), VecDeque::new());
+    let mut work = Work { rater, numbers, is_told: &is_told, since_ns, sums, waiting, recent };
     let skipped = calls(store, &wider, &mut |call| work.take(call, tell))?;
     if !work.settle(i64::MAX, tell) {
         return Err(Failed::GivenUp);
@@ -172,38 +186,67 @@ type Waiting = Reverse<(i64, Id, Box<Waits>)>;
 struct Waits {
     caller: String,
     called: String,
+    start_ns: i64,
+    end_ns: i64,
+    reference: u64,
     seconds: u64,
     open: bool,
     complete: bool,
     is_told: bool,
 }
 
+/// A call that others may be legs of.
+#[derive(Debug)]
+struct Recent {
+    start_ns: i64,
+    answer_ns: i64,
+    end_ns: i64,
+    parties: (Party, Party),
+    reference: u64,
+}
+
+impl Recent {
+    fn is_like(&self, other: &Recent) -> bool {
+        let near = |a: i64, b: i64| a.abs_diff(b) <= LEG_NS as u64;
+        let told = self.parties.0 != Party::NONE && self.parties.1 != Party::NONE;
+        let same = self.reference != 0 && self.reference == other.reference;
+        (same || (told && self.parties == other.parties))
+            && near(self.start_ns, other.start_ns)
+            && near(self.end_ns, other.end_ns)
+    }
+}
+
 struct Work<'a> {
     rater: CallRater,
     numbers: &'a Numbers,
-    from_ns: i64,
+    is_told: &'a dyn Fn(&Call) -> bool,
     since_ns: i64,
     sums: Sums,
     waiting: BinaryHeap<Waiting>,
+    /// Calls that were answered last, in that order.
+    recent: VecDeque<Recent>,
 }
 
 impl Work<'_> {
     fn take(&mut self, call: &Call, tell: &mut dyn FnMut(&Told) -> bool) -> bool {
         let goes_on = self.settle(call.start_ns, tell);
         match (seen(call), call.answer_ns) {
-            (Seen::Whole | Seen::Open, Some(answer_ns)) if answer_ns < self.since_ns => {}
+            (Seen::Whole | Seen::Open, Some(answer_ns)) if answer_ns < self.since_ns.saturating_sub(LEG_NS) => {}
             (kind @ (Seen::Whole | Seen::Open), Some(answer_ns)) => {
                 let waits = Waits {
                     caller: call.from.clone(),
                     called: call.to.clone(),
+                    start_ns: call.start_ns,
+                    end_ns: answer_ns.saturating_add(length(call)),
+                    reference: Parties::reference(&call.sip_call_id),
                     seconds: (length(call) as u64).div_ceil(SECOND as u64),
                     open: kind == Seen::Open,
                     complete: call.capture.complete,
-                    is_told: call.start_ns >= self.from_ns,
+                    is_told: (self.is_told)(call),
                 };
                 self.waiting.push(Reverse((answer_ns, call.id, Box::new(waits))));
             }
-            _ => self.sums.unanswered += u64::from(call.start_ns >= self.from_ns),
+            _ => self.sums.unanswered += u64::from((self.is_told)(call)),
         }
         goes_on
     }
@@ -212,7 +255,11 @@ impl Work<'_> {
     fn settle(&mut self, before_ns: i64, tell: &mut dyn FnMut(&Told) -> bool) -> bool {
         while self.waiting.peek().is_some_and(|Reverse((answer, ..))| *answer <= before_ns) {
             let Some(Reverse((answer_ns, id, waits))) = self.waiting.pop() else { break };
-            let end = self.end(answer_ns, &waits);
+            let is_leg = self.is_leg(answer_ns, &waits);
+            if answer_ns < self.since_ns {
+                continue;
+            }
+            let end = if is_leg { End::Leg } else { self.end(answer_ns, &waits) };
             if !waits.is_told {
                 continue;
             }
@@ -224,6 +271,23 @@ impl Work<'_> {
             }
         }
         true
+    }
+
+    /// Whether a call is another leg or a copy of one that was answered just before it.
+    fn is_leg(&mut self, answer_ns: i64, waits: &Waits) -> bool {
+        let since = answer_ns.saturating_sub(LEG_NS);
+        while self.recent.front().is_some_and(|one| one.answer_ns < since) {
+            self.recent.pop_front();
+        }
+        let mut parties = Parties::default();
+        let parties = (parties.of(&waits.caller, self.numbers), parties.of(&waits.called, self.numbers));
+        let Waits { start_ns, end_ns, reference, .. } = *waits;
+        let one = Recent { start_ns, answer_ns, end_ns, parties, reference };
+        let is_leg = self.recent.iter().any(|other| other.is_like(&one));
+        if !is_leg {
+            self.recent.push_back(one);
+        }
+        is_leg
     }
 
     fn end(&mut self, answer_ns: i64, waits: &Waits) -> End {

@@ -63,6 +63,7 @@ pub fn outcome(end: &End) -> (&'static str, Option<i64>) {
     match end {
         End::Open => ("open", None),
         End::NotUnderstood(_) => ("not-understood", None),
+        End::Leg => ("leg", None),
         End::Rated(CallRated::NobodyPays) => ("nobody-pays", None),
         End::Rated(CallRated::NoRule { .. }) => ("no-rule", None),
         End::Rated(CallRated::Blocked { .. }) => ("blocked", None),

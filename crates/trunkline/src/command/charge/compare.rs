@@ -2,16 +2,17 @@
 
 use super::when::{self, Profiled};
 use crate::bar::Bar;
-use crate::charge::bill::compared::{self, Compared, Lines, Tolerance};
+use crate::charge::bill::compared::{self, Compared, Lines, Payers, Tolerance};
 use crate::charge::bill::{Which, told};
+use crate::charge::configured;
 use crate::cli::DataFolder;
 use crate::command::calls::parse;
 use crate::failure::Failure;
-use crate::output::{csv, stdout};
+use crate::output::stdout;
 use crate::search;
 use crate::show::figure;
 use crate::show::table::{self, Row, Table, number, text};
-use crate::show::text::{Keep, Line as Cell, Style};
+use crate::show::text::Keep;
 use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -19,6 +20,8 @@ use std::io::{BufReader, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 use trunkline_charge::compare::{Basis, Finding, Kind, Profile, Sum};
+use trunkline_charge::ledger;
+use trunkline_commit::Folder;
 use trunkline_kit::exit::Exit;
 
 /// Differences of the table.
@@ -38,7 +41,7 @@ const ZONE_MS: i64 = 15 * 60_000;
     docs/manual/wire-against-bill.md has the whole of it."
 )]
 pub struct Compare {
-    /// What the calls must be like; several words are one filter
+    /// Which calls have to have a line; lines of others are left out; several words are one filter
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     /// The bill, CSV with a line of titles, or - for standard input [default: what was charged online]
@@ -94,11 +97,12 @@ impl Compare {
             Some(path) => self.bill(path, &profile, given)?,
             None => {
                 let span = given.map_or_else(|| when::yesterday(&terminal.zone), Ok)?;
-                (compared::charged(&store, span).map_err(when::failure)?, span)
+                let charged = compared::charged(&store, span, &profile).map_err(when::failure)?;
+                (Lines { payers: self.payers()?, ..charged }, span)
             }
         };
         let (which, mut bar) = (Which { filter, from_ns, to_ns }, Bar::new());
-        let tolerance = self.tolerance()?;
+        let tolerance = Tolerance { span_of_bill: self.bill.is_some() && given.is_none(), ..self.tolerance()? };
         let of = compared::against(&store, lines, &profile, plan.as_ref(), &tolerance, &which, &mut |read| {
             bar.draw(read, 0, || format!("{read} calls"));
             true
@@ -134,6 +138,13 @@ impl Compare {
         Ok((lines, span))
     }
 
+    /// Who has to pay for calls that are charged online.
+    fn payers(&self) -> Result<Payers, Failure> {
+        let Ok(disk) = Folder::beside(&configured::ledger(&self.data.path)) else { return Ok(Payers::Unknown) };
+        let state = ledger::standing(&disk).map_err(|e| Failure::Failed(e.to_string()))?;
+        Ok(Payers::Of(Box::new(state)))
+    }
+
     fn tolerance(&self) -> Result<Tolerance, Failure> {
         let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX).min(86_400_000);
         let ahead = self.ahead.map(|seconds| seconds * 1000.0);
@@ -145,6 +156,7 @@ impl Compare {
             length_ms: ms(self.length),
             ahead_ms: ahead.map(|ms| ms as i64),
             silence_ms: ms(self.silence),
+            ..Tolerance::default()
         })
     }
 
@@ -160,7 +172,7 @@ impl Compare {
         } else if self.csv {
             writeln!(out, "{}", CSV.join(","))?;
             for one in findings.take(limit) {
-                writeln!(out, "{}", csv_line(&told::finding(of, one)))?;
+                writeln!(out, "{}", when::csv_line(&CSV, &told::finding(of, one)))?;
             }
         } else {
             tell(&mut out, of, self.limit.unwrap_or(SHOWN) as usize, terminal)?;
@@ -194,18 +206,6 @@ const CSV: [&str; 20] = [
     "price_micros",
 ];
 
-fn csv_line(finding: &Value) -> String {
-    let value = |name: &&str| {
-        let found = name.split('.').fold(finding, |of, part| &of[part]);
-        match found {
-            Value::Null => String::new(),
-            Value::String(text) => csv(text),
-            other => other.to_string(),
-        }
-    };
-    CSV.iter().map(value).collect::<Vec<_>>().join(",")
-}
-
 fn sums_json(of: &Compared) -> Value {
     let report = &of.report;
     let kind = |(kind, name): &(Kind, &str)| {
@@ -220,10 +220,14 @@ fn sums_json(of: &Compared) -> Value {
             "from": told::time(of.span_ns.0 / 1_000_000), "to": told::time(of.span_ns.1 / 1_000_000),
             "kinds": Kind::ALL.iter().map(kind).collect::<Vec<_>>(), "calls": report.answered,
             "lines": report.billed, "agreed": report.agreed, "legs": report.legs, "unanswered": report.unanswered,
+            "unowed": report.unowed, "exempt": report.exempt, "attempts": report.attempts, "outside": report.outside,
+            "left_out": report.left_out,
+            "not_understood": { "calls": report.not_understood.0, "lines": report.not_understood.1 },
+            "deviations": { "lines": report.deviations.0, "micros": report.deviations.1 },
             "asked_micros": report.asked, "unpriced": report.unpriced, "unread": of.unread_count,
             "clock": {
                 "ahead_ms": report.clock.ahead, "basis": basis(report.clock.basis), "pairs": report.clock.pairs,
-                "spread_ms": report.clock.spread,
+                "spread_ms": report.clock.spread, "given": report.clock.given,
             },
             "blind": { "stretches": of.blind.0, "milliseconds": of.blind.1 },
             "captured": of.captured.map(|(first, last)| json!({ "from": told::time(first), "to": told::time(last) })),
@@ -249,7 +253,7 @@ fn tell(out: &mut impl Write, of: &Compared, limit: usize, terminal: &Terminal) 
     for (kind, name) in Kind::ALL {
         let sum = &report.sums[kind as usize];
         if sum.count + sum.unsure > 0 {
-            sums.row(cells(
+            sums.row(when::cells(
                 &[
                     name.to_owned(),
                     sum.count.to_string(),
@@ -289,10 +293,6 @@ fn tell(out: &mut impl Write, of: &Compared, limit: usize, terminal: &Terminal) 
     Ok(())
 }
 
-fn cells(texts: &[String], terminal: &Terminal) -> Row {
-    Row { cells: texts.iter().map(|text| Cell::new(terminal).with(Style::Plain, text)).collect(), below: Vec::new() }
-}
-
 fn row(of: &Compared, one: &Finding, terminal: &Terminal) -> Row {
     let report = &of.report;
     let call = one.call.map(|at| &report.calls[at as usize]);
@@ -324,27 +324,20 @@ fn row(of: &Compared, one: &Finding, terminal: &Terminal) -> Row {
         number.unwrap_or_default(),
         call.map_or_else(String::new, |call| call.id.to_string()),
     ];
-    cells(&texts, terminal)
+    when::cells(&texts, terminal)
 }
 
 /// What there is to say besides the differences.
 fn lines(of: &Compared) -> Vec<String> {
-    let (report, clock) = (&of.report, &of.report.clock);
-    let mut lines = vec![format!(
-        "{} lines, {} of them as they should be; {} calls were answered, {} were not",
-        report.billed, report.agreed, report.answered, report.unanswered
-    )];
-    let seconds = clock.ahead as f64 / 1000.0;
-    if clock.pairs > 0 {
-        lines.push(format!(
-            "their clock is {seconds:+.1} s to ours, lines count from the {} on: {} pairs that stand alone say so",
-            if clock.basis == Basis::Start { "first message" } else { "answer" },
-            clock.pairs
-        ));
-    }
-    if clock.ahead.abs() >= ZONE_MS {
-        lines.push("is the time zone of the bill right? time-zone in [bill] of the profile".to_owned());
-    }
+    let report = &of.report;
+    let mut lines = vec![match report.billed {
+        0 => format!("nothing is billed in that time; {} calls were answered", report.answered),
+        billed => format!(
+            "{billed} lines, {} of them as they should be; {} calls were answered, {} were not",
+            report.agreed, report.answered, report.unanswered
+        ),
+    }];
+    lines.extend(clock(of));
     if of.blind.0 > 0 {
         let minutes = of.blind.1 / 60_000;
         lines.push(format!(
@@ -355,12 +348,51 @@ fn lines(of: &Compared) -> Vec<String> {
     if of.captured.is_none() {
         lines.push("nothing at all was captured in that time".to_owned());
     }
+    if report.deviations.0 > 0 {
+        let (count, sum) = report.deviations;
+        lines.push(format!("{count} lines are off by less than counts, {} in all", told::minor(sum)));
+    }
     let told = [
-        (report.legs, "calls are other legs of calls that have their line"),
+        (report.legs, "calls are other legs or copies of calls, and count once"),
+        (report.unowed, "calls are from nobody who pays here, and need no line"),
+        (report.exempt, "calls may have been without length, and need no line"),
+        (report.not_understood.0, "calls have a number that is not understood: [numbers] of the profile"),
+        (report.not_understood.1, "lines have a number that is not understood: [numbers] of the profile"),
+        (report.attempts, "lines are without length and amount, for calls that nobody answered"),
+        (if of.is_bill { report.outside } else { 0 }, "lines lie outside of that time"),
+        (report.left_out, "lines are of calls that the filter leaves out"),
         (report.unpriced, "lines have no price by the plan"),
         (of.unread_count, "lines cannot be read"),
         (report.inexact, "candidates were too many at once: the nearest were taken"),
     ];
     lines.extend(told.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+    lines
+}
+
+/// What there is to say of the bill's clock.
+fn clock(of: &Compared) -> Vec<String> {
+    let clock = &of.report.clock;
+    let seconds = |ms: i64| ms as f64 / 1000.0;
+    let (ahead, mut lines) = (seconds(clock.ahead), Vec::new());
+    if clock.given {
+        lines.push(format!("their clock counts as {ahead:+.1} s to ours, as --ahead says"));
+    } else if clock.pairs > 0 {
+        lines.push(format!(
+            "their clock is {ahead:+.1} s to ours, lines count from the {} on: {} pairs that stand alone say so",
+            if clock.basis == Basis::Start { "first message" } else { "answer" },
+            clock.pairs
+        ));
+    } else if of.report.billed > 0 {
+        lines.push("their clock counts as ours: too few pairs stand alone to measure it (--ahead sets it)".to_owned());
+    }
+    if clock.spread > of.begin_ms {
+        let spread = seconds(clock.spread);
+        lines.push(format!(
+            "half of these pairs are {spread:.1} s or more off that, more than --begin: lines may miss calls"
+        ));
+    }
+    if clock.ahead.abs() >= ZONE_MS {
+        lines.push("is the time zone of the bill right? time-zone in [bill] of the profile".to_owned());
+    }
     lines
 }

@@ -8,10 +8,9 @@ use crate::charge::configured;
 use crate::cli::DataFolder;
 use crate::command::calls::parse;
 use crate::failure::Failure;
-use crate::output::{csv, stdout};
+use crate::output::stdout;
 use crate::search;
 use crate::show::table::{self, Row, Table, number, text};
-use crate::show::text::{Line as Cell, Style};
 use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -51,7 +50,7 @@ const CSV: [&str; 14] = [
     trunkline charge rate-calls --profile numbers.toml --csv 'src:10.0.0.0/8' > rated.csv"
 )]
 pub struct RateCalls {
-    /// What the calls must be like; several words are one filter
+    /// Which calls to tell; all are rated, because all use up bundles; several words are one filter
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     #[command(flatten)]
@@ -118,19 +117,10 @@ impl RateCalls {
     fn print(&self, out: &mut impl Write, call: &Told) -> std::io::Result<()> {
         match (self.json, self.csv) {
             (true, _) => writeln!(out, "{}", told::rated(call)),
-            (_, true) => writeln!(out, "{}", csv_line(&told::rated(call))),
+            (_, true) => writeln!(out, "{}", when::csv_line(&CSV, &told::rated(call))),
             _ => Ok(()),
         }
     }
-}
-
-fn csv_line(call: &Value) -> String {
-    let value = |name: &&str| match &call[*name] {
-        Value::Null => String::new(),
-        Value::String(text) => csv(text),
-        other => other.to_string(),
-    };
-    CSV.iter().map(value).collect::<Vec<_>>().join(",")
 }
 
 fn sums_json(sums: &Sums, span: (i64, i64)) -> Value {
@@ -145,6 +135,7 @@ fn sums_json(sums: &Sums, span: (i64, i64)) -> Value {
         "sums": {
             "from": told::time(span.0 / 1_000_000), "to": told::time(span.1 / 1_000_000), "priced": sums.priced,
             "incomplete": sums.incomplete, "unanswered": sums.unanswered, "open": sums.open,
+            "legs": sums.legs,
             "not_understood": sums.not_understood, "nobody_pays": sums.nobody,
             "nobody_pays_numbers": sums.nobody_numbers, "no_rule": sums.no_rule, "blocked": sums.blocked,
             "accounts": sums.accounts.iter().map(account).collect::<Vec<_>>(),
@@ -183,7 +174,7 @@ fn row(account: u64, currency: &str, of: &Account, terminal: &Terminal) -> Row {
         of.bundle_units.to_string(),
         format!("{} {currency}", of.money),
     ];
-    Row { cells: cells.iter().map(|cell| Cell::new(terminal).with(Style::Plain, cell)).collect(), below: Vec::new() }
+    when::cells(&cells, terminal)
 }
 
 /// What there is to say besides the accounts.
@@ -197,6 +188,7 @@ fn lines(sums: &Sums) -> Vec<String> {
             sums.nobody,
             &format!("for which nobody pays, from {} numbers: from outside, or unknown", sums.nobody_numbers),
         ),
+        (sums.legs, "that are another leg of a call, or a copy of it, and cost nothing"),
         (sums.open, "without a price: their end was not seen, or they are still up"),
         (
             sums.not_understood,

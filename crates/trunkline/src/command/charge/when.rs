@@ -3,11 +3,15 @@
 use crate::charge::bill::Failed;
 use crate::failure::Failure;
 use crate::moment;
+use crate::output::csv;
 use crate::search;
 use crate::show::figure;
+use crate::show::table::Row;
+use crate::show::text::{Line as Cell, Style};
 use crate::terminal::Terminal;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use trunkline_charge::compare::{Profile, read_profile};
 use trunkline_charge::tariff::{self, Plan};
@@ -98,6 +102,21 @@ fn text(path: &Path) -> Result<String, Failure> {
 
 fn wrong(mistakes: &[Mistake]) -> Failure {
     Failure::Failed(mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+}
+
+/// A line of comma-separated values: what stands at each of these places of an object.
+pub fn csv_line(columns: &[&str], of: &Value) -> String {
+    let value = |name: &&str| match name.split('.').fold(of, |of, part| &of[part]) {
+        Value::Null => String::new(),
+        Value::String(text) => csv(text),
+        other => other.to_string(),
+    };
+    columns.iter().map(value).collect::<Vec<_>>().join(",")
+}
+
+/// A row of plain texts.
+pub fn cells(texts: &[String], terminal: &Terminal) -> Row {
+    Row { cells: texts.iter().map(|text| Cell::new(terminal).with(Style::Plain, text)).collect(), below: Vec::new() }
 }
 
 /// What failed.
