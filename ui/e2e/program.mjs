@@ -72,16 +72,14 @@ export async function start() {
 export const demo = () => serve(["demo", "--listen", "127.0.0.1:0"], mkdtempSync(join(tmpdir(), "trunkline-e2e-")));
 
 /**
- * The same without a past, and a charging node that can be started beside it.
+ * An empty data folder, and a charging node that can be started beside it (the demo has one of its own).
  * @returns {Promise<World & { charging: () => Promise<{ address: string, end: () => Promise<void> }>, begin: (...args: string[]) => import("node:child_process").ChildProcess }>}
  */
 export async function till() {
-  const folder = mkdtempSync(join(tmpdir(), "trunkline-e2e-"));
-  const data = join(folder, "data");
-  const world = await serve(["demo", "--listen", "127.0.0.1:0", "--history", "0", "--data", data], folder);
+  const world = await house("", {});
   const begin = (/** @type {string[]} */ ...args) => spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
   const charging = async () => {
-    const node = begin("charge", "serve", "--data", data, "--host", "ocs.example.org", "--realm", "example.org", "--listen", "127.0.0.1:0", "--threads", "1");
+    const node = begin("charge", "serve", "--data", world.data, "--host", "ocs.example.org", "--realm", "example.org", "--listen", "127.0.0.1:0", "--threads", "1");
     const address = await printed(node, /Diameter over TCP at (\S+)/);
     const end = async () => {
       const gone = new Promise((resolve) => node.once("exit", resolve));

@@ -3,7 +3,7 @@
 mod served;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use served::{Client, World, start_calling};
+use served::{Client, World, cer, start_calling};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -12,10 +12,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use trunkline_charge::job::Peering;
 use trunkline_net::{ClientCertificates, OldestTls, Tls, issuers};
-use trunkline_wire::diameter::base::{CapabilitiesExchangeAnswer, CapabilitiesExchangeRequest};
-use trunkline_wire::diameter::{Frames, Header, HostAddress, List, Message, application, command};
+use trunkline_wire::diameter::base::CapabilitiesExchangeAnswer;
+use trunkline_wire::diameter::{Frames, Message, command};
 
 const NAME: &str = "pgw.example.org";
+const REALM: &str = "example.org";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -52,21 +53,6 @@ fn node(folder: &Path, tls: Tls, certified: bool) -> World {
     start_calling(folder, Peering { certified, ..Peering::default() }, Some(door), |_| {})
 }
 
-fn cer() -> Vec<u8> {
-    let hosts = [HostAddress::Ip("127.0.0.1".parse().expect("an address"))];
-    let cer = CapabilitiesExchangeRequest {
-        origin_host: NAME,
-        origin_realm: "example.org",
-        host_ip_addresses: List::Values(&hosts),
-        product_name: "test",
-        auth_application_ids: List::Values(&[application::CREDIT_CONTROL]),
-        ..CapabilitiesExchangeRequest::default()
-    };
-    let mut out = Vec::new();
-    cer.write(&Header::request(command::CAPABILITIES_EXCHANGE, application::BASE), &mut out).expect("it fits");
-    out
-}
-
 /// `openssl s_client`; it ends with its owner.
 struct OpenSsl(Child);
 
@@ -90,7 +76,7 @@ fn asked(folder: &Path, world: &World, authority: &Authority, options: &[&str]) 
     let mut child = OpenSsl(command.spawn().expect("openssl: scripts/setup test"));
     let mut told = child.0.stdin.take().expect("its input");
     // Who is not let in may not listen any more.
-    let _gone = told.write_all(&cer()).and_then(|()| told.flush());
+    let _gone = told.write_all(&cer(NAME, REALM)).and_then(|()| told.flush());
     let octets = heard(child.0.stdout.take().expect("its output")).recv_timeout(PATIENCE).expect("an end")?;
     Some(CapabilitiesExchangeAnswer::read(&Message::new(&octets).expect("a message")).expect("a CEA").result_code)
 }
@@ -190,7 +176,7 @@ fn plain_and_encrypted_octets_do_not_meet() {
     let world = node(folder.path(), authority.tls(&ClientCertificates::None), true);
     let mut plain = TcpStream::connect(world.address).unwrap();
     plain.set_read_timeout(Some(PATIENCE)).unwrap();
-    plain.write_all(&cer()).unwrap();
+    plain.write_all(&cer(NAME, REALM)).unwrap();
     // What comes is an alert of TLS at most, then the end.
     let mut said = Vec::new();
     let _reset = plain.read_to_end(&mut said);

@@ -199,6 +199,23 @@ pub struct Client {
     next: u32,
 }
 
+/// What a client says first.
+pub fn cer(host: &str, realm: &str) -> Vec<u8> {
+    let hosts = [HostAddress::Ip("127.0.0.1".parse().expect("an address"))];
+    let cer = CapabilitiesExchangeRequest {
+        origin_host: host,
+        origin_realm: realm,
+        host_ip_addresses: List::Values(&hosts),
+        vendor_id: 0,
+        product_name: "test",
+        auth_application_ids: List::Values(&[application::CREDIT_CONTROL]),
+        ..CapabilitiesExchangeRequest::default()
+    };
+    let mut out = Vec::new();
+    cer.write(&Header::request(command::CAPABILITIES_EXCHANGE, application::BASE), &mut out).expect("it fits");
+    out
+}
+
 impl Client {
     /// Connects and exchanges capabilities.
     pub fn new(address: SocketAddr, host: &str) -> Client {
@@ -208,19 +225,7 @@ impl Client {
     /// The same in a realm.
     pub fn of(address: SocketAddr, host: &str, realm: &str) -> Client {
         let mut client = Client::raw(address, host);
-        let hosts = [HostAddress::Ip("127.0.0.1".parse().expect("an address"))];
-        let cer = CapabilitiesExchangeRequest {
-            origin_host: host,
-            origin_realm: realm,
-            host_ip_addresses: List::Values(&hosts),
-            vendor_id: 0,
-            product_name: "test",
-            auth_application_ids: List::Values(&[application::CREDIT_CONTROL]),
-            ..CapabilitiesExchangeRequest::default()
-        };
-        let mut out = Vec::new();
-        cer.write(&Header::request(command::CAPABILITIES_EXCHANGE, application::BASE), &mut out).expect("it fits");
-        let answer = client.ask(&out);
+        let answer = client.ask(&cer(host, realm));
         let cea = CapabilitiesExchangeAnswer::read(&Message::new(&answer).expect("a message")).expect("a CEA");
         assert_eq!(cea.result_code, 2001);
         client

@@ -361,7 +361,10 @@ impl<L: Disk, D: Disk> Files<L, D> {
         // What goes before the first record is needed by none.
         let needed = if self.begun { self.needed } else { self.fold.entry() + 1 };
         (report.needed, report.open) = (needed, self.open);
-        report.node = self.series.settings().node.id().into();
+        let node = self.series.settings().node.id();
+        if *report.node != *node {
+            report.node = node.into();
+        }
         (report.records, report.number) = (self.fold.records(), self.fold.number());
         (report.files, report.lost) = (cursor.files, cursor.lost);
         let settings = self.series.settings();
