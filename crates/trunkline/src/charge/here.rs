@@ -1,8 +1,12 @@
 //! The charging node of this process, as the status line and metrics see it.
 
-use super::rows::{Done, Rows};
+use super::records;
+use super::rows::{Done, Rows, To};
 use super::seat::Seat;
+use crate::failure::Failure;
+use crate::run::config::Cdr;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_charge::job::records::Told;
@@ -39,16 +43,26 @@ pub struct Totals {
 }
 
 impl Running {
-    /// A node that was started, and what brings rows of its records into the store.
-    pub fn new(node: Node, rows: Option<Rows>) -> Self {
+    /// A node that was started.
+    pub fn new(node: Node) -> Self {
         let records = node.records().cloned();
-        Running { place: Place::Alone(Mutex::new(node)), records, rows: Mutex::new(rows) }
+        Running { place: Place::Alone(Mutex::new(node)), records, rows: Mutex::default() }
     }
 
     /// A node that stands by for others, or they for it.
-    pub fn of((seat, rows): (Seat, Option<Rows>)) -> Self {
+    pub fn of(seat: Seat) -> Self {
         let records = Some(Arc::clone(seat.records()));
-        Running { place: Place::Seat(seat), records, rows: Mutex::new(rows) }
+        Running { place: Place::Seat(seat), records, rows: Mutex::default() }
+    }
+
+    /// Begins to bring rows of its records into the store, where it makes some and they are wanted.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn bring_rows(&self, cdr: &Cdr, data: &Path, to: To) -> Result<(), Failure> {
+        let Some(told) = &self.records else { return Ok(()) };
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = records::rows(cdr, data, told, to)?;
+        Ok(())
     }
 
     /// Does something with the node that serves; none while it stands by.
@@ -116,7 +130,7 @@ impl Running {
         [served.unwrap_or_default(), seat]
             .concat()
             .into_iter()
-            .chain(self.records.iter().flat_map(|told| records(told)))
+            .chain(self.records.iter().flat_map(|told| of_records(told)))
             .chain(
                 self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|rows| of_rows(rows.done())),
             )
@@ -196,7 +210,7 @@ fn of_seat(seat: &Seat, leads: bool) -> Vec<Sample> {
 }
 
 /// Metrics of records.
-fn records(told: &Told) -> Vec<Sample> {
+fn of_records(told: &Told) -> Vec<Sample> {
     let report = told.report();
     let state = [
         (
