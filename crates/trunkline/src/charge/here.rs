@@ -107,6 +107,7 @@ impl Running {
                 let help = "of these, those that are connected";
                 samples.push(Sample::gauge("trunkline_charge_called_peers_up", help, up as f64));
             }
+            samples.extend(of_net(node.net()));
             samples.push(Sample::gauge("trunkline_charge_accounts", "accounts", accounts as f64));
             samples.push(Sample::gauge("trunkline_charge_sessions", "open sessions", sessions as f64));
             let help = "reports of usage without a price or a session";
@@ -184,6 +185,30 @@ impl Running {
             }
         }
     }
+}
+
+/// Of connections: those of a cache beside it are counted apart, so that they have names of their own.
+fn of_net((counts, gauges): (trunkline_net::Counts, trunkline_net::Gauges)) -> Vec<Sample> {
+    let held = [
+        ("trunkline_charge_connections", "connections that are open, handshakes included", gauges.connections),
+        ("trunkline_charge_tls_handshakes_open", "handshakes of TLS that go on", gauges.handshakes),
+    ];
+    let counted = [
+        (
+            "trunkline_charge_connections_refused_total",
+            "connections refused: too many, or not allowed",
+            counts.refused(),
+        ),
+        ("trunkline_charge_tls_handshakes_total", "handshakes of TLS completed", counts.handshakes),
+        ("trunkline_charge_tls_handshakes_failed_total", "handshakes of TLS that failed", counts.closed_handshake),
+        (
+            "trunkline_charge_tls_handshakes_late_total",
+            "handshakes of TLS that took too long",
+            counts.closed_handshake_late,
+        ),
+    ];
+    let held = held.map(|(name, help, value)| Sample::gauge(name, help, value)).into_iter();
+    held.chain(counted.map(|(name, help, value)| Sample::counter(name, help, value))).collect()
 }
 
 fn counter(one: Counted) -> Sample {
