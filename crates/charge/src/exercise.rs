@@ -9,6 +9,7 @@ use crate::quota::{self, Ask, Mapping, Recent};
 use crate::session::{Core, Limits, Restoring, State};
 use core::net::{IpAddr, Ipv4Addr};
 use core::time::Duration;
+use std::sync::LazyLock;
 use trunkline_kit::config::Place;
 use trunkline_wire::gtpp::Message;
 use trunkline_wire::{Address, Endpoint};
@@ -167,8 +168,8 @@ pub fn bill(octets: &[u8]) {
 
 /// A line in plain words: numbers with `+`, a time in Greenwich, seconds, units with all places.
 fn again(line: &BillLine, parties: &Parties) {
-    let profile = Profile::default();
-    let mut reader = BillReader::new(&profile, "caller,called,begin,duration,amount").expect("they are the columns");
+    static PLAIN: LazyLock<Profile> = LazyLock::new(Profile::default);
+    let mut reader = BillReader::new(&PLAIN, "caller,called,begin,duration,amount").expect("they are the columns");
     let (year, month, day) = trunkline_kit::date::of_days(line.begin.div_euclid(86_400_000));
     let ms = line.begin.rem_euclid(86_400_000);
     // Offsets and zones lead a little out of the years that can be written.

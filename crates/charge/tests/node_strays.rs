@@ -51,9 +51,8 @@ fn a_client_of_diameter_brings_so_much_a_minute() {
     let (mut client, mut other) = (Client::new(world.address, "a"), Client::new(world.address, "b"));
     let first = client.ccr(&Ccr { used: None, ..used("open", 0, RequestType::Initial) });
     assert_eq!(read(&client.ask(&first)).0, 2001);
-    let strays: Vec<Vec<u8>> = (0..BROUGHT)
-        .map(|count| client.ccr(&used(&format!("gone;{count}"), 1, RequestType::Update)))
-        .collect();
+    let strays: Vec<Vec<u8>> =
+        (0..BROUGHT).map(|count| client.ccr(&used(&format!("gone;{count}"), 1, RequestType::Update))).collect();
     let mut results = Vec::new();
     for some in strays.chunks(64) {
         client.send(&some.concat());

@@ -3,9 +3,9 @@
 use super::cdr::Cdrs;
 use super::place::Place;
 use crate::charge::here::Running;
+use crate::charge::rows::To;
 use crate::charge::seat::{Seat, Setup};
 use crate::charge::{configured, records};
-use crate::charge::rows::To;
 use crate::failure::Failure;
 use crate::run::config::{
     Called, Charge, ChargeGtpp, DirectorySection, Door, FailureHandling, Given, Ip, Listen, Nats, Network, Standby,
