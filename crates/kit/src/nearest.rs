@@ -19,7 +19,8 @@ pub fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone)
     }
 }
 
-/// Edit distance with neighbours exchanged counted once (optimal string alignment), of at most [`COMPARED_MAX`] characters.
+/// Edit distance with neighbours exchanged counted once (optimal string alignment), of at most [`COMPARED_MAX`]
+/// characters.
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().take(COMPARED_MAX).collect();
     let b: Vec<char> = b.chars().take(COMPARED_MAX).collect();

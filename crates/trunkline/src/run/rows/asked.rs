@@ -1,5 +1,5 @@
-//! Rows whose giver keeps them until the store has them, on the same way: so that a process has one writer of the store.
-//! Two would take turns by the locks of days, and wait for each other.
+//! Rows whose giver keeps them until the store has them, on the same way: so that a process has one writer of the
+//! store. Two would take turns by the locks of days, and wait for each other.
 
 use super::{RowsOut, Target, Writer, Writing};
 use std::sync::Arc;
@@ -63,7 +63,8 @@ impl<T: Target> Writer<T> {
         }
     }
 
-    /// In a commit of its own: what of it is refused is known, and where it fails it is not put by, as its giver has it.
+    /// In a commit of its own: what of it is refused is known, and where it fails it is not put by, as its giver has
+    /// it.
     fn put_alone(&mut self, rows: &Rows) -> Result<u64, String> {
         let fails = |writer: &Self| writer.writing.report().error.unwrap_or_else(|| "the store failed".to_owned());
         if self.is_left_alone() {
