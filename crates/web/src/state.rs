@@ -1,6 +1,9 @@
 //! What the endpoints share.
 
-use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, TRYOUTS, Tryouts};
+use crate::api::{
+    BILLS, Bills, CAPTURES, COMPARISONS, Captures, Comparisons, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, TRYOUTS,
+    Tryouts,
+};
 use crate::auth::{AllowedNetworks, Desk, Provider, Refusal, TrustedProxies};
 use crate::caches::Board;
 use crate::live::Feed;
@@ -124,6 +127,10 @@ pub struct Web {
     pub charge_reads: Arc<Semaphore>,
     /// Plans that are tried out.
     pub tryouts: Tryouts,
+    /// Bills that users brought.
+    pub bills: Bills,
+    /// Calls that are compared with bills and charges.
+    pub comparisons: Comparisons,
     desk_turns: Arc<Semaphore>,
     passwords: Arc<Semaphore>,
     /// Becomes true when the server is to end: what streams without an end looks at it.
@@ -158,6 +165,8 @@ impl Web {
             charge_looks: Arc::new(Semaphore::new(CHARGE_LOOKS_MAX)),
             charge_reads: Arc::new(Semaphore::new(CHARGE_READS_MAX)),
             tryouts: Shelf::new(spool.folder(), "tryout", TRYOUTS),
+            bills: Shelf::new(spool.folder(), "bill", BILLS),
+            comparisons: Shelf::new(spool.folder(), "comparison", COMPARISONS),
             desk_turns: Arc::new(Semaphore::new(DESK_TURNS_MAX)),
             passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE_MAX)),
             desk: Arc::new(desk),
