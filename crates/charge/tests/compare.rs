@@ -32,7 +32,16 @@ fn to(called: &str) -> Context<'_> {
 }
 
 fn rules(plan: Option<&Plan>) -> Rules<'_> {
-    Rules { begin: 10_000, duration: 2000, first: 60, step: 60, ahead: None, plan, rating_group: None, span_of_bill: false }
+    Rules {
+        begin: 10_000,
+        duration: 2000,
+        first: 60,
+        step: 60,
+        ahead: None,
+        plan,
+        rating_group: None,
+        span_of_bill: false,
+    }
 }
 
 fn covered(calls: &[WireCall]) -> Cover {

@@ -339,6 +339,7 @@ fn calls_cost_what_the_plans_of_their_callers_say_however_often_it_is_asked() {
         ["rate-calls", "--profile", &profile, "--from", "2026-11-20T11:00", "--to", "2026-11-20T11:30", "--json"];
     let (part, _) = objects(&run(folder.path(), &words, ""));
     assert!(part.len() > 10 && part.iter().all(|one| rated.contains(one)), "{part:?}");
-    let table = run(folder.path(), &["rate-calls", "--profile", &profile, "--from", "2026-11-20", "--to", "2026-11-20"], "");
+    let table =
+        run(folder.path(), &["rate-calls", "--profile", &profile, "--from", "2026-11-20", "--to", "2026-11-20"], "");
     assert!(String::from_utf8(table.stdout).expect("text").contains("51 calls rated for 50 accounts"));
 }

@@ -126,6 +126,7 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(charge::tryouts::show, charge::tryouts::remove))
         .routes(routes!(charge::bills::remove))
         .routes(routes!(charge::comparisons::show, charge::comparisons::remove))
+        .routes(routes!(charge::of_call::show))
         .routes(routes!(charge::differences::list))
         .routes(routes!(charge::differences::csv))
         .routes(routes!(charge::differences::json))

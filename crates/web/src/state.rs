@@ -310,9 +310,15 @@ impl Web {
             samples.push(sample.label("status", class));
         }
         samples.extend(self.desk.counts().list().into_iter().map(Sample::from));
-        let (extractions, captures) = (self.extractions.size(), self.captures.size());
-        for (what, (files, octets)) in [("extractions", extractions), ("captures", captures)] {
-            let files = Sample::gauge("trunkline_web_spool_files", "files of extractions and captures", files as f64);
+        let sizes = [
+            ("extractions", self.extractions.size()),
+            ("captures", self.captures.size()),
+            ("bills", self.bills.size()),
+            ("comparisons", self.comparisons.size()),
+        ];
+        for (what, (files, octets)) in sizes {
+            let help = "files of extractions, captures, bills and comparisons";
+            let files = Sample::gauge("trunkline_web_spool_files", help, files as f64);
             let octets = Sample::gauge("trunkline_web_spool_octets", "octets of these files", octets as f64);
             samples.extend([files.label("what", what), octets.label("what", what)]);
         }

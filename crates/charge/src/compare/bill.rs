@@ -118,7 +118,8 @@ impl<'a> BillReader<'a> {
             caller: parties.of(&values[caller], numbers),
             called: parties.of(&values[called], numbers),
             begin: at.ok_or_else(|| wrong("no time of a begin", begin))?,
-            duration: length(&values[duration], bill.duration_unit, mark).ok_or_else(|| wrong("no length", duration))?,
+            duration: length(&values[duration], bill.duration_unit, mark)
+                .ok_or_else(|| wrong("no length", duration))?,
             amount,
             reference: reference.map_or(0, |at| Parties::reference(&values[at])),
         })

@@ -267,8 +267,7 @@ impl Making<'_> {
 
     fn price(&self, called: Party, at: i64, seconds: i64) -> Option<i64> {
         let digits = called.digits()?;
-        let context =
-            Context { destination: &digits, rating_group: self.rules.rating_group, ..Context::default() };
+        let context = Context { destination: &digits, rating_group: self.rules.rating_group, ..Context::default() };
         price_of_call(self.rules.plan?, &context, at.div_euclid(1000), seconds.max(0) as u64)
     }
 

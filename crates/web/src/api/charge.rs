@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod bills;
 pub mod comparisons;
 pub mod differences;
+pub mod of_call;
 pub mod plans;
 pub mod sessions;
 pub mod tryouts;

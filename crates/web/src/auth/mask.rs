@@ -9,9 +9,7 @@
 mod ask;
 mod scrub;
 
-use crate::sources::{
-    CacheSnapshot, CallUp, ChargeAccount, ChargeDifference, ChargeEvent, ChargeLine, ChargeSession,
-};
+use crate::sources::{CacheSnapshot, CallUp, ChargeAccount, ChargeDifference, ChargeEvent, ChargeLine, ChargeSession};
 pub use ask::{check_filter, check_search, names_numbers};
 use scrub::{Kind, Scrub};
 use trunkline_store::row::{Call, Ladder, Registration, SipEvent, Stream};
@@ -129,7 +127,7 @@ pub fn charge_event(event: &mut ChargeEvent) {
 
 /// Masks a difference between the wire and a bill: the numbers of its call and lines, and in a Session-Id.
 pub fn charge_difference(one: &mut ChargeDifference) {
-    for call in &mut one.call {
+    if let Some(call) = &mut one.call {
         (call.caller, call.called) = (user(&call.caller), user(&call.called));
     }
     for line in one.line.iter_mut().chain(&mut one.other) {

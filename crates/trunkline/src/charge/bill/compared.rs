@@ -6,8 +6,8 @@ use std::io::BufRead;
 use std::path::Path;
 use trunkline_charge::account::{Identity, IdentityKind};
 use trunkline_charge::compare::{
-    BillLine, BillReader, ITEMS_MAX, LINE_OCTETS_MAX, Owed, Parties, Party, Profile, Report, Rules, Seen, Unread, WireCall,
-    compare,
+    BillLine, BillReader, ITEMS_MAX, LINE_OCTETS_MAX, Owed, Parties, Party, Profile, Report, Rules, Seen, Unread,
+    WireCall, compare,
 };
 use trunkline_charge::gy::decimals;
 use trunkline_charge::money::MICROS;

@@ -87,15 +87,15 @@ pub async fn bring(
     body: Body,
 ) -> Result<Json<ChargeBill>, Problem> {
     may_compare(&who)?;
-    if who.masked() {
-        // Numbers that somebody brings and that are found tell which ones there are.
-        let text = "numbers are masked for you: somebody who sees them may compare a bill".to_owned();
-        return Err(who.refused(Refusal::Forbidden(text)));
-    }
     super::charging(&web)?;
     let name: String = ask.name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
     if name.trim().is_empty() {
         return Err(Problem::parameter("name", "The bill needs a name."));
+    }
+    if who.masked() {
+        // Numbers that somebody brings and that are found tell which ones there are.
+        let text = "numbers are masked for you: somebody who sees them may compare a bill".to_owned();
+        return Err(who.refused(Refusal::Forbidden(text)));
     }
     let octets_max = web.bills.limits().octets;
     let told = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());

@@ -11,7 +11,7 @@ use crate::guard::Who;
 use crate::moment::{self, End};
 use crate::paths;
 use crate::problem::Problem;
-use crate::sources::{ChargeCompareAsk, ChargeCompared, ChargePlan, Charging};
+use crate::sources::{ChargeCompareAsk, ChargeCompared, ChargePlan};
 use crate::state::Web;
 use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
 use axum::Json;

@@ -20,8 +20,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::path::{Path as File_, PathBuf};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
@@ -73,7 +73,7 @@ impl Listing {
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn create(path: &File_, octets_max: u64, room: Room) -> Result<Listing, SourceError> {
+    pub fn create(path: &std::path::Path, octets_max: u64, room: Room) -> Result<Listing, SourceError> {
         let out = Bounded::create(path, octets_max, room).map_err(failed)?;
         let listed = Listed { path: path.to_owned(), marks: Vec::new(), is_cut: false };
         Ok(Listing { out, octets: 0, listed, failed: None })
