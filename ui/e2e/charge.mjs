@@ -2,7 +2,7 @@
 // out. UPDATE_SCREENSHOTS=1 also keeps pictures for docs/images.
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { faultsOf, keep, settle } from "./looks.mjs";
@@ -33,6 +33,36 @@ const subscribers = () => {
   const row = (/** @type {number} */ n) => `${n},${n},standard,${n % 9 === 0 ? 20 : 5000},00101${String(n).padStart(10, "0")}`;
   return ["subscriber,account,plan,balance,imsi", ...Array.from({ length: ACCOUNTS }, (_, n) => row(n + 1))].join("\n") + "\n";
 };
+
+/**
+ * Calls of a simulated capture, read into the store of the pages: those that were answered and have ended.
+ * @param {{ folder: string, data: string }} world
+ * @returns {{ from: string, to: string, answer: string, duration_ms: number }[]}
+ */
+function captured(world) {
+  const capture = join(world.folder, "calls.pcap");
+  run("sim", "--seed", "7", "--calls", "60", "--rate", "1", "--write", capture);
+  run("read", capture, "--data", world.data);
+  const told = run("calls", "--data", world.data, "--limit", "1000", "--json").trim().split("\n");
+  return told.map((line) => JSON.parse(line)).filter((call) => call.state === "completed" && call.duration_ms > 3000 && /^\+\d+$/.test(call.from) && /^\+\d+$/.test(call.to));
+}
+
+/**
+ * A bill for these calls: one is left out, one is two minutes too long, one is there twice, one was not on the wire, and
+ * a line cannot be read.
+ * @param {ReturnType<typeof captured>} calls
+ */
+function billOf(calls) {
+  const written = (/** @type {string} */ time) => time.slice(0, 19).replace("T", " ");
+  const line = (/** @type {ReturnType<typeof captured>[number]} */ call, longer = 0) => {
+    const seconds = Math.ceil(call.duration_ms / 1000) + longer;
+    return [call.from, call.to, written(call.answer), seconds, (seconds * 0.01).toFixed(2)].join(";");
+  };
+  const [left, long, twice, ...rest] = calls;
+  assert.ok(left && long && twice && rest.length > 10, `${calls.length} calls are too few`);
+  const nobody = ["+4420000000", "+4420000001", written(String(rest[5]?.answer)), 77, "0.77"].join(";");
+  return ["A-Number;B-Number;Start;Seconds;Charge", line(long, 120), line(twice), line(twice), nobody, "+1;+2;yesterday;1;1", ...rest.map((call) => line(call))].join("\r\n") + "\r\n";
+}
 
 export function chargeTests() {
   test("charging, from an empty node to a plan that is tried out", async (t) => {
@@ -155,6 +185,66 @@ export function chargeTests() {
         await page.getByText("What changed since the version of").waitFor();
       });
 
+      let compared = "";
+      await t.test("a bill is dropped, compared with the wire, and each difference leads to its call", async () => {
+        const calls = captured(world);
+        await page.goto("/charge/bill");
+        await page.getByRole("heading", { name: "Calls that were captured, beside" }).waitFor();
+        await page.getByRole("button", { name: "a bill", exact: true }).click();
+        await page.getByRole("button", { name: "Compare", exact: true }).click();
+        await page.getByText("Bring the bill first.").waitFor();
+        const columns = page.getByRole("group", { name: "Columns of the bill" });
+        await page.getByLabel("The bill").setInputFiles({ name: "carrier.csv", mimeType: "text/csv", buffer: Buffer.from(billOf(calls)) });
+        assert.equal(await columns.getByLabel("Who called").inputValue(), "A-Number");
+        assert.equal(await columns.getByLabel("What is asked for it").inputValue(), "Charge");
+        await page.getByLabel("Time zone of its times").selectOption("UTC");
+        await page.getByRole("button", { name: "Compare", exact: true }).click();
+        await page.waitForURL(/\/charge\/bill\/[0-9a-f]{32}$/);
+        await page.getByRole("heading", { name: "4 differences" }).waitFor({ timeout: 60_000 });
+        compared = new URL(page.url()).pathname;
+        await page.getByText("1 line of the bill could not be read").click();
+        await page.getByText("no time of a begin: 'yesterday'").waitFor();
+        const table = page.getByRole("group", { name: "Table of differences" });
+        assert.equal(await table.getByRole("row").count(), 5);
+        await page.getByRole("link", { name: "Longer" }).click();
+        await page.waitForURL(/kind=longer/);
+        await page.getByRole("status").filter({ hasText: "1 row" }).waitFor();
+        await page.reload();
+        await table.getByText("1:59 min").or(table.getByText("no call")).or(table.getByText("Longer")).first().waitFor();
+        assert.equal(await table.getByRole("row").count(), 2);
+        const file = page.waitForEvent("download");
+        await page.getByRole("link", { name: "CSV" }).click();
+        assert.match(readFileSync(await (await file).path(), "utf8"), /^kind,at,sure,.*\r\nlonger,/);
+        const packets = page.waitForEvent("download");
+        await table.getByRole("link", { name: "Packets of the call" }).click();
+        await packets;
+        await page.keyboard.press("j");
+        await page.keyboard.press("Enter");
+        await page.getByRole("region", { name: "Verdict" }).waitFor();
+        assert.equal(await page.getByRole("region", { name: "Charged online" }).count(), 0);
+        // By money, and changed: a tolerance that lets it pass.
+        await page.goto(compared);
+        await page.getByRole("button", { name: /^In dispute/ }).click();
+        await page.waitForURL(/order=most/);
+        await page.getByRole("link", { name: "Change and compare again" }).click();
+        await page.getByText("as it was brought before").waitFor();
+        await page.getByText("Which calls, and what counts as the same").click();
+        await page.getByLabel("Lengths may be apart, seconds").fill("600");
+        await page.getByRole("button", { name: "Compare", exact: true }).click();
+        await page.getByRole("heading", { name: "3 differences" }).waitFor({ timeout: 60_000 });
+        await page.goto("/charge/bill");
+        await page.getByRole("region", { name: "Comparisons" }).getByText("3 differences").waitFor();
+        await page.goto("/charge/bill/00000000000000000000000000000000");
+        await page.getByRole("heading", { name: "There is no such comparison" }).waitFor();
+      });
+
+      await t.test("what was charged online beside the wire, where there is nothing", async () => {
+        await page.goto("/charge/bill?from=2020-01-01T00:00:00.000Z&to=2020-01-02T00:00:00.000Z");
+        await page.getByRole("button", { name: "Compare", exact: true }).click();
+        await page.getByRole("heading", { name: "There was nothing to compare" }).waitFor({ timeout: 60_000 });
+        await page.getByText("choose another range").waitFor();
+      });
+
       for (const dark of [false, true]) {
         await t.test(`axe finds nothing, nothing scrolls sideways, ${dark ? "dark" : "light"}`, async () => {
           await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
@@ -167,6 +257,8 @@ export function chargeTests() {
             ["charge-session", String(session)],
             ["charge-account", `/charge/accounts/${account}`],
             ["charge-tariffs", "/charge/tariffs/standard"],
+            ["charge-bill", "/charge/bill"],
+            ["charge-bill-result", compared],
             ["charge-clients", "/charge/clients"],
           ];
           for (const [name, path] of pages) {

@@ -35,7 +35,7 @@ const ZONE_MS: i64 = 15 * 60_000;
     after_help = "Each difference names its call (`trunkline call ID --pcap FILE` has its packets) and its line of \
     the bill. What nobody can\nsay, because the capture had a gap or saw only a part, is told apart. Exit code 3 if \
     anything differs.\n\nExamples:\n  \
-    trunkline charge compare --from 2026-11-20                    what was charged online that day\n  \
+    trunkline charge compare --from 2026-11-20                    what was charged online since that day\n  \
     trunkline charge compare --bill november.csv --profile carrier.toml\n  \
     trunkline charge compare --bill november.csv --profile carrier.toml --plan prices.toml --csv > disputed.csv\n\n\
     docs/manual/wire-against-bill.md has the whole of it."
