@@ -1,7 +1,7 @@
 // Wire against bill: calls of the store beside a carrier's bill, or beside what was charged online.
 
 import { A, useNavigate, useParams, useSearchParams } from "@solidjs/router";
-import { createEffect, createResource, createSignal, For, Match, on, Show, Switch, type JSX } from "solid-js";
+import { createEffect, createResource, createSignal, For, Match, on, onCleanup, Show, Switch, type JSX } from "solid-js";
 import { get, remove } from "../api/client";
 import { Problem } from "../api/problem";
 import type { ChargeComparison, ChargeComparisons, ChargeStatus } from "../api/types";
@@ -15,7 +15,10 @@ import { toastError } from "../parts/toast";
 import { BillForm } from "./charge/bill-form";
 import { BillResult } from "./charge/bill-result";
 import { sumsOf } from "./charge/bill-words";
-import { ChargeNav, NoNode, useEvery } from "./charge/nav";
+import { ChargeNav, NoNode } from "./charge/nav";
+
+/** How often one that runs is asked for. */
+const LOOK_MS = 700;
 
 export default function ChargeBillPage(): JSX.Element {
   const params = useParams<{ id?: string }>();
@@ -121,6 +124,7 @@ function outcome(one: ChargeComparison): string {
   if (one.state === "cancelled") return "cancelled";
   if (!one.compared) return "it failed";
   const { count, unsure } = sumsOf(one.compared);
+  if (count + unsure + one.compared.lines === 0) return "nothing to compare";
   return count + unsure === 0 ? "all agrees" : `${of(count, "difference", "differences")}${unsure > 0 ? `, ${of(unsure, "cannot be said", "cannot be said")}` : ""}`;
 }
 
@@ -139,7 +143,12 @@ function One(props: { id: string }): JSX.Element {
       .catch((problem) => setError(() => problem));
   };
   createEffect(on(() => props.id, look));
-  useEvery(900, () => running() && look());
+  // The live feed beats slowly where nothing is captured: a comparison is over in a second or a minute.
+  createEffect(() => {
+    if (!running()) return;
+    const timer = setInterval(() => document.hidden || look(), LOOK_MS);
+    onCleanup(() => clearInterval(timer));
+  });
   const gone = (): boolean => error() instanceof Problem && (error() as Problem).kind === "not-found";
   const cancel = (): void => {
     remove(`/charge/comparisons/${props.id}`)

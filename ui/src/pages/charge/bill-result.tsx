@@ -14,20 +14,26 @@ export function BillResult(props: { one: ChargeComparison; compared: ChargeCompa
   const isBill = (): boolean => props.one.ask.bill !== null;
   const sums = (): ReturnType<typeof sumsOf> => sumsOf(c());
   const agrees = (): boolean => sums().count + sums().unsure + c().unread === 0;
-  const nothing = (): boolean => c().lines === 0 && c().calls === 0;
+  /** Nothing differs because there was nothing that could. */
+  const nothing = (): boolean => agrees() && c().lines === 0;
+  const title = (): string => {
+    if (nothing()) return isBill() ? "No line of the bill lies in that time" : "Nothing was charged for calls in that time";
+    if (agrees()) return "All agrees";
+    return sums().count > 0 ? of(sums().count, "difference", "differences") : "Nothing that is certain differs";
+  };
   return (
     <>
       <section class="panel" aria-label="What came of it">
         <header>
-          <span class={agrees() ? "good-ink" : "warn-ink"}>
-            <Icon name={agrees() ? "good" : "warn"} />
+          <span class={nothing() ? "muted" : agrees() ? "good-ink" : "warn-ink"}>
+            <Icon name={nothing() ? "note" : agrees() ? "good" : "warn"} />
           </span>
-          <h2>{nothing() ? "There was nothing to compare" : agrees() ? "All agrees" : sums().count > 0 ? of(sums().count, "difference", "differences") : "Nothing that is certain differs"}</h2>
+          <h2>{title()}</h2>
           <span class="muted">
             <Time at={c().from} /> to <Time at={c().to} />
           </span>
         </header>
-        <dl class="charge-facts body">
+        <dl class="charge-facts charge-tight body">
           <Figure name="Asked for too much">{micros(sums().over, coinOf(c()))}</Figure>
           <Figure name="Asked for too little">{micros(sums().under, coinOf(c()))}</Figure>
           <Figure name="Cannot be said">{whole(sums().unsure)}</Figure>
@@ -39,11 +45,13 @@ export function BillResult(props: { one: ChargeComparison; compared: ChargeCompa
         </dl>
         <Show when={nothing()}>
           <p class="body muted">
-            {isBill() ? "No line of the bill and no call lies in that time: is the range right, and the time zone?" : "No call was captured then, and no session with a number that was called was charged: choose another range. Records come behind sessions: what is still open has none yet."}
+            {isBill()
+              ? "Is the range right, and the time zone of the bill? Without a range it is all days that the bill touches."
+              : `${of(c().calls, "call was", "calls were")} answered, and no session with a number that was called has a record: choose another range. Records come behind sessions, so what is still open has none yet; calls of who is no subscriber here need none.`}
           </p>
         </Show>
-        <Show when={!nothing() && sums().count + sums().unsure > 0}>
-          <Kinds compared={c()} />
+        <Show when={sums().count + sums().unsure > 0}>
+          <Kinds id={props.one.id} compared={c()} />
         </Show>
         <Remarks compared={c()} isBill={isBill()} />
       </section>
@@ -64,7 +72,7 @@ function Figure(props: { name: string; children: JSX.Element }): JSX.Element {
 }
 
 /** Sums by kind; each leads to its differences. */
-function Kinds(props: { compared: ChargeCompared }): JSX.Element {
+function Kinds(props: { id: string; compared: ChargeCompared }): JSX.Element {
   const [search] = useSearchParams<{ kind?: string; sure?: string }>();
   const coin = (): ReturnType<typeof coinOf> => coinOf(props.compared);
   const there = (): ChargeComparedKind[] => props.compared.kinds.filter((kind) => kind.count + kind.unsure > 0);
@@ -97,7 +105,7 @@ function Kinds(props: { compared: ChargeCompared }): JSX.Element {
             {(kind) => (
               <tr>
                 <td>
-                  <A href={`?kind=${kind.kind}`} noScroll aria-current={search.kind === kind.kind && search.sure === undefined ? "true" : undefined}>
+                  <A href={`/charge/bill/${props.id}?kind=${kind.kind}`} noScroll aria-current={search.kind === kind.kind && search.sure === undefined ? "true" : undefined}>
                     {kindName(kind.kind)}
                   </A>{" "}
                   <span class="muted">{kindWhat(kind.kind)}</span>
@@ -107,7 +115,7 @@ function Kinds(props: { compared: ChargeCompared }): JSX.Element {
                 <td class="right num nowrap">{money(kind.under_micros)}</td>
                 <td class="right num">
                   <Show when={kind.unsure > 0} fallback="–">
-                    <A href={`?kind=${kind.kind}&sure=false`} noScroll aria-label={`${kindName(kind.kind)}: ${of(kind.unsure, "cannot be said", "cannot be said")}`}>
+                    <A href={`/charge/bill/${props.id}?kind=${kind.kind}&sure=false`} noScroll aria-label={`${kindName(kind.kind)}: ${of(kind.unsure, "cannot be said", "cannot be said")}`}>
                       {whole(kind.unsure)}
                     </A>
                   </Show>
