@@ -3,7 +3,7 @@
 //! [`compare`] pairs calls with lines and says where they differ. All of it is in memory and depends on its input
 //! alone: the same calls and lines, in any order, give the same report. A call with its line has some 370 octets at the
 //! peak, a difference of it among them, and where many calls between the same numbers begin at once up to three
-//! kilobytes, for each is held against [`CANDIDATES_MAX`] lines; a report of more than [`ITEMS_MAX`] of either is refused.
+//! kilobytes, for each is held against [`CANDIDATES_MAX`] lines. More than [`ITEMS_MAX`] of either are refused.
 //!
 //! # How a line finds its call
 //!

@@ -133,7 +133,7 @@ fn a_bill_that_agrees_and_one_that_does_not() {
         told,
         [
             ("not-billed", ids[0].as_str()),
-            ("twice", "-"),
+            ("twice", &id(7)),
             ("longer", &ids[1]),
             ("other-amount", &ids[2]),
             ("other-number", &ids[3]),
@@ -200,6 +200,7 @@ fn what_was_charged_online_beside_the_wire() {
         seconds: 50,
         money: 2,
         rated: true,
+        services: format!("[{{\"rating_group\":{}}}]", if at == 3 { 7 } else { 5 }),
         ..Charge::default()
     };
     let mut charges: Vec<Charge> = (0..60).map(charge).collect();
@@ -270,6 +271,9 @@ fn what_was_charged_online_beside_the_wire() {
     assert_eq!((sums["lines"].as_u64(), sums["agreed"].as_u64(), output.status.code()), (Some(61), Some(58), Some(3)));
     assert_eq!(sums["unowed"].as_u64(), Some(1), "{sums}");
     assert!(sums["blind"]["milliseconds"].as_u64() >= Some(3_367_000), "{sums}");
+    // A rating group chooses the charges that are calls.
+    let (_, sums) = objects(&run(folder.path(), &[&words[..], &["--rating-group", "7"]].concat(), ""));
+    assert_eq!((sums["lines"].as_u64(), sums["agreed"].as_u64()), (Some(1), Some(1)), "{sums}");
     // Without the ledger nobody knows who pays.
     std::fs::rename(folder.path().join("charge"), folder.path().join("away")).expect("moved away");
     let (differences, _) = objects(&run(folder.path(), &words, ""));

@@ -253,7 +253,7 @@ function More(props: { values: MoreValues; change: (to: Partial<MoreValues>) => 
         {field("begin", "Begins may be apart, seconds", "10", 0)}
         {field("length", "Lengths may be apart, seconds", "2", 0)}
         {field("ahead", "The bill’s clock is ahead, seconds", "measured")}
-        {field("silence", "Silence that means: not captured, seconds", "3600", 1)}
+        {field("silence", "Silence that means: not captured, seconds", "3600", 60)}
         {field("group", "Rating group of calls", "any", 0)}
       </div>
     </details>

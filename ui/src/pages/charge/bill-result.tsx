@@ -40,7 +40,7 @@ export function BillResult(props: { one: ChargeComparison; compared: ChargeCompa
           <Figure name={isBill() ? "Lines" : "Sessions charged"}>
             {whole(c().lines)} <span class="muted charge-small">{whole(c().agreed)} agree</span>
           </Figure>
-          <Figure name="Calls that were answered">{whole(c().calls)}</Figure>
+          <Figure name="Calls answered">{whole(c().calls)}</Figure>
           <Figure name={isBill() ? "The bill asks for" : "Charged"}>{micros(c().asked_micros, coinOf(c()))}</Figure>
         </dl>
         <Show when={nothing()}>

@@ -63,7 +63,7 @@ pub struct Compare {
     /// How many seconds the bill's clock is ahead of ours [default: measured]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     ahead: Option<f64>,
-    /// Where nothing at all is seen for so long, nothing was captured
+    /// Where nothing at all is seen for so long, nothing was captured; at least a minute
     #[arg(long, value_name = "TIME", default_value = "1 h", value_parser = duration)]
     silence: Duration,
     /// The Rating-Group that calls have in the plan, and in what was charged online

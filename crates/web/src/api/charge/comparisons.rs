@@ -80,7 +80,7 @@ pub struct ChargeComparisonAsk {
     pub length_s: Option<f64>,
     /// How many seconds the bill's clock is ahead; left out: it is measured.
     pub ahead_s: Option<f64>,
-    /// Where nothing is seen for so long nothing was captured, seconds; left out: 3600.
+    /// Where nothing is seen for so long nothing was captured, seconds, a minute at least; left out: 3600.
     pub silence_s: Option<f64>,
     /// The Rating-Group that calls have in the plan, and in what was charged online.
     pub rating_group: Option<u32>,
@@ -230,7 +230,7 @@ fn means(web: &Web, who: &Who, told: &ChargeComparisonAsk) -> Result<ChargeCompa
         begin_ms: milliseconds("begin_s", told.begin_s, 0.0)?.unwrap_or(10_000),
         length_ms: milliseconds("length_s", told.length_s, 0.0)?.unwrap_or(2000),
         ahead_ms: milliseconds("ahead_s", told.ahead_s, -SECONDS_MAX)?,
-        silence_ms: milliseconds("silence_s", told.silence_s, 1.0)?.unwrap_or(3_600_000),
+        silence_ms: milliseconds("silence_s", told.silence_s, 60.0)?.unwrap_or(3_600_000),
         rating_group: told.rating_group,
     })
 }
