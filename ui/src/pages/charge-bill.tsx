@@ -15,7 +15,7 @@ import { toastError } from "../parts/toast";
 import { BillForm } from "./charge/bill-form";
 import { BillResult } from "./charge/bill-result";
 import { sumsOf } from "./charge/bill-words";
-import { ChargeNav, NoNode } from "./charge/nav";
+import { ChargeNav } from "./charge/nav";
 
 /** How often one that runs is asked for. */
 const LOOK_MS = 700;
@@ -40,7 +40,6 @@ function Begin(): JSX.Element {
   const [search] = useSearchParams<{ again?: string }>();
   const [status] = createResource(() => get<ChargeStatus>("/charge"));
   const [all, allAgain] = createResource(() => get<ChargeComparisons>("/charge/comparisons"));
-  const absent = (): boolean => all.error instanceof Problem && all.error.kind === "not-found";
   const before = (): ChargeComparison | undefined => known(all)?.comparisons.find((one) => one.id === search.again);
   const forget = (id: string): void => {
     remove(`/charge/comparisons/${id}`)
@@ -53,9 +52,6 @@ function Begin(): JSX.Element {
       <ChargeNav />
       <div class="charge">
         <Switch fallback={<Loading what="comparisons" />}>
-          <Match when={absent()}>
-            <NoNode />
-          </Match>
           <Match when={all.error}>
             <Trouble error={all.error} retry={() => void allAgain.refetch()} />
           </Match>

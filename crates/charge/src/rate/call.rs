@@ -5,8 +5,9 @@ use crate::calendar::Moment;
 use crate::tariff::{Context, Outcome, Plan, RULE_ALLOWANCES_MAX};
 use crate::units::{Amounts, UNITS_MAX};
 
-/// The price of a call (of its context the number that is called counts, and what it is of), millionths of a minor unit, before it is rounded to one;
-/// none where no rule holds, or one that denies it. Bundles, counters and caps are an account's and count for nothing.
+/// The price of a call, millionths of a minor unit, before it is rounded to one; none where no rule holds, or one that
+/// denies it. Of its context the number that is called counts (digits, international), and what it is of. Bundles,
+/// counters and caps are an account's and count for nothing.
 pub fn price_of_call(plan: &Plan, context: &Context<'_>, begin: Moment, seconds: u64) -> Option<i64> {
     let seconds = seconds.min(UNITS_MAX);
     let used = Amounts { seconds, service_units: 1, ..Amounts::default() };

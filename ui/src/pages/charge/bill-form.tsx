@@ -79,7 +79,8 @@ export function BillForm(props: FormProps): JSX.Element {
       const m = more();
       const begun = await post<{ id: string }>("/charge/comparisons", {
         bill,
-        profile: text() ?? toml(profile(), isBill()),
+        // Who sees masked numbers has no prefixes of their own.
+        profile: may("numbers.read") ? (text() ?? toml(profile(), isBill())) : undefined,
         plan: plan() === "text" ? planText() : undefined,
         plan_name: plan() && plan() !== "text" ? plan() : undefined,
         from: whole ? undefined : range().from,
@@ -126,7 +127,9 @@ export function BillForm(props: FormProps): JSX.Element {
             <RangePicker range={range()} onChange={setRange} />
           </Show>
         </div>
-        <BillProfile profile={profile()} change={(to) => setProfile({ ...profile(), ...to })} text={text()} setText={setText} head={head()} isBill={isBill()} />
+        <Show when={may("numbers.read")}>
+          <BillProfile profile={profile()} change={(to) => setProfile({ ...profile(), ...to })} text={text()} setText={setText} head={head()} isBill={isBill()} />
+        </Show>
         <Show when={isBill()}>
           <Plan node={props.node} plan={plan()} setPlan={setPlan} text={planText()} setText={setPlanText} />
         </Show>

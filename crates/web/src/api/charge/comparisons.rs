@@ -6,7 +6,7 @@ use super::differences::{Listed, Listing};
 use super::{charging, order};
 use crate::api::ask::{self, Large};
 use crate::api::schema;
-use crate::auth::{action, mask};
+use crate::auth::{Refusal, action, mask};
 use crate::guard::Who;
 use crate::moment::{self, End};
 use crate::paths;
@@ -170,6 +170,11 @@ pub async fn begin(
     Large(told): Large<ChargeComparisonAsk>,
 ) -> Result<(StatusCode, Json<ChargeComparison>), Problem> {
     may_compare(&who)?;
+    if who.masked() && (told.profile.is_some() || told.plan.is_some()) {
+        // Prefixes of one's own, tried one after the other, tell the digits of a number.
+        let text = "numbers are masked for you: compare without a profile, and with plans of the node".to_owned();
+        return Err(who.refused(Refusal::Forbidden(text)));
+    }
     let charging = charging(&web)?;
     let bill = told.bill.as_deref().map(|id| bills::find(&web, &who, id)).transpose()?;
     let bill_name = bill.as_ref().map(|bill| bill.ask.clone());
