@@ -2660,7 +2660,7 @@ export interface components {
             rating_group?: number | null;
             /**
              * Format: double
-             * @description Where nothing is seen for so long nothing was captured, seconds; left out: 3600.
+             * @description Where nothing is seen for so long nothing was captured, seconds, a minute at least; left out: 3600.
              */
             silence_s?: number | null;
             /** @description Before then; a day is counted in; left out: now. */
