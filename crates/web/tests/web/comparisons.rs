@@ -85,6 +85,12 @@ fn files_have_what_was_asked_for_and_run_nothing() {
     let json = support.get(&format!("{path}/differences.jsonl?sure=false"));
     let first: Value = serde_json::from_str(text(&json.body).lines().next().unwrap()).unwrap();
     assert_eq!((&first["why"], text(&json.body).lines().count()), (&json!("silent"), 60));
+    // Compressed, as browsers ask for it, it comes to its end, too.
+    for path in [&format!("{path}/differences.csv"), "/calls.csv"] {
+        let packed = support.with("Accept-Encoding", "gzip").get(path);
+        assert_eq!((packed.status, packed.header("content-encoding")), (200, "gzip"), "{path}");
+        assert!(packed.body.starts_with(&[0x1f, 0x8b]) && packed.body.len() > 1000, "{path}");
+    }
     support.get(&format!("{path}/differences.csv?limit=5")).problem(400, "bad-parameter");
     world.signed_in(Role::Viewer).get(&format!("{path}/differences.csv")).problem(403, "forbidden");
 }

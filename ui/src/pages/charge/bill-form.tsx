@@ -116,7 +116,7 @@ export function BillForm(props: FormProps): JSX.Element {
         <Show when={isBill()}>
           <Bring file={file()} known={known()?.name} take={(files) => void take(files)} />
         </Show>
-        <div class="row">
+        <div class="row charge-when">
           <Show when={isBill()}>
             <label class="row">
               <input type="checkbox" checked={all()} onChange={(event) => setAll(event.currentTarget.checked)} /> all days that the bill touches

@@ -17,7 +17,7 @@ use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -350,5 +350,6 @@ async fn download(
             Some((text, (outcome, offsets, until, None, turn)))
         }
     });
-    Ok(Body::from_stream(pieces).into_response())
+    // What compresses asks once more after the end.
+    Ok(Body::from_stream(pieces.fuse()).into_response())
 }
