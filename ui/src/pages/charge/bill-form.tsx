@@ -112,7 +112,7 @@ export function BillForm(props: FormProps): JSX.Element {
           </button>
         </div>
       </header>
-      <form class="body stack" onSubmit={(event) => void begin(event)}>
+      <form class="body stack charge-begin" onSubmit={(event) => void begin(event)}>
         <Show when={isBill()}>
           <Bring file={file()} known={known()?.name} take={(files) => void take(files)} />
         </Show>
