@@ -191,7 +191,7 @@ fn a_call_tells_what_was_charged_for_it() {
         charge(1, &named, 1, 5),
         charge(2, &named, 1, 6),
         charge(3, "gw.example;1;442071000001", 9, 7),
-        charge(4, "gw.example;1;4;another@example.com", 1, 8),
+        charge(4, &format!("gw.example;1;4;{}", crate::world::call(2).sip_call_id), 1, 8),
     ];
     let mut store = Store::open(&world.folder.path().join("store"), Access::Write).unwrap();
     store.write(&Rows { charges, ..Rows::default() }).unwrap();

@@ -16,7 +16,7 @@ use serde_json::json;
 use std::sync::Arc;
 use trunkline_store::row::{Call, Charge};
 use trunkline_store::time::{SECOND_NS, rfc3339};
-use trunkline_store::{Order, Query, Store, StoreError};
+use trunkline_store::{Found, Order, Query, Store, StoreError};
 use utoipa::ToSchema;
 
 /// How far the begin of a session may be from a call's, where numbers alone tell that they belong together.
@@ -29,6 +29,8 @@ const ROWS_MAX: usize = 50_000;
 const PAGE_ROWS: usize = 1000;
 /// Sessions that are told of a call.
 const SESSIONS_MAX: usize = 8;
+/// Found by the Call-ID.
+const BY_CALL_ID: &str = "call-id";
 
 /// What was charged for a call.
 #[derive(Serialize, ToSchema)]
@@ -107,16 +109,39 @@ fn found(store: &Store, call: &Call) -> Result<(Vec<CallCharge>, bool), StoreErr
         ..Query::default()
     };
     let (mut all, mut rows) = (Vec::new(), 0);
-    loop {
+    let stopped = loop {
         let page = store.charges(&query)?;
         rows += page.rows.len();
         page.rows.iter().for_each(|charge| add(&mut all, charge, call));
         match page.next {
-            Some(_) if rows >= ROWS_MAX => return Ok((all, true)),
+            Some(_) if rows >= ROWS_MAX => break true,
             Some(next) => query.cursor = Some(next),
-            None => return Ok((all, false)),
+            None => break false,
+        }
+    };
+    let mut own = Vec::new();
+    for charge in all {
+        if charge.by == BY_CALL_ID || !names_another(store, &charge.session, call)? {
+            own.push(charge);
         }
     }
+    Ok((own, stopped))
+}
+
+/// Whether a Session-Id names another call of the store: then it is that one's, whatever its numbers are.
+fn names_another(store: &Store, session: &str, call: &Call) -> Result<bool, StoreError> {
+    let Some(named) = named(session) else { return Ok(false) };
+    Ok(match store.call(named)? {
+        Found::None => false,
+        Found::One(other) => other.id != call.id && other.sip_call_id == named,
+        // Hexadecimal digits may be the beginning of identifiers, and no Call-ID.
+        Found::Many(_) => named.contains(|c: char| !c.is_ascii_hexdigit() && c != '-'),
+    })
+}
+
+/// The part of a Session-Id that is the client's own (RFC 6733 section 8.8), which may be a Call-ID.
+fn named(session: &str) -> Option<&str> {
+    session.splitn(4, ';').nth(3).map(str::trim).filter(|named| !named.is_empty())
 }
 
 fn add(all: &mut Vec<CallCharge>, charge: &Charge, call: &Call) {
@@ -153,17 +178,14 @@ fn belongs(charge: &Charge, call: &Call) -> Option<&'static str> {
     if charge.kind != "session" {
         return None;
     }
-    // RFC 6733 section 8.8: host, two numbers, and what the client likes.
-    let named = charge.session.splitn(4, ';').nth(3);
-    if named.is_some_and(|named| !named.is_empty() && named.trim() == call.sip_call_id.trim()) {
-        return Some("call-id");
+    if named(&charge.session) == Some(call.sip_call_id.trim()) {
+        return Some(BY_CALL_ID);
     }
     let answer = call.answer_ns?;
     let near =
         charge.start_ns >= call.start_ns.saturating_sub(BEGIN_NS) && charge.start_ns <= answer.saturating_add(BEGIN_NS);
     let same = is_same(&call.from, &charge.msisdn) && is_same(&call.to, &charge.destination);
-    // A Session-Id that names another call is that one's.
-    (near && same && named.is_none()).then_some("numbers")
+    (near && same).then_some("numbers")
 }
 
 /// Whether a user part is the number of these digits, international.
@@ -197,7 +219,7 @@ mod tests {
         };
         for (session, msisdn, after_s, by) in [
             ("gw;1;2;a;b@host", "", 50, Some("call-id")),
-            ("gw;1;2;other", "4420", 5, None),
+            ("gw;1;2;imsi-1", "4420", 5, Some("numbers")),
             ("gw;1;2", "4420", 15, Some("numbers")),
             ("gw;1;2", "4420", 16, None),
             ("gw;1;2", "4421", 5, None),
