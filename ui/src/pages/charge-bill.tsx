@@ -1,14 +1,13 @@
 // Wire against bill: calls of the store beside a carrier's bill, or beside what was charged online.
 
 import { A, useNavigate, useParams, useSearchParams } from "@solidjs/router";
-import { createEffect, createResource, createSignal, For, Match, on, onCleanup, Show, Switch, type JSX } from "solid-js";
+import { createEffect, createSignal, For, Match, on, onCleanup, onMount, Show, Switch, type JSX } from "solid-js";
 import { get, remove } from "../api/client";
 import { Problem } from "../api/problem";
-import type { ChargeComparison, ChargeComparisons, ChargeStatus } from "../api/types";
+import type { ChargeComparison, ChargeComparisons, ChargeNode, ChargeStatus } from "../api/types";
 import { of } from "../format";
 import { ShareButton } from "../parts/copy";
 import { Head } from "../parts/head";
-import { known } from "../parts/known";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { toastError } from "../parts/toast";
@@ -38,12 +37,29 @@ function Title(props: { of: ChargeComparison }): JSX.Element {
 function Begin(): JSX.Element {
   const navigate = useNavigate();
   const [search] = useSearchParams<{ again?: string }>();
-  const [status] = createResource(() => get<ChargeStatus>("/charge"));
-  const [all, allAgain] = createResource(() => get<ChargeComparisons>("/charge/comparisons"));
-  const before = (): ChargeComparison | undefined => known(all)?.comparisons.find((one) => one.id === search.again);
+  // Signals in place of resources: a resource that is made while the router goes from a result back here is not heard of.
+  const [node, setNode] = createSignal<ChargeNode | null>();
+  const [all, setAll] = createSignal<ChargeComparison[]>();
+  const [error, setError] = createSignal<unknown>();
+  const load = (): void => {
+    get<ChargeComparisons>("/charge/comparisons")
+      .then(({ comparisons }) => {
+        setError(undefined);
+        setAll(comparisons);
+      })
+      .catch((problem) => setError(() => problem));
+  };
+  onMount(() => {
+    load();
+    get<ChargeStatus>("/charge").then(
+      (status) => setNode(status.node),
+      () => setNode(null),
+    );
+  });
+  const before = (): ChargeComparison | undefined => all()?.find((one) => one.id === search.again);
   const forget = (id: string): void => {
     remove(`/charge/comparisons/${id}`)
-      .then(() => void allAgain.refetch())
+      .then(load)
       .catch(toastError);
   };
   return (
@@ -52,12 +68,15 @@ function Begin(): JSX.Element {
       <ChargeNav />
       <div class="charge">
         <Switch fallback={<Loading what="comparisons" />}>
-          <Match when={all.error}>
-            <Trouble error={all.error} retry={() => void allAgain.refetch()} />
+          <Match when={error() && !all()}>
+            <Trouble error={error()} retry={load} />
           </Match>
-          <Match when={known(all) && (known(status) || status.error)}>
-            <BillForm before={before()} node={known(status)?.node ?? null} begun={(id) => navigate(`/charge/bill/${id}`)} />
-            <Show when={known(all)!.comparisons.length > 0}>
+          <Match when={all() && node() !== undefined}>
+            {/* A form begins with what it is given: another one to be changed is another form. */}
+            <Show when={before()?.id ?? "new"} keyed>
+              {(_of) => <BillForm before={before()} node={node() ?? null} begun={(id) => navigate(`/charge/bill/${id}`)} />}
+            </Show>
+            <Show when={all()!.length > 0}>
               <section class="panel" aria-label="Comparisons">
                 <header>
                   <h2>Compared before</h2>
@@ -76,7 +95,7 @@ function Begin(): JSX.Element {
                       </tr>
                     </thead>
                     <tbody>
-                      <For each={known(all)!.comparisons}>
+                      <For each={all()}>
                         {(one) => (
                           <tr>
                             <td>
