@@ -2,7 +2,7 @@
 // out. UPDATE_SCREENSHOTS=1 also keeps pictures for docs/images.
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { faultsOf, fits, keep, settle } from "./looks.mjs";
@@ -28,11 +28,44 @@ rule = [
 `;
 const ACCOUNTS = 60;
 
+/** What was charged for a call, as the API tells it. */
+const CHARGE = {
+  ...{ session: "gw.example;1;2;a84b4c76e66710@pc33.example", origin: "gw.example", subscriber: 7, account: 7, by: "call-id", from: "2026-01-01T00:01:48.000000Z", to: "2026-01-01T00:02:22.000000Z" },
+  ...{ records: 2, seconds: 34, money: 12, short: 3, rated: true, currency: "EUR", decimals: 2 },
+};
+
 /** Accounts 1 to 60, each with a subscriber. */
 const subscribers = () => {
   const row = (/** @type {number} */ n) => `${n},${n},standard,${n % 9 === 0 ? 20 : 5000},00101${String(n).padStart(10, "0")}`;
   return ["subscriber,account,plan,balance,imsi", ...Array.from({ length: ACCOUNTS }, (_, n) => row(n + 1))].join("\n") + "\n";
 };
+
+/**
+ * Calls of the capture between numbers: those that were answered and have ended.
+ * @param {{ data: string }} world
+ * @returns {{ from: string, to: string, answer: string, duration_ms: number }[]}
+ */
+function captured(world) {
+  const told = run("calls", "--data", world.data, "--limit", "1000", "--json").trim().split("\n");
+  return told.map((line) => JSON.parse(line)).filter((call) => call.state === "completed" && call.duration_ms > 3000 && /^\+\d+$/.test(call.from) && /^\+\d+$/.test(call.to));
+}
+
+/**
+ * A bill for these calls: one is left out, one is two minutes too long, one is there twice, one was not on the wire, and
+ * a line cannot be read.
+ * @param {ReturnType<typeof captured>} calls
+ */
+function billOf(calls) {
+  const written = (/** @type {string} */ time) => time.slice(0, 19).replace("T", " ");
+  const line = (/** @type {ReturnType<typeof captured>[number]} */ call, longer = 0) => {
+    const seconds = Math.ceil(call.duration_ms / 1000) + longer;
+    return [call.from, call.to, written(call.answer), seconds, (seconds * 0.01).toFixed(2)].join(";");
+  };
+  const [left, long, twice, ...rest] = calls;
+  assert.ok(left && long && twice && rest.length > 10, `${calls.length} calls are too few`);
+  const nobody = ["+4420000000", "+4420000001", written(String(rest[5]?.answer)), 77, "0.77"].join(";");
+  return ["A-Number;B-Number;Start;Seconds;Charge", line(long, 120), line(twice), line(twice), nobody, "+1;+2;yesterday;1;1", ...rest.map((call) => line(call))].join("\r\n") + "\r\n";
+}
 
 export function chargeTests() {
   test("charging, from an empty node to a plan that is tried out", async (t) => {
@@ -155,6 +188,76 @@ export function chargeTests() {
         await page.getByText("What changed since the version of").waitFor();
       });
 
+      let compared = "";
+      await t.test("a bill is dropped, compared with the wire, and each difference leads to its call", async () => {
+        const calls = captured(world);
+        await page.goto("/charge/bill");
+        await page.getByRole("heading", { name: "Calls that were captured, beside" }).waitFor();
+        await page.getByRole("button", { name: "a bill", exact: true }).click();
+        await page.getByRole("button", { name: "Compare", exact: true }).click();
+        await page.getByText("Bring the bill first.").waitFor();
+        const columns = page.getByRole("group", { name: "Columns of the bill" });
+        await page.getByLabel("The bill", { exact: true }).setInputFiles({ name: "carrier.csv", mimeType: "text/csv", buffer: Buffer.from(billOf(calls)) });
+        assert.equal(await columns.getByLabel("Who called").inputValue(), "A-Number");
+        assert.equal(await columns.getByLabel("What is asked for it").inputValue(), "Charge");
+        await page.getByLabel("Time zone of its times").selectOption("UTC");
+        await page.getByRole("button", { name: "Compare", exact: true }).click();
+        await page.waitForURL(/\/charge\/bill\/[0-9a-f]{32}$/);
+        await page.getByRole("heading", { name: "4 differences" }).waitFor({ timeout: 60_000 });
+        compared = new URL(page.url()).pathname;
+        if (process.env.UPDATE_SCREENSHOTS) await keep(page, "charge-bill-light");
+        await page.getByText("1 line of the bill could not be read").click();
+        await page.getByText("no time of a begin: 'yesterday'").waitFor();
+        const table = page.getByRole("group", { name: "Table of differences" });
+        await table.getByRole("row").nth(4).waitFor();
+        assert.equal(await table.getByRole("row").count(), 5);
+        await page.getByRole("link", { name: "Longer" }).click();
+        await page.waitForURL(/kind=longer/);
+        await page.getByRole("status").filter({ hasText: "1 row" }).waitFor();
+        await page.reload();
+        await table.getByText("Longer").waitFor();
+        assert.equal(await table.getByRole("row").count(), 2);
+        const file = page.waitForEvent("download");
+        await page.getByRole("link", { name: "CSV" }).click();
+        assert.match(readFileSync(await (await file).path(), "utf8"), /^kind,at,sure,.*\r\nlonger,/);
+        const packets = page.waitForEvent("download");
+        await table.getByRole("link", { name: "Packets of the call" }).click();
+        await packets;
+        await page.keyboard.press("j");
+        await page.keyboard.press("Enter");
+        await page.getByRole("region", { name: "Verdict" }).waitFor();
+        const charged = page.getByRole("region", { name: "Charged online" });
+        assert.equal(await charged.count(), 0, "nothing was charged for it");
+        // What a node would have charged: clients of the load program call nobody.
+        await page.route("**/api/v1/calls/*/charges", (route) => route.fulfill({ json: { charges: [CHARGE], stopped: false } }));
+        await page.reload();
+        await charged.getByText("0.12 EUR").waitFor();
+        await charged.getByRole("link", { name: "7", exact: true }).waitFor();
+        assert.deepEqual(await faultsOf(page), []);
+        await page.unroute("**/api/v1/calls/*/charges");
+        // By money, and changed: with a tolerance that lets what is short and what is long pass.
+        await page.goto(compared);
+        await page.getByRole("button", { name: /^In dispute/ }).click();
+        await page.waitForURL(/order=most/);
+        await page.getByRole("link", { name: "Change and compare again" }).click();
+        await page.getByText("as it was brought before").waitFor();
+        await page.getByText("Which calls, and what counts as the same").click();
+        await page.getByLabel("Lengths may be apart, seconds").fill("600");
+        await page.getByRole("button", { name: "Compare", exact: true }).click();
+        await page.getByRole("heading", { name: "2 differences" }).waitFor({ timeout: 60_000 });
+        await page.goto("/charge/bill");
+        await page.getByRole("region", { name: "Comparisons" }).getByText("2 differences").waitFor();
+        await page.goto("/charge/bill/00000000000000000000000000000000");
+        await page.getByRole("heading", { name: "There is no such comparison" }).waitFor();
+      });
+
+      await t.test("what was charged online beside the wire, where there is nothing", async () => {
+        await page.goto("/charge/bill?from=2020-01-01T00:00:00.000Z&to=2020-01-02T00:00:00.000Z");
+        await page.getByRole("button", { name: "Compare", exact: true }).click();
+        await page.getByRole("heading", { name: "Nothing was charged for calls in that time" }).waitFor({ timeout: 60_000 });
+        await page.getByText("choose another range").waitFor();
+      });
+
       for (const dark of [false, true]) {
         await t.test(`axe finds nothing, nothing scrolls sideways, ${dark ? "dark" : "light"}`, async () => {
           await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
@@ -167,6 +270,8 @@ export function chargeTests() {
             ["charge-session", String(session)],
             ["charge-account", `/charge/accounts/${account}`],
             ["charge-tariffs", "/charge/tariffs/standard"],
+            ["charge-bill", "/charge/bill"],
+            ["charge-bill-result", compared],
             ["charge-clients", "/charge/clients"],
           ];
           for (const [name, path] of pages) {
@@ -184,19 +289,18 @@ export function chargeTests() {
       }
 
       await t.test("a session is ended by an operator", async () => {
-        // One that ends by itself before it is looked at cannot be ended: then it is another one.
-        for (let tries = 1; ; tries += 1) {
+        // One that ends by itself before that is done cannot be ended: then it is another one.
+        const end = async () => {
           await page.goto("/charge/sessions");
           await page.locator("[data-row-link]").first().click();
-          const ended = await page.getByRole("button", { name: "End the session" }).click({ timeout: 4000 }).then(
-            () => true,
-            () => false,
-          );
-          if (ended) break;
-          assert.ok(tries < 6, "no open session can be ended");
-        }
-        await page.getByRole("button", { name: "End it" }).click();
-        await page.getByText("The client is asked to end the session.").waitFor();
+          await page.getByRole("button", { name: "End the session" }).click({ timeout: 4000 });
+          await page.getByRole("button", { name: "End it" }).click({ timeout: 4000 });
+          await page.getByText("The client is asked to end the session.").waitFor({ timeout: 4000 });
+          return true;
+        };
+        let ended = false;
+        for (let tries = 0; tries < 6 && !ended; tries += 1) ended = await end().catch(() => false);
+        assert.ok(ended, "no open session can be ended");
       });
 
       assert.equal(load.exitCode, null, said);

@@ -30,6 +30,7 @@ const PAGES = [
   { name: "charge-sessions", path: "/charge/sessions" },
   { name: "charge-accounts", path: "/charge/accounts" },
   { name: "charge-tariffs", path: "/charge/tariffs" },
+  { name: "charge-bill", path: "/charge/bill" },
   { name: "charge-clients", path: "/charge/clients" },
   { name: "system", path: "/system" },
   ...["appearance", "account", "aliases", "filters", "retention", "users", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),

@@ -2,7 +2,8 @@
 //!
 //! [`compare`] pairs calls with lines and says where they differ. All of it is in memory and depends on its input
 //! alone: the same calls and lines, in any order, give the same report. A call with its line has some 370 octets at the
-//! peak, a difference of it among them; a report of more than [`ITEMS_MAX`] of either is refused.
+//! peak, a difference of it among them, and where many calls between the same numbers begin at once up to three
+//! kilobytes, for each is held against [`CANDIDATES_MAX`] lines. More than [`ITEMS_MAX`] of either are refused.
 //!
 //! # How a line finds its call
 //!
@@ -131,6 +132,8 @@ pub struct Rules<'a> {
     pub ahead: Option<i64>,
     /// What the lines should cost; none: amounts are not looked at.
     pub plan: Option<&'a Plan>,
+    /// The Rating-Group that calls have in it.
+    pub rating_group: Option<u32>,
     /// Whether the span is by the bill's clock: it is shifted as far as that one is ahead.
     pub span_of_bill: bool,
 }

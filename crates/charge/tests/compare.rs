@@ -8,7 +8,7 @@ use trunkline_charge::compare::{
 };
 use trunkline_charge::numbers::Numbers;
 use trunkline_charge::rate::price_of_call;
-use trunkline_charge::tariff::{self, Plan};
+use trunkline_charge::tariff::{self, Context, Plan};
 use trunkline_kit::Id;
 use trunkline_kit::random::Random;
 
@@ -27,8 +27,21 @@ fn plan() -> Plan {
     tariff::read("plan", text).expect("a plan")
 }
 
+fn to(called: &str) -> Context<'_> {
+    Context { destination: called, ..Context::default() }
+}
+
 fn rules(plan: Option<&Plan>) -> Rules<'_> {
-    Rules { begin: 10_000, duration: 2000, first: 60, step: 60, ahead: None, plan, span_of_bill: false }
+    Rules {
+        begin: 10_000,
+        duration: 2000,
+        first: 60,
+        step: 60,
+        ahead: None,
+        plan,
+        rating_group: None,
+        span_of_bill: false,
+    }
 }
 
 fn covered(calls: &[WireCall]) -> Cover {
@@ -80,7 +93,7 @@ fn world(seed: u64, count: u64, ahead: i64, plan: &Plan) -> World {
             Deed::Short => rounded(call.duration) - 60_000,
             _ => rounded(call.duration),
         };
-        let price = price_of_call(plan, &called, call.answer / 1000, (billed / 1000) as u64).expect("a price");
+        let price = price_of_call(plan, &to(&called), call.answer / 1000, (billed / 1000) as u64).expect("a price");
         let line = BillLine {
             line: number as u32 * 2 + 2,
             caller: call.caller,
@@ -93,7 +106,7 @@ fn world(seed: u64, count: u64, ahead: i64, plan: &Plan) -> World {
         if deed == Deed::Renumbered {
             // Another number has another price, by the length that is billed.
             let digits = line.called.digits().expect("digits");
-            let price = price_of_call(plan, &digits, call.answer / 1000, (billed / 1000) as u64);
+            let price = price_of_call(plan, &to(&digits), call.answer / 1000, (billed / 1000) as u64);
             world.lines.push(BillLine { amount: price, ..line });
         } else if deed != Deed::Forgotten {
             world.lines.push(line);

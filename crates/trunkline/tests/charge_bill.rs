@@ -133,7 +133,7 @@ fn a_bill_that_agrees_and_one_that_does_not() {
         told,
         [
             ("not-billed", ids[0].as_str()),
-            ("twice", "-"),
+            ("twice", &id(7)),
             ("longer", &ids[1]),
             ("other-amount", &ids[2]),
             ("other-number", &ids[3]),
@@ -168,7 +168,7 @@ fn a_bill_that_agrees_and_one_that_does_not() {
     let (differences, _) = objects(&run(folder.path(), &words, &format!("{titles}{}", line(&calls[64], 60, "0.10"))));
     assert_eq!(differences[0]["kind"], "no-price", "{differences:?}");
     // Nothing of another day's bill is as it should be.
-    let words = ["compare", "--bill", "-", "--profile", &profile, "--from", "2026-11-18"];
+    let words = ["compare", "--bill", "-", "--profile", &profile, "--from", "2026-11-18", "--to", "2026-11-18"];
     let other = run(folder.path(), &words, &bill);
     let text = String::from_utf8_lossy(&other.stdout);
     assert!(text.contains("nothing is billed in that time") && other.status.code() == Some(3), "{text}");
@@ -200,6 +200,7 @@ fn what_was_charged_online_beside_the_wire() {
         seconds: 50,
         money: 2,
         rated: true,
+        services: format!("[{{\"rating_group\":{}}}]", if at == 3 { 7 } else { 5 }),
         ..Charge::default()
     };
     let mut charges: Vec<Charge> = (0..60).map(charge).collect();
@@ -250,7 +251,7 @@ fn what_was_charged_online_beside_the_wire() {
     losses.extend([loss(lost, "interface"), loss(recorder, "disk")]);
     store(folder.path(), Rows { calls: calls.clone(), charges, losses, ..Rows::default() });
     let profile = file(folder.path(), "profile.toml", "[numbers]\ncountry = \"33\"\nnational = [\"0\"]\n");
-    let words = ["compare", "--profile", &profile, "--from", "2026-11-20", "--json"];
+    let words = ["compare", "--profile", &profile, "--from", "2026-11-20", "--to", "2026-11-20", "--json"];
     let output = run(folder.path(), &words, "");
     let (differences, sums) = objects(&output);
     let told: Vec<_> = differences
@@ -270,6 +271,9 @@ fn what_was_charged_online_beside_the_wire() {
     assert_eq!((sums["lines"].as_u64(), sums["agreed"].as_u64(), output.status.code()), (Some(61), Some(58), Some(3)));
     assert_eq!(sums["unowed"].as_u64(), Some(1), "{sums}");
     assert!(sums["blind"]["milliseconds"].as_u64() >= Some(3_367_000), "{sums}");
+    // A rating group chooses the charges that are calls.
+    let (_, sums) = objects(&run(folder.path(), &[&words[..], &["--rating-group", "7"]].concat(), ""));
+    assert_eq!((sums["lines"].as_u64(), sums["agreed"].as_u64()), (Some(1), Some(1)), "{sums}");
     // Without the ledger nobody knows who pays.
     std::fs::rename(folder.path().join("charge"), folder.path().join("away")).expect("moved away");
     let (differences, _) = objects(&run(folder.path(), &words, ""));
@@ -296,7 +300,7 @@ fn a_filter_does_not_change_what_calls_cost_and_legs_cost_nothing() {
     let calls = vec![first, second.clone(), again, leg];
     store(folder.path(), Rows { calls, ..Rows::default() });
     let profile = file(folder.path(), "profile.toml", PROFILE);
-    let words = ["rate-calls", "--profile", &profile, "--from", "2026-11-20", "--json"];
+    let words = ["rate-calls", "--profile", &profile, "--from", "2026-11-20", "--to", "2026-11-20", "--json"];
     let (all, sums) = objects(&run(folder.path(), &words, ""));
     let money: Vec<_> = all.iter().filter_map(|one| one["money"].as_i64()).collect();
     assert_eq!((money, sums["legs"].as_u64(), sums["priced"].as_u64()), (vec![2, 1], Some(2), Some(2)), "{all:?}");
@@ -315,7 +319,7 @@ fn calls_cost_what_the_plans_of_their_callers_say_however_often_it_is_asked() {
     assert!(run(folder.path(), &["import", "-"], &subscribers).status.success());
     store(folder.path(), Rows { calls: calls(), ..Rows::default() });
     let profile = file(folder.path(), "profile.toml", PROFILE);
-    let words = ["rate-calls", "--profile", &profile, "--from", "2026-11-20", "--json"];
+    let words = ["rate-calls", "--profile", &profile, "--from", "2026-11-20", "--to", "2026-11-20", "--json"];
     let beside = run(folder.path(), &words, "");
     let (rated, sums) = objects(&beside);
     // Ten callers are nobody's; of the others one call is up, one has no rule, and "alice" is no number.
@@ -339,6 +343,7 @@ fn calls_cost_what_the_plans_of_their_callers_say_however_often_it_is_asked() {
         ["rate-calls", "--profile", &profile, "--from", "2026-11-20T11:00", "--to", "2026-11-20T11:30", "--json"];
     let (part, _) = objects(&run(folder.path(), &words, ""));
     assert!(part.len() > 10 && part.iter().all(|one| rated.contains(one)), "{part:?}");
-    let table = run(folder.path(), &["rate-calls", "--profile", &profile, "--from", "2026-11-20"], "");
+    let table =
+        run(folder.path(), &["rate-calls", "--profile", &profile, "--from", "2026-11-20", "--to", "2026-11-20"], "");
     assert!(String::from_utf8(table.stdout).expect("text").contains("51 calls rated for 50 accounts"));
 }

@@ -35,6 +35,8 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
 pub(crate) use captures::{CAPTURES, Captures};
+pub(crate) use charge::bills::{BILLS, Bills};
+pub(crate) use charge::comparisons::{COMPARISONS, Comparisons};
 pub(crate) use charge::tryouts::{TRYOUTS, Tryouts};
 pub(crate) use csv::CSV_EXPORTS_MAX;
 pub(crate) use extractions::{EXTRACTIONS, Extractions};
@@ -122,6 +124,12 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(charge::plans::show))
         .routes(routes!(charge::plans::version))
         .routes(routes!(charge::tryouts::show, charge::tryouts::remove))
+        .routes(routes!(charge::bills::remove))
+        .routes(routes!(charge::comparisons::show, charge::comparisons::remove))
+        .routes(routes!(charge::of_call::show))
+        .routes(routes!(charge::differences::list))
+        .routes(routes!(charge::differences::csv))
+        .routes(routes!(charge::differences::json))
         .merge(plans())
         .routes(routes!(users::list, users::add))
         .routes(routes!(users::show, users::change, users::remove))
@@ -145,12 +153,14 @@ fn plans() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(charge::plans::list, charge::plans::put_live))
         .routes(routes!(charge::plans::check))
         .routes(routes!(charge::tryouts::list, charge::tryouts::begin))
+        .routes(routes!(charge::comparisons::list, charge::comparisons::begin))
         .layer(DefaultBodyLimit::max(ask::LARGE_OCTETS_MAX))
 }
 
 /// What takes bodies of any size, and bounds them itself.
 fn uploads() -> OpenApiRouter<Arc<Web>> {
-    OpenApiRouter::new().routes(routes!(captures::bring)).layer(DefaultBodyLimit::disable())
+    let routes = OpenApiRouter::new().routes(routes!(captures::bring));
+    routes.routes(routes!(charge::bills::list, charge::bills::bring)).layer(DefaultBodyLimit::disable())
 }
 
 /// The router of everything, and what it serves.

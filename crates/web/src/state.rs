@@ -1,6 +1,9 @@
 //! What the endpoints share.
 
-use crate::api::{CAPTURES, Captures, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, TRYOUTS, Tryouts};
+use crate::api::{
+    BILLS, Bills, CAPTURES, COMPARISONS, Captures, Comparisons, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, TRYOUTS,
+    Tryouts,
+};
 use crate::auth::{AllowedNetworks, Desk, Provider, Refusal, TrustedProxies};
 use crate::caches::Board;
 use crate::live::Feed;
@@ -124,6 +127,10 @@ pub struct Web {
     pub charge_reads: Arc<Semaphore>,
     /// Plans that are tried out.
     pub tryouts: Tryouts,
+    /// Bills that users brought.
+    pub bills: Bills,
+    /// Calls that are compared with bills and charges.
+    pub comparisons: Comparisons,
     desk_turns: Arc<Semaphore>,
     passwords: Arc<Semaphore>,
     /// Becomes true when the server is to end: what streams without an end looks at it.
@@ -158,6 +165,8 @@ impl Web {
             charge_looks: Arc::new(Semaphore::new(CHARGE_LOOKS_MAX)),
             charge_reads: Arc::new(Semaphore::new(CHARGE_READS_MAX)),
             tryouts: Shelf::new(spool.folder(), "tryout", TRYOUTS),
+            bills: Shelf::new(spool.folder(), "bill", BILLS),
+            comparisons: Shelf::new(spool.folder(), "comparison", COMPARISONS),
             desk_turns: Arc::new(Semaphore::new(DESK_TURNS_MAX)),
             passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE_MAX)),
             desk: Arc::new(desk),
@@ -301,9 +310,15 @@ impl Web {
             samples.push(sample.label("status", class));
         }
         samples.extend(self.desk.counts().list().into_iter().map(Sample::from));
-        let (extractions, captures) = (self.extractions.size(), self.captures.size());
-        for (what, (files, octets)) in [("extractions", extractions), ("captures", captures)] {
-            let files = Sample::gauge("trunkline_web_spool_files", "files of extractions and captures", files as f64);
+        let sizes = [
+            ("extractions", self.extractions.size()),
+            ("captures", self.captures.size()),
+            ("bills", self.bills.size()),
+            ("comparisons", self.comparisons.size()),
+        ];
+        for (what, (files, octets)) in sizes {
+            let help = "files of extractions, captures, bills and comparisons";
+            let files = Sample::gauge("trunkline_web_spool_files", help, files as f64);
             let octets = Sample::gauge("trunkline_web_spool_octets", "octets of these files", octets as f64);
             samples.extend([files.label("what", what), octets.label("what", what)]);
         }

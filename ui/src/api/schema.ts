@@ -145,6 +145,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/calls/{id}/charges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was charged online for a call: sessions whose Session-Id names its Call-ID, or with its numbers at its time. */
+        get: operations["get_calls_id_charges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/calls/{id}/intervals": {
         parameters: {
             query?: never;
@@ -406,6 +423,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/charge/bills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Your bills, the newest first. */
+        get: operations["get_charge_bills"];
+        put?: never;
+        /** Brings a bill (CSV with a line of titles, as the body) to be compared with calls. It is kept for a day. */
+        post: operations["post_charge_bills"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/bills/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Removes a bill. */
+        delete: operations["delete_charge_bills_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/charge/check": {
         parameters: {
             query?: never;
@@ -417,6 +469,96 @@ export interface paths {
         put?: never;
         /** Looks at a plan's text: all that is wrong with it. Nothing changes. */
         post: operations["post_charge_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/comparisons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Your comparisons, the newest first: they are kept for a day. */
+        get: operations["get_charge_comparisons"];
+        put?: never;
+        /** Compares calls of the store with a bill that was brought, or with what was charged online; nothing changes. */
+        post: operations["post_charge_comparisons"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/comparisons/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far a comparison is, and what came of it. */
+        get: operations["get_charge_comparisons_id"];
+        put?: never;
+        post?: never;
+        /** Ends a comparison, and forgets it. */
+        delete: operations["delete_charge_comparisons_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/comparisons/{id}/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The differences that a comparison found, by the page. */
+        get: operations["get_charge_comparisons_id_differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/comparisons/{id}/differences.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The differences as comma-separated values (RFC 4180) with a line of titles; what a spreadsheet would take for a
+         *     formula begins with an apostrophe. Where not all are listed, the last line begins with `# incomplete`.
+         */
+        get: operations["get_charge_comparisons_id_differences_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/comparisons/{id}/differences.jsonl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The differences as JSON, one object a line. */
+        get: operations["get_charge_comparisons_id_differences_jsonl"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1727,6 +1869,71 @@ export interface components {
             /** @description Its short name. */
             verdict_kind: string | null;
         };
+        /** @description A session of charging that was for a call. */
+        CallCharge: {
+            /**
+             * Format: int64
+             * @description Who pays; 0 is nobody.
+             */
+            account: number;
+            /** @description By what it was found: `call-id` (the optional part of the Session-Id), or `numbers` (both, and the time). */
+            by: string;
+            /** @description The account's currency (ISO 4217); null where the node does not tell. */
+            currency: string | null;
+            /**
+             * Format: int32
+             * @description Digits of its minor unit.
+             */
+            decimals: number | null;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description What was debited, minor units.
+             */
+            money: number;
+            /** @description The client (Origin-Host). */
+            origin: string;
+            /** @description Whether a tariff had rules for all of it. */
+            rated: boolean;
+            /**
+             * Format: int32
+             * @description Its records.
+             */
+            records: number;
+            /**
+             * Format: int64
+             * @description Seconds that were charged.
+             */
+            seconds: number;
+            /** @description Its Session-Id; numbers in it are masked for who may not see whole ones. */
+            session: string;
+            /**
+             * Format: int64
+             * @description What should have been debited, and was not there.
+             */
+            short: number;
+            /**
+             * Format: int64
+             * @description Whose it is; 0 is nobody known.
+             */
+            subscriber: number;
+            /**
+             * Format: date-time
+             * @description When its last record ended.
+             */
+            to: string;
+        };
+        /** @description What was charged for a call. */
+        CallCharges: {
+            /** @description Sessions, in the order in which they began. */
+            charges: components["schemas"]["CallCharge"][];
+            /** @description Whether there was too much at that time to look at all of it. */
+            stopped: boolean;
+        };
         /** @description Calls that started in a span of time. */
         CallsBucket: {
             /**
@@ -2081,6 +2288,28 @@ export interface components {
             /** @description Its plan. */
             plan: string;
         };
+        /** @description A bill that was brought. */
+        ChargeBill: {
+            /**
+             * Format: date-time
+             * @description When it was brought.
+             */
+            asked: string;
+            /** @description Its name for the API. */
+            id: string;
+            /** @description What the user called it. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Octets of it.
+             */
+            octets: number;
+        };
+        /** @description Your bills. */
+        ChargeBills: {
+            /** @description The newest first. */
+            bills: components["schemas"]["ChargeBill"][];
+        };
         /** @description What is left of a bundle. */
         ChargeBundle: {
             /**
@@ -2142,6 +2371,308 @@ export interface components {
             /** @description Its name; null where something is wrong. */
             name: string | null;
         };
+        /** @description What came of a comparison. Amounts are millionths of a minor unit. */
+        ChargeCompared: {
+            /**
+             * Format: int64
+             * @description Lines that agree with their call.
+             */
+            agreed: number;
+            /**
+             * Format: int64
+             * @description What lines ask for.
+             */
+            asked_micros: number;
+            /**
+             * Format: int64
+             * @description Lines without length and amount, for calls that nobody answered.
+             */
+            attempts: number;
+            /** @description Of what nothing can be said. */
+            blind: components["schemas"]["ChargeComparedBlind"];
+            /**
+             * Format: int64
+             * @description Calls that were answered and count.
+             */
+            calls: number;
+            captured: null | components["schemas"]["ChargeComparedTime"];
+            /** @description The clock of the bill. */
+            clock: components["schemas"]["ChargeComparedClock"];
+            /** @description The currency (ISO 4217), where it is known and one alone. */
+            currency: string | null;
+            /**
+             * Format: int32
+             * @description Digits of its minor unit.
+             */
+            decimals: number;
+            /** @description Lines that are off by less than counts as a difference. */
+            deviations: components["schemas"]["ChargeComparedDeviations"];
+            /**
+             * Format: int64
+             * @description Calls that need no line: they may have been without length.
+             */
+            exempt: number;
+            /**
+             * Format: date-time
+             * @description From when on was looked at.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description Candidates that were too many at once: the nearest were taken.
+             */
+            inexact: number;
+            /** @description Differences by kind. */
+            kinds: components["schemas"]["ChargeComparedKind"][];
+            /**
+             * Format: int64
+             * @description Lines whose call the filter leaves out.
+             */
+            left_out: number;
+            /**
+             * Format: int64
+             * @description Calls that are another leg or a copy of one that counts.
+             */
+            legs: number;
+            /**
+             * Format: int64
+             * @description Lines of that time.
+             */
+            lines: number;
+            /** @description What has a number that the profile does not cover. */
+            not_understood: components["schemas"]["ChargeComparedVague"];
+            /**
+             * Format: int64
+             * @description Lines beyond that time.
+             */
+            outside: number;
+            /** @description Days of the store that could not be read, a sentence each. */
+            skipped: string[];
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
+            to: string;
+            /**
+             * Format: int64
+             * @description Calls that nobody answered and nobody billed.
+             */
+            unanswered: number;
+            /**
+             * Format: int64
+             * @description Calls that need no line: nobody here pays for them.
+             */
+            unowed: number;
+            /**
+             * Format: int64
+             * @description Lines without a price by the plan.
+             */
+            unpriced: number;
+            /**
+             * Format: int64
+             * @description Lines of the bill that could not be read.
+             */
+            unread: number;
+            /** @description The first lines of the bill that could not be read. */
+            unread_lines: components["schemas"]["ChargeComparedUnread"][];
+        };
+        /** @description Stretches of which nothing can be said. */
+        ChargeComparedBlind: {
+            /**
+             * Format: int64
+             * @description How long they are in all.
+             */
+            milliseconds: number;
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            stretches: number;
+        };
+        /** @description The clock of a bill. */
+        ChargeComparedClock: {
+            /**
+             * Format: int64
+             * @description How much it is ahead of ours, milliseconds.
+             */
+            ahead_ms: number;
+            /** @description From when on lines count: `answer`, `start` (the first message), `either` where that is not known. */
+            basis: string;
+            /** @description Whether it was given, and not measured. */
+            given: boolean;
+            /**
+             * Format: int64
+             * @description Pairs of a call and a line that say so; 0 where it was not measured.
+             */
+            pairs: number;
+            /**
+             * Format: int64
+             * @description Half of the pairs differ by at most that, milliseconds.
+             */
+            spread_ms: number;
+        };
+        /** @description Lines that are off by less than counts. */
+        ChargeComparedDeviations: {
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            lines: number;
+            /**
+             * Format: int64
+             * @description By how much in all.
+             */
+            micros: number;
+        };
+        /** @description Differences of a kind. */
+        ChargeComparedKind: {
+            /**
+             * Format: int64
+             * @description Those that are certain.
+             */
+            count: number;
+            /**
+             * @description `not-billed`, `not-on-wire`, `longer`, `shorter`, `twice`, `other-number`, `other-amount`, `unanswered`,
+             *     `no-price`.
+             */
+            kind: string;
+            /**
+             * Format: int64
+             * @description What these ask for too much.
+             */
+            over_micros: number;
+            /**
+             * Format: int64
+             * @description What they ask for too little.
+             */
+            under_micros: number;
+            /**
+             * Format: int64
+             * @description Those of which nobody can say so; they are in none of the figures before.
+             */
+            unsure: number;
+            /**
+             * Format: int64
+             * @description Money that hangs on these, either way.
+             */
+            unsure_micros: number;
+        };
+        /** @description From when to when. */
+        ChargeComparedTime: {
+            /**
+             * Format: date-time
+             * @description The first.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The last.
+             */
+            to: string;
+        };
+        /** @description A line of a bill that cannot be read. */
+        ChargeComparedUnread: {
+            /**
+             * Format: int32
+             * @description Which, from 1 on.
+             */
+            line: number;
+            /** @description What is wrong with it. */
+            what: string;
+        };
+        /** @description Calls and lines with a number that is not understood. */
+        ChargeComparedVague: {
+            /**
+             * Format: int64
+             * @description Calls.
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Lines.
+             */
+            lines: number;
+        };
+        /** @description A comparison. */
+        ChargeComparison: {
+            /** @description What was asked. */
+            ask: components["schemas"]["ChargeComparisonAsk"];
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            asked: string;
+            /** @description What the bill is called; null without one. */
+            bill_name: string | null;
+            compared: null | components["schemas"]["ChargeCompared"];
+            /** @description Whether there are more, which only the sums hold. */
+            cut: boolean;
+            /** @description Why it failed. */
+            error: string | null;
+            /** @description Its name. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Differences that are listed.
+             */
+            listed: number;
+            /**
+             * Format: int64
+             * @description Calls that were read.
+             */
+            read: number;
+            /** @description How far it is. */
+            state: components["schemas"]["WorkState"];
+        };
+        /** @description What is to be compared. */
+        ChargeComparisonAsk: {
+            /**
+             * Format: double
+             * @description How many seconds the bill's clock is ahead; left out: it is measured.
+             */
+            ahead_s?: number | null;
+            /**
+             * Format: double
+             * @description How far begins may be apart, seconds; left out: 10.
+             */
+            begin_s?: number | null;
+            /** @description A bill that was brought: its `id`; left out: what was charged online. */
+            bill?: string | null;
+            /** @description Which calls have to have a line; lines of others are left out. */
+            filter?: string | null;
+            /** @description From when on, as 2026-11-20, 2026-11-20T10:00:00Z or -1d; left out with a bill: all days that it touches. */
+            from?: string | null;
+            /**
+             * Format: double
+             * @description How far lengths may be apart, seconds; left out: 2.
+             */
+            length_s?: number | null;
+            /** @description The text of the plan that says what lines should cost. */
+            plan?: string | null;
+            /** @description A plan of the charging node, in place of a text. */
+            plan_name?: string | null;
+            /** @description How numbers and the bill are written (docs/manual/wire-against-bill.md); left out: `+` and plain columns. */
+            profile?: string | null;
+            /**
+             * Format: int32
+             * @description The Rating-Group that calls have in the plan, and in what was charged online.
+             */
+            rating_group?: number | null;
+            /**
+             * Format: double
+             * @description Where nothing is seen for so long nothing was captured, seconds, a minute at least; left out: 3600.
+             */
+            silence_s?: number | null;
+            /** @description Before then; a day is counted in; left out: now. */
+            to?: string | null;
+            /** @description The time zone of days and clock times ("Europe/Paris"). */
+            tz?: string | null;
+        };
+        /** @description Your comparisons. */
+        ChargeComparisons: {
+            /** @description The newest first. */
+            comparisons: components["schemas"]["ChargeComparison"][];
+        };
         /** @description What was spent of a limit in its period. */
         ChargeCounter: {
             /** @description The limit's name. */
@@ -2198,6 +2729,100 @@ export interface components {
              * @description How many.
              */
             units: number;
+        };
+        /** @description A difference. Amounts are millionths of a minor unit. */
+        ChargeDifference: {
+            /**
+             * Format: date-time
+             * @description When it was, by our clock.
+             */
+            at: string;
+            call: null | components["schemas"]["ChargeDifferenceCall"];
+            /**
+             * Format: int64
+             * @description What was asked for too much; below zero, too little; null where nobody can say.
+             */
+            dispute_micros: number | null;
+            /** @description As of [`ChargeComparedKind`]. */
+            kind: string;
+            line: null | components["schemas"]["ChargeDifferenceLine"];
+            other: null | components["schemas"]["ChargeDifferenceLine"];
+            /**
+             * Format: int64
+             * @description What it should cost; null without a plan.
+             */
+            price_micros: number | null;
+            /** @description Whether it can be said. */
+            sure: boolean;
+            /** @description Why it cannot: `silent`, `lost`, `no-end`, `partly`, `no-numbers`, `no-payer`. */
+            why: string | null;
+        };
+        /** @description A call of the store. Numbers are masked for who may not see whole ones. */
+        ChargeDifferenceCall: {
+            /**
+             * Format: date-time
+             * @description When it was answered; null if nobody did.
+             */
+            answer: string | null;
+            /** @description Who was called. */
+            called: string;
+            /** @description Who called. */
+            caller: string;
+            /**
+             * Format: int64
+             * @description From then to its end, or to the last that was seen of it.
+             */
+            duration_ms: number;
+            /** @description Its identifier: /calls/{id}. */
+            id: string;
+            /** @description What was seen of it: `whole`, `open`, `refused`, `unclear`. */
+            seen: string;
+            /**
+             * Format: date-time
+             * @description Its first message.
+             */
+            start: string;
+        };
+        /** @description A line of a bill, or a session of charging. Numbers are masked for who may not see whole ones. */
+        ChargeDifferenceLine: {
+            /**
+             * Format: int64
+             * @description What is asked for it; null where the bill does not say.
+             */
+            amount_micros: number | null;
+            /**
+             * Format: date-time
+             * @description When it began, as it says.
+             */
+            begin: string;
+            /** @description Who was called. */
+            called: string;
+            /** @description Who called. */
+            caller: string;
+            /**
+             * Format: int64
+             * @description How long it was.
+             */
+            duration_ms: number;
+            /**
+             * Format: int32
+             * @description Which line of the bill, from 1 on; null of what was charged online.
+             */
+            line: number | null;
+            /** @description The Session-Id of what was charged online; null of a bill. */
+            session: string | null;
+        };
+        /** @description A page of differences. */
+        ChargeDifferencesPage: {
+            /** @description They. */
+            differences: components["schemas"]["ChargeDifference"][];
+            /** @description What to hand back as `cursor` for more; null at the end. */
+            next: string | null;
+            /**
+             * Format: int64
+             * @description How many there are of those that were asked for.
+             */
+            total: number;
         };
         /** @description What was done. */
         ChargeDone: {
@@ -4842,6 +5467,35 @@ export interface operations {
             };
         };
     };
+    get_calls_id_charges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallCharges"];
+                };
+            };
+        };
+    };
     get_calls_id_intervals: {
         parameters: {
             query?: never;
@@ -5388,6 +6042,94 @@ export interface operations {
             };
         };
     };
+    get_charge_bills: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeBills"];
+                };
+            };
+        };
+    };
+    post_charge_bills: {
+        parameters: {
+            query: {
+                /** @description Its name, for people. */
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeBill"];
+                };
+            };
+        };
+    };
+    delete_charge_bills_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     post_charge_check: {
         parameters: {
             query?: never;
@@ -5415,6 +6157,240 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChargeChecked"];
+                };
+            };
+        };
+    };
+    get_charge_comparisons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeComparisons"];
+                };
+            };
+        };
+    };
+    post_charge_comparisons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargeComparisonAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeComparison"];
+                };
+            };
+        };
+    };
+    get_charge_comparisons_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeComparison"];
+                };
+            };
+        };
+    };
+    delete_charge_comparisons_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_charge_comparisons_id_differences: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description Of these kinds, between commas; all if nothing is said. */
+                kind?: string;
+                /** @description Rows of a page, 1 to 1000. */
+                limit?: number;
+                /** @description `oldest` (if nothing is said), `newest`, `most` (money in dispute, either way) or `least`. */
+                order?: string;
+                /** @description `true`: those that are certain; `false`: those that cannot be said. */
+                sure?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeDifferencesPage"];
+                };
+            };
+        };
+    };
+    get_charge_comparisons_id_differences_csv: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description Of these kinds, between commas; all if nothing is said. */
+                kind?: string;
+                /** @description Rows of a page, 1 to 1000. */
+                limit?: number;
+                /** @description `oldest` (if nothing is said), `newest`, `most` (money in dispute, either way) or `least`. */
+                order?: string;
+                /** @description `true`: those that are certain; `false`: those that cannot be said. */
+                sure?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    get_charge_comparisons_id_differences_jsonl: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description Of these kinds, between commas; all if nothing is said. */
+                kind?: string;
+                /** @description Rows of a page, 1 to 1000. */
+                limit?: number;
+                /** @description `oldest` (if nothing is said), `newest`, `most` (money in dispute, either way) or `least`. */
+                order?: string;
+                /** @description `true`: those that are certain; `false`: those that cannot be said. */
+                sure?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
                 };
             };
         };

@@ -86,6 +86,15 @@ export type ChargeTryout = Whole<Shapes["ChargeTryout"]>;
 export type ChargeTryouts = Whole<Shapes["ChargeTryouts"]>;
 export type ChargeTried = Whole<Shapes["ChargeTried"]>;
 export type ChargeTriedGroup = Whole<Shapes["ChargeTriedGroup"]>;
+export type ChargeBill = Whole<Shapes["ChargeBill"]>;
+export type ChargeComparison = Whole<Shapes["ChargeComparison"]>;
+export type ChargeComparisons = Whole<Shapes["ChargeComparisons"]>;
+export type ChargeCompared = Whole<Shapes["ChargeCompared"]>;
+export type ChargeComparedKind = Whole<Shapes["ChargeComparedKind"]>;
+export type ChargeDifference = Whole<Shapes["ChargeDifference"]>;
+export type ChargeDifferencesPage = Whole<Shapes["ChargeDifferencesPage"]>;
+export type CallCharge = Whole<Shapes["CallCharge"]>;
+export type CallCharges = Whole<Shapes["CallCharges"]>;
 
 // The packet log.
 export type Segment = Whole<Shapes["SegmentInfo"]>;

@@ -14,6 +14,7 @@ import { unescaped } from "../parts/unescaped";
 import { neighbours, type Neighbours } from "../trail";
 import { Absent, Several, StillUp } from "./call/absent";
 import { Capture } from "./call/capture";
+import { Charged } from "./call/charged";
 import { columnsOf } from "./call/columns";
 import { Files } from "./call/files";
 import { Ladder, nameOfColumn } from "./call/ladder";
@@ -141,6 +142,7 @@ function Shown(props: { call: CallWithLadder; up: boolean }): JSX.Element {
       <Streams streams={props.call.streams} />
       <div class="call-foot">
         <Capture call={props.call} />
+        <Charged call={props.call} />
         <Files call={props.call} />
       </div>
     </div>

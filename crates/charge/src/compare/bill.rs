@@ -3,6 +3,7 @@
 use super::profile::{AmountUnit, DurationUnit, Profile};
 use super::{BillLine, Parties, when};
 use crate::money::MONEY_MAX;
+use std::borrow::Cow;
 
 /// Octets of a line.
 pub const LINE_OCTETS_MAX: usize = 8192;
@@ -103,11 +104,12 @@ impl<'a> BillReader<'a> {
         let (bill, numbers) = (&self.profile.bill, &self.profile.numbers);
         let short = |text: &str| text.chars().take(40).collect::<String>();
         let wrong = |what: &str, at: usize| format!("{what}: '{}'", short(&values[at]));
+        let mark = bill.decimal.chars().next();
         let at = when::moment(&values[begin], bill.date_order, &self.profile.zone);
         let amount = match amount.filter(|at| !values[*at].trim().is_empty()) {
             Some(at) => {
                 let places = if bill.amount_unit == AmountUnit::Major { bill.minor_digits } else { 0 };
-                Some(money(&values[at], places).ok_or_else(|| wrong("no amount", at))?)
+                Some(money(&values[at], places, mark).ok_or_else(|| wrong("no amount", at))?)
             }
             None => None,
         };
@@ -116,7 +118,8 @@ impl<'a> BillReader<'a> {
             caller: parties.of(&values[caller], numbers),
             called: parties.of(&values[called], numbers),
             begin: at.ok_or_else(|| wrong("no time of a begin", begin))?,
-            duration: length(&values[duration], bill.duration_unit).ok_or_else(|| wrong("no length", duration))?,
+            duration: length(&values[duration], bill.duration_unit, mark)
+                .ok_or_else(|| wrong("no length", duration))?,
             amount,
             reference: reference.map_or(0, |at| Parties::reference(&values[at])),
         })
@@ -147,7 +150,7 @@ fn values(text: &str, separator: char) -> Result<Vec<String>, &'static str> {
 }
 
 /// Milliseconds of a length: a number of units with a point or a comma, or a clock.
-fn length(text: &str, unit: DurationUnit) -> Option<i64> {
+fn length(text: &str, unit: DurationUnit, mark: Option<char>) -> Option<i64> {
     let text = text.trim();
     let ms = if text.contains(':') {
         let parts: Option<Vec<i64>> = text.split(':').map(|part| whole(part, 6)).collect();
@@ -159,7 +162,7 @@ fn length(text: &str, unit: DurationUnit) -> Option<i64> {
         };
         seconds * 1000
     } else {
-        let micros = decimal(text, 6)?;
+        let micros = decimal(text, 6, mark)?;
         let per_thousand = match unit {
             DurationUnit::Seconds => 1000,
             DurationUnit::Minutes => 60_000,
@@ -171,16 +174,25 @@ fn length(text: &str, unit: DurationUnit) -> Option<i64> {
 }
 
 /// Millionths of a minor unit, of an amount whose unit has so many places of minor units.
-fn money(text: &str, places: u32) -> Option<i64> {
+fn money(text: &str, places: u32, mark: Option<char>) -> Option<i64> {
     let text = text.trim();
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
-    let micros = decimal(text, 6 + places)?;
+    let micros = decimal(text, 6 + places, mark)?;
     (micros / 1_000_000 <= MONEY_MAX).then_some(sign * micros)
 }
 
-/// A decimal number times ten to the power of `places`; further places must be zeros.
-fn decimal(text: &str, places: u32) -> Option<i64> {
-    let (head, tail) = text.split_once(['.', ',']).unwrap_or((text, ""));
+/// A decimal number times ten to the power of `places`; further places must be zeros. Where its mark is told, the other
+/// one may part thousands.
+fn decimal(text: &str, places: u32, mark: Option<char>) -> Option<i64> {
+    let (head, tail) = match mark {
+        None => text.split_once(['.', ',']),
+        Some(mark) => text.split_once(mark),
+    }
+    .unwrap_or((text, ""));
+    let head = match mark {
+        None => Cow::Borrowed(head),
+        Some(mark) => without_thousands(head, if mark == ',' { '.' } else { ',' })?,
+    };
     let places = places as usize;
     if !tail.is_ascii() {
         return None;
@@ -189,9 +201,19 @@ fn decimal(text: &str, places: u32) -> Option<i64> {
     if (head.is_empty() && tail.is_empty()) || !rest.bytes().all(|octet| octet == b'0') {
         return None;
     }
-    let head = if head.is_empty() { 0 } else { whole(head, 15)? };
+    let head = if head.is_empty() { 0 } else { whole(&head, 15)? };
     let tail = if kept.is_empty() { 0 } else { whole(&format!("{kept:0<places$}"), 15)? };
     head.checked_mul(10i64.checked_pow(places as u32)?)?.checked_add(tail)
+}
+
+/// The digits of `1.234.567`.
+fn without_thousands(text: &str, parted: char) -> Option<Cow<'_, str>> {
+    let mut groups = text.split(parted);
+    let sound = groups.next().is_some_and(|first| first.len() <= 3) && groups.all(|group| group.len() == 3);
+    match text.contains(parted) {
+        false => Some(Cow::Borrowed(text)),
+        true => sound.then(|| Cow::Owned(text.replace(parted, ""))),
+    }
 }
 
 fn whole(text: &str, digits_max: usize) -> Option<i64> {
@@ -254,7 +276,7 @@ mod tests {
             ("99999999", DurationUnit::Seconds, None),
             (":", DurationUnit::Seconds, None),
         ] {
-            assert_eq!(length(text, unit), ms, "{text}");
+            assert_eq!(length(text, unit, None), ms, "{text}");
         }
         for (text, places, micros) in [
             ("1.25", 2, Some(125_000_000)),
@@ -267,7 +289,19 @@ mod tests {
             ("999999999999999", 4, None),
             ("1.00000é", 0, None),
         ] {
-            assert_eq!(money(text, places), micros, "{text}");
+            assert_eq!(money(text, places, None), micros, "{text}");
         }
+        for (text, mark, micros) in [
+            ("1.234", ',', Some(1_234_000_000)),
+            ("1.234", '.', Some(1_234_000)),
+            ("1.234.567,5", ',', Some(1_234_567_500_000)),
+            ("-1,234.5", '.', Some(-1_234_500_000)),
+            ("12.34", ',', None),
+            ("1234.567", ',', None),
+            ("1,2,3", ',', None),
+        ] {
+            assert_eq!(money(text, 0, Some(mark)), micros, "{text}");
+        }
+        assert_eq!(length("1.234,5", DurationUnit::Seconds, Some(',')), Some(1_234_500));
     }
 }

@@ -7,6 +7,7 @@ use super::report::{Finding, KINDS, Kind, Report, Sum, Why};
 use super::{BillLine, Owed, Party, Rules, Seen, WireCall};
 use crate::money::MICROS;
 use crate::rate::price_of_call;
+use crate::tariff::Context;
 
 /// What is looked at beside a call or a line, of what has numbers that are not understood.
 const VAGUE_MAX: usize = 1000;
@@ -42,7 +43,7 @@ pub(super) fn report(
         if !lies_in(making.begin(at, pairs)) {
             making.report.outside += 1;
         } else if making.is_asked_for(*found, pairs) {
-            making.line(at as u32, *found);
+            making.line(at as u32, *found, call_of(*found, pairs));
         } else {
             making.report.left_out += 1;
         }
@@ -178,7 +179,7 @@ impl Making<'_> {
         near > VAGUE_MAX || vague[first..first + near].iter().any(|(_, at)| fits(*at))
     }
 
-    fn line(&mut self, at: u32, found: Found) {
+    fn line(&mut self, at: u32, found: Found, call: Option<u32>) {
         let line = self.report.lines[at as usize];
         let price = self.price(line.called, line.begin - self.report.clock.ahead, seconds(line.duration));
         let finding =
@@ -197,7 +198,7 @@ impl Making<'_> {
             }
             Found::Twice(other) => {
                 let unsure = self.blind(&line);
-                self.note(Finding { other: Some(other), ..finding(Kind::Twice, None, line.amount, unsure) });
+                self.note(Finding { other: Some(other), ..finding(Kind::Twice, call, line.amount, unsure) });
             }
             Found::Unanswered(call) => {
                 let seen = self.report.calls[call as usize].seen;
@@ -266,7 +267,8 @@ impl Making<'_> {
 
     fn price(&self, called: Party, at: i64, seconds: i64) -> Option<i64> {
         let digits = called.digits()?;
-        price_of_call(self.rules.plan?, &digits, at.div_euclid(1000), seconds.max(0) as u64)
+        let context = Context { destination: &digits, rating_group: self.rules.rating_group, ..Context::default() };
+        price_of_call(self.rules.plan?, &context, at.div_euclid(1000), seconds.max(0) as u64)
     }
 
     /// Why a line that has no call may have had one.

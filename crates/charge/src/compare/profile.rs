@@ -68,6 +68,8 @@ trunkline_kit::section! {
         duration_unit: DurationUnit = DurationUnit::Seconds => Restart;
         /// What amounts are written in: "major" (euros) or "minor" (cents).
         amount_unit: AmountUnit = AmountUnit::Major => Restart;
+        /// The mark before a fraction: "," or "."; the other one may part thousands. "": either, and nothing parts.
+        decimal: String = String::new() => Restart;
         /// Digits of the minor unit: 100 cents are a euro.
         minor_digits: u32 = 2 => Restart, 0 => 4;
         /// The first step that is billed.
@@ -155,6 +157,9 @@ impl BillSection {
             empty.map(|(key, _)| (key, format!("{key}: the title of that column"))).collect();
         if self.separator.len() != 1 || matches!(self.separator.as_str(), "\"" | "\n" | "\r") {
             wrong.push(("separator", "separator: one character, such as \",\", \";\" or \"\\t\"".to_owned()));
+        }
+        if !["", ",", "."].contains(&self.decimal.as_str()) {
+            wrong.push(("decimal", "decimal: \",\", \".\" or \"\"".to_owned()));
         }
         if self.first_step.0 % self.step.0 != 0 {
             wrong.push(("first-step", "first-step: a multiple of step".to_owned()));

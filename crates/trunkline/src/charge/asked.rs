@@ -1,5 +1,6 @@
 //! The charging node of a data folder as the web asks it: orders over its socket, the ledger from the disk beside it.
 
+mod compare;
 mod told;
 
 use super::configured;
@@ -16,8 +17,8 @@ use trunkline_charge::money::Money;
 use trunkline_charge::tariff;
 use trunkline_commit::Folder;
 use trunkline_web::sources::{
-    Cancel, ChargeLedgerPart, ChargeMark, ChargeTimeline, ChargeTried, ChargeTryAsk, ChargeUsage, Charging, Progress,
-    SourceError, Trouble,
+    Cancel, ChargeCompareAsk, ChargeCompared, ChargeDifference, ChargeLedgerPart, ChargeMark, ChargeTimeline,
+    ChargeTried, ChargeTryAsk, ChargeUsage, Charging, Progress, SourceError, Trouble,
 };
 
 /// How long a reply of the node may take.
@@ -227,6 +228,20 @@ impl Charging for Asked {
         let tried = tried.map_err(failed)?.ok_or_else(cancelled)?;
         let decimals = u32::try_from(decimals(&currency)).unwrap_or_default();
         Ok(ChargeTried { plan: name, currency, decimals, ..told::tried(tried) })
+    }
+
+    fn check_comparison(&self, profile: &str, plan: Option<&str>) -> Result<(), SourceError> {
+        compare::texts(profile, plan).map(|_| ())
+    }
+
+    fn compare(
+        &self,
+        ask: &ChargeCompareAsk,
+        tell: &mut dyn FnMut(&ChargeDifference) -> bool,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<ChargeCompared, SourceError> {
+        compare::compare(&self.data, ask, tell, progress, cancel)
     }
 }
 

@@ -109,7 +109,7 @@ pub async fn bring(
     let octets_max = web.captures.limits().octets;
     let told = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     if told.is_some_and(|octets| octets > octets_max) {
-        return Err(too_large(octets_max));
+        return Err(too_large(&CAPTURE, octets_max));
     }
     web.refuse_without_room(told.unwrap_or(0)).await?;
     who.audit(&web, action::CAPTURE_UPLOAD, &name).await?;
@@ -121,7 +121,7 @@ pub async fn bring(
         let text = "The captures that are kept fill their place: remove some of captures/ in the data folder.";
         return Err(Problem::new(Kind::Busy, text).retry_after(3600));
     }
-    if let Err(problem) = receive(&web, &work, body, octets_max).await {
+    if let Err(problem) = receive(&web, &work, body, octets_max, &CAPTURE).await {
         web.count(|c| c.rooms_refused += u64::from(problem.kind == Kind::NoRoom));
         return Err(problem);
     }
@@ -153,12 +153,28 @@ impl Drop for Arriving<'_> {
     }
 }
 
-async fn receive(
+/// What is brought, in the words that refusals have.
+pub(super) struct Brought {
+    /// What it is.
+    pub what: &'static str,
+    /// What takes larger ones.
+    pub elsewhere: &'static str,
+}
+
+const CAPTURE: Brought = Brought { what: "capture", elsewhere: "trunkline read" };
+
+/// Writes what comes to the file of its work, as far as there is room.
+///
+/// # Errors
+/// It is empty or too large, does not come in time or whole; the disk is too full.
+pub(super) async fn receive<A, D>(
     web: &Arc<Web>,
-    work: &Work<CaptureAsk, ReadDone>,
+    work: &Work<A, D>,
     body: Body,
     octets_max: u64,
+    brought: &Brought,
 ) -> Result<(), Problem> {
+    let wrong = |how: &str| Problem::new(Kind::BadParameter, format!("The {} {how}.", brought.what));
     let mut options = tokio::fs::OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o600).open(&work.path).await;
     let mut file = file.map_err(|e| room::not_written(&e))?;
@@ -166,14 +182,14 @@ async fn receive(
     let (mut octets, mut looked_at) = (0u64, 0u64);
     loop {
         let piece = match timeout(PIECE_TIME, pieces.next()).await {
-            Err(_) => return Err(Problem::new(Kind::BadParameter, "The capture came too slowly.")),
+            Err(_) => return Err(wrong("came too slowly")),
             Ok(None) => break,
-            Ok(Some(Err(_))) => return Err(Problem::new(Kind::BadParameter, "The capture did not come whole.")),
+            Ok(Some(Err(_))) => return Err(wrong("did not come whole")),
             Ok(Some(Ok(piece))) => piece,
         };
         octets = octets.saturating_add(piece.len() as u64);
         if octets > octets_max {
-            return Err(too_large(octets_max));
+            return Err(too_large(brought, octets_max));
         }
         if octets - looked_at >= LOOK_EVERY_OCTETS {
             looked_at = octets;
@@ -183,14 +199,15 @@ async fn receive(
     }
     file.flush().await.map_err(|e| room::not_written(&e))?;
     if octets == 0 {
-        return Err(Problem::new(Kind::BadParameter, "The capture is empty."));
+        return Err(wrong("is empty"));
     }
     work.progress.total_octets.store(octets, Ordering::Relaxed);
     Ok(())
 }
 
-fn too_large(octets_max: u64) -> Problem {
-    let text = format!("A capture may have {} MB here; trunkline read takes larger ones.", octets_max / 1_000_000);
+pub(super) fn too_large(brought: &Brought, octets_max: u64) -> Problem {
+    let Brought { what, elsewhere } = brought;
+    let text = format!("A {what} may have {} MB here; {elsewhere} takes larger ones.", octets_max / 1_000_000);
     Problem::new(Kind::TooLarge, text)
 }
 

@@ -1,6 +1,10 @@
 //! Charging: the node, its clients, what it answers over time. Beside it: sessions, accounts, plans.
 
 pub mod accounts;
+pub mod bills;
+pub mod comparisons;
+pub mod differences;
+pub mod of_call;
 pub mod plans;
 pub mod sessions;
 pub mod tryouts;

@@ -11,7 +11,7 @@ use crate::state::Web;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::io;
@@ -114,7 +114,9 @@ pub async fn calls(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<CsvAsk>)
     let first = export.page().await?;
     let head = Bytes::from(titles.join(",") + "\r\n");
     let pieces = stream::unfold(Next::Head(head, first, export), Next::piece);
-    let mut response = attachment(Body::from_stream(pieces).into_response(), "text/csv; charset=utf-8", "calls.csv");
+    // What compresses asks once more after the end.
+    let body = Body::from_stream(pieces.fuse());
+    let mut response = attachment(body.into_response(), "text/csv; charset=utf-8", "calls.csv");
     response.headers_mut().insert("x-trunkline-rows-max", (left as u64).into());
     Ok(response)
 }

@@ -58,6 +58,9 @@ pub mod action {
     pub const CHARGE_SEE: &str = "charge.see";
     pub const CHARGE_PLAN: &str = "charge.plan";
     pub const CHARGE_TRY: &str = "charge.try";
+    pub const CHARGE_BILL: &str = "charge.bill";
+    pub const CHARGE_COMPARE: &str = "charge.compare";
+    pub const CHARGE_DIFFERENCES: &str = "charge.differences";
     pub const REFUSED: &str = "refused";
 }
 

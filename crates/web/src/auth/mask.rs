@@ -9,7 +9,7 @@
 mod ask;
 mod scrub;
 
-use crate::sources::{CacheSnapshot, CallUp, ChargeAccount, ChargeEvent, ChargeLine, ChargeSession};
+use crate::sources::{CacheSnapshot, CallUp, ChargeAccount, ChargeDifference, ChargeEvent, ChargeLine, ChargeSession};
 pub use ask::{check_filter, check_search, names_numbers};
 use scrub::{Kind, Scrub};
 use trunkline_store::row::{Call, Ladder, Registration, SipEvent, Stream};
@@ -123,6 +123,17 @@ pub fn charge_line(line: &mut ChargeLine) {
 pub fn charge_event(event: &mut ChargeEvent) {
     event.place.iter_mut().for_each(|place| *place = words(place));
     event.called.iter_mut().for_each(|called| *called = user(called));
+}
+
+/// Masks a difference between the wire and a bill: the numbers of its call and lines, and in a Session-Id.
+pub fn charge_difference(one: &mut ChargeDifference) {
+    if let Some(call) = &mut one.call {
+        (call.caller, call.called) = (user(&call.caller), user(&call.called));
+    }
+    for line in one.line.iter_mut().chain(&mut one.other) {
+        (line.caller, line.called) = (user(&line.caller), user(&line.called));
+        line.session.iter_mut().for_each(|session| *session = words(session));
+    }
 }
 
 /// Words about anything: runs of digits, and what stands before an `@`.

@@ -1,10 +1,12 @@
 //! A charging node and its ledger, as the web asks them. What the node tells is read out of its replies as it is; times
 //! are seconds since 1970 there and RFC 3339 here, money is whole minor units of a currency.
 
+mod compared;
 mod ledger;
 mod tryout;
 
 use super::{Cancel, Progress, SourceError};
+pub use compared::*;
 pub use ledger::{ChargeDay, ChargeEvent, ChargeLedgerPart, ChargeLine, ChargeMark, ChargeTimeline, ChargeUsage};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -63,6 +65,26 @@ pub trait Charging: Send + Sync {
     /// # Errors
     /// The plan is wrong ([`super::Trouble::Refused`]); the ledger cannot be read; [`super::Trouble::Cancelled`].
     fn try_out(&self, ask: &ChargeTryAsk, progress: &Progress, cancel: &Cancel) -> Result<ChargeTried, SourceError>;
+
+    /// What is wrong with the texts of a profile and a plan before anything is compared by them.
+    ///
+    /// # Errors
+    /// All mistakes ([`super::Trouble::Refused`]).
+    fn check_comparison(&self, profile: &str, plan: Option<&str>) -> Result<(), SourceError>;
+
+    /// Compares calls of the store with a bill, or with what was charged online; each difference is told, in order of
+    /// time, until false is said.
+    ///
+    /// # Errors
+    /// The profile, the plan or the bill is wrong ([`super::Trouble::Refused`]); it is too much; the store cannot be
+    /// read; [`super::Trouble::Cancelled`].
+    fn compare(
+        &self,
+        ask: &ChargeCompareAsk,
+        tell: &mut dyn FnMut(&ChargeDifference) -> bool,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<ChargeCompared, SourceError>;
 }
 
 /// Seconds since 1970 as RFC 3339.

@@ -4,6 +4,7 @@
 mod caches;
 mod charging;
 mod client;
+mod comparisons;
 mod document;
 mod hostile;
 mod http2;

@@ -30,7 +30,11 @@ pub fn template(address: &str) -> Option<&'static str> {
 #[track_caller]
 pub fn check(method: &str, address: &str, answer: &Answer) {
     let kind = answer.header("content-type");
-    if !kind.contains("json") || !answer.header("content-encoding").is_empty() || answer.body.is_empty() {
+    if !kind.contains("json")
+        || kind == "application/x-ndjson"
+        || !answer.header("content-encoding").is_empty()
+        || answer.body.is_empty()
+    {
         return;
     }
     let body = answer.json();

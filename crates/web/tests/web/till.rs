@@ -60,6 +60,35 @@ fn account() -> Value {
     })
 }
 
+/// One of three kinds; every fifth is not certain, and money in dispute rises and falls.
+fn difference(n: i64, is_bill: bool) -> ChargeDifference {
+    let call = ChargeDifferenceCall {
+        id: crate::world::call(1).id.to_string(),
+        caller: "+442071000042".to_owned(),
+        called: "=1+1".to_owned(),
+        ..Default::default()
+    };
+    let line = ChargeDifferenceLine {
+        line: is_bill.then_some(n as u32 + 2),
+        session: (!is_bill).then(|| "gw;1;2;442071000042".to_owned()),
+        caller: "+442071000042".to_owned(),
+        called: "+33612345678".to_owned(),
+        amount_micros: Some(n),
+        ..Default::default()
+    };
+    ChargeDifference {
+        kind: ["not-billed", "longer", "twice"][n as usize % 3].to_owned(),
+        at: trunkline_store::time::rfc3339((DAY_S + n) * 1_000_000_000),
+        sure: n % 5 != 0,
+        why: (n % 5 == 0).then(|| "silent".to_owned()),
+        call: Some(call),
+        line: (n % 3 != 0).then(|| line.clone()),
+        other: (n % 3 == 2).then_some(line),
+        dispute_micros: Some(n % 100 * if n % 2 == 0 { 1 } else { -1 }),
+        price_micros: None,
+    }
+}
+
 impl Charging for Till {
     fn order(&self, order: &Value) -> Result<Value, SourceError> {
         if self.absent.load(Ordering::SeqCst) {
@@ -166,5 +195,37 @@ impl Charging for Till {
         progress.packets.store(50, Ordering::Relaxed);
         let all = ChargeTriedGroup { was: 96, would: 118, ..Default::default() };
         Ok(ChargeTried { plan: "standard".to_owned(), currency: "EUR".to_owned(), all, ..Default::default() })
+    }
+
+    fn check_comparison(&self, profile: &str, plan: Option<&str>) -> Result<(), SourceError> {
+        match profile == "bad" || plan == Some("bad") {
+            true => Err(SourceError::new(Trouble::Refused, "profile:1: no profile")),
+            false => Ok(()),
+        }
+    }
+
+    fn compare(
+        &self,
+        ask: &ChargeCompareAsk,
+        tell: &mut dyn FnMut(&ChargeDifference) -> bool,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<ChargeCompared, SourceError> {
+        progress.calls.store(240, Ordering::Relaxed);
+        while self.hold.load(Ordering::SeqCst) {
+            if cancel.is_cancelled() {
+                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(5));
+        }
+        let bill = ask.bill.as_ref().map(|path| std::fs::read_to_string(path).expect("the bill"));
+        if bill.as_deref().is_some_and(|text| text.starts_with("nothing")) {
+            return Err(SourceError::new(Trouble::Refused, "Line 2: no number: '+442071000042'."));
+        }
+        (0..300).all(|n| tell(&difference(n, bill.is_some())));
+        let unread_lines =
+            vec![ChargeComparedUnread { line: 7, what: "no time of a begin: '+442071000042'".to_owned() }];
+        let (decimals, skipped) = (2, vec![format!("{HOME}/store/2026-11-19.sqlite: damaged")]);
+        Ok(ChargeCompared { lines: 300, unread: 1, unread_lines, decimals, skipped, ..Default::default() })
     }
 }

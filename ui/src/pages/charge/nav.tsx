@@ -10,6 +10,7 @@ const PARTS = [
   { path: "/charge/sessions", name: "Sessions" },
   { path: "/charge/accounts", name: "Accounts" },
   { path: "/charge/tariffs", name: "Tariffs" },
+  { path: "/charge/bill", name: "Wire against bill" },
   { path: "/charge/clients", name: "Clients" },
 ];
 

@@ -1,16 +1,19 @@
 //! Calls of the store beside lines of a bill, or beside what was charged online.
 
 use super::{Failed, MS, SECOND, Which, add_skipped, calls, cover, length, seen, wanted};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
+use std::path::Path;
 use trunkline_charge::account::{Identity, IdentityKind};
 use trunkline_charge::compare::{
-    BillLine, BillReader, LINE_OCTETS_MAX, Owed, Parties, Party, Profile, Report, Rules, Seen, Unread, WireCall,
-    compare,
+    BillLine, BillReader, ITEMS_MAX, LINE_OCTETS_MAX, Owed, Parties, Party, Profile, Report, Rules, Seen, Unread,
+    WireCall, compare,
 };
+use trunkline_charge::gy::decimals;
 use trunkline_charge::money::MICROS;
 use trunkline_charge::session::State;
-use trunkline_charge::tariff::Plan;
+use trunkline_charge::tariff::{self, Plan};
+use trunkline_commit::Folder;
 use trunkline_store::row::{Call, Charge};
 use trunkline_store::{Order, Query, Skipped, Store};
 
@@ -36,11 +39,23 @@ pub struct Tolerance {
     pub span_of_bill: bool,
     /// For how long nothing at all has to be seen until it counts as not captured, milliseconds.
     pub silence_ms: i64,
+    /// The Rating-Group that calls have in the plan and in charges; none: any charge with a number that was called.
+    pub rating_group: Option<u32>,
+    /// Calls, and lines, at most.
+    pub items_max: usize,
 }
 
 impl Default for Tolerance {
     fn default() -> Tolerance {
-        Tolerance { begin_ms: 10_000, length_ms: 2000, ahead_ms: None, span_of_bill: false, silence_ms: 3_600_000 }
+        Tolerance {
+            begin_ms: 10_000,
+            length_ms: 2000,
+            ahead_ms: None,
+            span_of_bill: false,
+            silence_ms: 3_600_000,
+            rating_group: None,
+            items_max: ITEMS_MAX,
+        }
     }
 }
 
@@ -54,6 +69,20 @@ pub enum Payers {
     Unknown,
     /// The subscribers of the ledger.
     Of(Box<State>),
+}
+
+/// The same with those who have to pay by the ledger, and the currency of its plans; without a ledger nobody knows.
+///
+/// # Errors
+/// The ledger is damaged.
+pub fn with_payers(lines: Lines, ledger: &Path) -> Result<Lines, Failed> {
+    let Ok(disk) = Folder::beside(ledger) else { return Ok(Lines { payers: Payers::Unknown, ..lines }) };
+    let state = trunkline_charge::ledger::standing(&disk)?;
+    let plans = state.plans().filter_map(|plan| tariff::read("plan", &plan.text).ok());
+    let currencies: BTreeSet<String> = plans.map(|plan| plan.currency).collect();
+    let currency = currencies.first().filter(|_| currencies.len() == 1).cloned();
+    let decimals = currency.as_deref().map_or(2, |letters| u32::try_from(decimals(letters)).unwrap_or_default());
+    Ok(Lines { payers: Payers::Of(Box::new(state)), currency, decimals, ..lines })
 }
 
 impl Payers {
@@ -90,6 +119,10 @@ pub struct Lines {
     pub payers: Payers,
     /// Days of the store that could not be read for them.
     pub skipped: Vec<Skipped>,
+    /// The currency that amounts are in, where it is known and one alone.
+    pub currency: Option<String>,
+    /// Digits of its minor unit.
+    pub decimals: u32,
 }
 
 /// What came of it.
@@ -117,6 +150,10 @@ pub struct Compared {
     pub captured: Option<(i64, i64)>,
     /// Days of the store that could not be read.
     pub skipped: Vec<Skipped>,
+    /// See [`Lines::currency`].
+    pub currency: Option<String>,
+    /// See [`Lines::decimals`].
+    pub decimals: u32,
 }
 
 impl Compared {
@@ -131,8 +168,8 @@ impl Compared {
 ///
 /// # Errors
 /// It cannot be read, or a column is missing, or it has too many lines.
-pub fn bill(file: &mut dyn BufRead, profile: &Profile) -> Result<Lines, Failed> {
-    let (mut lines, mut text) = (Lines::default(), String::new());
+pub fn bill(file: &mut dyn BufRead, profile: &Profile, tolerance: &Tolerance) -> Result<Lines, Failed> {
+    let (mut lines, mut text) = (Lines { decimals: profile.bill.minor_digits, ..Lines::default() }, String::new());
     if next(file, &mut text)? == 0 {
         return Err(Failed::Asked("the bill is empty: its first line has the titles of its columns".to_owned()));
     }
@@ -140,9 +177,7 @@ pub fn bill(file: &mut dyn BufRead, profile: &Profile) -> Result<Lines, Failed> 
     lines.has_amounts = reader.has_amounts();
     while next(file, &mut text)? > 0 {
         match reader.read(&text, &mut lines.parties) {
-            Ok(Some(_)) if lines.lines.len() >= trunkline_charge::compare::ITEMS_MAX => {
-                return Err(Failed::Asked(trunkline_charge::compare::TooMuch("lines").to_string()));
-            }
+            Ok(Some(_)) if lines.lines.len() >= tolerance.items_max => return Err(too_much(tolerance, "lines")),
             Ok(line) => lines.lines.extend(line),
             Err(unread) => {
                 lines.unread_count += 1;
@@ -153,6 +188,10 @@ pub fn bill(file: &mut dyn BufRead, profile: &Profile) -> Result<Lines, Failed> 
         }
     }
     Ok(lines)
+}
+
+fn too_much(tolerance: &Tolerance, what: &str) -> Failed {
+    Failed::Asked(format!("more than {} {what}: compare a shorter time", tolerance.items_max))
 }
 
 /// The next line, whatever octets it has; what is longer than a line may be is cut, and told by its reader.
@@ -188,9 +227,15 @@ fn skip_line(file: &mut dyn BufRead) -> std::io::Result<()> {
 /// where the client puts the Call-ID there, else by numbers and time.
 ///
 /// # Errors
-/// The store could not be read, or there is too much.
-pub fn charged(store: &Store, (from_ns, to_ns): (i64, i64), profile: &Profile) -> Result<Lines, Failed> {
-    let (mut lines, mut at) = (Lines { has_amounts: true, ..Lines::default() }, HashMap::new());
+/// The store could not be read, there is too much, or it was given up.
+pub fn charged(
+    store: &Store,
+    (from_ns, to_ns): (i64, i64),
+    profile: &Profile,
+    tolerance: &Tolerance,
+    goes_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Lines, Failed> {
+    let (mut lines, mut at) = (Lines { has_amounts: true, decimals: 2, ..Lines::default() }, HashMap::new());
     let mut query = Query {
         from_ns: from_ns.saturating_sub(MARGIN_NS),
         to_ns: to_ns.saturating_add(MARGIN_NS),
@@ -200,9 +245,12 @@ pub fn charged(store: &Store, (from_ns, to_ns): (i64, i64), profile: &Profile) -
     };
     loop {
         let page = store.charges(&query)?;
-        for charge in page.rows.iter().filter(|charge| is_call(charge)) {
-            if lines.lines.len() >= trunkline_charge::compare::ITEMS_MAX {
-                return Err(Failed::Asked(trunkline_charge::compare::TooMuch("charges").to_string()));
+        if !goes_on(0) {
+            return Err(Failed::GivenUp);
+        }
+        for charge in page.rows.iter().filter(|charge| is_call(charge, tolerance.rating_group)) {
+            if lines.lines.len() >= tolerance.items_max {
+                return Err(too_much(tolerance, "charges"));
             }
             add(&mut lines, &mut at, charge, profile);
         }
@@ -214,9 +262,16 @@ pub fn charged(store: &Store, (from_ns, to_ns): (i64, i64), profile: &Profile) -
     }
 }
 
-fn is_call(charge: &Charge) -> bool {
+fn is_call(charge: &Charge, rating_group: Option<u32>) -> bool {
     let used = charge.seconds > 0 || charge.money != 0 || charge.short != 0;
-    charge.kind == "session" && !charge.destination.is_empty() && used
+    let is_asked_for = rating_group.is_none_or(|group| has_group(&charge.services, group));
+    charge.kind == "session" && !charge.destination.is_empty() && used && is_asked_for
+}
+
+/// Whether a service of a charge (a JSON list) is of that rating group.
+fn has_group(services: &str, group: u32) -> bool {
+    let all: Vec<serde_json::Value> = serde_json::from_str(services).unwrap_or_default();
+    all.iter().any(|service| service["rating_group"].as_u64() == Some(group.into()))
 }
 
 /// A number as a charge has it: digits of the international form, but the client's own where they begin with a zero,
@@ -271,14 +326,14 @@ pub fn against(
         let why = "the bill has no column of amounts: there is nothing to hold --plan against; a profile names it";
         return Err(Failed::Asked(why.to_owned()));
     }
-    let Lines { lines, mut parties, sessions, unread, unread_count, has_amounts: _, payers, skipped: mut passed } =
-        lines;
+    let (currency, decimals) = (plan.map(|plan| plan.currency.clone()).or(lines.currency.clone()), lines.decimals);
+    let Lines { lines, mut parties, sessions, unread, unread_count, payers, skipped: mut passed, .. } = lines;
     let margin = if tolerance.span_of_bill { MARGIN_OF_BILL_NS } else { MARGIN_NS };
     let (from_ns, to_ns) = (which.from_ns.saturating_sub(margin), which.to_ns.saturating_add(margin));
     let wanted = wanted(store, &Which { filter: which.filter.clone(), from_ns, to_ns })?;
     let wider = Which { filter: None, from_ns, to_ns };
     let (mut wire, mut read) = (Vec::new(), 0u64);
-    let most = trunkline_charge::compare::ITEMS_MAX as u64;
+    let most = tolerance.items_max as u64;
     let skipped = calls(store, &wider, &mut |call| {
         let mut one = wire_call(call, profile, &mut parties);
         let is_wanted = wanted.as_ref().is_none_or(|ids| ids.contains(&call.id));
@@ -288,7 +343,7 @@ pub fn against(
         read <= most && (read % 1024 != 0 || goes_on(read))
     });
     if read > most {
-        return Err(Failed::Asked(trunkline_charge::compare::TooMuch("calls").to_string()));
+        return Err(too_much(tolerance, "calls"));
     }
     add_skipped(&mut passed, skipped?);
     let (cover, skipped) = cover(store, (from_ns, to_ns), tolerance.silence_ms)?;
@@ -300,6 +355,7 @@ pub fn against(
         step: profile.bill.step.0,
         ahead: tolerance.ahead_ms,
         plan,
+        rating_group: tolerance.rating_group,
         span_of_bill: tolerance.span_of_bill,
     };
     let span = (which.from_ns.div_euclid(MS), which.to_ns.div_euclid(MS));
@@ -318,6 +374,8 @@ pub fn against(
         blind,
         captured,
         skipped: passed,
+        currency,
+        decimals,
     })
 }
 

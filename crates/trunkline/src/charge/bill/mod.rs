@@ -16,6 +16,8 @@ use trunkline_store::{Order, Query, Skipped, SqlLimits, SqlValue, Store, StoreEr
 pub const MS: i64 = 1_000_000;
 /// Nanoseconds of a second.
 pub const SECOND: i64 = 1_000_000_000;
+/// Milliseconds of a minute: a shorter silence is not told.
+const MINUTE_MS: i64 = 60_000;
 /// Minutes of a day.
 const MINUTES: i64 = 1440;
 /// Nanoseconds of an hour, and of a day.
@@ -133,7 +135,8 @@ pub fn cover(store: &Store, (from_ns, to_ns): (i64, i64), silence_ms: i64) -> Re
     }
     minutes.sort_unstable();
     minutes.dedup();
-    let mut cover = Cover::new(silence_ms);
+    // What was seen is known by the minute.
+    let mut cover = Cover::new(silence_ms.max(MINUTE_MS));
     for minute in minutes {
         cover.saw(minute * 60_000);
         cover.saw(minute * 60_000 + 59_999);

@@ -3,10 +3,15 @@
 use super::compared::Compared;
 use super::rated::{End, Told};
 use serde_json::{Value, json};
-use trunkline_charge::compare::{BillLine, Finding, Seen, WireCall};
+use trunkline_charge::compare::{Basis, BillLine, Clock, Finding, Kind, Seen, Sum, Unread, WireCall};
 use trunkline_charge::money::Price;
 use trunkline_charge::session::CallRated;
 use trunkline_store::time::rfc3339;
+use trunkline_web::sources::{
+    ChargeCompared, ChargeComparedBlind, ChargeComparedClock, ChargeComparedDeviations, ChargeComparedKind,
+    ChargeComparedTime, ChargeComparedUnread, ChargeComparedVague, ChargeDifference, ChargeDifferenceCall,
+    ChargeDifferenceLine,
+};
 
 /// Minor units with up to six places.
 pub fn minor(micros: i64) -> String {
@@ -30,32 +35,100 @@ pub fn seen(seen: Seen) -> &'static str {
 }
 
 /// A difference.
-pub fn finding(of: &Compared, one: &Finding) -> Value {
+pub fn finding(of: &Compared, one: &Finding) -> ChargeDifference {
     let report = &of.report;
-    let call = one.call.map(|at| call(of, &report.calls[at as usize]));
     let bill = |at: Option<u32>| at.map(|at| line(of, &report.lines[at as usize]));
-    json!({
-        "kind": one.kind.name(), "at": time(report.at(one)), "sure": one.unsure.is_none(),
-        "why": one.unsure.map(|why| why.name()), "call": call, "line": bill(one.line), "other": bill(one.other),
-        "dispute_micros": one.dispute, "price_micros": one.price,
-    })
+    ChargeDifference {
+        kind: one.kind.name().to_owned(),
+        at: time(report.at(one)),
+        sure: one.unsure.is_none(),
+        why: one.unsure.map(|why| why.name().to_owned()),
+        call: one.call.map(|at| call(of, &report.calls[at as usize])),
+        line: bill(one.line),
+        other: bill(one.other),
+        dispute_micros: one.dispute,
+        price_micros: one.price,
+    }
 }
 
-fn call(of: &Compared, call: &WireCall) -> Value {
-    json!({
-        "id": call.id.to_string(), "caller": of.parties.text(call.caller), "called": of.parties.text(call.called),
-        "start": time(call.start), "answer": matches!(call.seen, Seen::Whole | Seen::Open).then(|| time(call.answer)),
-        "duration_ms": call.duration, "seen": seen(call.seen),
-    })
+fn call(of: &Compared, call: &WireCall) -> ChargeDifferenceCall {
+    ChargeDifferenceCall {
+        id: call.id.to_string(),
+        caller: of.parties.text(call.caller),
+        called: of.parties.text(call.called),
+        start: time(call.start),
+        answer: matches!(call.seen, Seen::Whole | Seen::Open).then(|| time(call.answer)),
+        duration_ms: call.duration,
+        seen: seen(call.seen).to_owned(),
+    }
 }
 
-fn line(of: &Compared, line: &BillLine) -> Value {
-    let session = of.sessions.get(line.line as usize);
-    json!({
-        "line": session.is_none().then_some(line.line), "session": session, "caller": of.parties.text(line.caller),
-        "called": of.parties.text(line.called), "begin": time(line.begin), "duration_ms": line.duration,
-        "amount_micros": line.amount,
-    })
+fn line(of: &Compared, line: &BillLine) -> ChargeDifferenceLine {
+    let session = of.sessions.get(line.line as usize).map(ToString::to_string);
+    ChargeDifferenceLine {
+        line: session.is_none().then_some(line.line),
+        session,
+        caller: of.parties.text(line.caller),
+        called: of.parties.text(line.called),
+        begin: time(line.begin),
+        duration_ms: line.duration,
+        amount_micros: line.amount,
+    }
+}
+
+/// What came of it in all.
+pub fn sums(of: &Compared) -> ChargeCompared {
+    let report = &of.report;
+    let unread = |line: &Unread| ChargeComparedUnread { line: line.line, what: line.what.clone() };
+    ChargeCompared {
+        from: time(of.span_ns.0 / super::MS),
+        to: time(of.span_ns.1 / super::MS),
+        kinds: Kind::ALL.iter().map(|(kind, name)| sum(name, &report.sums[*kind as usize])).collect(),
+        calls: report.answered,
+        lines: report.billed,
+        agreed: report.agreed,
+        legs: report.legs,
+        unanswered: report.unanswered,
+        unowed: report.unowed,
+        exempt: report.exempt,
+        attempts: report.attempts,
+        outside: report.outside,
+        left_out: report.left_out,
+        not_understood: ChargeComparedVague { calls: report.not_understood.0, lines: report.not_understood.1 },
+        deviations: ChargeComparedDeviations { lines: report.deviations.0, micros: report.deviations.1 },
+        asked_micros: report.asked,
+        unpriced: report.unpriced,
+        unread: of.unread_count,
+        clock: clock(&report.clock),
+        blind: ChargeComparedBlind { stretches: of.blind.0 as u64, milliseconds: of.blind.1 },
+        captured: of.captured.map(|(first, last)| ChargeComparedTime { from: time(first), to: time(last) }),
+        inexact: report.inexact,
+        currency: of.currency.clone(),
+        decimals: of.decimals,
+        unread_lines: of.unread.iter().map(unread).collect(),
+        skipped: of.skipped.iter().map(|day| day.why.clone()).collect(),
+    }
+}
+
+fn sum(kind: &str, of: &Sum) -> ChargeComparedKind {
+    let Sum { count, over, under, unsure, unsure_money } = *of;
+    let kind = kind.to_owned();
+    ChargeComparedKind { kind, count, over_micros: over, under_micros: under, unsure, unsure_micros: unsure_money }
+}
+
+fn clock(clock: &Clock) -> ChargeComparedClock {
+    let basis = match clock.basis {
+        Basis::Answer => "answer",
+        Basis::Start => "start",
+        Basis::Either => "either",
+    };
+    ChargeComparedClock {
+        ahead_ms: clock.ahead,
+        basis: basis.to_owned(),
+        pairs: clock.pairs as u64,
+        spread_ms: clock.spread,
+        given: clock.given,
+    }
 }
 
 /// What a rated call is, in a word, and what it costs if it has a price.

@@ -2,7 +2,7 @@
 
 use super::when::{self, Profiled};
 use crate::bar::Bar;
-use crate::charge::bill::compared::{self, Compared, Lines, Payers, Tolerance};
+use crate::charge::bill::compared::{self, Compared, Lines, Tolerance};
 use crate::charge::bill::{Which, told};
 use crate::charge::configured;
 use crate::cli::DataFolder;
@@ -14,15 +14,15 @@ use crate::show::figure;
 use crate::show::table::{self, Row, Table, number, text};
 use crate::show::text::Keep;
 use crate::terminal::Terminal;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
 use std::time::Duration;
-use trunkline_charge::compare::{Basis, Finding, Kind, Profile, Sum};
-use trunkline_charge::ledger;
-use trunkline_commit::Folder;
+use trunkline_charge::compare::{Basis, Finding, Kind, Profile};
 use trunkline_kit::exit::Exit;
+use trunkline_web::sources::ChargeCompared;
 
 /// Differences of the table.
 const SHOWN: u32 = 50;
@@ -35,7 +35,7 @@ const ZONE_MS: i64 = 15 * 60_000;
     after_help = "Each difference names its call (`trunkline call ID --pcap FILE` has its packets) and its line of \
     the bill. What nobody can\nsay, because the capture had a gap or saw only a part, is told apart. Exit code 3 if \
     anything differs.\n\nExamples:\n  \
-    trunkline charge compare --from 2026-11-20                    what was charged online that day\n  \
+    trunkline charge compare --from 2026-11-20                    what was charged online since that day\n  \
     trunkline charge compare --bill november.csv --profile carrier.toml\n  \
     trunkline charge compare --bill november.csv --profile carrier.toml --plan prices.toml --csv > disputed.csv\n\n\
     docs/manual/wire-against-bill.md has the whole of it."
@@ -63,9 +63,12 @@ pub struct Compare {
     /// How many seconds the bill's clock is ahead of ours [default: measured]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     ahead: Option<f64>,
-    /// Where nothing at all is seen for so long, nothing was captured
+    /// Where nothing at all is seen for so long, nothing was captured; at least a minute
     #[arg(long, value_name = "TIME", default_value = "1 h", value_parser = duration)]
     silence: Duration,
+    /// The Rating-Group that calls have in the plan, and in what was charged online
+    #[arg(long, value_name = "N")]
+    rating_group: Option<u32>,
     /// How many differences to list at most [default: 50 in a table, else all]
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
@@ -92,17 +95,19 @@ impl Compare {
         let filter = parse(&self.filter.join(" "), &terminal.zone)?;
         let (profile, given) = (self.profile.read()?, self.when.read(terminal)?);
         let plan = self.plan.as_deref().map(when::plan).transpose()?;
-        let store = search::open(&self.data)?;
+        let (store, tolerance) = (search::open(&self.data)?, self.tolerance()?);
         let (lines, (from_ns, to_ns)) = match &self.bill {
-            Some(path) => self.bill(path, &profile, given)?,
+            Some(path) => bill(path, &profile, given, &tolerance)?,
             None => {
                 let span = given.map_or_else(|| when::yesterday(&terminal.zone), Ok)?;
-                let charged = compared::charged(&store, span, &profile).map_err(when::failure)?;
-                (Lines { payers: self.payers()?, ..charged }, span)
+                let charged = compared::charged(&store, span, &profile, &tolerance, &mut |_| true);
+                let ledger = configured::ledger(&self.data.path);
+                let charged = charged.and_then(|lines| compared::with_payers(lines, &ledger)).map_err(when::failure)?;
+                (charged, span)
             }
         };
         let (which, mut bar) = (Which { filter, from_ns, to_ns }, Bar::new());
-        let tolerance = Tolerance { span_of_bill: self.bill.is_some() && given.is_none(), ..self.tolerance()? };
+        let tolerance = Tolerance { span_of_bill: self.bill.is_some() && given.is_none(), ..tolerance };
         let of = compared::against(&store, lines, &profile, plan.as_ref(), &tolerance, &which, &mut |read| {
             bar.draw(read, 0, || format!("{read} calls"));
             true
@@ -117,34 +122,6 @@ impl Compare {
         Ok(if of.differs() { Exit::Degraded } else { Exit::Done })
     }
 
-    fn bill(
-        &self,
-        path: &PathBuf,
-        profile: &Profile,
-        given: Option<(i64, i64)>,
-    ) -> Result<(Lines, (i64, i64)), Failure> {
-        let named = |failed| match failed {
-            crate::charge::bill::Failed::Asked(why) => Failure::Failed(format!("{}: {why}", path.display())),
-            other => when::failure(other),
-        };
-        let lines = if path.as_os_str() == "-" {
-            compared::bill(&mut std::io::stdin().lock(), profile).map_err(named)?
-        } else {
-            let file = File::open(path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
-            compared::bill(&mut BufReader::new(file), profile).map_err(named)?
-        };
-        let nothing = || Failure::Failed(format!("{}: not one line of it can be read", path.display()));
-        let span = given.or_else(|| compared::days_of(&lines.lines, profile)).ok_or_else(nothing)?;
-        Ok((lines, span))
-    }
-
-    /// Who has to pay for calls that are charged online.
-    fn payers(&self) -> Result<Payers, Failure> {
-        let Ok(disk) = Folder::beside(&configured::ledger(&self.data.path)) else { return Ok(Payers::Unknown) };
-        let state = ledger::standing(&disk).map_err(|e| Failure::Failed(e.to_string()))?;
-        Ok(Payers::Of(Box::new(state)))
-    }
-
     fn tolerance(&self) -> Result<Tolerance, Failure> {
         let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX).min(86_400_000);
         let ahead = self.ahead.map(|seconds| seconds * 1000.0);
@@ -156,6 +133,7 @@ impl Compare {
             length_ms: ms(self.length),
             ahead_ms: ahead.map(|ms| ms as i64),
             silence_ms: ms(self.silence),
+            rating_group: self.rating_group,
             ..Tolerance::default()
         })
     }
@@ -166,13 +144,13 @@ impl Compare {
         let findings = of.report.findings.iter();
         if self.json {
             for one in findings.take(limit) {
-                writeln!(out, "{}", told::finding(of, one))?;
+                writeln!(out, "{}", json(&told::finding(of, one))?)?;
             }
-            writeln!(out, "{}", sums_json(of))?;
+            writeln!(out, "{}", json(&Sums { sums: told::sums(of) })?)?;
         } else if self.csv {
             writeln!(out, "{}", CSV.join(","))?;
             for one in findings.take(limit) {
-                writeln!(out, "{}", when::csv_line(&CSV, &told::finding(of, one)))?;
+                writeln!(out, "{}", when::csv_line(&CSV, &json(&told::finding(of, one))?))?;
             }
         } else {
             tell(&mut out, of, self.limit.unwrap_or(SHOWN) as usize, terminal)?;
@@ -182,8 +160,39 @@ impl Compare {
     }
 }
 
+fn bill(
+    path: &PathBuf,
+    profile: &Profile,
+    given: Option<(i64, i64)>,
+    tolerance: &Tolerance,
+) -> Result<(Lines, (i64, i64)), Failure> {
+    let named = |failed| match failed {
+        crate::charge::bill::Failed::Asked(why) => Failure::Failed(format!("{}: {why}", path.display())),
+        other => when::failure(other),
+    };
+    let lines = if path.as_os_str() == "-" {
+        compared::bill(&mut std::io::stdin().lock(), profile, tolerance).map_err(named)?
+    } else {
+        let file = File::open(path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
+        compared::bill(&mut BufReader::new(file), profile, tolerance).map_err(named)?
+    };
+    let nothing = || Failure::Failed(format!("{}: not one line of it can be read", path.display()));
+    let span = given.or_else(|| compared::days_of(&lines.lines, profile)).ok_or_else(nothing)?;
+    Ok((lines, span))
+}
+
+/// The last line of JSON.
+#[derive(Serialize)]
+struct Sums {
+    sums: ChargeCompared,
+}
+
+fn json(of: &impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(of).map_err(|e| Failure::Failed(e.to_string()))
+}
+
 /// The columns of `--csv`, and where each is in JSON.
-const CSV: [&str; 20] = [
+const CSV: [&str; 22] = [
     "kind",
     "at",
     "sure",
@@ -202,48 +211,11 @@ const CSV: [&str; 20] = [
     "line.begin",
     "line.duration_ms",
     "line.amount_micros",
+    "other.line",
+    "other.session",
     "dispute_micros",
     "price_micros",
 ];
-
-fn sums_json(of: &Compared) -> Value {
-    let report = &of.report;
-    let kind = |(kind, name): &(Kind, &str)| {
-        let Sum { count, over, under, unsure, unsure_money } = report.sums[*kind as usize];
-        json!({
-            "kind": name, "count": count, "over_micros": over, "under_micros": under, "unsure": unsure,
-            "unsure_micros": unsure_money,
-        })
-    };
-    json!({
-        "sums": {
-            "from": told::time(of.span_ns.0 / 1_000_000), "to": told::time(of.span_ns.1 / 1_000_000),
-            "kinds": Kind::ALL.iter().map(kind).collect::<Vec<_>>(), "calls": report.answered,
-            "lines": report.billed, "agreed": report.agreed, "legs": report.legs, "unanswered": report.unanswered,
-            "unowed": report.unowed, "exempt": report.exempt, "attempts": report.attempts, "outside": report.outside,
-            "left_out": report.left_out,
-            "not_understood": { "calls": report.not_understood.0, "lines": report.not_understood.1 },
-            "deviations": { "lines": report.deviations.0, "micros": report.deviations.1 },
-            "asked_micros": report.asked, "unpriced": report.unpriced, "unread": of.unread_count,
-            "clock": {
-                "ahead_ms": report.clock.ahead, "basis": basis(report.clock.basis), "pairs": report.clock.pairs,
-                "spread_ms": report.clock.spread, "given": report.clock.given,
-            },
-            "blind": { "stretches": of.blind.0, "milliseconds": of.blind.1 },
-            "captured": of.captured.map(|(first, last)| json!({ "from": told::time(first), "to": told::time(last) })),
-            "inexact": report.inexact,
-        }
-    })
-}
-
-/// From when on lines count, in a word.
-fn basis(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Answer => "answer",
-        Basis::Start => "start",
-        Basis::Either => "either",
-    }
-}
 
 fn tell(out: &mut impl Write, of: &Compared, limit: usize, terminal: &Terminal) -> Result<(), Failure> {
     let report = &of.report;

@@ -21,7 +21,7 @@ use trunkline_store::Skipped;
 /// A span of time.
 #[derive(Debug, clap::Args)]
 pub struct Span {
-    /// From then on
+    /// From then on; without --to, until now
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
     /// Before then; a day is counted in
@@ -39,15 +39,18 @@ impl Span {
         let (Some(from), to) = (self.from.as_deref(), self.to.as_deref()) else {
             return Err(Failure::Usage("--to needs --from".to_owned()));
         };
-        let (from, after) = moment::span(from, &terminal.zone).map_err(wrong("--from"))?;
+        let (from, _) = moment::span(from, &terminal.zone).map_err(wrong("--from"))?;
         let to = match to {
             // A day counts as a whole; a moment is that moment.
             Some(text) => {
                 let (first, after) = moment::span(text, &terminal.zone).map_err(wrong("--to"))?;
                 if text.len() == 10 { after } else { first }
             }
-            None => after,
+            None => nanoseconds(Timestamp::now()),
         };
+        if from >= to && self.to.is_none() {
+            return Err(Failure::Usage("--from is yet to come".to_owned()));
+        }
         if from >= to {
             return Err(Failure::Usage("--to must be after --from".to_owned()));
         }
@@ -60,8 +63,11 @@ pub fn yesterday(zone: &TimeZone) -> Result<(i64, i64), Failure> {
     let failed = |e: jiff::Error| Failure::Failed(e.to_string());
     let today = Timestamp::now().to_zoned(zone.clone()).start_of_day().map_err(failed)?;
     let before = today.checked_sub(1.day()).map_err(failed)?;
-    let ns = |at: Timestamp| i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX);
-    Ok((ns(before.timestamp()), ns(today.timestamp())))
+    Ok((nanoseconds(before.timestamp()), nanoseconds(today.timestamp())))
+}
+
+fn nanoseconds(at: Timestamp) -> i64 {
+    i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX)
 }
 
 /// A span for people.

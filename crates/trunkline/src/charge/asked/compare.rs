@@ -1,0 +1,120 @@
+//! Calls beside a bill or charges, as the web asks for it.
+
+use crate::charge::bill::compared::{self, Lines, Tolerance};
+use crate::charge::bill::{Failed, Which, told};
+use crate::charge::configured;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use trunkline_charge::compare::{Profile, read_profile};
+use trunkline_charge::tariff::{self, Plan};
+use trunkline_kit::config::Mistake;
+use trunkline_store::{Access, Store};
+use trunkline_web::sources::{
+    Cancel, ChargeCompareAsk, ChargeCompared, ChargeDifference, Progress, SourceError, Trouble,
+};
+
+/// Calls, and lines, that the web compares at once: some 400 MB, beside whatever else this program does.
+const ITEMS_MAX: usize = 1_000_000;
+
+/// The profile and the plan of these texts.
+///
+/// # Errors
+/// All mistakes of both.
+pub fn texts(profile: &str, plan: Option<&str>) -> Result<(Profile, Option<Plan>), SourceError> {
+    let (profile, plan) = (read_profile("profile", profile), plan.map(|text| tariff::read("plan", text)).transpose());
+    match (profile, plan) {
+        (Ok(profile), Ok(plan)) => Ok((profile, plan)),
+        (profile, plan) => {
+            let wrong = profile.err().into_iter().flatten().chain(plan.err().into_iter().flatten());
+            let lines: Vec<String> = wrong.map(|mistake: Mistake| mistake.to_string()).collect();
+            Err(SourceError::new(Trouble::Refused, lines.join("\n")))
+        }
+    }
+}
+
+/// Does it, and tells each difference.
+///
+/// # Errors
+/// As of [`trunkline_web::sources::Charging::compare`].
+pub fn compare(
+    data: &Path,
+    ask: &ChargeCompareAsk,
+    tell: &mut dyn FnMut(&ChargeDifference) -> bool,
+    progress: &Progress,
+    cancel: &Cancel,
+) -> Result<ChargeCompared, SourceError> {
+    let (profile, plan) = texts(&ask.profile, ask.plan.as_deref())?;
+    let store = Store::open(&data.join("store"), Access::Read).map_err(|error| failed(error.into()))?;
+    let tolerance = tolerance(ask);
+    let mut goes_on = |read: u64| {
+        progress.calls.fetch_max(read, Ordering::Relaxed);
+        !cancel.is_cancelled()
+    };
+    let (lines, (from_ns, to_ns)) = match &ask.bill {
+        Some(path) => bill(path, ask, &profile, &tolerance)?,
+        None => {
+            let nothing = || SourceError::new(Trouble::Refused, "From when to when?");
+            let span = ask.span_ns.ok_or_else(nothing)?;
+            let lines = compared::charged(&store, span, &profile, &tolerance, &mut goes_on);
+            let ledger = configured::ledger(data);
+            (lines.and_then(|lines| compared::with_payers(lines, &ledger)).map_err(failed)?, span)
+        }
+    };
+    let which = Which { filter: ask.filter.clone(), from_ns, to_ns };
+    let of = compared::against(&store, lines, &profile, plan.as_ref(), &tolerance, &which, &mut goes_on);
+    let of = of.map_err(failed)?;
+    let all_told = of.report.findings.iter().all(|one| !cancel.is_cancelled() && tell(&told::finding(&of, one)));
+    if !all_told && cancel.is_cancelled() {
+        return Err(failed(Failed::GivenUp));
+    }
+    Ok(told::sums(&of))
+}
+
+fn tolerance(ask: &ChargeCompareAsk) -> Tolerance {
+    Tolerance {
+        begin_ms: ask.begin_ms,
+        length_ms: ask.length_ms,
+        ahead_ms: ask.ahead_ms,
+        span_of_bill: ask.bill.is_some() && ask.span_ns.is_none(),
+        silence_ms: ask.silence_ms,
+        rating_group: ask.rating_group,
+        items_max: ITEMS_MAX,
+    }
+}
+
+fn bill(
+    path: &Path,
+    ask: &ChargeCompareAsk,
+    profile: &Profile,
+    tolerance: &Tolerance,
+) -> Result<(Lines, (i64, i64)), SourceError> {
+    let gone = |_| SourceError::new(Trouble::NotFound, "The bill is kept no longer: bring it again.");
+    let mut file = BufReader::new(File::open(path).map_err(gone)?);
+    let lines = compared::bill(&mut file, profile, tolerance).map_err(failed)?;
+    let first = lines.unread.first().map_or_else(String::new, |line| format!(" Line {}: {}.", line.line, line.what));
+    let nothing = || SourceError::new(Trouble::Refused, format!("Not one line of the bill can be read.{first}"));
+    if lines.lines.is_empty() {
+        return Err(nothing());
+    }
+    let span = ask.span_ns.or_else(|| compared::days_of(&lines.lines, profile)).ok_or_else(nothing)?;
+    Ok((lines, span))
+}
+
+fn failed(failed: Failed) -> SourceError {
+    match failed {
+        Failed::Asked(why) => SourceError::new(Trouble::Refused, sentence(&why)),
+        Failed::GivenUp => SourceError::new(Trouble::Cancelled, "cancelled"),
+        other => SourceError::new(Trouble::Failed, sentence(&other.to_string())),
+    }
+}
+
+/// With a capital, and a full stop.
+fn sentence(text: &str) -> String {
+    let mut text = text.to_owned();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text + "."
+}

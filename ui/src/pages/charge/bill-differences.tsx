@@ -1,0 +1,224 @@
+// The differences of a comparison, by the page: chosen by kind, sorted by time or money, each with its call and packets.
+
+import { A, useSearchParams } from "@solidjs/router";
+import { createEffect, createSignal, For, on, Show, type JSX } from "solid-js";
+import { get, url } from "../../api/client";
+import type { ChargeCompared, ChargeComparison, ChargeDifference, ChargeDifferencesPage } from "../../api/types";
+import { duration, of, whole } from "../../format";
+import { Icon } from "../../parts/icon";
+import { Tag } from "../../parts/meaning";
+import { useRowKeys } from "../../parts/row-keys";
+import { Loading, Trouble } from "../../parts/states";
+import { Time } from "../../parts/time";
+import { may } from "../../session";
+import { ms, rfc3339 } from "../../time";
+import { coinOf, kindName, kindWhat, micros, otherNumber, parties, sumsOf, whyText } from "./bill-words";
+import type { Coin } from "./words";
+
+const PAGE = 100;
+/** How far around a line without a call one looks for calls, milliseconds. */
+const AROUND_MS = 10 * 60_000;
+
+interface Asked {
+  kind: string | undefined;
+  sure: string | undefined;
+  order: string | undefined;
+}
+
+export function Differences(props: { one: ChargeComparison; compared: ChargeCompared }): JSX.Element {
+  const [search, setSearch] = useSearchParams<{ kind?: string; sure?: string; order?: string }>();
+  const [rows, setRows] = createSignal<ChargeDifference[]>([]);
+  const [page, setPage] = createSignal<{ next: string | null; total: number }>();
+  const [busy, setBusy] = createSignal(true);
+  const [error, setError] = createSignal<unknown>();
+  const path = (): string => `/charge/comparisons/${props.one.id}/differences`;
+  const sums = sumsOf(props.compared);
+  // Where nothing is certain, what cannot be said is what there is.
+  const sure = (): string => search.sure ?? (sums.count > 0 ? "true" : "false");
+  const asked = (): Asked => ({ kind: search.kind, sure: sure(), order: search.order });
+  const load = async (cursor?: string | null): Promise<void> => {
+    const wanted = JSON.stringify(asked());
+    setBusy(true);
+    try {
+      const found = await get<ChargeDifferencesPage>(path(), { ...asked(), limit: PAGE, cursor });
+      if (wanted !== JSON.stringify(asked())) return;
+      setRows((before) => (cursor ? [...before, ...found.differences] : found.differences));
+      setPage({ next: found.next, total: found.total });
+      setError(undefined);
+    } catch (problem) {
+      setError(() => problem);
+    }
+    setBusy(false);
+  };
+  createEffect(on(() => props.one.id + JSON.stringify(asked()), () => void load()));
+  useRowKeys("differences");
+  const there = (): string[] => props.compared.kinds.filter((kind) => (sure() === "true" ? kind.count : kind.unsure) > 0).map((kind) => kind.kind);
+  const show = (next: string): void => setSearch({ sure: next === "true" ? undefined : next, kind: undefined });
+  const isUnsure = (): boolean => sure() === "false";
+  return (
+    <section class="panel" aria-label="Differences">
+      <header>
+        <div class="row" role="group" aria-label="What is listed">
+          <button class="button" aria-pressed={!isUnsure()} disabled={sums.count === 0} onClick={() => show("true")}>
+            Differences
+          </button>
+          <button class="button" aria-pressed={isUnsure()} disabled={sums.unsure === 0} onClick={() => show("false")}>
+            Cannot be said
+          </button>
+        </div>
+        <select class="input" aria-label="Kind" value={search.kind ?? ""} onChange={(event) => setSearch({ kind: event.currentTarget.value || undefined })}>
+          <option value="">all kinds</option>
+          <For each={there()}>{(kind) => <option value={kind} selected={kind === search.kind}>{kindName(kind)}</option>}</For>
+        </select>
+        <span class="muted" role="status">
+          {page() ? of(page()!.total, "row", "rows") : ""}
+        </span>
+        <Show when={may("calls.export")}>
+          <div class="row">
+            <a class="button" href={url(`${path()}.csv`, { ...asked() })} download="differences.csv">
+              <Icon name="download" /> CSV
+            </a>
+            <a class="button" href={url(`${path()}.jsonl`, { ...asked() })} download="differences.jsonl" title="One object a line">
+              JSON
+            </a>
+          </div>
+        </Show>
+      </header>
+      <Show when={props.one.cut}>
+        <p class="body warn-ink">Only the first {whole(props.one.listed)} are listed; the sums above hold all. A shorter time lists all of them.</p>
+      </Show>
+      <Show when={!error()} fallback={<Trouble error={error()} retry={() => void load()} />}>
+        <Show when={rows().length > 0} fallback={<Show when={!busy()} fallback={<Loading what="differences" />}><p class="body muted">Nothing of this kind. Choose another one above.</p></Show>}>
+          <div class="scroll" tabindex="0" role="group" aria-label="Table of differences" aria-busy={busy()}>
+            <table class="table">
+              <thead>
+                <tr>
+                  <th scope="col">What differs</th>
+                  <Sorted name="When" orders={["oldest", "newest"]} order={search.order ?? "oldest"} sort={(order) => setSearch({ order: order === "oldest" ? undefined : order })} />
+                  <th scope="col">Who called whom</th>
+                  <th scope="col" class="right">
+                    On the wire
+                  </th>
+                  <th scope="col" class="right">
+                    Charged
+                  </th>
+                  <Sorted right name="In dispute" orders={["most", "least"]} order={search.order ?? "oldest"} sort={(order) => setSearch({ order })} />
+                  <th scope="col">Line</th>
+                  <th scope="col">
+                    <span class="sr">Packets</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                <For each={rows()}>{(row) => <Row row={row} coin={coinOf(props.compared)} />}</For>
+              </tbody>
+            </table>
+          </div>
+          <Show when={page()?.next}>
+            <p class="body row">
+              <button class="button" disabled={busy()} onClick={() => void load(page()!.next)}>
+                More differences
+              </button>
+              <span class="muted">
+                {whole(rows().length)} of {whole(page()!.total)}
+              </span>
+            </p>
+          </Show>
+        </Show>
+      </Show>
+    </section>
+  );
+}
+
+/** A title that sorts: its first order, then the other one. */
+function Sorted(props: { name: string; orders: [string, string]; order: string; sort: (order: string) => void; right?: boolean }): JSX.Element {
+  const at = (): number => props.orders.indexOf(props.order);
+  const next = (): string => props.orders[at() === 0 ? 1 : 0]!;
+  const direction = (): "ascending" | "descending" | "none" => (at() < 0 ? "none" : (at() === 0) === (props.orders[0] === "oldest") ? "ascending" : "descending");
+  return (
+    <th scope="col" class={props.right ? "right" : undefined} aria-sort={direction()}>
+      <button class="charge-sort" onClick={() => props.sort(next())} title={`Sort: ${next()} first`}>
+        {props.name} <span aria-hidden="true">{direction() === "none" ? "↕" : direction() === "ascending" ? "↑" : "↓"}</span>
+      </button>
+    </th>
+  );
+}
+
+function Row(props: { row: ChargeDifference; coin: Coin }): JSX.Element {
+  const r = (): ChargeDifference => props.row;
+  const who = (): { caller: string; called: string } => parties(r());
+  return (
+    <tr>
+      <td>
+        <Tag meaning={r().sure ? "warn" : "none"} title={kindWhat(r().kind)}>
+          {kindName(r().kind)}
+        </Tag>
+        <Show when={r().why}>
+          <div class="muted charge-small charge-why">{whyText(r().why)}</div>
+        </Show>
+      </td>
+      <td>
+        <Time at={r().at} shape="short" />
+      </td>
+      <td class="num">
+        <A data-row-link href={linkOf(r())} title={r().call ? "Open the call" : r().line?.session ? "Open the session" : "Open the calls around that time"}>
+          {who().caller} → {who().called}
+        </A>
+        <Show when={otherNumber(r())}>{(other) => <div class="muted charge-small">charged: {other()}</div>}</Show>
+      </td>
+      <td class="right num nowrap">{r().call ? duration(r().call!.duration_ms) : "no call"}</td>
+      <td class="right num nowrap">
+        {r().line ? duration(r().line!.duration_ms) : "no line"}
+        <Show when={r().line?.amount_micros !== null && r().line}>
+          <div class="muted charge-small">{micros(r().line!.amount_micros, props.coin)}</div>
+        </Show>
+      </td>
+      <td class="right num nowrap">
+        {micros(r().dispute_micros, props.coin)}
+        <Show when={r().price_micros !== null}>
+          <div class="muted charge-small">by the plan {micros(r().price_micros, props.coin)}</div>
+        </Show>
+      </td>
+      <td class="charge-line">
+        <Line row={r()} />
+      </td>
+      <td class="right">
+        <Show when={r().call && may("packets.download")}>
+          <a class="button icon quiet" href={url(`/calls/${r().call!.id}/pcap`)} download={`call-${r().call!.id}.pcapng`} aria-label="Packets of the call" title="Packets of the call, as pcapng">
+            <Icon name="download" />
+          </a>
+        </Show>
+      </td>
+    </tr>
+  );
+}
+
+/** The line of the bill, or the session; of one that is there twice the other one, too. */
+function Line(props: { row: ChargeDifference }): JSX.Element {
+  const session = (): string | null | undefined => props.row.line?.session;
+  return (
+    <Show when={props.row.line} fallback={<span class="muted">–</span>}>
+      <Show when={session()} fallback={<span class="num">{whole(props.row.line!.line)}</span>}>
+        <A class="mono charge-small" href={`/charge/sessions/${encodeURIComponent(session()!)}`}>
+          {session()}
+        </A>
+      </Show>
+      <Show when={props.row.other}>
+        {(other) => (
+          <div class="muted charge-small">
+            as {other().session ?? `line ${whole(other().line)}`}, <Time at={other().begin} shape="clock" />
+          </div>
+        )}
+      </Show>
+    </Show>
+  );
+}
+
+/** The call; of a line without one its session, or the calls of that time. */
+function linkOf(row: ChargeDifference): string {
+  if (row.call) return `/calls/${row.call.id}`;
+  if (row.line?.session) return `/charge/sessions/${encodeURIComponent(row.line.session)}`;
+  const at = ms(row.at);
+  const range = new URLSearchParams({ from: rfc3339(at - AROUND_MS), to: rfc3339(at + AROUND_MS) });
+  return `/calls?${range.toString()}`;
+}
