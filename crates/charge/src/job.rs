@@ -78,7 +78,8 @@ use routes::Routes;
 use standby::Kept;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use trunkline_commit::{Disk, Folder, Log};
 use trunkline_net::{Doorway, Figures, Gauges, Listen, Networks, Server, StartError, ThreadsFailed};
 use trunkline_replica::Member;
@@ -181,6 +182,13 @@ struct Replicated {
 /// The time of the core: whole seconds.
 fn moment(unix: Duration) -> Moment {
     Moment::try_from(unix.as_secs()).unwrap_or(Moment::MAX)
+}
+
+/// The system's time since 1970, and the time since this process first asked, by a clock that nobody sets.
+fn both_clocks() -> (Duration, Duration) {
+    static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let first = *FIRST;
+    (SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(), first.elapsed())
 }
 
 impl Opened {
@@ -436,7 +444,8 @@ impl Node {
         let failed = self.folds.as_ref().is_some_and(Folds::has_failed);
         let what = "charging makes no snapshots of the ledger any more, as their thread has failed: restart it soon, \
             each start takes longer";
-        failed.then(|| what.to_owned()).into_iter().collect()
+        let clock = self.shared.book.desk().clock().trouble();
+        failed.then(|| what.to_owned()).into_iter().chain(clock).collect()
     }
 
     /// Why the ledger cannot be written any more, if so: the node has to end.

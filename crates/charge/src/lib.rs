@@ -27,6 +27,7 @@
 pub mod account;
 pub mod calendar;
 pub mod cdr;
+pub mod clock;
 pub mod compare;
 pub mod exercise;
 pub mod gateway;

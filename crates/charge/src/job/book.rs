@@ -3,12 +3,14 @@
 use super::worker::Mail;
 use crate::account::{Entry, FORMAT_VERSION, Octets, Recording};
 use crate::calendar::Moment;
+use crate::clock::{Clock, Found};
 use crate::gy::Overload;
 use crate::profile::Known;
 use crate::quota::{self, Charge, Late, Mapping, Recent, What};
 use crate::session::{Answer, Core, Kind, Once, OrderKey, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
 use trunkline_commit::{Committer, Disk, Log, Options, Progress};
 use trunkline_kit::config::Mistake;
 use trunkline_net::Waker;
@@ -49,6 +51,7 @@ struct Inner {
     /// The log did not take the outbox last time.
     is_stuck: bool,
     overload: Overload,
+    clock: Clock,
 }
 
 /// How the stream stands that others follow.
@@ -214,7 +217,9 @@ impl Book {
         let tells = Arc::clone(told);
         let committer = Committer::start(log, options, move |progress| tells.tell(&progress))?;
         let outbox = Outbox::default();
-        let inner = Mutex::new(Inner { core, recent, outbox, is_stuck: false, overload: Overload::default() });
+        let (wall, now) = super::both_clocks();
+        let clock = Clock::new(wall, core.state().latest(), now);
+        let inner = Mutex::new(Inner { core, recent, outbox, is_stuck: false, overload: Overload::default(), clock });
         let hands_over = AtomicBool::new(false);
         let (waiting_octets, told) = (options.waiting_octets, Arc::clone(told));
         Ok(Book { inner, committer, leader: None, hands_over, waiting_octets, told, records })
@@ -370,6 +375,20 @@ impl Desk<'_> {
     /// How far the disk is behind, percent of what may wait.
     pub fn behind(&self) -> usize {
         self.behind
+    }
+
+    /// The time by which to decide, of what the system's clock says.
+    pub fn now(&self, wall: Moment) -> Moment {
+        self.inner.clock.now(wall)
+    }
+
+    /// Looks at both clocks.
+    pub fn look(&mut self, wall: Duration, now: Duration) -> Option<Found> {
+        self.inner.clock.look(wall, now)
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.inner.clock
     }
 
     /// Whether the disk, and records, keep up well enough for such a request.

@@ -149,7 +149,8 @@ impl Worker {
     fn line(&mut self, link: &mut Link, line: &[u8], now: Now) {
         self.counts.control += 1;
         let order = serde_json::from_slice::<Order>(line).map_err(|error| Fault::new("bad-request", error));
-        let (after, reply) = match order.and_then(|order| self.carry_out(order, moment(now.unix))) {
+        let at = self.shared.book.desk().now(moment(now.unix));
+        let (after, reply) = match order.and_then(|order| self.carry_out(order, at)) {
             Ok(done) => done,
             Err(fault) => (0, json!({ "error": fault.why, "kind": fault.kind })),
         };
@@ -238,6 +239,7 @@ fn troubles(shared: &super::Shared) -> Vec<String> {
     let servers = shared.profiles.iter().flat_map(|profiles| profiles.shown().servers);
     let down = servers.filter(|(_, server)| !server.is_up);
     troubles.extend(down.map(|(name, server)| format!("the directory {name} is down: {}", server.trouble)));
+    troubles.extend(shared.book.desk().clock().trouble());
     troubles
 }
 

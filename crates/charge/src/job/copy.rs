@@ -227,8 +227,7 @@ mod tests {
         group.put(b"an entry").unwrap();
         log.commit(&mut group).unwrap();
         fs::create_dir_all(at.join("cdr")).unwrap();
-        for (name, octets) in [("cursor", "7"), ("cursor.part", "8"), ("open-3.ber.part", "three"), ("two.ber", "two")]
-        {
+        for (name, octets) in [("cursor", "7"), ("cursor.part", "8"), ("open-3.ber.part", "three"), ("2.ber", "2")] {
             fs::write(at.join("cdr").join(name), octets).unwrap();
         }
     }

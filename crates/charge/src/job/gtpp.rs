@@ -241,10 +241,10 @@ impl Worker {
         let shared = std::sync::Arc::clone(&self.shared);
         let Some(gtpp) = &shared.gtpp else { return };
         let mut desk = shared.book.desk();
-        let over = self.talk.strays.is_over(now.monotonic);
-        let decide = |asked: &Asked| match over && desk.is_stray_charge(&asked.charge, moment(now.unix)) {
+        let (over, at) = (self.talk.strays.is_over(now.monotonic), desk.now(moment(now.unix)));
+        let decide = |asked: &Asked| match over && desk.is_stray_charge(&asked.charge, at) {
             true => None,
-            false => Some(desk.charge(&asked.charge, moment(now.unix))),
+            false => Some(desk.charge(&asked.charge, at)),
         };
         let decided: Vec<_> = asked.iter().map(decide).collect();
         drop(desk);

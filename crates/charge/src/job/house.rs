@@ -3,6 +3,7 @@
 use super::worker::Mail;
 use super::{Shared, moment};
 use crate::calendar::Moment;
+use crate::clock::Found;
 use crate::session::Push;
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -69,7 +70,7 @@ struct Keeper {
 
 impl Keeper {
     fn look(&mut self) {
-        let now = present();
+        let now = self.clock();
         // Each hold of the book is short: requests come between.
         while self.shared.book.desk().time(now) {
             self.shared.book.flush();
@@ -87,6 +88,25 @@ impl Keeper {
             self.second = now;
             self.series(now);
         }
+    }
+
+    /// Looks at the clocks; the time to decide by.
+    fn clock(&self) -> Moment {
+        let (wall, now) = super::both_clocks();
+        let mut desk = self.shared.book.desk();
+        let (found, at) = (desk.look(wall, now), desk.now(moment(wall)));
+        drop(desk);
+        match found {
+            Some(Found::Leapt(by)) => tracing::warn!(
+                "charging: the system's clock leapt by {by} s, and is not followed: is it right now, or was it before?"
+            ),
+            Some(Found::Back) => tracing::warn!("charging: the system's clock is back where it was"),
+            Some(Found::Follows(by)) => {
+                tracing::warn!("charging: the system's clock stays where it went, off by {by} s, and is followed");
+            }
+            None => {}
+        }
+        at
     }
 
     /// A second has gone by.

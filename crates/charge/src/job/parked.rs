@@ -126,11 +126,12 @@ impl Worker {
         now: Now,
     ) -> Option<u32> {
         let mut desk = self.shared.book.desk();
+        let at = desk.now(moment(now.unix));
         let is_known = identities.iter().any(|one| desk.core().subscriber_of(one).is_some());
         let refused = match admit(looked_up, by, is_known) {
             // A copy is answered as the original was, whatever the directory says by now.
             _ if is_copy(desk.core()) => None,
-            Admitted::With(known) => match desk.bring(&known, moment(now.unix)) {
+            Admitted::With(known) => match desk.bring(&known, at) {
                 Ok(()) => None,
                 Err(Refused::NoPlan) => Some(code::RATING_FAILED),
                 Err(_) => Some(code::UNABLE_TO_COMPLY),

@@ -157,16 +157,16 @@ impl Worker {
             return;
         }
         let mut desk = self.shared.book.desk();
-        let (over, mut refused) = (link.strays.is_over(now.monotonic), 0);
-        let decide = |asked: &Asked<'_>| match over && desk.is_stray(&asked.request, moment(now.unix)) {
+        let (over, mut refused, at) = (link.strays.is_over(now.monotonic), 0, desk.now(moment(now.unix)));
+        let decide = |asked: &Asked<'_>| match over && desk.is_stray(&asked.request, at) {
             true => {
                 refused += 1;
                 Decided { answer: Answer::of(code::TOO_BUSY), after: 0, currency: String::new(), copy: false }
             }
-            false => desk.handle(&asked.request, moment(now.unix)),
+            false => desk.handle(&asked.request, at),
         };
         let decided: Vec<Decided> = asked.iter().map(decide).collect();
-        self.overload = desk.overload(moment(now.unix));
+        self.overload = desk.overload(at);
         drop(desk);
         self.counts.strays_refused += refused;
         let mut last = "";

@@ -69,6 +69,11 @@ impl Node {
 
     /// The same, until it says something.
     pub fn start_until(folder: &Path, options: &[&str], says: &str) -> Node {
+        Node::start_as(folder, options, says, &[])
+    }
+
+    /// The same with more in its environment.
+    pub fn start_as(folder: &Path, options: &[&str], says: &str, environment: &[(&str, &str)]) -> Node {
         let noted = folder.join("port");
         let port = std::fs::read_to_string(&noted).unwrap_or_else(|_| {
             let port = free_port();
@@ -77,7 +82,9 @@ impl Node {
         });
         let listen = format!("127.0.0.1:{port}");
         let words = ["serve", "--host", "ocs.example", "--realm", "example", "--listen", &listen, "--threads", "2"];
-        let mut child = trunkline(folder, &words).args(options).stderr(Stdio::piped()).spawn().expect("the program");
+        let mut command = trunkline(folder, &words);
+        command.args(options).envs(environment.iter().copied()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program");
         let mut said = BufReader::new(child.stderr.take().expect("standard error"));
         let mut line = String::new();
         while !line.contains(says) {

@@ -107,11 +107,12 @@ impl Asks<'_> {
         let mut desk = self.shared.book.desk();
         let Some(pushes) = quota::pushes(desk.core(), self.push) else { return true };
         let user = desk.user(session, mapping).unwrap_or_default();
+        let at = desk.now(moment(now.unix));
         let mut granted = Vec::new();
         for key in pushes.granted {
             let held = quota::replaced(desk.core(), session, key);
             let Some(request) = quota::server_request(desk.core(), session, key) else { continue };
-            let decided = desk.handle(&request, moment(now.unix));
+            let decided = desk.handle(&request, at);
             if decided.after == 0 {
                 return false;
             }
