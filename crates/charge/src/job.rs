@@ -6,6 +6,7 @@
 //!   commit            a write and an fdatasync for all that came meanwhile -> durable up to N
 //!   net-0, net-1, ..  answers up to N leave, those of a connection in one write
 //!   charge-records     records of what is durable, into files ([`records`])
+//!   charge-send        those records to charging gateways, by GTP', where that is set up ([`ForwardSetup`])
 //!   charge-folds       a snapshot of the ledger, now and then, for a fast start
 //!   replica            the same entries to the stream, where there is a standby -> acknowledged up to M: then the
 //!                      lesser of N and M counts
@@ -30,12 +31,14 @@ mod clients;
 mod control;
 mod counts;
 mod folds;
+mod forward;
 mod gateway;
 mod gtpp;
 mod house;
 mod link;
 mod parked;
 mod pending;
+mod ports;
 mod post;
 mod profiles;
 mod received;
@@ -52,6 +55,7 @@ pub use book::Stream;
 pub use calls::Peering;
 pub use control::records_of;
 pub use counts::Counts;
+pub use forward::{ForwardSetup, Forwarded};
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
 pub use sending::{SendSetup, Sending, Sent};
@@ -68,6 +72,7 @@ use calls::Callers;
 use clients::Clients;
 use core::time::Duration;
 use folds::Folds;
+use forward::Forward;
 use gateway::Gateway;
 use gtpp::Gtpp;
 use house::House;
@@ -149,6 +154,7 @@ pub struct Node {
     house: Option<House>,
     folds: Option<Folds>,
     records: Option<Records>,
+    forward: Option<Forward>,
     addresses: Vec<Option<SocketAddr>>,
 }
 
@@ -158,6 +164,7 @@ pub struct Opened {
     doorway: Doorway,
     setup: Setup,
     gtpp: Option<GtppSetup>,
+    forward: Option<ForwardSetup>,
 }
 
 /// What a node has beside its ledger.
@@ -201,7 +208,13 @@ impl Opened {
             options.udp_networks = gtpp.allow.clone();
             listens.extend(gtpp.listens.iter().cloned());
         }
-        Ok(Opened { doorway: trunkline_net::open(&listens, options)?, setup, gtpp })
+        Ok(Opened { doorway: trunkline_net::open(&listens, options)?, setup, gtpp, forward: None })
+    }
+
+    /// The same, with records that are made sent on to charging gateways.
+    #[must_use]
+    pub fn forwarding(self, forward: Option<ForwardSetup>) -> Opened {
+        Opened { forward, ..self }
     }
 
     /// Begins to serve with what the ledger came to, and the log that goes on with it. With `profiles`, subscribers are
@@ -273,7 +286,7 @@ impl Opened {
         R: Disk + Send + Sync + 'static,
         R::File: Send + 'static,
     {
-        let Opened { doorway, setup: Setup { local, terms, listens, options: net, peering }, gtpp } = self;
+        let Opened { doorway, setup: Setup { local, terms, listens, options: net, peering }, gtpp, forward } = self;
         let Beside { profiles, records, replicated } = beside;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
@@ -328,8 +341,15 @@ impl Opened {
             post.lead(Arc::clone(&shared));
         }
         let alone = Alone(Arc::clone(&shared));
+        let forward = forward.zip(recorded.clone());
+        if let Some((_, told)) = &forward {
+            let known = shared.book.look(|core| core.state().forwarding().map(|forwarding| forwarding.at.file));
+            known.into_iter().for_each(|file| told.spare(file));
+        }
         let records = records.zip(recorded).map(|(setup, told)| Records::start(disk, setup, told, alone, None));
         let records = records.transpose().map_err(thread)?.or(of_several);
+        let forward = forward.map(|(setup, told)| Forward::start(Arc::clone(&shared), told, setup));
+        let forward = forward.transpose().map_err(thread)?;
         let seat = Arc::clone(&shared);
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         let waker = server.waker();
@@ -340,7 +360,8 @@ impl Opened {
         }
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
-        Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), records, addresses })
+        let (server, house, folds) = (Some(server), Some(house), Some(folds));
+        Ok(Node { shared, server, house, folds, records, forward, addresses })
     }
 }
 
@@ -432,7 +453,8 @@ impl Node {
     pub fn failure(&self) -> Option<String> {
         let failed = self.server.as_ref().is_some_and(Server::has_failed)
             || self.house.as_ref().is_some_and(House::has_failed)
-            || self.records.as_ref().is_some_and(Records::has_failed);
+            || self.records.as_ref().is_some_and(Records::has_failed)
+            || self.forward.as_ref().is_some_and(Forward::has_failed);
         let gateway = || self.shared.gtpp.as_ref()?.gateway.as_ref()?.failure();
         let written = self.shared.book.failure().or_else(gateway);
         written.or_else(|| failed.then(|| "a thread of the node has failed".to_owned()))
@@ -451,6 +473,7 @@ impl Node {
     /// Threads of the server failed.
     pub fn stop(&mut self) -> Result<(), ThreadsFailed> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
+        drop(self.forward.take());
         if let Some(gtpp) = &self.shared.gtpp {
             gtpp.redirect(&server.waker());
         }

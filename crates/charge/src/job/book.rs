@@ -3,10 +3,11 @@
 use super::worker::Mail;
 use crate::account::{Entry, FORMAT_VERSION, Octets, Recording};
 use crate::calendar::Moment;
+use crate::gateway::sender;
 use crate::gy::Overload;
 use crate::profile::Known;
 use crate::quota::{self, Charge, Late, Mapping, Recent, What};
-use crate::session::{Answer, Core, Kind, Once, OrderKey, Outcome, Push, Refused, Request, code};
+use crate::session::{Answer, Core, Kind, Mark, Once, OrderKey, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use trunkline_commit::{Committer, Disk, Log, Options, Progress};
@@ -255,7 +256,7 @@ impl Book {
     }
 
     /// Whether this node may decide, as far as others are concerned.
-    fn leads(&self) -> bool {
+    pub fn leads(&self) -> bool {
         let free = self.told.parted.get().is_none() && !self.hands_over.load(Ordering::SeqCst);
         free && self.leader.as_ref().is_none_or(Leader::is_current)
     }
@@ -476,6 +477,16 @@ impl Desk<'_> {
             return None;
         }
         let entry = self.inner.core.close_file(file, closure, now);
+        self.inner.outbox.put(&entry);
+        Some(entry.sequence)
+    }
+
+    /// Records are on their way to charging gateways; the entry that says so. None while nothing is decided.
+    pub fn forward(&mut self, at: Option<Mark>, sent: &[sender::Entry], now: Moment) -> Option<u64> {
+        if self.behind >= BUSY_PERCENT[1] {
+            return None;
+        }
+        let entry = self.inner.core.forward(at, sent.to_vec(), now);
         self.inner.outbox.put(&entry);
         Some(entry.sequence)
     }

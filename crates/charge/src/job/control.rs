@@ -267,6 +267,26 @@ pub fn records_of(told: &super::records::Told) -> Value {
         "lost": report.lost,
         "failures": report.failures,
         "failure": report.failure,
+        "sent_on": told.forwarded().as_ref().map(sent_on),
+    })
+}
+
+fn sent_on(forwarded: &super::Forwarded) -> Value {
+    let super::Forwarded { file, octets, packets, refused, cause, waiting_octets, gone_files, counts, failure, .. } =
+        forwarded;
+    let gateways = forwarded.gateways.iter().map(|(gateway, up)| json!({ "address": gateway.to_string(), "up": up }));
+    json!({
+        "gateways": gateways.collect::<Vec<_>>(),
+        "file": file,
+        "octets": octets,
+        "packets": packets,
+        "waiting_octets": waiting_octets,
+        "refused": refused,
+        "cause": cause,
+        "gone_files": gone_files,
+        "done": counts.done,
+        "doubtful": counts.doubtful,
+        "failure": failure,
     })
 }
 

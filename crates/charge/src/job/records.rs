@@ -15,8 +15,10 @@ mod shared;
 pub use cursor::{Cursor, Open};
 use follow::went_on;
 pub use follow::{Failure, Files, Step};
+pub(super) use series::count_of;
 pub use series::{Closed, End, FILE_OCTETS_MAX, Form, Series, Settings};
 
+use super::forward::Forwarded;
 use super::post::Owner;
 use crate::account::Recording;
 use crate::cdr::Cuts;
@@ -92,6 +94,8 @@ pub struct Report {
     pub node: Box<str>,
     /// The file of rows that is open: its running count, and octets of it that count.
     pub rows: Option<(u32, u64)>,
+    /// The running count of the file that is open, or of the next one, and octets of its records in BER that count.
+    pub file: (u32, u64),
     /// Why they cannot be written, as long as that is so.
     pub failure: Option<String>,
 }
@@ -107,6 +111,10 @@ pub struct Told {
     holds: AtomicBool,
     /// Whether a checkpoint is wanted.
     wanted: AtomicBool,
+    /// The first file that is to be kept as it is still to be sent on.
+    spared: Mutex<Option<u32>>,
+    /// How records are sent on, where they are.
+    forwarded: Mutex<Option<Forwarded>>,
 }
 
 impl Told {
@@ -131,7 +139,27 @@ impl Told {
     pub fn troubles(&self) -> Vec<String> {
         let failure = self.report().failure.map(|why| format!("charging records cannot be written: {why}"));
         let behind = || format!("charging records are {} ledger entries behind: no session begins", self.behind());
-        failure.into_iter().chain(self.holds().then(behind)).collect()
+        let sent = self.forwarded().into_iter().flat_map(|forwarded| forwarded.troubles());
+        failure.into_iter().chain(self.holds().then(behind)).chain(sent).collect()
+    }
+
+    /// How records are sent on to charging gateways; none where they are not.
+    pub fn forwarded(&self) -> Option<Forwarded> {
+        self.forwarded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// They are sent on so; none is no more by this node.
+    pub(super) fn set_forwarded(&self, forwarded: Option<Forwarded>) {
+        *self.forwarded.lock().unwrap_or_else(PoisonError::into_inner) = forwarded;
+    }
+
+    /// Files from this one on are still to be sent on: they are not removed.
+    pub(super) fn spare(&self, file: u32) {
+        *self.spared.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+    }
+
+    fn spared(&self) -> Option<u32> {
+        *self.spared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A checkpoint is to be written soon, so that [`Report::needed`] is what it can be.
@@ -244,6 +272,7 @@ impl<L: Disk, D: Disk, O: Owner> Runner<L, D, O> {
 
     fn step(&self, files: &mut Option<Files<L, D>>, durable: u64) -> Result<Step, Failure> {
         let mut open = files.take().map_or_else(|| self.open(), Ok)?;
+        open.spare(self.told.spared());
         let done = open.step(durable, present());
         match &done {
             Ok(_) => {

@@ -49,6 +49,8 @@ pub struct Recorded {
     pub setup: records::Setup<Folder>,
     /// How they get on.
     pub told: Arc<Told>,
+    /// Whether they are sent on where this node leads: files that whoever leads has not sent yet are kept.
+    pub sent_on: bool,
 }
 
 /// What a standby tells of itself.
@@ -237,7 +239,7 @@ fn kept(disk: &Arc<Folder>, core: &Core, log: &Log<Folder>, standing: &Standing)
     let io = |error| Fault::Io { path: standing.ledger.clone(), error };
     let told = standing.records.as_ref().map(|records| Arc::clone(&records.told));
     let kept = Kept::start(disk, log, told).map_err(io)?;
-    let Some(Recorded { setup, told }) = standing.records.clone() else { return Ok(kept) };
+    let Some(Recorded { setup, told, .. }) = standing.records.clone() else { return Ok(kept) };
     let recording = setup.recording().map_err(Fault::Records)?;
     let since = core.state().recorded().map_or(log.next(), |recorded| recorded.since);
     let post = Arc::<Post>::default();
@@ -315,6 +317,10 @@ fn follow(
             return Err(Fault::Records("their thread has failed".to_owned()));
         }
         own.tell(member.follower());
+        if let Some(records) = standing.records.as_ref().filter(|records| records.sent_on) {
+            let sent = own.core.state().forwarding();
+            sent.into_iter().for_each(|sent| records.told.spare(sent.at.file));
+        }
         seen.sequence = own.core.state().sequence();
         seen.term = own.terms.newest().number;
         seen.leader = member.follower().and_then(|follower| follower.leader()).map(str::to_owned);

@@ -1,6 +1,7 @@
 //! The fold of the ledger: accounts, subscribers, sessions, plans. Nothing changes it but [`State::fold`].
 
 mod answers;
+mod forwarding;
 mod orders;
 mod session;
 mod shards;
@@ -10,6 +11,7 @@ mod subscribers;
 mod watch;
 
 pub use answers::KEPT_MAX;
+pub use forwarding::{Forwarding, Mark};
 pub use orders::ORDERS_MAX;
 pub use session::{NUMBERS_MAX, SESSION_SERVICES_MAX};
 pub(super) use session::{Phase, Service, Session};
@@ -43,6 +45,7 @@ pub struct State {
     strays: VecDeque<Stray>,
     orders: Orders,
     recorded: Option<Box<Recorded>>,
+    forwarding: Option<Box<Forwarding>>,
     accesses: Aside<Accesses>,
     watch: Aside<Watch>,
     pub(super) sequence: u64,
@@ -155,6 +158,11 @@ impl State {
         self.recorded.as_deref()
     }
 
+    /// How far records were sent on to charging gateways; none where they never were.
+    pub fn forwarding(&self) -> Option<&Forwarding> {
+        self.forwarding.as_deref()
+    }
+
     /// The plans, in the order of their codes.
     pub fn plans(&self) -> impl Iterator<Item = &PlanText> {
         self.plans.values()
@@ -255,6 +263,10 @@ impl State {
             }
             // Of files only those know who write them.
             Effect::Filed { .. } => {}
+            Effect::Forwarded { file, octets } => {
+                self.forwarding.get_or_insert_default().at = Mark { file: *file, octets: *octets };
+            }
+            Effect::Sent { entry } => self.forwarding.get_or_insert_default().sender.fold(entry),
         }
     }
 

@@ -10,6 +10,8 @@
 
 mod mend;
 
+pub use mend::count_of;
+
 use super::cursor::{Cursor, Open};
 use core::net::IpAddr;
 use mend::fresh;
