@@ -4,6 +4,8 @@
 //!
 //! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test charge_standby` for the long run.
 
+#[path = "gtpp/mod.rs"]
+mod gtpp;
 #[path = "gy/mod.rs"]
 mod gy;
 #[path = "../../replica/tests/nats_server/mod.rs"]
@@ -41,14 +43,20 @@ const CDR: [[&str; 8]; 2] = [
 struct Pair<'a> {
     folder: &'a Path,
     servers: Vec<String>,
+    /// What both are started with besides.
+    more: Vec<String>,
     nodes: [Node; 2],
 }
 
 impl<'a> Pair<'a> {
     fn start(folder: &'a Path, nats: &[Nats]) -> Pair<'a> {
+        Pair::start_with(folder, nats, Vec::new())
+    }
+
+    fn start_with(folder: &'a Path, nats: &[Nats], more: Vec<String>) -> Pair<'a> {
         let servers: Vec<String> = nats.iter().map(Nats::url).collect();
-        let nodes = [(0, "operated over"), (1, "stands by")].map(|(at, says)| node(folder, &servers, at, says));
-        Pair { folder, servers, nodes }
+        let nodes = [(0, "operated over"), (1, "stands by")].map(|(at, says)| node(folder, &servers, &more, at, says));
+        Pair { folder, servers, more, nodes }
     }
 
     /// Until both have made records of all entries, and all files are closed: they are the same, by their names.
@@ -74,7 +82,7 @@ impl<'a> Pair<'a> {
 
     fn again(&mut self, at: usize) {
         self.nodes[at].kill();
-        self.nodes[at] = node(self.folder, &self.servers, at, "stands by");
+        self.nodes[at] = node(self.folder, &self.servers, &self.more, at, "stands by");
     }
 
     /// Who leads.
@@ -106,13 +114,14 @@ impl<'a> Pair<'a> {
     }
 }
 
-fn node(folder: &Path, servers: &[String], at: usize, says: &str) -> Node {
+fn node(folder: &Path, servers: &[String], more: &[String], at: usize, says: &str) -> Node {
     let folder = folder.join(NAMES[at]);
     std::fs::create_dir_all(&folder).unwrap();
     let replicas = servers.len().to_string();
     let mut options = vec!["--node", NAMES[at], "--replicas", &replicas, "--takeover", "1", "--stream-size", "1024"];
     servers.iter().for_each(|server| options.extend(["--standby", server]));
     options.extend(CDR[at]);
+    options.extend(more.iter().map(String::as_str));
     Node::start_until(&folder, &options, says)
 }
 
@@ -172,7 +181,12 @@ impl Load {
     }
 
     /// Ends it, and compares what was answered with both ledgers.
-    fn compare(self, mut pair: Pair<'_>) -> String {
+    fn compare(self, pair: Pair<'_>) -> String {
+        self.compare_after(pair, |_| {})
+    }
+
+    /// The same, with what is to be done between the last answer and the end of the nodes.
+    fn compare_after(self, mut pair: Pair<'_>, after: impl FnOnce(&mut Pair<'_>)) -> String {
         self.ends.store(true, Ordering::Relaxed);
         let clients: Vec<Client> = self.clients.into_iter().map(|client| client.join().expect("a client")).collect();
         let leader = pair.leader();
@@ -194,6 +208,7 @@ impl Load {
         assert_eq!(recorded.money(), spent, "and what each account paid");
         let begun: u64 = clients.iter().map(Client::begun).sum();
         assert_eq!(recorded.sessions_ended(), begun, "each session ended once");
+        after(&mut pair);
         let entries = pair.even();
         for node in &mut pair.nodes {
             let audit = node.json(&["audit"]);
@@ -316,4 +331,76 @@ fn a_node_that_was_lost_with_its_disk_makes_the_same_files_again() {
         pair.again(leader);
     }
     println!("{}", load.compare(pair));
+}
+
+/// Records of a pair are sent on by whoever leads: each is with one of two gateways once, whoever is killed.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "they are ended at times that nothing tells of")]
+fn whoever_leads_sends_records_on_where_the_one_before_was() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nats = [Nats::start(folder.path())];
+    let folders = ["first", "second"].map(|name| folder.path().join(name));
+    let to = [2, 3].map(|last| format!("127.0.0.{last}:{}", gtpp::free_udp()));
+    let gateway = |at: usize| {
+        std::fs::create_dir_all(&folders[at]).unwrap();
+        Node::start_with(&folders[at], &["--gtpp", &to[at]])
+    };
+    let mut gateways = [gateway(0), gateway(1)];
+    let more = ["--cdr-send", &to[0], "--cdr-send", &to[1], "--cdr-send-from", "127.0.0.4", "--cdr-send-wait", "60"];
+    let mut pair = Pair::start_with(folder.path(), &nats, more.map(str::to_owned).to_vec());
+    pair.nodes[0].fill(CLIENTS * ACCOUNTS, BALANCE);
+    let load = Load::begin(&pair);
+    let mut random = Random::new(20_261_123, 2);
+    for kill in 0..KILLS {
+        std::thread::sleep(Duration::from_millis(300 + u64::from(random.below(1200))));
+        let leader = pair.leader();
+        match kill % 4 {
+            0 | 2 => pair.again(leader),
+            1 => {
+                let at = random.below(2) as usize;
+                gateways[at].kill();
+                std::thread::sleep(Duration::from_millis(800));
+                gateways[at] = gateway(at);
+            }
+            _ => {
+                pair.nodes[leader].json(&["switch"]);
+            }
+        }
+    }
+    let told = load.compare_after(pair, |pair| {
+        // A gateway that was silent is asked again after a minute, and by a start.
+        let leader = pair.leader();
+        pair.again(leader);
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let leader = pair.leader();
+            let status = pair.nodes[leader].status().unwrap_or_default();
+            let sent = &status["records"]["sent_on"];
+            if sent["packets"] == 0 && sent["waiting_octets"] == 0 {
+                assert_eq!((&sent["refused"], &sent["gone_files"]), (&0.into(), &0.into()), "{sent}");
+                break;
+            }
+            assert!(Instant::now() < until, "{status}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    gateways.iter_mut().for_each(Node::stop);
+    let received = folders.each_ref().map(|folder| gtpp::files(&folder.join("charge/received")));
+    let counts = received.each_ref().map(Vec::len);
+    let mut all = received.concat();
+    all.sort();
+    let mut made = Vec::new();
+    for (name, file) in files(&folder.path().join(NAMES[0]).join("charge/cdr")) {
+        if name.ends_with(".ber") {
+            let header = trunkline_wire::cdr::file::Records::check(&file).unwrap();
+            let some = trunkline_wire::cdr::file::Records::new(&file, &header);
+            made.extend(some.map(|record| record.unwrap().1.to_vec()));
+        }
+    }
+    made.sort();
+    assert!(all == made, "{counts:?} records with the gateways, {} made", made.len());
+    println!("{counts:?} records with the gateways: {told}");
 }

@@ -168,7 +168,8 @@ impl Shared {
         let term = won.terms.newest().number;
         tracing::info!("charging: this node leads, term {term}");
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).term = term;
-        let node = configured::lead(won, &setup.ready).map_err(told)?;
+        let forward = records::forwarding(&setup.cdr, &setup.data);
+        let node = configured::lead(won, &setup.ready, forward).map_err(told)?;
         self.led.fetch_add(1, Ordering::Relaxed);
         (setup.tells)(setup, Some(&node));
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(node);
@@ -270,7 +271,8 @@ impl Drop for Desk<'_> {
 fn standing(setup: &Setup, told: &Arc<Told>) -> Result<Standing, Failure> {
     let limits = configured::limits(&setup.charge);
     let records = records::of_several(&setup.charge, &setup.cdr, &setup.data)?;
-    let records = Some(Recorded { setup: records, told: Arc::clone(told) });
+    let sent_on = !setup.cdr.send.is_empty();
+    let records = Some(Recorded { setup: records, told: Arc::clone(told), sent_on });
     let (ledger, log) = (configured::ledger(&setup.data), trunkline_commit::Options::default());
     Ok(Standing { replica: setup.ready.replica().clone(), ledger, log, limits, records })
 }

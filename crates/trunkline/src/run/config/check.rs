@@ -153,6 +153,9 @@ fn cdr(settings: &Settings, wrong: &mut Objections) {
     });
     let long = settings.cdr.keep.is_none_or(|keep| keep >= KEEP_LEAST);
     wrong.unless(long, "cdr", "keep", || "less than a day: nobody would have fetched them".to_owned());
+    for (key, why) in settings.cdr.wrong_sending(!settings.charge_standby.servers.is_empty()) {
+        wrong.unless(false, "cdr", key, || why);
+    }
 }
 
 /// Keys whose values may be wrong beside each other.
