@@ -12,6 +12,7 @@ use gtpp::tshark::{self, Relay};
 use gtpp::{files, free_udp};
 use gy::{Client, Node, Recorded};
 use serde_json::Value;
+use std::net::UdpSocket;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -144,6 +145,39 @@ fn each_record_is_with_one_gateway_once_over_kills() {
     assert_eq!(made.records(), expected.len() as u64);
 }
 
+/// A gateway that is there, and answers nothing else.
+struct Hollow {
+    ends: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Hollow {
+    fn start(address: &str) -> Hollow {
+        let socket = UdpSocket::bind(address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let ends = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&ends);
+        let runs = move || {
+            let mut room = [0; 65_536];
+            while !over.load(Ordering::Relaxed) {
+                let Ok((_, from)) = socket.recv_from(&mut room) else { continue };
+                let [version, kind, _, _, s1, s2] = *room.first_chunk().unwrap();
+                if kind == 1 {
+                    socket.send_to(&[version, 2, 0, 2, s1, s2, 14, 0], from).unwrap();
+                }
+            }
+        };
+        Hollow { ends, thread: Some(std::thread::spawn(runs)) }
+    }
+}
+
+impl Drop for Hollow {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        let _ended = self.thread.take().map(std::thread::JoinHandle::join);
+    }
+}
+
 #[test]
 fn a_gateway_that_is_away_stops_nothing_and_tshark_reads_what_is_said() {
     if Command::new("tshark").arg("-v").output().is_err() {
@@ -153,6 +187,7 @@ fn a_gateway_that_is_away_stops_nothing_and_tshark_reads_what_is_said() {
     let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
     let to = [format!("127.0.0.2:{}", free_udp()), format!("127.0.0.1:{}", free_udp())];
     let mut second = gateway(folders[1].path(), &to[1]);
+    let hollow = Hollow::start(&to[0]);
     let relay = Relay::new(&to[1]);
     let to = [to[0].as_str(), relay.address.as_str()];
     let mut node = sender(folders[2].path(), &to);
@@ -160,7 +195,7 @@ fn a_gateway_that_is_away_stops_nothing_and_tshark_reads_what_is_said() {
     let mut client = Client::new(node.address, 0, 1..ACCOUNTS + 1);
     (0..20).for_each(|_| client.round());
     client.finish();
-    // The first one is not there: what was sent to it is held apart by the second one.
+    // The first one takes nothing: what was sent to it is held apart by the second one.
     let until = Instant::now() + PATIENCE;
     let doubtful = |node: &Node| node.status().map(|status| status["records"]["sent_on"]["doubtful"].clone());
     while doubtful(&node).and_then(|count| count.as_u64()).unwrap_or(0) == 0 {
@@ -168,6 +203,7 @@ fn a_gateway_that_is_away_stops_nothing_and_tshark_reads_what_is_said() {
         std::thread::park_timeout(Duration::from_millis(50));
     }
     // It was asked, and never had them: they are released.
+    drop(hollow);
     let mut first = gateway(folders[0].path(), to[0]);
     node.kill();
     node = sender(folders[2].path(), &to);

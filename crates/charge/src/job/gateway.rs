@@ -104,7 +104,7 @@ impl Gateway {
         let (disk, tells) = (Arc::clone(log.disk()), Arc::clone(told));
         let folded = log.found().snapshot;
         let committer = Committer::start(log, options, move |progress| tell(&tells, &progress))?;
-        let settings = Settings { restart_counter: files.cursor().restart_counter, ..Settings::default() };
+        let settings = Settings { restart_counter: files.restart_counter(), ..Settings::default() };
         let durable = state.sequence();
         let inner = Inner {
             receiver: Receiver::new(settings, state),
@@ -116,7 +116,7 @@ impl Gateway {
         };
         let desk = Arc::new(Desk { inner: Mutex::new(inner), committer, told: Arc::clone(told) });
         let (ends, ended) = channel();
-        let mut keeper = Keeper::new(Arc::clone(&desk), place.clone(), files, disk, folded);
+        let mut keeper = Keeper::new(Arc::clone(&desk), files, disk, folded);
         let runs = move || {
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 keeper.look();
