@@ -53,11 +53,13 @@ mod worker;
 pub use book::BUSY_PERCENT;
 pub use book::Stream;
 pub use calls::Peering;
-pub use control::records_of;
+pub use control::{records_of, retain_here, retain_of};
 pub use counts::Counts;
 pub use forward::{ForwardSetup, Forwarded};
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
+pub use received::ReceivedSetup;
+pub use retain::Retaining;
 pub use sending::{SendSetup, Sending, Sent};
 pub use standby::{Fault, Recorded, Seen, Standing, TERMS, Won, forget_asked, stand_by};
 
@@ -77,6 +79,7 @@ use gateway::Gateway;
 use gtpp::Gtpp;
 use house::House;
 use post::Alone;
+use received::Received;
 use records::Records;
 use routes::Routes;
 use standby::Kept;
@@ -112,7 +115,8 @@ pub struct GtppSetup {
     pub allow: Networks,
     /// How gateways that ask for quota are understood.
     pub mapping: Mapping,
-    /// Where records that come are kept; none refuses them, and serves quota alone.
+    /// Where records that come are kept; none is the ledger where several nodes keep it and write files out of it
+    /// ([`Standing::received`]), and else refuses them, and serves quota alone.
     pub place: Option<GatewayPlace>,
     /// Which gateway senders of records are told to go to when this one ends; none leaves it to them.
     pub redirect_to: Option<IpAddr>,
@@ -155,6 +159,7 @@ pub struct Node {
     folds: Option<Folds>,
     records: Option<Records>,
     forward: Option<Forward>,
+    received: Option<Received>,
     addresses: Vec<Option<SocketAddr>>,
 }
 
@@ -297,10 +302,11 @@ impl Opened {
             Some(Replicated { member, tail, kept }) => (Some((member, tail)), kept),
             None => {
                 let told = records.as_ref().map(|_| Arc::<records::Told>::default());
-                (None, Kept::start(&disk, &log, told).map_err(thread)?)
+                (None, Kept::start(&disk, &log, told, Arc::default()).map_err(thread)?)
             }
         };
-        let Kept { folds, retaining, told: recorded, seat } = kept;
+        let Kept { folds, retaining, told: recorded, seat, received } = kept;
+        let takes = received.is_some();
         let (of_several, post) =
             seat.map_or((None, None), |seat| (Some(seat.records), Some((seat.post, seat.recording))));
         let recent = gtpp.as_ref().map(|gtpp| gtpp::recent(&core, &*disk, &gtpp.mapping)).transpose();
@@ -311,9 +317,13 @@ impl Opened {
         }
         let heard = Arc::new(book::Told::new(threads));
         let gtpp = gtpp.map(|gtpp| {
-            let gateway = gtpp.place.map(|place| Gateway::start(&place, options, &heard)).transpose()?;
-            // Nodes of one ledger say the same, as it is one quota server to those who ask.
+            // Nodes of one ledger say the same, as it is one quota server, and one gateway, to those who ask.
             let restart_counter = local.state_id as u8;
+            let of_ledger = || book.look(|core| Gateway::of_ledger(core, restart_counter));
+            let gateway = match gtpp.place {
+                Some(place) => Some(Gateway::start(&place, options, &heard)?),
+                None => takes.then(of_ledger),
+            };
             Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to, restart_counter))
         });
         let gtpp = gtpp.transpose().map_err(reads)?;
@@ -361,7 +371,7 @@ impl Opened {
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
         let (server, house, folds) = (Some(server), Some(house), Some(folds));
-        Ok(Node { shared, server, house, folds, records, forward, addresses })
+        Ok(Node { shared, server, house, folds, records, forward, received, addresses })
     }
 }
 
@@ -454,6 +464,7 @@ impl Node {
         let failed = self.server.as_ref().is_some_and(Server::has_failed)
             || self.house.as_ref().is_some_and(House::has_failed)
             || self.records.as_ref().is_some_and(Records::has_failed)
+            || self.received.as_ref().is_some_and(Received::has_failed)
             || self.forward.as_ref().is_some_and(Forward::has_failed);
         let gateway = || self.shared.gtpp.as_ref()?.gateway.as_ref()?.failure();
         let written = self.shared.book.failure().or_else(gateway);
@@ -482,6 +493,7 @@ impl Node {
         drop(self.house.take());
         drop(self.folds.take());
         drop(self.records.take());
+        drop(self.received.take());
         stopped
     }
 }

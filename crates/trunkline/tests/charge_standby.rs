@@ -404,3 +404,59 @@ fn whoever_leads_sends_records_on_where_the_one_before_was() {
     assert!(all == made, "{counts:?} records with the gateways, {} made", made.len());
     println!("{counts:?} records with the gateways: {told}");
 }
+
+/// The records in the files of received records of a node, the open one too, sorted; and the files.
+fn received(folder: &Path, at: usize) -> (Vec<Vec<u8>>, BTreeMap<String, Vec<u8>>) {
+    let files = files(&folder.join(NAMES[at]).join("charge/received"));
+    let mut records = Vec::new();
+    for file in files.values() {
+        if let Ok(header) = trunkline_wire::cdr::file::FileHeader::read(file) {
+            let some = trunkline_wire::cdr::file::Records::new(file, &header);
+            records.extend(some.flatten().map(|(_, record)| record.to_vec()));
+        }
+    }
+    records.sort();
+    (records, files)
+}
+
+/// Records that others send to a pair are its ledger's: both nodes write them to the same files, each once, whoever is
+/// killed.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a node does not say when its files are written")]
+fn records_of_others_are_in_the_files_of_both_nodes_once() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nats = [Nats::start(folder.path())];
+    let address = format!("127.0.0.5:{}", gtpp::free_udp());
+    let mut pair = Pair::start_with(folder.path(), &nats, vec!["--gtpp".to_owned(), address.clone()]);
+    let mut cdf = gtpp::Cdf::new(&address, 11);
+    for kill in 0..KILLS {
+        cdf.play(Duration::from_millis(200 + 90 * (kill % 5)));
+        let leader = pair.leader();
+        match kill % 4 {
+            3 => drop(pair.nodes[leader].json(&["switch"])),
+            2 => pair.again(1 - leader),
+            _ => pair.again(leader),
+        }
+    }
+    cdf.play(Duration::from_millis(500));
+    cdf.finish();
+    let billed = cdf.fates().filter(|(_, fate)| *fate == gtpp::Fate::Billed);
+    let mut expected: Vec<Vec<u8>> = billed.map(|(record, _)| record.clone()).collect();
+    expected.sort();
+    assert!(expected.len() > 300 && cdf.resent > 0, "{} records, {cdf}", expected.len());
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let [(one, ours), (other, theirs)] = [0, 1].map(|at| received(folder.path(), at));
+        if one == expected && other == expected && ours == theirs {
+            break;
+        }
+        let counts = (one.len(), other.len(), expected.len());
+        assert!(Instant::now() < until, "{counts:?}: {:?}, {:?}", ours.keys(), theirs.keys());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    pair.even();
+    println!("{} records of others, {cdf}", expected.len());
+}

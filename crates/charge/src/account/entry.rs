@@ -3,7 +3,7 @@
 use super::Recording;
 use super::codec::{fields, variants, words};
 use crate::calendar::Moment;
-use crate::gateway::sender;
+use crate::gateway::{receiver, sender};
 use crate::money::Money;
 use crate::rate::Meter;
 use crate::tariff::{Code, Plmn};
@@ -201,6 +201,11 @@ pub enum Effect {
         /// The entry of its own log.
         entry: Box<sender::Entry>,
     },
+    /// Records of others came, or what they said of those (see [`receiver::Entry`]).
+    Received {
+        /// The entry of the receiver's own log.
+        entry: Box<receiver::Entry>,
+    },
 }
 
 /// Why money comes or goes.
@@ -393,5 +398,6 @@ variants! {
         17 => Filed { file, closure }
         18 => Forwarded { file, octets }
         19 => Sent { entry }
+        20 => Received { entry }
     }
 }

@@ -3,7 +3,7 @@
 use super::worker::Mail;
 use crate::account::{Entry, FORMAT_VERSION, Octets, Recording};
 use crate::calendar::Moment;
-use crate::gateway::sender;
+use crate::gateway::{receiver, sender};
 use crate::gy::Overload;
 use crate::profile::Known;
 use crate::quota::{self, Charge, Late, Mapping, Recent, What};
@@ -489,6 +489,24 @@ impl Desk<'_> {
         let entry = self.inner.core.forward(at, sent.to_vec(), now);
         self.inner.outbox.put(&entry);
         Some(entry.sequence)
+    }
+
+    /// Records of others came, or what was said of them; the entry. None while nothing is decided.
+    pub fn receive(&mut self, entries: Vec<receiver::Entry>, now: Moment) -> Option<u64> {
+        if self.behind >= BUSY_PERCENT[1] {
+            return None;
+        }
+        let entry = self.inner.core.receive(entries, now);
+        self.inner.outbox.put(&entry);
+        Some(entry.sequence)
+    }
+
+    /// The ledger says what time it is; nothing while nothing is decided.
+    pub fn tick(&mut self, now: Moment) {
+        if self.behind < BUSY_PERCENT[0] {
+            let entry = self.inner.core.tick(now);
+            self.inner.outbox.put(&entry);
+        }
     }
 
     /// Records are made so by all nodes from now on, if that is new.

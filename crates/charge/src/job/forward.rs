@@ -155,17 +155,18 @@ impl Runner {
 
     /// Sends until it is to end.
     fn serve(&mut self) -> io::Result<()> {
-        let Some(at) = self.begin() else { return Ok(()) };
+        let Some((at, is_known)) = self.begin() else { return Ok(()) };
         let mut work = Work::new(self, at)?;
+        work.first = (!is_known).then_some(at);
         while !self.is_over() {
             work.step(self)?;
         }
         Ok(())
     }
 
-    /// Where to go on; none if it is to end before that is known. Where nothing was ever sent on that is the file that
-    /// is open now.
-    fn begin(&self) -> Option<Mark> {
+    /// Where to go on, and whether the ledger says so; none if it is to end before that is known. Where nothing was ever
+    /// sent on it is the file that is open now.
+    fn begin(&self) -> Option<(Mark, bool)> {
         loop {
             let book = &self.shared.book;
             let (sequence, at) = book.look(|core| {
@@ -175,7 +176,7 @@ impl Runner {
             let report = self.told.report();
             // What the state has may not be durable yet, and how far files are is told when they are open.
             if book.durable() >= sequence && !report.node.is_empty() {
-                return Some(at.unwrap_or(Mark { file: report.file.0, octets: 0 }));
+                return Some((at.unwrap_or(Mark { file: report.file.0, octets: 0 }), at.is_some()));
             }
             if self.ended.recv_timeout(SOON) != Err(RecvTimeoutError::Timeout) {
                 return None;
@@ -190,6 +191,8 @@ struct Work {
     ports: Ports,
     tail: Tail,
     begun: Instant,
+    /// Where it begins, as long as the ledger does not say so: else a start would begin elsewhere.
+    first: Option<Mark>,
     /// Entries that the book did not take yet, with the place of the files up to which packets were queued.
     pending: VecDeque<(Entry, Option<Mark>)>,
     /// Entries of the ledger that are not durable yet, and the last of the sender's own in each.
@@ -217,6 +220,7 @@ impl Work {
             ports: Ports::open(setup.from)?,
             tail: Tail::new(setup.folder.clone(), at),
             begun: Instant::now(),
+            first: None,
             pending: VecDeque::new(),
             waits: VecDeque::new(),
             told: None,
@@ -269,6 +273,10 @@ impl Work {
     /// Has the ledger say what the sender came to.
     fn hand_over(&mut self, runner: &Runner) {
         let book = &runner.shared.book;
+        if self.first.is_some() && book.desk().forward(self.first, &[], present()).is_some() {
+            self.first = None;
+            book.flush();
+        }
         while !self.pending.is_empty() {
             let (mut count, mut octets) = (0, 0);
             while let Some((entry, _)) = self.pending.get(count).filter(|_| octets < ENTRY_OCTETS) {

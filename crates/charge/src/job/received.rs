@@ -4,6 +4,11 @@
 //! ended in the middle of an entry, how many packets of that are in files. Records of another release have a file of
 //! their own.
 
+mod shared;
+
+pub(super) use shared::Received;
+pub use shared::ReceivedSetup;
+
 use crate::account::{Octets, fields};
 use crate::cdr::Node;
 use crate::job::records::{Cursor, End, Form, Open, Series, Settings};
@@ -107,7 +112,7 @@ impl Files {
         if entry > self.note.entry && place > self.note.part {
             let edition = edition(packet.version);
             let other = self.series.is_begun() && self.series.edition() != edition;
-            if let Some(closure) = self.series.fills().or(other.then_some(Closure::ReleaseChange)) {
+            if let Some(closure) = self.full().or(other.then_some(Closure::ReleaseChange)) {
                 self.end(closure, at)?;
             }
             self.series.set_edition(edition);
@@ -122,10 +127,39 @@ impl Files {
         Ok(())
     }
 
+    /// Whether the file has its size or count with what waits: that follows from what came, and nothing else.
+    fn full(&self) -> Option<Closure> {
+        let (records, octets) = self.series.size();
+        let count = (records >= FILE_RECORDS).then_some(Closure::Count);
+        (octets >= FILE_OCTETS).then_some(Closure::Size).or(count)
+    }
+
+    /// Ends a file of that time by the time of an entry, before what that entry brings.
+    ///
+    /// # Errors
+    /// The system's: it is to be told again.
+    pub fn turn(&mut self, entry: u64, at: i64) -> io::Result<()> {
+        match self.is_old(at) && entry > self.note.entry {
+            true => self.end(Closure::Time, at),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the file that is open has its time then.
+    pub fn is_old(&self, at: i64) -> bool {
+        self.series.begun_at().is_some_and(|begun| at >= begun.saturating_add(i64::from(FILE_SECONDS)))
+    }
+
     /// Ends the file behind the last packet: it is counted in the same step, so that it goes to no other file again.
     fn end(&mut self, closure: Closure, at: i64) -> io::Result<()> {
         self.note.part = self.at;
-        self.series.commit_and_close(&octets(&self.note), End { closure, at, next: None }).map(drop)
+        let (note, end) = (octets(&self.note), End { closure, at, next: None });
+        self.series.commit_and_close(&note, end)?;
+        // That may have been the one before, which could not be closed then.
+        if self.waits() {
+            self.series.commit_and_close(&note, end)?;
+        }
+        Ok(())
     }
 
     /// Puts what was appended on the disk: it is all that entries up to this one have.
@@ -270,5 +304,47 @@ mod tests {
         };
         let told: Vec<_> = closed.iter().map(told).collect();
         assert_eq!(told, [(0, 3, 4, Closure::ReleaseChange), (1, 1, 5, Closure::Normal)]);
+    }
+
+    /// What a file holds and where it ends follows from entries alone, and not from when it was put on the disk.
+    #[test]
+    fn nodes_have_the_same_files_however_they_write_them() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let of = |version: u8, record: &[u8]| {
+            let version = FormatVersion { application: 1, release: 7, version };
+            crate::gateway::Records::of(1, version, [record, b"more"]).unwrap()
+        };
+        for (node, folder) in folders.iter().enumerate() {
+            let mut files = Files::open(folder.path(), "cgf", 0).unwrap();
+            let mut random = trunkline_kit::random::Random::new(7, node as u64);
+            for entry in 1..=400_u64 {
+                let at = 1_000_000 + entry as i64;
+                files.turn(entry, at).unwrap();
+                for packet in 0..entry % 3 {
+                    let records = of(5 + (entry / 50 % 2) as u8, format!("{entry}, {packet}").as_bytes());
+                    files.append(entry, &records.packet().unwrap(), at).unwrap();
+                }
+                if random.below(5) == 0 {
+                    files.commit(entry).unwrap();
+                }
+                if random.below(20) == 0 {
+                    files.commit(entry).unwrap();
+                    drop(files);
+                    files = Files::open(folder.path(), "cgf", 0).unwrap();
+                    assert_eq!(files.entry(), entry);
+                }
+            }
+            files.commit(400).unwrap();
+        }
+        let files = folders.each_ref().map(|folder| {
+            let mut files: Vec<_> =
+                std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+            files.retain(|path| path.file_name().is_some_and(|name| name != "cursor" && name != "lock"));
+            files.sort();
+            let read = |path: &std::path::PathBuf| (path.file_name().unwrap().to_owned(), std::fs::read(path).unwrap());
+            files.iter().map(read).collect::<Vec<_>>()
+        });
+        assert!(files[0].len() > 9, "{} files", files[0].len());
+        assert!(files[0] == files[1]);
     }
 }

@@ -115,12 +115,30 @@ pub struct Told {
     spared: Mutex<Option<u32>>,
     /// How records are sent on, where they are.
     forwarded: Mutex<Option<Forwarded>>,
+    /// The entry up to which received records of several nodes are in files, where any are taken; and why they cannot
+    /// be written.
+    received: Mutex<(Option<u64>, Option<String>)>,
 }
 
 impl Told {
     /// How records get on.
     pub fn report(&self) -> Report {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let report = self.report.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let received = self.received.lock().unwrap_or_else(PoisonError::into_inner).0;
+        Report { needed: received.map_or(report.needed, |entry| report.needed.min(entry + 1)), ..report }
+    }
+
+    /// Received records are in files up to this entry.
+    pub(super) fn set_received(&self, entry: u64) {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(entry);
+    }
+
+    /// Why they cannot be written; that, if it is another reason than before.
+    pub(super) fn set_received_failure(&self, failure: Option<String>) -> Option<String> {
+        let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = failure.is_some() && received.1 != failure;
+        received.1.clone_from(&failure);
+        failure.filter(|_| is_new)
     }
 
     /// Durable entries without their records on disk, as of the last look.
@@ -140,7 +158,10 @@ impl Told {
         let failure = self.report().failure.map(|why| format!("charging records cannot be written: {why}"));
         let behind = || format!("charging records are {} ledger entries behind: no session begins", self.behind());
         let sent = self.forwarded().into_iter().flat_map(|forwarded| forwarded.troubles());
-        failure.into_iter().chain(self.holds().then(behind)).chain(sent).collect()
+        let received = self.received.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
+        let received = received.map(|why| format!("received records cannot be written: {why}"));
+        let failure = failure.into_iter().chain(received);
+        failure.chain(self.holds().then(behind)).chain(sent).collect()
     }
 
     /// How records are sent on to charging gateways; none where they are not.

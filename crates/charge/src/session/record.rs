@@ -3,7 +3,7 @@
 use super::{Core, Mark};
 use crate::account::{Effect, Entry, Recording};
 use crate::calendar::Moment;
-use crate::gateway::sender;
+use crate::gateway::{receiver, sender};
 
 impl Core {
     /// Records are made so from the next entry on; none where they are already. They go on from what one node made
@@ -25,6 +25,17 @@ impl Core {
         let at = at.map(|Mark { file, octets }| Effect::Forwarded { file, octets });
         let sent = sent.into_iter().map(|entry| Effect::Sent { entry: Box::new(entry) });
         self.write(at.into_iter().chain(sent).collect(), now)
+    }
+
+    /// Records of others came, or what was said of them.
+    pub fn receive(&mut self, entries: Vec<receiver::Entry>, now: Moment) -> Entry {
+        let received = entries.into_iter().map(|entry| Effect::Received { entry: Box::new(entry) });
+        self.write(received.collect(), now)
+    }
+
+    /// An entry that says what time it is, and nothing else: what goes by the time of entries goes on.
+    pub fn tick(&mut self, now: Moment) -> Entry {
+        self.write(Vec::new(), now)
     }
 
     /// The file of records with this running count ends with what was decided until now.

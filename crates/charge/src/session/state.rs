@@ -15,10 +15,11 @@ pub use forwarding::{Forwarding, Mark};
 pub use orders::ORDERS_MAX;
 pub use session::{NUMBERS_MAX, SESSION_SERVICES_MAX};
 pub(super) use session::{Phase, Service, Session};
-pub use snapshot::{NoSnapshot, Restoring, SNAPSHOT_VERSION};
+pub use snapshot::{NoSnapshot, RECEIVED, Restoring, SNAPSHOT_VERSION};
 
 use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, Recording, ServiceKey};
 use crate::calendar::Moment;
+use crate::gateway::receiver;
 use crate::tariff::Code;
 use answers::Answers;
 use hashbrown::HashMap;
@@ -46,6 +47,7 @@ pub struct State {
     orders: Orders,
     recorded: Option<Box<Recorded>>,
     forwarding: Option<Box<Forwarding>>,
+    received: Option<Box<receiver::State>>,
     accesses: Aside<Accesses>,
     watch: Aside<Watch>,
     pub(super) sequence: u64,
@@ -163,6 +165,11 @@ impl State {
         self.forwarding.as_deref()
     }
 
+    /// What is known of records of others, and of who sent them; none where none ever came.
+    pub fn received(&self) -> Option<&receiver::State> {
+        self.received.as_deref()
+    }
+
     /// The plans, in the order of their codes.
     pub fn plans(&self) -> impl Iterator<Item = &PlanText> {
         self.plans.values()
@@ -266,6 +273,8 @@ impl State {
             Effect::Forwarded { file, octets } => {
                 self.forwarding.get_or_insert_default().at = Mark { file: *file, octets: *octets };
             }
+            // What passes to billing by it is known to who writes files.
+            Effect::Received { entry } => drop(self.received.get_or_insert_default().fold(entry)),
             Effect::Sent { entry } => self.forwarding.get_or_insert_default().sender.fold(entry),
         }
     }

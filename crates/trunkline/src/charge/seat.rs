@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use trunkline_charge::job::records::Told;
-use trunkline_charge::job::{Node, Recorded, Seen, Standing, Won, records_of, stand_by};
+use trunkline_charge::job::{
+    Node, Recorded, Retaining, Seen, Standing, Won, records_of, retain_here, retain_of, stand_by,
+};
 use trunkline_replica::Options;
 
 /// How often it looks whether it is to end, or leads no longer.
@@ -60,6 +62,8 @@ struct Shared {
     led: AtomicU64,
     /// How records get on.
     told: Arc<Told>,
+    /// What is to be given up of the ledger.
+    retaining: Arc<Retaining>,
 }
 
 impl Seat {
@@ -69,7 +73,8 @@ impl Seat {
     /// The options make no sense; the folder cannot be had; there is no thread left.
     pub fn start(setup: Setup) -> Result<(Seat, Option<Rows>), Failure> {
         let told = Arc::<Told>::default();
-        let standing = standing(&setup, &told)?;
+        let retaining = Arc::<Retaining>::default();
+        let standing = standing(&setup, &told, &retaining)?;
         let rows = records::rows_of(&setup.cdr, &setup.data, &told)?;
         let shared = Arc::new(Shared {
             node: Mutex::new(None),
@@ -77,6 +82,7 @@ impl Seat {
             failure: OnceLock::new(),
             led: AtomicU64::new(0),
             told,
+            retaining,
         });
         let ends = Arc::new(AtomicBool::new(false));
         let (seat, end) = (Arc::clone(&shared), Arc::clone(&ends));
@@ -254,7 +260,9 @@ impl<'a> Desk<'a> {
                 "leader": seen.leader,
                 "away": seen.away,
                 "records": records_of(&self.shared.told),
+                "retain": retain_of(&self.shared.retaining.state()),
             }),
+            Some("retain") => retain_here(&self.shared.retaining, &order),
             _ => json!({ "error": STANDS_BY }),
         };
         stream.write_all(format!("{reply}\n").as_bytes())
@@ -268,13 +276,22 @@ impl Drop for Desk<'_> {
     }
 }
 
-fn standing(setup: &Setup, told: &Arc<Told>) -> Result<Standing, Failure> {
+fn standing(setup: &Setup, told: &Arc<Told>, retaining: &Arc<Retaining>) -> Result<Standing, Failure> {
     let limits = configured::limits(&setup.charge);
     let records = records::of_several(&setup.charge, &setup.cdr, &setup.data)?;
     let sent_on = !setup.cdr.send.is_empty();
     let records = Some(Recorded { setup: records, told: Arc::clone(told), sent_on });
     let (ledger, log) = (configured::ledger(&setup.data), trunkline_commit::Options::default());
-    Ok(Standing { replica: setup.ready.replica().clone(), ledger, log, limits, records })
+    let received = super::gtpp::received(&setup.charge, &setup.gtpp, &setup.data);
+    Ok(Standing {
+        replica: setup.ready.replica().clone(),
+        ledger,
+        log,
+        limits,
+        records,
+        received,
+        retaining: Arc::clone(retaining),
+    })
 }
 
 /// How it takes part, with the password and the certificates that it needs: they are read while they may be.

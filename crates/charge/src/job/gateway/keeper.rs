@@ -49,7 +49,7 @@ impl Keeper {
     fn write(&mut self) -> io::Result<()> {
         let free = self.queue.is_empty() && !self.files.waits();
         if free {
-            self.durable = self.desk.committer.durable();
+            self.durable = self.desk.own().0;
             self.queue.extend(self.desk.lock().take_passed(self.durable));
         }
         let (now, idle) = (present(), free && self.queue.is_empty());
@@ -68,7 +68,7 @@ impl Keeper {
     /// Makes a snapshot of the closed segments whose records are all in files; segments that no start needs are
     /// removed.
     fn fold(&mut self) -> Result<(), Fault> {
-        let (sealed, billed) = (self.desk.committer.sealed(), if self.told.is_none() { self.files.entry() } else { 0 });
+        let (sealed, billed) = (self.desk.own().1, if self.told.is_none() { self.files.entry() } else { 0 });
         if sealed <= self.folded || sealed > billed {
             return Ok(());
         }

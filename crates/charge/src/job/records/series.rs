@@ -203,6 +203,24 @@ impl<D: Disk> Series<D> {
         self.edition = edition;
     }
 
+    /// Records of the file that is open, or of what waits for one, and octets of the longest form behind its header.
+    pub fn size(&self) -> (u32, u64) {
+        let open = self.cursor.open.as_ref().filter(|open| open.closing.is_none());
+        let head = |form: &Form| self.head(*form, 0).len() as u64;
+        let (mut octets, forms) = (0, self.settings.forms.iter().zip(&self.waiting).enumerate());
+        for (at, (form, waiting)) in forms {
+            let written = open.and_then(|open| open.octets.get(at)).map_or(0, |all| all.saturating_sub(head(form)));
+            octets = octets.max(written + waiting.len() as u64);
+        }
+        (self.waiting_records + open.map_or(0, |open| open.records), octets)
+    }
+
+    /// The time of the first record of the file that is open, or of what waits for one.
+    pub fn begun_at(&self) -> Option<i64> {
+        let open = self.cursor.open.as_ref().filter(|open| open.closing.is_none()).map(|open| open.opened);
+        open.or((self.waiting_records > 0).then_some(self.times.0))
+    }
+
     /// Whether the next record goes behind others, on the disk or in memory.
     pub fn is_begun(&self) -> bool {
         self.waiting_records > 0 || self.cursor.open.as_ref().is_some_and(|open| open.closing.is_none())

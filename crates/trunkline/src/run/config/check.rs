@@ -137,7 +137,7 @@ fn standby(settings: &Settings, wrong: &mut Objections) {
         "charge.listen names no address: there is nothing to take over".to_owned()
     });
     wrong.unless(settings.charge_gtpp.redirect_to.is_none(), "charge.gtpp", "redirect-to", || {
-        "nodes that stand by for each other take no records of others: nobody is told to go elsewhere".to_owned()
+        "nodes that stand by for each other are one gateway: nobody is told to go elsewhere".to_owned()
     });
 }
 
