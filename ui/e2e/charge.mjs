@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { faultsOf, keep, settle } from "./looks.mjs";
+import { faultsOf, fits, keep, settle } from "./looks.mjs";
 import { page as fresh, run, till } from "./program.mjs";
 import { shows } from "./session.mjs";
 
@@ -176,10 +176,7 @@ export function chargeTests() {
             if (process.env.LOOK_AT) await page.screenshot({ path: join(process.env.LOOK_AT, `${name}-${dark ? "dark" : "light"}.png`) });
             if (process.env.UPDATE_SCREENSHOTS && !dark && ["charge", "charge-account", "charge-session"].includes(name)) await keep(page, `${name}-light`);
             await page.setViewportSize({ width: 390, height: 844 });
-            // Pictures take their new width a moment later.
-            await page.waitForFunction(() => document.documentElement.scrollWidth <= 390, undefined, { timeout: 5000 }).catch(async () => {
-              assert.fail(`${path} is ${await page.evaluate(() => document.documentElement.scrollWidth)} pixels wide`);
-            });
+            await fits(page, path, 390);
             if (process.env.LOOK_AT && !dark) await page.screenshot({ path: join(process.env.LOOK_AT, `${name}-phone.png`) });
           }
           await page.setViewportSize({ width: 1440, height: 900 });

@@ -144,6 +144,18 @@ export async function keep(page, name) {
   shrink(path);
 }
 
+/**
+ * The page scrolls no way but down. Pictures take a new width a moment after the window has it.
+ * @param {import("playwright-core").Page} page
+ * @param {string} path
+ * @param {number} width in pixels
+ */
+export async function fits(page, path, width) {
+  await page.waitForFunction((width) => document.documentElement.scrollWidth <= width, width, { timeout: 5000 }).catch(async () => {
+    assert.fail(`${path} is ${await page.evaluate(() => document.documentElement.scrollWidth)} pixels wide`);
+  });
+}
+
 /** The demonstration, while it runs. */
 export function liveTests() {
   test("what runs: axe finds nothing, nothing scrolls sideways", async () => {
@@ -160,8 +172,7 @@ export function liveTests() {
         await settle(page, path);
         assert.deepEqual(await faultsOf(page), [], path);
         await page.setViewportSize({ width: 390, height: 844 });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= 390, `${path} is ${wide} pixels wide`);
+        await fits(page, path, 390);
       }
       await page.setViewportSize({ width: 1440, height: 900 });
       if (process.env.UPDATE_SCREENSHOTS) await livePictures(page);

@@ -58,11 +58,20 @@ export const run = (...args) => execFileSync(program, args, { encoding: "utf8" }
 /** @returns {Promise<World>} */
 export async function start() {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-e2e-"));
-  const [capture, data] = [join(folder, "simulated.pcap"), join(folder, "data")];
   const busy = join(folder, "busy.pcap");
-  run(...SIM, "--write", capture);
   writeFileSync(busy, busyCapture());
-  return serve(["open", capture, busy, "--listen", "127.0.0.1:0", "--data", data], folder);
+  return opened(folder, busy);
+}
+
+/**
+ * A simulated capture as `trunkline open` shows it.
+ * @param {string} folder
+ * @param {...string} others
+ */
+function opened(folder, ...others) {
+  const capture = join(folder, "simulated.pcap");
+  run(...SIM, "--write", capture);
+  return serve(["open", capture, ...others, "--listen", "127.0.0.1:0", "--data", join(folder, "data")], folder);
 }
 
 /**
@@ -72,11 +81,11 @@ export async function start() {
 export const demo = () => serve(["demo", "--listen", "127.0.0.1:0"], mkdtempSync(join(tmpdir(), "trunkline-e2e-")));
 
 /**
- * An empty data folder, and a charging node that can be started beside it (the demo has one of its own).
+ * The capture alone, and a charging node that can be started beside it (the demo has one of its own).
  * @returns {Promise<World & { charging: () => Promise<{ address: string, end: () => Promise<void> }>, begin: (...args: string[]) => import("node:child_process").ChildProcess }>}
  */
 export async function till() {
-  const world = await house("", {});
+  const world = await opened(mkdtempSync(join(tmpdir(), "trunkline-e2e-")));
   const begin = (/** @type {string[]} */ ...args) => spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
   const charging = async () => {
     const node = begin("charge", "serve", "--data", world.data, "--host", "ocs.example.org", "--realm", "example.org", "--listen", "127.0.0.1:0", "--threads", "1");

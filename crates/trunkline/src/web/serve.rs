@@ -92,7 +92,7 @@ pub fn serve_captures(
     reader: Arc<dyn Reader>,
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::with_captures(&settings.data.folder, settings, captures);
-    start(bound, settings, packets, (None, None), Some(reader), None)
+    start(bound, settings, packets, (None, None), Some(reader))
 }
 
 /// What is told of the run itself, and of its cache.
@@ -110,8 +110,7 @@ pub fn serve(
 ) -> Result<Handle, Failure> {
     let packets = LogPackets::new(&settings.data.folder, settings);
     let own: Own = (Some(Arc::clone(&run) as _), Some(run));
-    let charging = Arc::new(Asked::new(&settings.data.folder));
-    start(bound, settings, packets, own, reader, Some(charging))
+    start(bound, settings, packets, own, reader)
 }
 
 fn start(
@@ -120,8 +119,9 @@ fn start(
     packets: LogPackets,
     (live, cache): Own,
     reader: Option<Arc<dyn Reader>>,
-    charging: Option<Arc<dyn Charging>>,
 ) -> Result<Handle, Failure> {
+    // A node of the same data folder, whichever program it runs in.
+    let charging: Option<Arc<dyn Charging>> = Some(Arc::new(Asked::new(&settings.data.folder)));
     let caches = caches::all(cache, &settings.web.caches);
     let store_folder = settings.data.folder.join("store");
     let sources = Sources { store_folder, packets: Some(Arc::new(packets)), live, reader, caches, charging };
