@@ -235,7 +235,7 @@ fn begin(retaining: &Retaining, before: Option<u64>, before_time: Option<i64>) -
     }
 }
 
-/// What a node that stands by is told to give up of its own ledger (`retain`): `order` is as a node that leads takes it.
+/// What a node that stands by is told to give up of its own ledger (`retain`): `order` is as one that leads takes it.
 pub fn retain_here(retaining: &Retaining, order: &Value) -> Value {
     let begun = begin(retaining, order["before"].as_u64(), order["before_time"].as_i64());
     begun.unwrap_or_else(|fault| json!({ "error": fault.why, "kind": fault.kind }))

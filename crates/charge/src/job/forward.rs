@@ -1,8 +1,8 @@
 //! Records of this ledger on their way to charging gateways: a thread of the node that leads reads the record files
 //! behind what is durable, and sends them by GTP'.
 //!
-//! What its sender comes to are entries of the ledger, and so is the place of the files up to which it has come: a start
-//! goes on where they end, on this node or on another one that leads then, with the same numbers of requests. Nothing
+//! What its sender comes to are entries of the ledger, and so is the place of the files up to which it has come: a
+//! start goes on where they end, on this node or on another one that leads then, with the same numbers of requests. Nothing
 //! leaves before the entry that it follows from is durable, and nothing at all while this node does not lead.
 
 mod tail;
@@ -164,8 +164,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Where to go on, and whether the ledger says so; none if it is to end before that is known. Where nothing was ever
-    /// sent on it is the file that is open now.
+    /// Where to go on, and whether the ledger says so; none if it is to end before that is known. Where nothing was
+    /// ever sent on it is the file that is open now.
     fn begin(&self) -> Option<(Mark, bool)> {
         loop {
             let book = &self.shared.book;
@@ -284,7 +284,7 @@ impl Work {
                 count += 1;
             }
             let some = self.pending.range(..count);
-            let at = some.clone().filter_map(|(_, at)| *at).last();
+            let at = some.clone().rev().find_map(|(_, at)| *at);
             let sent: Vec<Entry> = some.map(|(entry, _)| entry.clone()).collect();
             let last = sent.last().map_or(0, |entry| entry.sequence);
             let taken = book.desk().forward(at, &sent, present());
