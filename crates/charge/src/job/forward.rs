@@ -273,7 +273,10 @@ impl Work {
     /// Has the ledger say what the sender came to.
     fn hand_over(&mut self, runner: &Runner) {
         let book = &runner.shared.book;
-        if self.first.is_some() && book.desk().forward(self.first, &[], present()).is_some() {
+        if self.first.is_some() {
+            if book.desk().forward(self.first, &[], present()).is_none() {
+                return;
+            }
             self.first = None;
             book.flush();
         }

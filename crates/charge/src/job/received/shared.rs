@@ -78,6 +78,8 @@ struct Runner<L> {
 
 impl<L: Disk> Runner<L> {
     fn run(&self) {
+        // Where the system does not let it be lower it is as all others.
+        let _lower = rustix::process::nice(10);
         let mut work = None;
         loop {
             let done = self.step(&mut work);

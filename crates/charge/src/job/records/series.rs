@@ -404,8 +404,11 @@ impl<D: Disk> Series<D> {
         let Some(open) = self.cursor.open.as_ref().filter(|_| self.settings.forms.contains(&Form::Ber)) else {
             return Ok(());
         };
-        let file = self.disk.open(&part(open.count, Form::Ber))?;
-        self.edition = self.began(&file)?.1;
+        match self.disk.open(&part(open.count, Form::Ber)) {
+            // It goes on without that form.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => self.edition = self.began(&opened?)?.1,
+        }
         Ok(())
     }
 
