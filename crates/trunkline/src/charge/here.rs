@@ -20,7 +20,7 @@ pub struct Running {
 
 enum Place {
     /// A node by itself.
-    Alone(Mutex<Node>),
+    Alone(Box<Mutex<Node>>),
     /// One of several.
     Seat(Seat),
 }
@@ -42,7 +42,7 @@ impl Running {
     /// A node that was started, and what brings rows of its records into the store.
     pub fn new(node: Node, rows: Option<Rows>) -> Self {
         let records = node.records().cloned();
-        Running { place: Place::Alone(Mutex::new(node)), records, rows: Mutex::new(rows) }
+        Running { place: Place::Alone(Box::new(Mutex::new(node))), records, rows: Mutex::new(rows) }
     }
 
     /// A node that stands by for others, or they for it.

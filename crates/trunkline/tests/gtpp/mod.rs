@@ -142,6 +142,14 @@ impl Cdf {
             .flat_map(|(records, fate)| records.iter().map(|record| (record, fate.expect("it was answered"))))
     }
 
+    /// Goes on with a gateway that has another address now, as if the one before had moved.
+    pub fn go_to(&mut self, address: &str) {
+        match &self.wire {
+            Wire::Udp(socket) => socket.connect(address).unwrap(),
+            Wire::Tcp(..) => panic!("a stream stays where it is"),
+        }
+    }
+
     /// Sends for a time.
     pub fn play(&mut self, time: Duration) {
         let until = Instant::now() + time;
