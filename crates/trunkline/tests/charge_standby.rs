@@ -99,6 +99,20 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// The same, once the other one follows: one that has just handed over may still be asked, and knows no more.
+    #[expect(clippy::disallowed_methods, reason = "a node does not say to others when it follows")]
+    fn settled(&self) -> usize {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let leader = self.leader();
+            if self.nodes[1 - leader].status().is_some_and(|status| status["stands_by"] == true) {
+                return leader;
+            }
+            assert!(Instant::now() < until, "the other one does not follow");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Until both have the same entries; how many.
     #[expect(clippy::disallowed_methods, reason = "a standby does not say when it has all")]
     fn even(&self) -> u64 {
@@ -191,7 +205,7 @@ impl Load {
     fn compare_after(self, mut pair: Pair<'_>, after: impl FnOnce(&mut Pair<'_>)) -> String {
         self.ends.store(true, Ordering::Relaxed);
         let clients: Vec<Client> = self.clients.into_iter().map(|client| client.join().expect("a client")).collect();
-        let leader = pair.leader();
+        let leader = pair.settled();
         let (mut requests, mut copies, mut resent) = (0, 0, 0);
         for client in &clients {
             (requests, copies, resent) = (requests + client.answered, copies + client.copies, resent + client.resent);
