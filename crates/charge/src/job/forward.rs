@@ -2,8 +2,8 @@
 //! behind what is durable, and sends them by GTP'.
 //!
 //! What its sender comes to are entries of the ledger, and so is the place of the files up to which it has come: a
-//! start goes on where they end, on this node or on another one that leads then, with the same numbers of requests. Nothing
-//! leaves before the entry that it follows from is durable, and nothing at all while this node does not lead.
+//! start goes on where they end, on this node or on another one that leads then, with the same numbers of requests.
+//! Nothing leaves before the entry that it follows from is durable, and nothing at all while this node does not lead.
 
 mod tail;
 
