@@ -2,12 +2,15 @@
 
 use crate::account::{Entry, Identity, IdentityKind};
 use crate::calendar::Moment;
+use crate::compare::{self, BillLine, BillReader, Parties, Party, Profile};
 use crate::gateway::{Receiver, receiver};
 use crate::money::Money;
 use crate::quota::{self, Ask, Mapping, Recent};
 use crate::session::{Core, Limits, Restoring, State};
 use core::net::{IpAddr, Ipv4Addr};
 use core::time::Duration;
+use std::sync::LazyLock;
+use trunkline_kit::config::Place;
 use trunkline_wire::gtpp::Message;
 use trunkline_wire::{Address, Endpoint};
 
@@ -134,4 +137,65 @@ fn charged_core() -> Core {
     let names = vec![Identity::new(IdentityKind::Imsi, "7")];
     assert!(plan && account && core.set_subscriber(1, 1, names, START).is_ok());
     core
+}
+
+/// A profile of a carrier, a line of two equals signs, and a bill with its titles: no octets do harm; mistakes are told
+/// with lines that are there; what is read is the same when it is written plainly and read again.
+pub fn bill(octets: &[u8]) {
+    let text = String::from_utf8_lossy(octets);
+    let (head, lines) = text.split_once("\n==\n").unwrap_or(("", &text));
+    let profile = match compare::read_profile("p", head) {
+        Ok(profile) => profile,
+        Err(mistakes) => {
+            let lines = head.split('\n').count();
+            let is_there = |place: &Place| matches!(place, Place::File { line, .. } if (1..=lines).contains(line));
+            return assert!(!mistakes.is_empty() && mistakes.iter().all(|one| is_there(&one.place)));
+        }
+    };
+    let (mut lines, mut parties) = (lines.split_inclusive('\n'), Parties::default());
+    let Ok(mut reader) = BillReader::new(&profile, lines.next().unwrap_or_default()) else { return };
+    for (number, line) in (2..).zip(lines) {
+        match reader.read(line, &mut parties) {
+            Ok(Some(read)) => {
+                assert!(read.line == number && read.duration >= 0 && (reader.has_amounts() || read.amount.is_none()));
+                again(&read, &parties);
+            }
+            Ok(None) => assert!(line.trim().is_empty()),
+            Err(unread) => assert!(unread.line == number && unread.what.chars().count() < 100),
+        }
+    }
+}
+
+/// A line in plain words: numbers with `+`, a time in Greenwich, seconds, units with all places.
+fn again(line: &BillLine, parties: &Parties) {
+    static PLAIN: LazyLock<Profile> = LazyLock::new(Profile::default);
+    let mut reader = BillReader::new(&PLAIN, "caller,called,begin,duration,amount").expect("they are the columns");
+    let (year, month, day) = trunkline_kit::date::of_days(line.begin.div_euclid(86_400_000));
+    let ms = line.begin.rem_euclid(86_400_000);
+    // Offsets and zones lead a little out of the years that can be written.
+    if !(1970..=9999).contains(&year) {
+        return;
+    }
+    let number = |party: Party| party.digits().map(|digits| format!("+{digits}")).unwrap_or_default();
+    let amount = line.amount.map(|micros| {
+        let (sign, micros) = (if micros < 0 { "-" } else { "" }, micros.unsigned_abs());
+        format!("{sign}{}.{:08}", micros / 100_000_000, micros % 100_000_000)
+    });
+    let text = format!(
+        "{},{},{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z,{}.{:03},{}",
+        number(line.caller),
+        number(line.called),
+        ms / 3_600_000,
+        ms / 60_000 % 60,
+        ms / 1000 % 60,
+        ms % 1000,
+        line.duration / 1000,
+        line.duration % 1000,
+        amount.unwrap_or_default()
+    );
+    let read = reader.read(&text, &mut Parties::default());
+    let known = |party: Party| if party.digits().is_some() { party } else { Party::NONE };
+    let same = BillLine { line: 2, caller: known(line.caller), called: known(line.called), reference: 0, ..*line };
+    assert_eq!(read, Ok(Some(same)), "{text}");
+    assert!([line.caller, line.called].iter().all(|party| parties.text(*party).len() <= 4 * 64));
 }

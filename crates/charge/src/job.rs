@@ -29,6 +29,7 @@ mod book;
 mod calls;
 mod clients;
 mod control;
+pub mod copy;
 mod counts;
 mod folds;
 mod forward;
@@ -85,9 +86,9 @@ use routes::Routes;
 use standby::Kept;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use trunkline_commit::{Disk, Folder, Log};
-use trunkline_net::{Doorway, Listen, Networks, Server, StartError, ThreadsFailed};
+use trunkline_net::{Doorway, Figures, Gauges, Listen, Networks, Server, StartError, ThreadsFailed};
 use trunkline_replica::Member;
 use worker::{Mail, Worker};
 
@@ -149,6 +150,8 @@ struct Shared {
     records: Option<Arc<records::Told>>,
     /// Connections that came, from any number on: identifiers of each begin elsewhere.
     connections: AtomicU32,
+    /// What the engine of connections counts, once it has begun.
+    net: OnceLock<Figures<Mail>>,
 }
 
 /// A node that serves. Dropped, it is stopped and waited for.
@@ -344,6 +347,7 @@ impl Opened {
             retaining: Arc::clone(&retaining),
             records: recorded.clone(),
             connections: AtomicU32::new(0),
+            net: OnceLock::new(),
         });
         if let Some((post, recording)) = post {
             recording.into_iter().for_each(|recording| shared.book.desk().set_recording(recording, house::present()));
@@ -362,6 +366,8 @@ impl Opened {
         let forward = forward.transpose().map_err(thread)?;
         let seat = Arc::clone(&shared);
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
+        // Nobody else sets it.
+        let _once = shared.net.set(server.figures());
         let waker = server.waker();
         told.set(waker.clone());
         heard.set(waker.clone());
@@ -399,6 +405,11 @@ impl Node {
             sum.add(&counts.lock().unwrap_or_else(PoisonError::into_inner));
         }
         sum
+    }
+
+    /// What the engine of connections has counted, and what it holds.
+    pub fn net(&self) -> (trunkline_net::Counts, Gauges) {
+        self.shared.net.get().map(|net| (net.counts(), net.gauges())).unwrap_or_default()
     }
 
     /// How the peers are that it dials.

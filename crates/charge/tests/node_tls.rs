@@ -236,3 +236,27 @@ fn a_node_that_ends_waits_for_the_answer_to_its_farewell() {
     });
     assert!(begun.elapsed() > Duration::from_millis(900) && begun.elapsed() < Duration::from_secs(4));
 }
+
+#[test]
+fn handshakes_that_fail_and_those_that_go_on_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let world = node(folder.path(), authority.tls(&authority.demands()), true);
+    let told = || world.order(&serde_json::json!({ "do": "status" }))["connections"].clone();
+    let of = |told: &serde_json::Value| {
+        ["handshakes", "handshakes_open", "handshakes_failed", "handshakes_late"].map(|key| told[key].as_u64())
+    };
+    assert_eq!(of(&told()), [Some(0); 4]);
+    // One shows no certificate, one speaks no TLS, one says nothing, and one is let in.
+    assert_eq!(asked(folder.path(), &world, &authority, &["-tls1_2"]), None);
+    let mut plain = TcpStream::connect(world.address).expect("a connection");
+    plain.write_all(&cer(NAME, REALM)).expect("written");
+    let silent = TcpStream::connect(world.address).expect("a connection");
+    let good = shown(folder.path(), "good", &authority.sign(NAME, |_| {}));
+    let good: Vec<&str> = good.iter().map(String::as_str).collect();
+    assert_eq!(asked(folder.path(), &world, &authority, &good), Some(2001));
+    eventually("told", || of(&told()) == [Some(1), Some(1), Some(2), Some(0)]);
+    assert_eq!(world.node.net().1.handshakes, 1.0);
+    drop(silent);
+    eventually("over", || of(&told()) == [Some(1), Some(0), Some(3), Some(0)]);
+}

@@ -29,6 +29,7 @@ fn replay(target: &str, run: fn(&[u8])) -> usize {
 
 #[test]
 fn corpora() {
+    assert!(replay("charge_bill", exercise::bill) > 0);
     assert!(replay("charge_entry", exercise::entry) > 0);
     assert!(replay("charge_snapshot", exercise::snapshot) > 0);
     assert!(replay("charge_gateway", exercise::gateway) > 0);

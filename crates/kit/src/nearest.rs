@@ -1,5 +1,8 @@
 //! The nearest right name for one that is wrong.
 
+/// Characters of names that are compared.
+const COMPARED_MAX: usize = 32;
+
 /// `; did you mean 'callee'?` where one of the names is near, else which there are.
 pub fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
     if let Some(name) = names.clone().find(|name| name.eq_ignore_ascii_case(wrong)) {
@@ -8,7 +11,7 @@ pub fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone)
     let lower = wrong.to_ascii_lowercase();
     let near = names.clone().map(|n| (distance(&lower, n), n)).min();
     match near {
-        Some((d, name)) if d <= 1 + lower.chars().count() / 4 => format!("; did you mean '{name}'?"),
+        Some((d, name)) if d <= 1 + lower.chars().take(COMPARED_MAX).count() / 4 => format!("; did you mean '{name}'?"),
         _ => match names.clone().find(|n| lower.len() >= 2 && (n.starts_with(&lower) || lower.starts_with(n))) {
             Some(name) => format!("; did you mean '{name}'?"),
             None => format!("; there are {}", names.collect::<Vec<_>>().join(", ")),
@@ -16,10 +19,11 @@ pub fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone)
     }
 }
 
-/// Edit distance with neighbours exchanged counted once (optimal string alignment), of at most 32 characters.
+/// Edit distance with neighbours exchanged counted once (optimal string alignment), of at most [`COMPARED_MAX`]
+/// characters.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(32).collect();
-    let b: Vec<char> = b.chars().take(32).collect();
+    let a: Vec<char> = a.chars().take(COMPARED_MAX).collect();
+    let b: Vec<char> = b.chars().take(COMPARED_MAX).collect();
     let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
     for (i, row) in rows.iter_mut().enumerate() {
         row[0] = i;
@@ -50,5 +54,7 @@ mod tests {
         assert_eq!(suggestion("dur", names.into_iter()), "; did you mean 'duration'?");
         assert_eq!(suggestion("mib", ["MB", "MiB"].into_iter()), "; did you mean 'MiB'?");
         assert_eq!(suggestion("zzz", ["mos"].into_iter()), "; there are mos");
+        // What is very long is near nothing.
+        assert_eq!(suggestion(&"z".repeat(500), ["mos"].into_iter()), "; there are mos");
     }
 }

@@ -125,6 +125,8 @@ trunkline_kit::gauges! {
         connections: "trunkline_net_open_connections",
         /// connections to others, those on their way included
         dialled_connections: "trunkline_net_open_dialled_connections",
+        /// handshakes of TLS that go on
+        handshakes: "trunkline_net_open_tls_handshakes",
         /// connections with TLS, handshakes included
         tls_connections: "trunkline_net_open_tls_connections",
         /// octets held for TLS connections, about

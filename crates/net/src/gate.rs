@@ -68,6 +68,11 @@ impl Gate {
         self.open.load(Ordering::Relaxed)
     }
 
+    /// Handshakes that go on.
+    pub(crate) fn handshakes(&self) -> usize {
+        self.handshakes.load(Ordering::Relaxed)
+    }
+
     /// The thread with the fewest connections; this one, if there is none with fewer.
     pub(crate) fn least(&self, own: u16) -> u16 {
         let load = |thread: u16| self.loads[usize::from(thread)].0.load(Ordering::Relaxed);

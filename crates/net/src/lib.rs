@@ -107,7 +107,7 @@ pub use output::Output;
 pub use pages::{Pages, Room, Words};
 pub use replies::{Numbered, REPLY_OCTETS_MAX, Replies};
 pub use rustls::pki_types::CertificateDer;
-pub use server::{Doorway, Seat, Server, ThreadsFailed, open, start};
+pub use server::{Doorway, Figures, Seat, Server, ThreadsFailed, open, start};
 pub use service::{Arrival, Cause, ConnectionId, Next, Now, Peer, Service, Taken, UdpPeer};
 pub use tls::{
     ClientCertificates, ClientTls, OldestTls, TLS_CONNECTION_OCTETS, Tls, TlsError, TlsFault, certifies, issuers,

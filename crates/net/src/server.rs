@@ -10,7 +10,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::bell::Bell;
 use crate::clock::Clock;
-use crate::counts::{Counts, Gauges, Shown};
+use crate::counts::{Counts, Gauges};
 use crate::error::StartError;
 use crate::events::{Source, Sources};
 use crate::handshake::Handshaker;
@@ -20,7 +20,6 @@ use crate::service::Service;
 use crate::shared::Shared;
 use crate::sockets::{self, Opened, SocketFile, Sockets};
 use crate::thread::Worker;
-use crate::tls::TLS_CONNECTION_OCTETS;
 
 /// What a service is made for.
 #[derive(Clone, Debug)]
@@ -155,27 +154,17 @@ impl<M> Server<M> {
 
     /// All that was counted since it was started; of a round that is going on, not yet.
     pub fn counts(&self) -> Counts {
-        let mut sum = Counts::default();
-        self.shown().for_each(|shown| sum.add(&shown.counts));
-        sum.mails_overflow += self.shared.mailboxes.iter().map(|m| m.refused()).sum::<u64>();
-        sum
+        self.shared.counts()
     }
 
     /// What it holds now.
     pub fn gauges(&self) -> Gauges {
-        let (held, tls) = self.shown().fold((0, 0), |(h, t), s| (h + s.held_octets, t + s.tls_connections));
-        let dialled: usize = self.shown().map(|s| s.dialled_connections).sum();
-        Gauges {
-            connections: self.shared.gate.open() as f64,
-            dialled_connections: dialled as f64,
-            tls_connections: tls as f64,
-            tls_octets: (tls * TLS_CONNECTION_OCTETS) as f64,
-            held_octets: held as f64,
-        }
+        self.shared.gauges()
     }
 
-    fn shown(&self) -> impl Iterator<Item = Shown> {
-        self.shared.cells.iter().map(|cell| cell.read())
+    /// Its figures, for others than its owner.
+    pub fn figures(&self) -> Figures<M> {
+        Figures(Arc::clone(&self.shared))
     }
 
     /// Whether a thread has ended though nobody stopped it: its service panicked, and nobody serves its connections.
@@ -196,6 +185,21 @@ impl<M> Server<M> {
     pub fn join(&mut self) -> Result<(), ThreadsFailed> {
         let failed = self.threads.drain(..).map(JoinHandle::join).filter(Result::is_err).count();
         if failed == 0 { Ok(()) } else { Err(ThreadsFailed(failed)) }
+    }
+}
+
+/// The figures of a server, also when it has ended.
+pub struct Figures<M>(Arc<Shared<M>>);
+
+impl<M> Figures<M> {
+    /// As [`Server::counts`].
+    pub fn counts(&self) -> Counts {
+        self.0.counts()
+    }
+
+    /// As [`Server::gauges`].
+    pub fn gauges(&self) -> Gauges {
+        self.0.gauges()
     }
 }
 

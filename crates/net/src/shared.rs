@@ -8,10 +8,11 @@ use rustix::io::Errno;
 use crate::bell::Bell;
 use crate::clock::Clock;
 use crate::connection::Newcomer;
-use crate::counts::Cell;
+use crate::counts::{Cell, Counts, Gauges, Shown};
 use crate::gate::Gate;
 use crate::mailbox::Mailbox;
 use crate::options::Options;
+use crate::tls::TLS_CONNECTION_OCTETS;
 
 pub(crate) struct Shared<M> {
     pub(crate) options: Options,
@@ -43,6 +44,30 @@ impl<M> Shared<M> {
         self.stopping.store(true, Ordering::Release);
         self.mailboxes.iter().for_each(|m| m.bell.ring());
         self.pool.inboxes.iter().for_each(|i| i.bell.ring());
+    }
+
+    /// All that was counted; of a round that is going on, not yet.
+    pub(crate) fn counts(&self) -> Counts {
+        let mut sum = Counts::default();
+        self.cells.iter().for_each(|cell| sum.add(&cell.read().counts));
+        sum.mails_overflow += self.mailboxes.iter().map(|mailbox| mailbox.refused()).sum::<u64>();
+        sum
+    }
+
+    /// What is held now.
+    pub(crate) fn gauges(&self) -> Gauges {
+        let add = |(held, tls, dialled): (usize, usize, usize), shown: Shown| {
+            (held + shown.held_octets, tls + shown.tls_connections, dialled + shown.dialled_connections)
+        };
+        let (held, tls, dialled) = self.cells.iter().map(|cell| cell.read()).fold((0, 0, 0), add);
+        Gauges {
+            connections: self.gate.open() as f64,
+            dialled_connections: dialled as f64,
+            handshakes: self.gate.handshakes() as f64,
+            tls_connections: tls as f64,
+            tls_octets: (tls * TLS_CONNECTION_OCTETS) as f64,
+            held_octets: held as f64,
+        }
     }
 
     /// Gives a connection to a thread, which it counts for from now on. It comes back if that has ended.

@@ -396,16 +396,20 @@ impl Desk<'_> {
         Decided { currency: costs.unwrap_or_default().to_owned(), answer: outcome.answer, after: outcome.after, copy }
     }
 
-    /// Whether a request goes on with a session that is not open, and is no copy of one that was answered there.
-    pub fn is_stray(&self, request: &Request) -> bool {
+    /// Whether a request goes on with a session that is not open, and is no copy of one that was answered.
+    pub fn is_stray(&self, request: &Request, now: Moment) -> bool {
         let core = &self.inner.core;
         let goes_on = matches!(request.kind, Kind::Update | Kind::Terminate);
-        goes_on && core.session(&request.session).is_none() && core.copy_of(request).is_none()
+        let is_copy = || core.copy_of(request).is_some() || core.was_stray(&request.origin, request.end_to_end, now);
+        goes_on && core.session(&request.session).is_none() && !is_copy()
     }
 
-    /// Whether a request of a gateway by GTP' goes on with a session that is not open.
-    pub fn is_stray_charge(&self, charge: &Charge) -> bool {
-        charge.what != What::Authorize && self.inner.core.session(&charge.session).is_none()
+    /// The same of a request of a gateway by GTP'.
+    pub fn is_stray_charge(&self, charge: &Charge, now: Moment) -> bool {
+        let core = &self.inner.core;
+        let was_answered = || core.standing(&charge.session, charge.octets).is_some_and(|standing| standing.copy);
+        let is_copy = || was_answered() || core.was_stray(&charge.origin, charge.octets, now);
+        charge.what != What::Authorize && core.session(&charge.session).is_none() && !is_copy()
     }
 
     /// Decides about a request of a gateway by GTP'; what it was to the core.

@@ -244,7 +244,7 @@ impl Worker {
         let Some(gtpp) = &shared.gtpp else { return };
         let mut desk = shared.book.desk();
         let over = self.talk.strays.is_over(now.monotonic);
-        let decide = |asked: &Asked| match over && desk.is_stray_charge(&asked.charge) {
+        let decide = |asked: &Asked| match over && desk.is_stray_charge(&asked.charge, moment(now.unix)) {
             true => None,
             false => Some(desk.charge(&asked.charge, moment(now.unix))),
         };

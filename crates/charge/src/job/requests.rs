@@ -158,7 +158,7 @@ impl Worker {
         }
         let mut desk = self.shared.book.desk();
         let (over, mut refused) = (link.strays.is_over(now.monotonic), 0);
-        let decide = |asked: &Asked<'_>| match over && desk.is_stray(&asked.request) {
+        let decide = |asked: &Asked<'_>| match over && desk.is_stray(&asked.request, moment(now.unix)) {
             true => {
                 refused += 1;
                 Decided { answer: Answer::of(code::TOO_BUSY), after: 0, currency: String::new(), copy: false }

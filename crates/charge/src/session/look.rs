@@ -93,6 +93,11 @@ impl Core {
         self.known(request, session).err().filter(|outcome| outcome.after > 0)
     }
 
+    /// Whether a client brought such usage of no session a while ago, and was told so.
+    pub fn was_stray(&self, origin: &str, end_to_end: u32, now: Moment) -> bool {
+        self.state.stray(origin, end_to_end, now.max(self.state.latest)).is_some()
+    }
+
     /// Subscriber and account of an identity.
     pub fn subscriber_of(&self, identity: &Identity) -> Option<(u64, u64)> {
         let subscriber = self.state.subscribers.find(identity)?;

@@ -77,7 +77,7 @@ where
     D: Disk + Send + Sync + 'static,
     D::File: Send + 'static,
 {
-    serve(folder, disk, options, (set, Peering::default(), anywhere()), None)
+    serve(folder, disk, options, (set, Peering::default(), anywhere()), None, false)
 }
 
 /// A free port, without TLS.
@@ -95,14 +95,21 @@ pub fn start_calling(
     let door = door.unwrap_or_else(anywhere);
     let options = Options { segment_octets: 4 << 20, ..Options::default() };
     let disk = Folder::open(&folder.join("ledger")).expect("a folder");
-    serve(folder, Arc::new(disk), options, (set, peering, door), None)
+    serve(folder, Arc::new(disk), options, (set, peering, door), None, false)
 }
 
 /// Starts a node that looks subscribers up.
 pub fn start_beside(folder: &Path, profiles: Profiles) -> World {
     let options = Options { segment_octets: 4 << 20, ..Options::default() };
     let disk = Folder::open(&folder.join("ledger")).expect("a folder");
-    serve(folder, Arc::new(disk), options, (|_: &mut Local| {}, Peering::default(), anywhere()), Some(profiles))
+    serve(folder, Arc::new(disk), options, (|_: &mut Local| {}, Peering::default(), anywhere()), Some(profiles), true)
+}
+
+/// Starts a node that speaks GTP' besides.
+pub fn start_with_gtpp(folder: &Path) -> World {
+    let options = Options { segment_octets: 4 << 20, ..Options::default() };
+    let disk = Folder::open(&folder.join("ledger")).expect("a folder");
+    serve(folder, Arc::new(disk), options, (|_: &mut Local| {}, Peering::default(), anywhere()), None, true)
 }
 
 fn serve<D>(
@@ -111,6 +118,7 @@ fn serve<D>(
     options: Options,
     (set, peering, (address, tls)): (impl FnOnce(&mut Local), Peering, (SocketAddr, Option<Tls>)),
     profiles: Option<Profiles>,
+    speaks_gtpp: bool,
 ) -> World
 where
     D: Disk + Send + Sync + 'static,
@@ -126,8 +134,7 @@ where
     };
     let listens = vec![Listen::Tcp { address, tls }, Listen::Unix { path: folder.join("control.sock"), mode: 0o600 }];
     let net = trunkline_net::Options { threads: 1, ..trunkline_net::Options::default() };
-    // GTP' besides, where subscribers are looked up.
-    let gtpp = profiles.is_some().then(|| GtppSetup {
+    let gtpp = speaks_gtpp.then(|| GtppSetup {
         listens: vec![Listen::Udp { address: "127.0.0.1:0".parse().expect("an address") }],
         allow: Networks::all(),
         mapping: Mapping::default(),

@@ -1,8 +1,12 @@
 //! The charging node of this process, as the status line and metrics see it.
 
-use super::rows::{Done, Rows};
+use super::records;
+use super::rows::{Done, Rows, To};
 use super::seat::Seat;
+use crate::failure::Failure;
+use crate::run::config::Cdr;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_charge::job::records::Told;
@@ -39,16 +43,26 @@ pub struct Totals {
 }
 
 impl Running {
-    /// A node that was started, and what brings rows of its records into the store.
-    pub fn new(node: Node, rows: Option<Rows>) -> Self {
+    /// A node that was started.
+    pub fn new(node: Node) -> Self {
         let records = node.records().cloned();
-        Running { place: Place::Alone(Box::new(Mutex::new(node))), records, rows: Mutex::new(rows) }
+        Running { place: Place::Alone(Box::new(Mutex::new(node))), records, rows: Mutex::default() }
     }
 
     /// A node that stands by for others, or they for it.
-    pub fn of((seat, rows): (Seat, Option<Rows>)) -> Self {
+    pub fn of(seat: Seat) -> Self {
         let records = Some(Arc::clone(seat.records()));
-        Running { place: Place::Seat(seat), records, rows: Mutex::new(rows) }
+        Running { place: Place::Seat(seat), records, rows: Mutex::default() }
+    }
+
+    /// Begins to bring rows of its records into the store, where it makes some and they are wanted.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn bring_rows(&self, cdr: &Cdr, data: &Path, to: To) -> Result<(), Failure> {
+        let Some(told) = &self.records else { return Ok(()) };
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = records::rows(cdr, data, told, to)?;
+        Ok(())
     }
 
     /// Does something with the node that serves; none while it stands by.
@@ -93,6 +107,7 @@ impl Running {
                 let help = "of these, those that are connected";
                 samples.push(Sample::gauge("trunkline_charge_called_peers_up", help, up as f64));
             }
+            samples.extend(of_net(node.net()));
             samples.push(Sample::gauge("trunkline_charge_accounts", "accounts", accounts as f64));
             samples.push(Sample::gauge("trunkline_charge_sessions", "open sessions", sessions as f64));
             let help = "reports of usage without a price or a session";
@@ -116,7 +131,7 @@ impl Running {
         [served.unwrap_or_default(), seat]
             .concat()
             .into_iter()
-            .chain(self.records.iter().flat_map(|told| records(told)))
+            .chain(self.records.iter().flat_map(|told| of_records(told)))
             .chain(self.records.iter().filter_map(|told| told.forwarded()).flat_map(|sent| sent_on(&sent)))
             .chain(
                 self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|rows| of_rows(rows.done())),
@@ -173,6 +188,30 @@ impl Running {
     }
 }
 
+/// Of connections: those of a cache beside it are counted apart, so that they have names of their own.
+fn of_net((counts, gauges): (trunkline_net::Counts, trunkline_net::Gauges)) -> Vec<Sample> {
+    let held = [
+        ("trunkline_charge_connections", "connections that are open, handshakes included", gauges.connections),
+        ("trunkline_charge_tls_handshakes_open", "handshakes of TLS that go on", gauges.handshakes),
+    ];
+    let counted = [
+        (
+            "trunkline_charge_connections_refused_total",
+            "connections refused: too many, or not allowed",
+            counts.refused(),
+        ),
+        ("trunkline_charge_tls_handshakes_total", "handshakes of TLS completed", counts.handshakes),
+        ("trunkline_charge_tls_handshakes_failed_total", "handshakes of TLS that failed", counts.closed_handshake),
+        (
+            "trunkline_charge_tls_handshakes_late_total",
+            "handshakes of TLS that took too long",
+            counts.closed_handshake_late,
+        ),
+    ];
+    let held = held.map(|(name, help, value)| Sample::gauge(name, help, value)).into_iter();
+    held.chain(counted.map(|(name, help, value)| Sample::counter(name, help, value))).collect()
+}
+
 fn counter(one: Counted) -> Sample {
     Sample::counter(one.name, one.help, one.value)
 }
@@ -197,7 +236,7 @@ fn of_seat(seat: &Seat, leads: bool) -> Vec<Sample> {
 }
 
 /// Metrics of records.
-fn records(told: &Told) -> Vec<Sample> {
+fn of_records(told: &Told) -> Vec<Sample> {
     let report = told.report();
     let state = [
         (

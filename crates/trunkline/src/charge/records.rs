@@ -1,7 +1,7 @@
 //! From `[cdr]` of the configuration to records of a charging node.
 
 use super::configured::{addresses, folder};
-use super::rows::Rows;
+use super::rows::{Rows, To};
 use crate::failure::Failure;
 use crate::run::config::{Cdr, Charge, Format};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_charge::cdr::{Cuts, Node, table};
+use trunkline_charge::job::ForwardSetup;
 use trunkline_charge::job::records::{Form, Settings, Setup, Told};
-use trunkline_charge::job::{ForwardSetup, Node as Made};
 use trunkline_commit::Folder;
 
 /// The record files in a data folder.
@@ -67,20 +67,11 @@ pub fn forwarding(cdr: &Cdr, data: &Path) -> Option<ForwardSetup> {
 ///
 /// # Errors
 /// The system has no thread left.
-pub fn rows(cdr: &Cdr, data: &Path, made: &Made) -> Result<Option<Rows>, Failure> {
-    let Some(told) = made.records() else { return Ok(None) };
-    rows_of(cdr, data, told)
-}
-
-/// The same for a node of several, of which each has rows of its own.
-///
-/// # Errors
-/// As [`rows`].
-pub fn rows_of(cdr: &Cdr, data: &Path, told: &Arc<Told>) -> Result<Option<Rows>, Failure> {
+pub fn rows(cdr: &Cdr, data: &Path, told: &Arc<Told>, to: To) -> Result<Option<Rows>, Failure> {
     if !cdr.rows {
         return Ok(None);
     }
-    let rows = Rows::start(files(data), data.join("store"), Arc::clone(told));
+    let rows = Rows::start(files(data), to, Arc::clone(told));
     rows.map(Some).map_err(|e| Failure::Failed(format!("no thread for rows: {e}")))
 }
 

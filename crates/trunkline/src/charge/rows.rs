@@ -3,8 +3,9 @@
 //! remembered about how far it came.
 //!
 //! While the store fails, what waits stays on disk; beyond [`FILES_MAX`] files the oldest goes, and is counted: the
-//! record files and the ledger have what it held.
+//! record files and the ledger have what it held. Where this process has a writer of the store it is handed the rows.
 
+use crate::run::rows::Asking;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,14 @@ impl Done {
     }
 }
 
+/// Who writes them.
+pub enum To {
+    /// This thread, as nobody else of the process writes to the store, in a folder.
+    Store(PathBuf),
+    /// The writer of the process.
+    Writer(Asking),
+}
+
 /// The thread; dropped, it writes what is there, and ends.
 pub struct Rows {
     done: Arc<Done>,
@@ -64,14 +73,14 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Begins to take rows out of a folder of records into the store of a data folder.
+    /// Begins to take rows out of a folder of records into the store.
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start(files: PathBuf, store: PathBuf, told: Arc<Told>) -> std::io::Result<Rows> {
+    pub fn start(files: PathBuf, to: To, told: Arc<Told>) -> std::io::Result<Rows> {
         let (ends, ended) = channel();
         let done = Arc::<Done>::default();
-        let mut taking = Taking { files, store, told, done: Arc::clone(&done), taken: BTreeMap::new() };
+        let mut taking = Taking { files, to, told, done: Arc::clone(&done), taken: BTreeMap::new() };
         let thread = std::thread::Builder::new().name("charge-rows".to_owned()).spawn(move || taking.run(&ended))?;
         Ok(Rows { done, ends: Some(ends), thread: Some(thread) })
     }
@@ -98,7 +107,7 @@ impl Drop for Rows {
 
 struct Taking {
     files: PathBuf,
-    store: PathBuf,
+    to: To,
     told: Arc<Told>,
     done: Arc<Done>,
     /// Octets of files that the store has.
@@ -192,27 +201,36 @@ impl Taking {
                 let cdr = next(&mut rest).ok_or_else(|| format!("{}: a record is damaged", path.display()))?;
                 rows.charges.push(row(&cdr, node, &file));
             }
-            self.put(&rows, store)?;
+            self.put(rows, store)?;
             self.taken.insert(count, (end - rest.len()) as u64);
         }
         Ok(())
     }
 
-    fn put(&self, rows: &StoreRows, store: &mut Option<Store>) -> Result<(), String> {
-        let store = match store {
-            Some(store) => store,
-            None => store.insert(Store::open(&self.store, Access::Write).map_err(|e| e.to_string())?),
+    fn put(&self, rows: StoreRows, store: &mut Option<Store>) -> Result<(), String> {
+        let count = rows.charges.len() as u64;
+        let refused = match &self.to {
+            To::Store(folder) => put(folder, &rows, store)?,
+            To::Writer(asking) => asking.put(rows)?,
         };
-        let before = store.written().refused;
-        store.write(rows).and_then(|()| store.commit()).map_err(|e| e.to_string())?;
-        let refused = store.written().refused - before;
         if refused > 0 {
             // Its day cannot be written: the file stays, and is brought again.
             return Err(format!("the store refuses {refused} rows, as their day cannot be written"));
         }
-        self.done.written.fetch_add(rows.charges.len() as u64, Ordering::Relaxed);
+        self.done.written.fetch_add(count, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// Commits rows to a store, which is opened if it is not yet; how many it refuses.
+fn put(folder: &Path, rows: &StoreRows, store: &mut Option<Store>) -> Result<u64, String> {
+    let store = match store {
+        Some(store) => store,
+        None => store.insert(Store::open(folder, Access::Write).map_err(|e| e.to_string())?),
+    };
+    let before = store.written().refused;
+    store.write(rows).and_then(|()| store.commit()).map_err(|e| e.to_string())?;
+    Ok(store.written().refused - before)
 }
 
 /// Who made a closed file: what its name begins with.

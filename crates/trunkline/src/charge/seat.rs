@@ -2,7 +2,6 @@
 
 use super::configured;
 use super::records;
-use super::rows::Rows;
 use crate::failure::Failure;
 use crate::run::config::{Cdr, Charge, ChargeGtpp, Standby};
 use serde_json::{Value, json};
@@ -71,11 +70,10 @@ impl Seat {
     ///
     /// # Errors
     /// The options make no sense; the folder cannot be had; there is no thread left.
-    pub fn start(setup: Setup) -> Result<(Seat, Option<Rows>), Failure> {
+    pub fn start(setup: Setup) -> Result<Seat, Failure> {
         let told = Arc::<Told>::default();
         let retaining = Arc::<Retaining>::default();
         let standing = standing(&setup, &told, &retaining)?;
-        let rows = records::rows_of(&setup.cdr, &setup.data, &told)?;
         let shared = Arc::new(Shared {
             node: Mutex::new(None),
             seen: Mutex::default(),
@@ -95,7 +93,7 @@ impl Seat {
         };
         let thread = std::thread::Builder::new().name("charge-seat".to_owned()).spawn(runs);
         let thread = thread.map_err(|e| Failure::Failed(format!("charging: {e}")))?;
-        Ok((Seat { ends, shared, thread: Some(thread) }, rows))
+        Ok(Seat { ends, shared, thread: Some(thread) })
     }
 
     /// How records get on, whether it leads or not.

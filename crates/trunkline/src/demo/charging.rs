@@ -146,7 +146,7 @@ mod tests {
         let (gtpp, directory) = (ChargeGtpp::default(), DirectorySection::default());
         let opened = configured::open(&section, &gtpp, &directory, folder.path()).unwrap().unwrap();
         let node = configured::start(opened, &section, &Cdr::default(), folder.path()).unwrap();
-        let running = Running::new(node, None);
+        let running = Running::new(node);
         let at = running.address().unwrap();
         let gateway = Gateway::start(folder.path(), at, 7).unwrap();
         let end = Instant::now() + Duration::from_secs(30);

@@ -2,10 +2,14 @@
 //!
 //! What was written is kept until it is committed: a store that fails forgets the transaction. While it fails, rows go
 //! into the [`journal`], and into the store from there when it works again or when the program starts again. Only what
-//! the journal cannot take waits in memory.
+//! the journal cannot take waits in memory. Rows that their giver keeps meanwhile are [`asked`].
 
+mod asked;
 pub mod journal;
 
+pub use asked::Asking;
+
+use asked::{Asked, Closing};
 use journal::{Journal, Taken};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -77,6 +81,10 @@ pub struct Report {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Rows>,
+    /// What others wait for.
+    asked: VecDeque<Asked>,
+    /// Nobody is answered any more.
+    closed: bool,
     /// Ends of the way where rows may still be put in.
     outs: usize,
     report: Report,
@@ -106,7 +114,7 @@ impl Writing {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut state, _) = self
             .wake
-            .wait_timeout_while(state, patience, |s| s.waiting.is_empty() && s.outs > 0)
+            .wait_timeout_while(state, patience, |s| s.waiting.is_empty() && s.asked.is_empty() && s.outs > 0)
             .unwrap_or_else(PoisonError::into_inner);
         let rows = state.waiting.pop_front();
         (rows, state.outs == 0)
@@ -167,9 +175,15 @@ impl Drop for RowsOut {
 pub fn start(store: Option<Store>, journal: Option<Journal>) -> std::io::Result<(RowsOut, JoinHandle<()>)> {
     let writing = Arc::new(Writing::default());
     let out = RowsOut::new(&writing);
-    let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || match store {
-        Some(store) => Writer::new(store, journal, writing).run(),
-        None => discard(&writing),
+    let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
+        let closing = Closing(Arc::clone(&writing));
+        match store {
+            Some(store) => Writer::new(store, journal, writing).run(),
+            None => {
+                drop(closing);
+                discard(&writing);
+            }
+        }
     })?;
     Ok((out, thread))
 }
@@ -221,6 +235,8 @@ struct Writer<T> {
     synced: Instant,
     /// Rows that neither the store nor the journal took.
     held: VecDeque<Rows>,
+    /// Rows of those who are answered that the store refused: they are told so.
+    refused_of_others: u64,
     /// When the store failed, if it is not known to work again.
     failed: Option<Instant>,
 }
@@ -238,6 +254,7 @@ impl<T: Target> Writer<T> {
             committed: now,
             synced: now,
             held: VecDeque::new(),
+            refused_of_others: 0,
             failed: None,
         };
         writer.publish();
@@ -252,6 +269,7 @@ impl<T: Target> Writer<T> {
                 None if ended => return self.finish(),
                 None => {}
             }
+            self.answer();
             self.go_on();
         }
     }
@@ -295,7 +313,7 @@ impl<T: Target> Writer<T> {
 
     /// Commits and takes up what waits, as it is time.
     fn go_on(&mut self) {
-        if self.failed.is_some_and(|failed| failed.elapsed() < RETRY) {
+        if self.is_left_alone() {
             return self.sync(COMMIT_EVERY);
         }
         if self.is_behind() {
@@ -305,6 +323,11 @@ impl<T: Target> Writer<T> {
             self.commit();
         }
         self.sync(COMMIT_EVERY);
+    }
+
+    /// Whether the store has failed only now.
+    fn is_left_alone(&self) -> bool {
+        self.failed.is_some_and(|failed| failed.elapsed() < RETRY)
     }
 
     /// Writes some of what waits: from the journal, then from memory.
@@ -361,9 +384,11 @@ impl<T: Target> Writer<T> {
         if let Err(error) = self.store.commit() {
             return self.fail(error);
         }
-        let (rows, taken, refused) = (self.uncommitted_rows, self.taken, self.store.refused());
+        self.works();
+        let (rows, taken) = (self.uncommitted_rows, self.taken);
+        let refused = self.store.refused().saturating_sub(self.refused_of_others);
         self.uncommitted.clear();
-        (self.uncommitted_rows, self.taken, self.failed) = (0, 0, None);
+        (self.uncommitted_rows, self.taken) = (0, 0);
         let emptied = self.journal.as_mut().filter(|journal| journal.is_taking()).map_or(Ok(()), Journal::stored);
         self.writing.with(|state| {
             state.gone(rows);
@@ -372,14 +397,19 @@ impl<T: Target> Writer<T> {
             report.counters.written += (rows as u64 + taken).saturating_sub(refused_now);
             report.counters.refused = refused;
             report.counters.commits += 1;
-            if report.error.take().is_some() {
-                tracing::info!("the store can be written again");
-            }
             if let Err(error) = &emptied {
                 journal_failed(report, error);
             }
         });
         self.publish();
+    }
+
+    /// The store took what was written.
+    fn works(&mut self) {
+        self.failed = None;
+        if self.writing.with(|state| state.report.error.take()).is_some() {
+            tracing::info!("the store can be written again");
+        }
     }
 
     /// The store failed: what it had not committed waits from now on.

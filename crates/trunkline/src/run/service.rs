@@ -9,11 +9,12 @@ use super::engine::{Engine, Shared, lost_on_disk};
 use super::lane::{LanePlan, NOWHERE};
 use super::metrics::{self, Page, Server};
 use super::packet_log;
-use super::rows::{self, RowsOut, journal::Journal};
+use super::rows::{self, Asking, RowsOut, journal::Journal};
 use super::socket;
 use super::view::View;
 use crate::cache::{configured, here::Running};
 use crate::charge;
+use crate::charge::rows::To;
 use crate::failure::Failure;
 use crate::web::live::Here;
 use crate::web::serve;
@@ -115,8 +116,7 @@ pub fn charging_node(
     if charge::gtpp::open_to_all(&settings.charge_gtpp) {
         tracing::warn!("charging: whoever reaches it may speak GTP': charge.gtpp.allow says who may");
     }
-    let rows = charge::records::rows(&cdr, &settings.data.folder, &node)?;
-    Ok(charge::here::Running::new(node, rows))
+    Ok(charge::here::Running::new(node))
 }
 
 impl Service {
@@ -191,6 +191,7 @@ impl Service {
         let folder = &settings.data.folder;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
+        let writes = store.is_some();
         let journal = store.as_ref().and_then(|_| open_journal(folder));
         let names = LiveNames::new(recorder.as_ref(), &rings);
         let processors = processors(settings, rings.len());
@@ -209,6 +210,10 @@ impl Service {
             })
             .collect();
         let (out, store) = rows::start(store, journal).map_err(no_thread)?;
+        if let Some(charging) = &charging {
+            let to = if writes { To::Writer(Asking::of(&out)) } else { To::Store(folder.join("store")) };
+            charging.bring_rows(&cdr_of(settings), folder, to)?;
+        }
         let (names, late) = (Arc::new(names), out.another());
         let engine = Engine::start(plans, Arc::clone(&names) as Arc<dyn Names>, out).map_err(no_thread)?;
         let recorder = recorder.map(|r| Arc::new(Mutex::new(Some(r))));

@@ -43,7 +43,22 @@ pub fn status(shared: &Shared) -> Value {
         "unrated": state.unrated(),
         "clients": clients,
         "calls": calls(shared),
+        "connections": connections(shared),
     })
+}
+
+/// Connections, and what became of those who wanted TLS.
+fn connections(shared: &Shared) -> Option<Value> {
+    let net = shared.net.get()?;
+    let (counts, gauges) = (net.counts(), net.gauges());
+    Some(json!({
+        "open": gauges.connections as u64,
+        "refused": counts.refused(),
+        "handshakes": counts.handshakes,
+        "handshakes_open": gauges.handshakes as u64,
+        "handshakes_failed": counts.closed_handshake,
+        "handshakes_late": counts.closed_handshake_late,
+    }))
 }
 
 /// What was answered, oldest first.

@@ -337,6 +337,7 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         writeln!(out, "open sessions   {}", reply["open_sessions"])?;
         writeln!(out, "ledger entries  {}", reply["sequence"])?;
         writeln!(out, "unrated reports {}", reply["unrated"])?;
+        connection_lines(out, &reply["connections"])?;
         peer_lines(out, &reply["calls"])?;
         record_lines(out, &reply["records"])?;
         directory_lines(out, &reply["directory"])?;
@@ -346,6 +347,22 @@ fn tell(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {
         writeln!(out, "on the stream   {}{away}", stream["acknowledged"])?;
     }
     Ok(())
+}
+
+/// Connections; what became of handshakes of TLS, where there were any.
+fn connection_lines(out: &mut impl Write, all: &Value) -> std::io::Result<()> {
+    if all.is_null() {
+        return Ok(());
+    }
+    let refused = if all["refused"] == 0 { String::new() } else { format!(", {} refused", all["refused"]) };
+    writeln!(out, "connections     {}{refused}", all["open"])?;
+    let [done, open, failed, late] =
+        ["handshakes", "handshakes_open", "handshakes_failed", "handshakes_late"].map(|key| all[key].as_u64());
+    if [done, open, failed, late].iter().all(|count| count.unwrap_or(0) == 0) {
+        return Ok(());
+    }
+    let [done, open, failed, late] = [done, open, failed, late].map(Option::unwrap_or_default);
+    writeln!(out, "TLS handshakes  {done} done, {open} going on, {failed} failed, {late} too late")
 }
 
 fn standby_lines(out: &mut impl Write, reply: &Value) -> std::io::Result<()> {

@@ -3,6 +3,7 @@
 use super::cdr::Cdrs;
 use super::place::Place;
 use crate::charge::here::Running;
+use crate::charge::rows::To;
 use crate::charge::seat::{Seat, Setup};
 use crate::charge::{configured, records};
 use crate::failure::Failure;
@@ -196,6 +197,8 @@ impl Serve {
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let running = Arc::new(if self.standby.is_empty() { self.alone(&section)? } else { self.of_several(section)? });
+        let data = self.place.data();
+        running.bring_rows(&self.cdr.section(), data, To::Store(data.join("store")))?;
         let shown = Arc::clone(&running);
         let told = move || Page {
             samples: [shown.samples(), process::samples()].concat(),
@@ -229,8 +232,7 @@ impl Serve {
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let node = configured::start(opened, section, &cdr, data)?;
         announce(data, section, &gtpp, &node);
-        let rows = records::rows(&cdr, data, &node)?;
-        Ok(Running::new(node, rows))
+        Ok(Running::new(node))
     }
 
     /// A node that follows until it leads.

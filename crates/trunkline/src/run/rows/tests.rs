@@ -2,7 +2,8 @@
 
 use super::*;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trunkline_store::row::Loss;
+use trunkline_kit::Id;
+use trunkline_store::row::{Charge, Loss};
 use trunkline_store::{Access, Query};
 
 /// A store whose disk is full as long as it is told so. What was not committed when it fails is forgotten.
@@ -187,4 +188,83 @@ fn what_a_day_refuses_is_not_stored_and_counts_once() {
     assert_eq!(give(&mut writer, rows(0..3)), (0, 3));
     assert_eq!(give(&mut writer, rows(next_day..next_day + 4)), (4, 3));
     assert_eq!(give(&mut writer, rows(next_day - 2..next_day + 1)), (5, 5));
+}
+
+fn charges(numbers: core::ops::Range<u32>) -> Rows {
+    let charge = |number| Charge { id: Id::derive(0, &u64::from(number).to_le_bytes()), number, ..Charge::default() };
+    Rows { charges: numbers.map(charge).collect(), ..Rows::default() }
+}
+
+#[test]
+fn who_keeps_rows_waits_until_they_are_committed_by_the_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), Access::Write).unwrap();
+    let (mut out, thread) = start(Some(store), None).unwrap();
+    let asking = Asking::of(&out);
+    // The writer holds the day: what it was given is not committed yet, and need not be for a second.
+    out.rows(rows(0..3)).unwrap();
+    let asked = Instant::now();
+    assert_eq!(asking.put(charges(0..5)), Ok(0));
+    assert!(asked.elapsed() < COMMIT_EVERY * 5);
+    let read = Store::open(folder.path(), Access::Read).unwrap();
+    assert_eq!(read.charges(&Query::default()).unwrap().rows.len(), 5);
+    // What comes again is there once.
+    assert_eq!(asking.put(charges(3..6)), Ok(0));
+    assert_eq!(read.charges(&Query::default()).unwrap().rows.len(), 6);
+    let writing = out.writing();
+    drop(out);
+    assert!(!thread.is_finished(), "who asks is waited for");
+    drop(asking);
+    thread.join().unwrap();
+    assert_eq!(read.losses(&Query::default()).unwrap().rows.len(), 3);
+    let counters = writing.report().counters;
+    assert_eq!((counters.written, counters.refused), (3, 0));
+}
+
+#[test]
+fn what_the_store_does_not_take_stays_with_its_giver() {
+    let bench = Bench::new();
+    let mut writer = bench.writer(Some(bench.journal().0));
+    let asks = |writer: &mut Writer<Frail>, rows: Rows| {
+        let told = asked::ask(&writer.writing, rows).unwrap();
+        writer.answer();
+        told.recv().unwrap()
+    };
+    give(&mut writer, rows(0..2));
+    assert_eq!(asks(&mut writer, rows(10..12)), Ok(0));
+    assert_eq!(bench.kept(), [0, 1, 10, 11], "what came before is committed before");
+    bench.is_full.store(true, Ordering::Relaxed);
+    give(&mut writer, rows(2..4));
+    assert_eq!(asks(&mut writer, rows(12..14)), Err("disk full".to_owned()));
+    let report = writer.writing.report();
+    assert_eq!((report.journal_rows, report.counters.written), (2, 2), "the journal has its own rows alone");
+    bench.is_full.store(false, Ordering::Relaxed);
+    assert_eq!(asks(&mut writer, rows(12..14)), Err("disk full".to_owned()), "it is left alone for a moment");
+    writer.failed = Some(Instant::now().checked_sub(RETRY).unwrap());
+    assert_eq!(asks(&mut writer, rows(12..14)), Ok(0));
+    assert!(writer.failed.is_none() && writer.writing.report().error.is_none());
+    writer.finish();
+    assert_eq!(bench.kept(), [0, 1, 10, 11, 12, 13, 2, 3]);
+}
+
+#[test]
+fn nobody_waits_for_a_writer_that_is_gone() {
+    // Without a store nobody is answered, and everybody is told so.
+    let (out, thread) = start(None, None).unwrap();
+    let asking = Asking::of(&out);
+    while !out.writing.with(|state| state.closed) {
+        std::thread::yield_now();
+    }
+    assert!(asking.put(charges(0..1)).is_err());
+    drop((out, asking));
+    thread.join().unwrap();
+    // What waits when the thread fails is told so, too.
+    let writing = Arc::<Writing>::default();
+    let asking = Asking::of(&RowsOut::new(&writing));
+    let waits = std::thread::spawn(move || asking.put(charges(0..1)));
+    while writing.with(|state| state.asked.is_empty()) {
+        std::thread::yield_now();
+    }
+    drop(Closing(Arc::clone(&writing)));
+    assert!(waits.join().unwrap().is_err());
 }
