@@ -47,11 +47,13 @@
 
 mod codec;
 mod outbox;
+mod packets;
 pub mod receiver;
 mod records;
 pub mod sender;
 
 pub use outbox::{CONTROL_MAX, Sent};
+pub use packets::{PACKET_OCTETS, PACKET_RECORDS, packet};
 pub use receiver::Receiver;
 pub use records::Records;
 pub use sender::Sender;

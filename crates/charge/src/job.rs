@@ -6,6 +6,7 @@
 //!   commit            a write and an fdatasync for all that came meanwhile -> durable up to N
 //!   net-0, net-1, ..  answers up to N leave, those of a connection in one write
 //!   charge-records     records of what is durable, into files ([`records`])
+//!   charge-send        those records to charging gateways, by GTP', where that is set up ([`ForwardSetup`])
 //!   charge-folds       a snapshot of the ledger, now and then, for a fast start
 //!   replica            the same entries to the stream, where there is a standby -> acknowledged up to M: then the
 //!                      lesser of N and M counts
@@ -31,12 +32,14 @@ mod control;
 pub mod copy;
 mod counts;
 mod folds;
+mod forward;
 mod gateway;
 mod gtpp;
 mod house;
 mod link;
 mod parked;
 mod pending;
+mod ports;
 mod post;
 mod profiles;
 mod received;
@@ -51,10 +54,13 @@ mod worker;
 pub use book::BUSY_PERCENT;
 pub use book::Stream;
 pub use calls::Peering;
-pub use control::records_of;
+pub use control::{records_of, retain_here, retain_of};
 pub use counts::Counts;
+pub use forward::{ForwardSetup, Forwarded};
 pub use gateway::Place as GatewayPlace;
 pub use profiles::Profiles;
+pub use received::ReceivedSetup;
+pub use retain::Retaining;
 pub use sending::{SendSetup, Sending, Sent};
 pub use standby::{Fault, Recorded, Seen, Standing, TERMS, Won, forget_asked, stand_by};
 
@@ -69,10 +75,12 @@ use calls::Callers;
 use clients::Clients;
 use core::time::Duration;
 use folds::Folds;
+use forward::Forward;
 use gateway::Gateway;
 use gtpp::Gtpp;
 use house::House;
 use post::Alone;
+use received::Received;
 use records::Records;
 use routes::Routes;
 use standby::Kept;
@@ -109,7 +117,8 @@ pub struct GtppSetup {
     pub allow: Networks,
     /// How gateways that ask for quota are understood.
     pub mapping: Mapping,
-    /// Where records that come are kept; none refuses them, and serves quota alone.
+    /// Where records that come are kept; none is the ledger where several nodes keep it and write files out of it
+    /// ([`Standing::received`]), and else refuses them, and serves quota alone.
     pub place: Option<GatewayPlace>,
     /// Which gateway senders of records are told to go to when this one ends; none leaves it to them.
     pub redirect_to: Option<IpAddr>,
@@ -153,6 +162,8 @@ pub struct Node {
     house: Option<House>,
     folds: Option<Folds>,
     records: Option<Records>,
+    forward: Option<Forward>,
+    received: Option<Received>,
     addresses: Vec<Option<SocketAddr>>,
 }
 
@@ -162,6 +173,7 @@ pub struct Opened {
     doorway: Doorway,
     setup: Setup,
     gtpp: Option<GtppSetup>,
+    forward: Option<ForwardSetup>,
 }
 
 /// What a node has beside its ledger.
@@ -212,7 +224,13 @@ impl Opened {
             options.udp_networks = gtpp.allow.clone();
             listens.extend(gtpp.listens.iter().cloned());
         }
-        Ok(Opened { doorway: trunkline_net::open(&listens, options)?, setup, gtpp })
+        Ok(Opened { doorway: trunkline_net::open(&listens, options)?, setup, gtpp, forward: None })
+    }
+
+    /// The same, with records that are made sent on to charging gateways.
+    #[must_use]
+    pub fn forwarding(self, forward: Option<ForwardSetup>) -> Opened {
+        Opened { forward, ..self }
     }
 
     /// Begins to serve with what the ledger came to, and the log that goes on with it. With `profiles`, subscribers are
@@ -284,7 +302,7 @@ impl Opened {
         R: Disk + Send + Sync + 'static,
         R::File: Send + 'static,
     {
-        let Opened { doorway, setup: Setup { local, terms, listens, options: net, peering }, gtpp } = self;
+        let Opened { doorway, setup: Setup { local, terms, listens, options: net, peering }, gtpp, forward } = self;
         let Beside { profiles, records, replicated } = beside;
         let threads = net.threads;
         let thread = |error| StartError::System { what: "a thread", error };
@@ -295,10 +313,11 @@ impl Opened {
             Some(Replicated { member, tail, kept }) => (Some((member, tail)), kept),
             None => {
                 let told = records.as_ref().map(|_| Arc::<records::Told>::default());
-                (None, Kept::start(&disk, &log, told).map_err(thread)?)
+                (None, Kept::start(&disk, &log, told, Arc::default()).map_err(thread)?)
             }
         };
-        let Kept { folds, retaining, told: recorded, seat } = kept;
+        let Kept { folds, retaining, told: recorded, seat, received } = kept;
+        let takes = received.is_some();
         let (of_several, post) =
             seat.map_or((None, None), |seat| (Some(seat.records), Some((seat.post, seat.recording))));
         let recent = gtpp.as_ref().map(|gtpp| gtpp::recent(&core, &*disk, &gtpp.mapping)).transpose();
@@ -309,9 +328,13 @@ impl Opened {
         }
         let heard = Arc::new(book::Told::new(threads));
         let gtpp = gtpp.map(|gtpp| {
-            let gateway = gtpp.place.map(|place| Gateway::start(&place, options, &heard)).transpose()?;
-            // Nodes of one ledger say the same, as it is one quota server to those who ask.
+            // Nodes of one ledger say the same, as it is one quota server, and one gateway, to those who ask.
             let restart_counter = local.state_id as u8;
+            let of_ledger = || book.look(|core| Gateway::of_ledger(core, restart_counter));
+            let gateway = match gtpp.place {
+                Some(place) => Some(Gateway::start(&place, options, &heard)?),
+                None => takes.then(of_ledger),
+            };
             Ok(Gtpp::new(gtpp.mapping, gtpp.allow, gateway, gtpp.redirect_to, restart_counter))
         });
         let gtpp = gtpp.transpose().map_err(reads)?;
@@ -340,8 +363,15 @@ impl Opened {
             post.lead(Arc::clone(&shared));
         }
         let alone = Alone(Arc::clone(&shared));
+        let forward = forward.zip(recorded.clone());
+        if let Some((_, told)) = &forward {
+            let known = shared.book.look(|core| core.state().forwarding().map(|forwarding| forwarding.at.file));
+            known.into_iter().for_each(|file| told.spare(file));
+        }
         let records = records.zip(recorded).map(|(setup, told)| Records::start(disk, setup, told, alone, None));
         let records = records.transpose().map_err(thread)?.or(of_several);
+        let forward = forward.map(|(setup, told)| Forward::start(Arc::clone(&shared), told, setup));
+        let forward = forward.transpose().map_err(thread)?;
         let seat = Arc::clone(&shared);
         let server = doorway.start(move |of| Worker::new(Arc::clone(&seat), &of))?;
         // Nobody else sets it.
@@ -354,7 +384,8 @@ impl Opened {
         }
         let house = House::start(Arc::clone(&shared), waker).map_err(thread)?;
         let addresses = server.addresses().to_vec();
-        Ok(Node { shared, server: Some(server), house: Some(house), folds: Some(folds), records, addresses })
+        let (server, house, folds) = (Some(server), Some(house), Some(folds));
+        Ok(Node { shared, server, house, folds, records, forward, received, addresses })
     }
 }
 
@@ -452,7 +483,9 @@ impl Node {
     pub fn failure(&self) -> Option<String> {
         let failed = self.server.as_ref().is_some_and(Server::has_failed)
             || self.house.as_ref().is_some_and(House::has_failed)
-            || self.records.as_ref().is_some_and(Records::has_failed);
+            || self.records.as_ref().is_some_and(Records::has_failed)
+            || self.received.as_ref().is_some_and(Received::has_failed)
+            || self.forward.as_ref().is_some_and(Forward::has_failed);
         let gateway = || self.shared.gtpp.as_ref()?.gateway.as_ref()?.failure();
         let written = self.shared.book.failure().or_else(gateway);
         written.or_else(|| failed.then(|| "a thread of the node has failed".to_owned()))
@@ -471,6 +504,7 @@ impl Node {
     /// Threads of the server failed.
     pub fn stop(&mut self) -> Result<(), ThreadsFailed> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
+        drop(self.forward.take());
         if let Some(gtpp) = &self.shared.gtpp {
             gtpp.redirect(&server.waker());
         }
@@ -479,6 +513,7 @@ impl Node {
         drop(self.house.take());
         drop(self.folds.take());
         drop(self.records.take());
+        drop(self.received.take());
         stopped
     }
 }

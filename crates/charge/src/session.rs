@@ -57,8 +57,8 @@ pub use request::{
     TEXT_OCTETS_MAX, USED_MAX, Used, code,
 };
 pub use state::{
-    FORMER_MAX, KEPT_MAX, NUMBERS_MAX, NoSnapshot, ORDERS_MAX, PlanText, Recorded, Restoring, SESSION_SERVICES_MAX,
-    SNAPSHOT_VERSION, STRAYS_MAX, State,
+    FORMER_MAX, Forwarding, KEPT_MAX, Mark, NUMBERS_MAX, NoSnapshot, ORDERS_MAX, PlanText, RECEIVED, Recorded,
+    Restoring, SESSION_SERVICES_MAX, SNAPSHOT_VERSION, STRAYS_MAX, State,
 };
 
 pub use tryout::{AccountTried, DIFFERENCES_MAX, GROUPS_MAX, GroupTried, Trial, TryOut};

@@ -24,6 +24,8 @@ pub struct Folder {
     folder: File,
     /// Held as long as the value lives; without it nothing is written.
     lock: Option<File>,
+    /// What others may do with files that are made.
+    mode: u32,
 }
 
 impl Folder {
@@ -42,7 +44,7 @@ impl Folder {
         }
         let folder = File::open(path)?;
         folder.sync_all()?;
-        Ok(Folder { path: path.to_path_buf(), folder, lock: Some(lock) })
+        Ok(Folder { path: path.to_path_buf(), folder, lock: Some(lock), mode: MODE })
     }
 
     /// Opens a folder to read it, beside the process that has it, if one does: nothing can be written.
@@ -50,7 +52,13 @@ impl Folder {
     /// # Errors
     /// The system's; NotFound if it is not there.
     pub fn beside(path: &Path) -> io::Result<Folder> {
-        Ok(Folder { path: path.to_path_buf(), folder: File::open(path)?, lock: None })
+        Ok(Folder { path: path.to_path_buf(), folder: File::open(path)?, lock: None, mode: MODE })
+    }
+
+    /// The same with another mode of files that are made from now on (chmod(2)), so that others may read them.
+    #[must_use]
+    pub fn with_mode(self, mode: u32) -> Folder {
+        Folder { mode, ..self }
     }
 
     fn may_write(&self) -> io::Result<()> {
@@ -78,7 +86,7 @@ impl Disk for Folder {
     fn make(&self, name: &str, octets: u64) -> io::Result<File> {
         self.may_write()?;
         let path = self.path.join(name);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(MODE).open(&path)?;
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(self.mode).open(&path)?;
         let zeros = vec![0; PIECE];
         let mut at = 0;
         while at < octets {

@@ -4,6 +4,8 @@
 //!
 //! `TRUNKLINE_KILLS=300 cargo test -p trunkline --test charge_standby` for the long run.
 
+#[path = "gtpp/mod.rs"]
+mod gtpp;
 #[path = "gy/mod.rs"]
 mod gy;
 #[path = "../../replica/tests/nats_server/mod.rs"]
@@ -41,6 +43,8 @@ const CDR: [[&str; 8]; 2] = [
 struct Pair<'a> {
     folder: &'a Path,
     servers: Vec<String>,
+    /// What both are started with besides.
+    more: Vec<String>,
     stream: &'a str,
     nodes: [Node; 2],
 }
@@ -52,9 +56,15 @@ impl<'a> Pair<'a> {
 
     /// With so many MiB of the stream.
     fn start_with(folder: &'a Path, nats: &[Nats], stream: &'a str) -> Pair<'a> {
+        Pair::start_as(folder, nats, stream, Vec::new())
+    }
+
+    /// The same with more options.
+    fn start_as(folder: &'a Path, nats: &[Nats], stream: &'a str, more: Vec<String>) -> Pair<'a> {
         let servers: Vec<String> = nats.iter().map(Nats::url).collect();
-        let nodes = [(0, "operated over"), (1, "stands by")].map(|(at, says)| node(folder, &servers, at, says, stream));
-        Pair { folder, servers, stream, nodes }
+        let [one, other] = [(0, "operated over"), (1, "stands by")];
+        let nodes = [one, other].map(|(at, says)| node(folder, (&servers, &more), at, says, stream));
+        Pair { folder, servers, more, stream, nodes }
     }
 
     /// Until both have made records of all entries, and all files are closed: they are the same, by their names.
@@ -80,7 +90,7 @@ impl<'a> Pair<'a> {
 
     fn again(&mut self, at: usize) {
         self.nodes[at].kill();
-        self.nodes[at] = node(self.folder, &self.servers, at, "stands by", self.stream);
+        self.nodes[at] = node(self.folder, (&self.servers, &self.more), at, "stands by", self.stream);
     }
 
     /// Who leads.
@@ -93,6 +103,20 @@ impl<'a> Pair<'a> {
                 return at;
             }
             assert!(Instant::now() < until, "nobody leads");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The same, once the other one follows: one that has just handed over may still be asked, and knows no more.
+    #[expect(clippy::disallowed_methods, reason = "a node does not say to others when it follows")]
+    fn settled(&self) -> usize {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let leader = self.leader();
+            if self.nodes[1 - leader].status().is_some_and(|status| status["stands_by"] == true) {
+                return leader;
+            }
+            assert!(Instant::now() < until, "the other one does not follow");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -119,13 +143,16 @@ impl<'a> Pair<'a> {
     }
 }
 
-fn node(folder: &Path, servers: &[String], at: usize, says: &str, stream: &str) -> Node {
+fn node(folder: &Path, (servers, more): (&[String], &[String]), at: usize, says: &str, stream: &str) -> Node {
     let folder = folder.join(NAMES[at]);
     std::fs::create_dir_all(&folder).unwrap();
     let replicas = servers.len().to_string();
     let mut options = vec!["--node", NAMES[at], "--replicas", &replicas, "--takeover", "1", "--stream-size", stream];
     servers.iter().for_each(|server| options.extend(["--standby", server]));
     options.extend(CDR[at]);
+    // Two nodes on one machine have addresses of their own.
+    let more: Vec<String> = more.iter().map(|word| word.replace("{}", &(5 + at).to_string())).collect();
+    options.extend(more.iter().map(String::as_str));
     Node::start_until(&folder, &options, says)
 }
 
@@ -185,10 +212,15 @@ impl Load {
     }
 
     /// Ends it, and compares what was answered with both ledgers.
-    fn compare(self, mut pair: Pair<'_>) -> String {
+    fn compare(self, pair: Pair<'_>) -> String {
+        self.compare_after(pair, |_| {})
+    }
+
+    /// The same, with what is to be done between the last answer and the end of the nodes.
+    fn compare_after(self, mut pair: Pair<'_>, after: impl FnOnce(&mut Pair<'_>)) -> String {
         self.ends.store(true, Ordering::Relaxed);
         let clients: Vec<Client> = self.clients.into_iter().map(|client| client.join().expect("a client")).collect();
-        let leader = pair.leader();
+        let leader = pair.settled();
         let (mut requests, mut copies, mut resent) = (0, 0, 0);
         for client in &clients {
             (requests, copies, resent) = (requests + client.answered, copies + client.copies, resent + client.resent);
@@ -207,6 +239,7 @@ impl Load {
         assert_eq!(recorded.money(), spent, "and what each account paid");
         let begun: u64 = clients.iter().map(Client::begun).sum();
         assert_eq!(recorded.sessions_ended(), begun, "each session ended once");
+        after(&mut pair);
         let entries = pair.even();
         for node in &mut pair.nodes {
             let audit = node.json(&["audit"]);
@@ -331,6 +364,139 @@ fn a_node_that_was_lost_with_its_disk_makes_the_same_files_again() {
     println!("{}", load.compare(pair));
 }
 
+/// Records of a pair are sent on by whoever leads: each is with one of two gateways once, whoever is killed.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "they are ended at times that nothing tells of")]
+fn whoever_leads_sends_records_on_where_the_one_before_was() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nats = [Nats::start(folder.path())];
+    let folders = ["first", "second"].map(|name| folder.path().join(name));
+    let to = [2, 3].map(|last| format!("127.0.0.{last}:{}", gtpp::free_udp()));
+    let gateway = |at: usize| {
+        std::fs::create_dir_all(&folders[at]).unwrap();
+        Node::start_with(&folders[at], &["--gtpp", &to[at]])
+    };
+    let mut gateways = [gateway(0), gateway(1)];
+    let more = ["--cdr-send", &to[0], "--cdr-send", &to[1], "--cdr-send-from", "127.0.0.4", "--cdr-send-wait", "60"];
+    let mut pair = Pair::start_as(folder.path(), &nats, "1024", more.map(str::to_owned).to_vec());
+    pair.nodes[0].fill(CLIENTS * ACCOUNTS, BALANCE);
+    let load = Load::begin(&pair);
+    let mut random = Random::new(20_261_123, 2);
+    for kill in 0..KILLS {
+        std::thread::sleep(Duration::from_millis(300 + u64::from(random.below(1200))));
+        let leader = pair.leader();
+        match kill % 4 {
+            0 | 2 => pair.again(leader),
+            1 => {
+                let at = (kill / 4 % 2) as usize;
+                gateways[at].kill();
+                std::thread::sleep(Duration::from_millis(800));
+                gateways[at] = gateway(at);
+            }
+            _ => {
+                pair.nodes[leader].json(&["switch"]);
+            }
+        }
+    }
+    let told = load.compare_after(pair, |pair| {
+        // A gateway that was silent is asked again after a minute, and by a start.
+        let leader = pair.leader();
+        pair.again(leader);
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let leader = pair.leader();
+            let status = pair.nodes[leader].status().unwrap_or_default();
+            let sent = &status["records"]["sent_on"];
+            if sent["packets"] == 0 && sent["waiting_octets"] == 0 {
+                assert_eq!((&sent["refused"], &sent["gone_files"]), (&0.into(), &0.into()), "{sent}");
+                break;
+            }
+            assert!(Instant::now() < until, "{status}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    gateways.iter_mut().for_each(Node::stop);
+    let received = folders.each_ref().map(|folder| gtpp::files(&folder.join("charge/received")));
+    let counts = received.each_ref().map(Vec::len);
+    let mut all = received.concat();
+    all.sort();
+    let mut made = Vec::new();
+    for (name, file) in files(&folder.path().join(NAMES[0]).join("charge/cdr")) {
+        if name.ends_with(".ber") {
+            let header = trunkline_wire::cdr::file::Records::check(&file).unwrap();
+            let some = trunkline_wire::cdr::file::Records::new(&file, &header);
+            made.extend(some.map(|record| record.unwrap().1.to_vec()));
+        }
+    }
+    made.sort();
+    assert!(all == made, "{counts:?} records with the gateways, {} made", made.len());
+    println!("{counts:?} records with the gateways: {told}");
+}
+
+/// The records in the files of received records of a node, the open one too, sorted; and the files.
+fn received(folder: &Path, at: usize) -> (Vec<Vec<u8>>, BTreeMap<String, Vec<u8>>) {
+    let files = files(&folder.join(NAMES[at]).join("charge/received"));
+    let mut records = Vec::new();
+    for file in files.values() {
+        if let Ok(header) = trunkline_wire::cdr::file::FileHeader::read(file) {
+            let some = trunkline_wire::cdr::file::Records::new(file, &header);
+            records.extend(some.flatten().map(|(_, record)| record.to_vec()));
+        }
+    }
+    records.sort();
+    (records, files)
+}
+
+/// Records that others send to a pair are its ledger's: both nodes write them to the same files, each once, whoever is
+/// killed.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a node does not say when its files are written")]
+fn records_of_others_are_in_the_files_of_both_nodes_once() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nats = [Nats::start(folder.path())];
+    let port = gtpp::free_udp();
+    let mut pair =
+        Pair::start_as(folder.path(), &nats, "1024", vec!["--gtpp".to_owned(), format!("127.0.0.{{}}:{port}")]);
+    let address = |at: usize| format!("127.0.0.{}:{port}", 5 + at);
+    let mut cdf = gtpp::Cdf::new(&address(0), 11);
+    for kill in 0..KILLS {
+        cdf.play(Duration::from_millis(200 + 90 * (kill % 5)));
+        let leader = pair.leader();
+        match kill % 4 {
+            3 => drop(pair.nodes[leader].json(&["switch"])),
+            2 => pair.again(1 - leader),
+            _ => pair.again(leader),
+        }
+        // Its address goes with the lead.
+        cdf.play(Duration::from_millis(100));
+        cdf.go_to(&address(pair.leader()));
+    }
+    cdf.play(Duration::from_millis(500));
+    cdf.finish();
+    let billed = cdf.fates().filter(|(_, fate)| *fate == gtpp::Fate::Billed);
+    let mut expected: Vec<Vec<u8>> = billed.map(|(record, _)| record.clone()).collect();
+    expected.sort();
+    assert!(expected.len() > 300 && cdf.resent > 0, "{} records, {cdf}", expected.len());
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let [(one, ours), (other, theirs)] = [0, 1].map(|at| received(folder.path(), at));
+        if one == expected && other == expected && ours == theirs {
+            break;
+        }
+        let counts = (one.len(), other.len(), expected.len());
+        assert!(Instant::now() < until, "{counts:?}: {:?}, {:?}", ours.keys(), theirs.keys());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    pair.even();
+    println!("{} records of others, {cdf}", expected.len());
+}
+
 /// A node that lost its disk, when the stream has not all of the ledger any more, says so. It goes on from a copy that
 /// was made beside the one that leads.
 #[test]
@@ -351,7 +517,7 @@ fn a_node_goes_on_from_a_copy_that_was_made_beside_the_leader() {
         pair.nodes[lost].kill();
         let charge = folder.path().join(NAMES[lost]).join("charge");
         std::fs::remove_dir_all(&charge).unwrap();
-        node(folder.path(), &pair.servers, lost, "needs a copy", pair.stream).kill();
+        node(folder.path(), (&pair.servers, &pair.more), lost, "needs a copy", pair.stream).kill();
         std::fs::remove_dir_all(&charge).unwrap();
         let to = folder.path().join(NAMES[lost]);
         let copied = pair.nodes[leader].json(&["copy", "--to", to.to_str().unwrap()]);

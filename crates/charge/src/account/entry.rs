@@ -3,6 +3,7 @@
 use super::Recording;
 use super::codec::{fields, variants, words};
 use crate::calendar::Moment;
+use crate::gateway::{receiver, sender};
 use crate::money::Money;
 use crate::rate::Meter;
 use crate::tariff::{Code, Plmn};
@@ -186,6 +187,24 @@ pub enum Effect {
         file: u32,
         /// Why it is closed (TS 32.297 clause 6.1.1, file closure trigger reason).
         closure: u8,
+    },
+    /// Records are on their way to charging gateways up to this place of their files, by the packets of this entry and
+    /// those before.
+    Forwarded {
+        /// The running count of the file.
+        file: u32,
+        /// Octets of it.
+        octets: u64,
+    },
+    /// What a sender of records has come to (see [`sender::Entry`]).
+    Sent {
+        /// The entry of its own log.
+        entry: Box<sender::Entry>,
+    },
+    /// Records of others came, or what they said of those (see [`receiver::Entry`]).
+    Received {
+        /// The entry of the receiver's own log.
+        entry: Box<receiver::Entry>,
     },
 }
 
@@ -377,5 +396,8 @@ variants! {
         15 => Ordered { key, what, until }
         16 => Recording { recording }
         17 => Filed { file, closure }
+        18 => Forwarded { file, octets }
+        19 => Sent { entry }
+        20 => Received { entry }
     }
 }

@@ -187,6 +187,11 @@ impl Sender {
         &self.counts
     }
 
+    /// The gateways that are set up or have packets, and whether each answers, as far as that is known.
+    pub fn gateways(&self) -> impl Iterator<Item = (Endpoint, bool)> {
+        self.paths.iter().map(|path| (path.endpoint, path.up))
+    }
+
     /// Keeps a packet and sends it to the gateway of choice. What is to be written.
     ///
     /// # Errors

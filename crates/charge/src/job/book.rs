@@ -4,10 +4,11 @@ use super::worker::Mail;
 use crate::account::{Entry, FORMAT_VERSION, Octets, Recording};
 use crate::calendar::Moment;
 use crate::clock::{Clock, Found};
+use crate::gateway::{receiver, sender};
 use crate::gy::Overload;
 use crate::profile::Known;
 use crate::quota::{self, Charge, Late, Mapping, Recent, What};
-use crate::session::{Answer, Core, Kind, Once, OrderKey, Outcome, Push, Refused, Request, code};
+use crate::session::{Answer, Core, Kind, Mark, Once, OrderKey, Outcome, Push, Refused, Request, code};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
@@ -260,7 +261,7 @@ impl Book {
     }
 
     /// Whether this node may decide, as far as others are concerned.
-    fn leads(&self) -> bool {
+    pub fn leads(&self) -> bool {
         let free = self.told.parted.get().is_none() && !self.hands_over.load(Ordering::SeqCst);
         free && self.leader.as_ref().is_none_or(Leader::is_current)
     }
@@ -501,6 +502,34 @@ impl Desk<'_> {
         let entry = self.inner.core.close_file(file, closure, now);
         self.inner.outbox.put(&entry);
         Some(entry.sequence)
+    }
+
+    /// Records are on their way to charging gateways; the entry that says so. None while nothing is decided.
+    pub fn forward(&mut self, at: Option<Mark>, sent: &[sender::Entry], now: Moment) -> Option<u64> {
+        if self.behind >= BUSY_PERCENT[1] {
+            return None;
+        }
+        let entry = self.inner.core.forward(at, sent.to_vec(), now);
+        self.inner.outbox.put(&entry);
+        Some(entry.sequence)
+    }
+
+    /// Records of others came, or what was said of them; the entry. None while nothing is decided.
+    pub fn receive(&mut self, entries: Vec<receiver::Entry>, now: Moment) -> Option<u64> {
+        if self.behind >= BUSY_PERCENT[1] {
+            return None;
+        }
+        let entry = self.inner.core.receive(entries, now);
+        self.inner.outbox.put(&entry);
+        Some(entry.sequence)
+    }
+
+    /// The ledger says what time it is; nothing while nothing is decided.
+    pub fn tick(&mut self, now: Moment) {
+        if self.behind < BUSY_PERCENT[0] {
+            let entry = self.inner.core.tick(now);
+            self.inner.outbox.put(&entry);
+        }
     }
 
     /// Records are made so by all nodes from now on, if that is new.

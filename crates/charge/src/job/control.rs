@@ -12,7 +12,7 @@ use super::book::{Desk, Stream, Undone};
 use super::link::{Link, PENDING_OCTETS_MAX};
 use super::moment;
 use super::requests::Flow;
-use super::retain::Until;
+use super::retain::{Retaining, Until};
 use super::worker::Worker;
 use crate::account::{Identity, IdentityKind, MoneyReason};
 use crate::calendar::Moment;
@@ -220,16 +220,26 @@ fn directory_of(shown: &Shown) -> Value {
 impl Worker {
     /// Begins to give up entries; what it is answered then.
     fn retain(&self, before: Option<u64>, before_time: Option<i64>) -> Result<Value, Fault> {
-        let until = match (before, before_time) {
-            (Some(entry), None) => Until::Entry(entry),
-            (None, Some(time)) => Until::Time(time),
-            _ => return Err(Fault::new("bad-request", "either before or before_time")),
-        };
-        match self.shared.retaining.want(until) {
-            true => Ok(json!({ "begun": true, "done": self.shared.retaining.state().done })),
-            false => Err(Fault::new("conflict", "entries are being given up already")),
-        }
+        begin(&self.shared.retaining, before, before_time)
     }
+}
+
+fn begin(retaining: &Retaining, before: Option<u64>, before_time: Option<i64>) -> Result<Value, Fault> {
+    let until = match (before, before_time) {
+        (Some(entry), None) => Until::Entry(entry),
+        (None, Some(time)) => Until::Time(time),
+        _ => return Err(Fault::new("bad-request", "either before or before_time")),
+    };
+    match retaining.want(until) {
+        true => Ok(json!({ "begun": true, "done": retaining.state().done })),
+        false => Err(Fault::new("conflict", "entries are being given up already")),
+    }
+}
+
+/// What a node that stands by is told to give up of its own ledger (`retain`): `order` is as one that leads takes it.
+pub fn retain_here(retaining: &Retaining, order: &Value) -> Value {
+    let begun = begin(retaining, order["before"].as_u64(), order["before_time"].as_i64());
+    begun.unwrap_or_else(|fault| json!({ "error": fault.why, "kind": fault.kind }))
 }
 
 /// What is wrong and does not end the node, a sentence each.
@@ -249,7 +259,7 @@ fn stream_of(stream: &Stream) -> Value {
 }
 
 /// How giving up entries gets on.
-fn retain_of(state: &super::retain::State) -> Value {
+pub fn retain_of(state: &super::retain::State) -> Value {
     let super::retain::State { busy, done, first, needed, error, .. } = state;
     json!({ "busy": busy, "done": done, "first": first, "needed_by_records": needed, "error": error })
 }
@@ -269,6 +279,26 @@ pub fn records_of(told: &super::records::Told) -> Value {
         "lost": report.lost,
         "failures": report.failures,
         "failure": report.failure,
+        "sent_on": told.forwarded().as_ref().map(sent_on),
+    })
+}
+
+fn sent_on(forwarded: &super::Forwarded) -> Value {
+    let super::Forwarded { file, octets, packets, refused, cause, waiting_octets, gone_files, counts, failure, .. } =
+        forwarded;
+    let gateways = forwarded.gateways.iter().map(|(gateway, up)| json!({ "address": gateway.to_string(), "up": up }));
+    json!({
+        "gateways": gateways.collect::<Vec<_>>(),
+        "file": file,
+        "octets": octets,
+        "packets": packets,
+        "waiting_octets": waiting_octets,
+        "refused": refused,
+        "cause": cause,
+        "gone_files": gone_files,
+        "done": counts.done,
+        "doubtful": counts.doubtful,
+        "failure": failure,
     })
 }
 

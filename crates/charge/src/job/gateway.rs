@@ -9,14 +9,19 @@
 //!
 //! Snapshots stand for entries whose records are in files, and no more: a start reads the entries since, and what of
 //! them the cursor does not know goes to files again.
+//!
+//! One of several nodes has no log of its own: the receiver's entries are those of the ledger, and each node writes
+//! files out of that ([`super::received`]).
 
 mod keeper;
 mod reading;
 
-use super::book::Told;
+use super::book::{Book, Told};
 use super::gtpp::Way;
+use super::house::present;
 use crate::gateway::Records;
-use crate::gateway::receiver::{Counts, Receiver, Settings};
+use crate::gateway::receiver::{Counts, Entry, Receiver, Settings};
+use crate::session::Core;
 use core::time::Duration;
 use keeper::Keeper;
 use reading::{Found, read};
@@ -49,6 +54,11 @@ pub(super) struct Gateway {
 
 struct Desk {
     inner: Mutex<Inner>,
+    log: Option<Own>,
+}
+
+/// A log of its own.
+struct Own {
     committer: Committer,
     told: Arc<Told>,
 }
@@ -57,11 +67,24 @@ struct Inner {
     receiver: Receiver,
     ways: Ways,
     /// Entries that the log did not take yet.
-    outbox: VecDeque<Vec<u8>>,
+    outbox: VecDeque<Entry>,
+    /// Entries of the ledger that are not durable yet, and the last of the receiver's in each.
+    waits: VecDeque<(u64, u64)>,
+    /// The entry of the ledger with which this node began to lead: nothing is taken before it counts.
+    begun: u64,
     /// What passes to billing, with its entries.
     passed: VecDeque<(u64, Records)>,
     passed_octets: usize,
     durable: u64,
+    settled: u64,
+}
+
+/// A message, who sent it, and when.
+pub(super) struct Came<'a> {
+    pub from: SocketAddr,
+    pub way: Way,
+    pub octets: &'a [u8],
+    pub now: Duration,
 }
 
 /// How a sender is answered.
@@ -104,19 +127,18 @@ impl Gateway {
         let (disk, tells) = (Arc::clone(log.disk()), Arc::clone(told));
         let folded = log.found().snapshot;
         let committer = Committer::start(log, options, move |progress| tell(&tells, &progress))?;
-        let settings = Settings { restart_counter: files.cursor().restart_counter, ..Settings::default() };
+        let settings = Settings { restart_counter: files.restart_counter(), ..Settings::default() };
         let durable = state.sequence();
         let inner = Inner {
-            receiver: Receiver::new(settings, state),
-            ways: Ways::default(),
-            outbox: VecDeque::new(),
             passed_octets: passed.iter().map(|(_, records)| records.octets().len()).sum(),
             passed,
             durable,
+            ..Inner::new(Receiver::new(settings, state), 0)
         };
-        let desk = Arc::new(Desk { inner: Mutex::new(inner), committer, told: Arc::clone(told) });
+        let log = Some(Own { committer, told: Arc::clone(told) });
+        let desk = Arc::new(Desk { inner: Mutex::new(inner), log });
         let (ends, ended) = channel();
-        let mut keeper = Keeper::new(Arc::clone(&desk), place.clone(), files, disk, folded);
+        let mut keeper = Keeper::new(Arc::clone(&desk), files, disk, folded);
         let runs = move || {
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 keeper.look();
@@ -127,9 +149,28 @@ impl Gateway {
         Ok(Gateway { desk, ends: Some(ends), files: Some(files) })
     }
 
+    /// One whose entries are those of the ledger, with what that has come to.
+    pub fn of_ledger(core: &Core, restart_counter: u8) -> Gateway {
+        let (begun, state) = (core.state().sequence(), core.state().received().cloned().unwrap_or_default());
+        let settings = Settings { restart_counter, ..Settings::default() };
+        let durable = state.sequence();
+        let inner = Inner { durable, ..Inner::new(Receiver::new(settings, state), begun) };
+        Gateway { desk: Arc::new(Desk { inner: Mutex::new(inner), log: None }), ends: None, files: None }
+    }
+
+    /// Whether its entries are those of the ledger, which goes on elsewhere when this node ends.
+    pub fn is_of_ledger(&self) -> bool {
+        self.desk.log.is_none()
+    }
+
     /// Takes a message; what is said to it at once is appended.
-    pub fn take(&self, from: SocketAddr, way: Way, octets: &[u8], now: Duration, ready: &mut Vec<(Way, Vec<u8>)>) {
+    pub fn take(&self, book: &Book, message: Came<'_>, ready: &mut Vec<(Way, Vec<u8>)>) {
+        let Came { from, way, octets, now } = message;
         let mut inner = self.desk.lock();
+        if self.is_of_ledger() && (inner.begun > book.durable() || !book.leads()) {
+            // What it knows may not count yet, or no more.
+            return inner.receiver.drop_one();
+        }
         let changes = octets.get(1) == Some(&message_type::DATA_RECORD_TRANSFER_REQUEST);
         if changes && (!inner.outbox.is_empty() || inner.passed_octets >= PASSED_OCTETS_MAX) {
             return inner.receiver.drop_one();
@@ -137,19 +178,21 @@ impl Gateway {
         let endpoint = Endpoint::new(Address::from(from.ip()), from.port());
         inner.ways.set(endpoint, way);
         if let Some(outcome) = inner.receiver.handle(endpoint, octets, now) {
-            inner.outbox.push_back(outcome.entry.encode());
-            inner.pass(outcome.entry.sequence, outcome.passed);
-            self.desk.flush(&mut inner);
+            if !self.is_of_ledger() {
+                inner.pass(outcome.entry.sequence, outcome.passed);
+            }
+            inner.outbox.push_back(outcome.entry);
+            self.desk.flush(book, &mut inner);
         }
         inner.poll(ready);
     }
 
     /// Appends what may be said by now.
-    pub fn collect(&self, ready: &mut Vec<(Way, Vec<u8>)>) {
+    pub fn collect(&self, book: &Book, ready: &mut Vec<(Way, Vec<u8>)>) {
         let mut inner = self.desk.lock();
-        self.desk.flush(&mut inner);
-        inner.durable = self.desk.committer.durable();
-        let durable = inner.durable;
+        self.desk.flush(book, &mut inner);
+        let durable = self.desk.durable(book, &mut inner);
+        inner.durable = durable;
         inner.receiver.durable(durable);
         inner.poll(ready);
     }
@@ -160,9 +203,13 @@ impl Gateway {
     }
 
     /// The thread is woken when more is durable than is now; whether more is already than was collected.
-    pub fn wait(&self, thread: u16) -> bool {
-        self.desk.told.wait(thread);
-        self.desk.committer.durable() > self.desk.lock().durable
+    pub fn wait(&self, book: &Book, thread: u16) -> bool {
+        match &self.desk.log {
+            Some(log) => log.told.wait(thread),
+            None => book.wait(thread),
+        }
+        let mut inner = self.desk.lock();
+        self.desk.durable(book, &mut inner) > inner.durable
     }
 
     /// Senders that have spoken are asked to go elsewhere, as this one ends.
@@ -177,7 +224,7 @@ impl Gateway {
 
     /// Why its log cannot be written any more, if so.
     pub fn failure(&self) -> Option<String> {
-        self.desk.told.failure()
+        self.desk.log.as_ref().and_then(|log| log.told.failure())
     }
 
     /// What was counted.
@@ -206,18 +253,66 @@ impl Desk {
     }
 
     /// Hands entries to the log. What it does not take stays, and nothing more is taken meanwhile.
-    fn flush(&self, inner: &mut Inner) {
+    fn flush(&self, book: &Book, inner: &mut Inner) {
         if inner.outbox.is_empty() {
             return;
         }
-        match self.committer.append(inner.outbox.iter().map(Vec::as_slice)) {
+        let Some(log) = &self.log else { return inner.enter(book) };
+        let records: Vec<Vec<u8>> = inner.outbox.iter().map(Entry::encode).collect();
+        match log.committer.append(records.iter().map(Vec::as_slice)) {
             Ok(_) => inner.outbox.clear(),
             Err(why) => tracing::debug!("charging gateway: entries wait for the log: {why}"),
         }
     }
+
+    /// The last of the receiver's entries that is durable.
+    fn durable(&self, book: &Book, inner: &mut Inner) -> u64 {
+        match &self.log {
+            Some(log) => log.committer.durable(),
+            None => inner.settled(book.durable()),
+        }
+    }
+
+    /// The log, where it has one.
+    fn own(&self) -> (u64, u64) {
+        self.log.as_ref().map_or((0, 0), |log| (log.committer.durable(), log.committer.sealed()))
+    }
 }
 
 impl Inner {
+    fn new(receiver: Receiver, begun: u64) -> Inner {
+        Inner {
+            receiver,
+            ways: Ways::default(),
+            outbox: VecDeque::new(),
+            waits: VecDeque::new(),
+            begun,
+            passed: VecDeque::new(),
+            passed_octets: 0,
+            durable: 0,
+            settled: 0,
+        }
+    }
+
+    /// Has the ledger say what came.
+    fn enter(&mut self, book: &Book) {
+        while let Some(last) = self.outbox.back().map(|entry| entry.sequence) {
+            let Some(entry) = book.desk().receive(self.outbox.iter().cloned().collect(), present()) else { return };
+            self.waits.push_back((entry, last));
+            self.outbox.clear();
+            book.flush();
+        }
+    }
+
+    /// The last of the receiver's entries of which the ledger's entry is durable.
+    fn settled(&mut self, durable: u64) -> u64 {
+        while let Some((_, last)) = self.waits.front().copied().filter(|(entry, _)| *entry <= durable) {
+            self.settled = last;
+            self.waits.pop_front();
+        }
+        self.settled.max(self.durable)
+    }
+
     fn pass(&mut self, entry: u64, passed: Vec<Records>) {
         self.passed_octets += passed.iter().map(|records| records.octets().len()).sum::<usize>();
         self.passed.extend(passed.into_iter().map(|records| (entry, records)));

@@ -9,7 +9,7 @@ mod ways;
 
 pub(super) use recent::recent;
 
-use super::gateway::Gateway;
+use super::gateway::{Came, Gateway};
 use super::link::{Link, Strays};
 use super::moment;
 use super::requests::Flow;
@@ -72,7 +72,8 @@ impl Gtpp {
 
     /// This node ends: senders of records are told so, and have a moment to answer.
     pub fn redirect(&self, waker: &Waker<Mail>) {
-        let Some(gateway) = &self.gateway else { return };
+        // Where several nodes keep the ledger the next one is the same gateway.
+        let Some(gateway) = self.gateway.as_ref().filter(|gateway| !gateway.is_of_ledger()) else { return };
         gateway.redirect(self.redirect_to.map(Address::from));
         // A thread that is gone has nobody to tell.
         let _taken = waker.to_thread(0, Mail::Durable);
@@ -154,7 +155,8 @@ impl Worker {
             _ => match &gtpp.gateway {
                 Some(gateway) => {
                     self.talk.gave = true;
-                    gateway.take(from, way, octets, now.monotonic, &mut self.talk.ready);
+                    let message = Came { from, way, octets, now: now.monotonic };
+                    gateway.take(&shared.book, message, &mut self.talk.ready);
                 }
                 None => {
                     let answer = quota_only::answer(octets, gtpp.restart_counter);
@@ -289,7 +291,7 @@ impl Worker {
     /// Gathers what the gateway may say by now.
     pub(super) fn collect_gtpp(&mut self) {
         if let Some(gateway) = self.shared.gtpp.as_ref().and_then(|gtpp| gtpp.gateway.as_ref()) {
-            gateway.collect(&mut self.talk.ready);
+            gateway.collect(&self.shared.book, &mut self.talk.ready);
         }
     }
 
@@ -325,7 +327,7 @@ impl Worker {
         }
         let gave = core::mem::take(&mut self.talk.gave);
         if let Some(gateway) = gtpp.gateway.as_ref().filter(|gateway| gave || gateway.waits()) {
-            now |= gateway.wait(self.thread);
+            now |= gateway.wait(&self.shared.book, self.thread);
         }
         if now {
             // A box that is full is looked into anyway.

@@ -47,6 +47,14 @@ impl Post {
         *self.leads.lock().unwrap_or_else(PoisonError::into_inner) = Some(shared);
     }
 
+    /// Has the ledger say what time it is, if this node leads.
+    pub fn tick(&self) {
+        if let Some(shared) = self.leader() {
+            shared.book.desk().tick(present());
+            shared.book.flush();
+        }
+    }
+
     fn leader(&self) -> Option<Arc<Shared>> {
         self.leads.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

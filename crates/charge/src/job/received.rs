@@ -1,95 +1,55 @@
-//! Files of records that came over GTP' (TS 32.297): each record of an entry once, whatever happens in between.
+//! Files of records that came over GTP' (TS 32.297): each packet of an entry once, whatever happens in between.
 //!
-//! Records are appended to a file that is open and put on the disk, then the [`Cursor`] says up to which entry and
-//! which octet: it is written beside, renamed over the one before. What a crash leaves behind that octet is cut off by
-//! the next start. A file that has its size, count or time gets its last header, then its name.
+//! They are a [`Series`] as that of the node's own records. Its note says up to which entry they go, and where a file
+//! ended in the middle of an entry, how many packets of that are in files. Records of another release have a file of
+//! their own.
 
-use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+mod shared;
+
+pub(super) use shared::Received;
+pub use shared::ReceivedSetup;
+
+use crate::account::{Octets, fields};
+use crate::cdr::Node;
+use crate::job::records::{Cursor, End, Form, Open, Series, Settings};
+use serde::Deserialize;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use trunkline_wire::cdr::RecordTime;
-use trunkline_wire::cdr::file::{Closure, Edition, FileHeader, FileName, FileTime, Lost, RecordHeader, specification};
+use std::path::Path;
+use std::sync::Arc;
+use trunkline_commit::{Disk, Folder};
+use trunkline_wire::cdr::file::{Closure, Edition, RecordHeader, specification};
 use trunkline_wire::gtpp::records::{DataRecordPacket, FormatVersion};
 
 /// A file is closed with so many octets, records, or seconds after it was opened.
-pub(super) const FILE_OCTETS: u64 = 64 << 20;
+const FILE_OCTETS: u64 = 64 << 20;
 const FILE_RECORDS: u32 = 100_000;
-pub(super) const FILE_SECONDS: i64 = 60;
-const CURSOR: &str = "cursor.json";
-const CURSOR_NEXT: &str = "cursor.next";
+const FILE_SECONDS: u32 = 60;
 /// What others may do with the files: the group reads them.
 const MODE: u32 = 0o640;
+/// How far an older version of the program noted that files go.
+const FORMER: &str = "cursor.json";
 
-/// Up to where the files go.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Cursor {
-    /// The entry of the log whose records are in files, and all before it.
-    pub entry: u64,
-    /// Where a file was closed in the middle: packets of this entry that are in files, with all of those before it.
-    #[serde(default)]
+/// What the cursor keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Note {
+    /// The entry whose records are in files, and all before it.
+    entry: u64,
+    /// Packets of this entry that are in files, with all of those before it.
     part: (u64, u32),
     /// Said to peers (Recovery): another one where a log was begun anew.
-    pub restart_counter: u8,
-    /// The running count of the next file.
-    next: u32,
-    open: Option<Open>,
+    restart_counter: u8,
 }
 
-/// A file that is open.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Open {
-    count: u32,
-    octets: u64,
-    records: u32,
-    opened: i64,
-    appended: i64,
-    release: u8,
-    version: u8,
-}
-
-impl Open {
-    fn part(&self) -> String {
-        format!("{}.part", self.count)
-    }
-
-    fn edition(&self) -> Edition {
-        Edition { release: self.release, version: self.version }
-    }
-
-    fn header(&self, closure: Closure) -> Vec<u8> {
-        let time = |seconds| FileTime::new(RecordTime::utc(seconds));
-        let header = FileHeader {
-            file_octets: u32::try_from(self.octets).unwrap_or(u32::MAX),
-            high: self.edition(),
-            low: self.edition(),
-            opened: time(self.opened),
-            appended: time(self.appended),
-            count: self.records,
-            sequence: self.count,
-            closure,
-            node: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            lost: Lost::None,
-            routeing_filter: &[],
-            private_extension: &[],
-        };
-        let mut out = Vec::new();
-        header.write(&mut out);
-        out
-    }
+fields! {
+    Note { entry, part, restart_counter }
 }
 
 /// The files of a folder.
 #[derive(Debug)]
 pub(super) struct Files {
-    folder: PathBuf,
-    node: String,
-    cursor: Cursor,
-    file: Option<File>,
-    /// Octets that are not written yet.
-    octets: Vec<u8>,
+    series: Series<Folder>,
+    note: Note,
     /// The entry of the last packet, and which one of it that was.
     at: (u64, u32),
 }
@@ -100,133 +60,126 @@ impl Files {
     /// # Errors
     /// The system's; the cursor or a file is not as it was left.
     pub fn open(folder: &Path, node: &str, restart_counter: u8) -> io::Result<Files> {
-        std::fs::create_dir_all(folder)?;
-        let cursor = match std::fs::read_to_string(folder.join(CURSOR)) {
-            Ok(text) => serde_json::from_str(&text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Cursor { restart_counter, ..Cursor::default() },
-            Err(error) => return Err(error),
+        let disk = Folder::open(folder)?.with_mode(MODE);
+        former(&disk)?;
+        let settings = Settings {
+            node: Node::new(node, IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+            forms: vec![Form::Ber],
+            octets: FILE_OCTETS,
+            records: FILE_RECORDS,
+            seconds: FILE_SECONDS,
+            flush_s: 0,
+            keep_s: None,
+            table_head: String::new(),
+            private: None,
         };
-        let mut files = Files {
-            folder: folder.to_path_buf(),
-            node: node.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.')).collect(),
-            cursor,
-            file: None,
-            octets: Vec::new(),
-            at: (0, 0),
+        let series = Series::open(Arc::new(disk), settings).map_err(io::Error::other)?;
+        let kept = Some(Box::<[u8]>::from(series.note())).filter(|note| !note.is_empty());
+        let strange = || io::Error::other("the cursor holds another series' note");
+        let note = match &kept {
+            Some(note) => Note::take(&mut &**note).ok_or_else(strange)?,
+            None => Note { restart_counter, ..Note::default() },
         };
-        files.resume()?;
-        files.write_cursor()?;
+        let (is_new, mut files) = (kept.is_none(), Files { series, note, at: (0, 0) });
+        if is_new {
+            files.commit(0)?;
+        }
         Ok(files)
     }
 
-    /// Opens the file again that was open, without what a crash has left behind its end.
-    fn resume(&mut self) -> io::Result<()> {
-        let Some(open) = &self.cursor.open else { return Ok(()) };
-        match OpenOptions::new().read(true).write(true).open(self.folder.join(open.part())) {
-            Ok(mut file) => {
-                file.set_len(open.octets)?;
-                file.seek(SeekFrom::End(0))?;
-                self.file = Some(file);
+    /// The entry whose records are in files, and all before it.
+    pub fn entry(&self) -> u64 {
+        self.note.entry
+    }
+
+    /// Said to peers.
+    pub fn restart_counter(&self) -> u8 {
+        self.note.restart_counter
+    }
+
+    /// Whether something was appended that is not on the disk yet.
+    pub fn waits(&self) -> bool {
+        self.series.waiting() > 0
+    }
+
+    /// Appends the records of the next packet of an entry, of which files tell this time. They are in a file when
+    /// [`Files::commit`] says so.
+    ///
+    /// # Errors
+    /// The system's: the packet is to be given again.
+    pub fn append(&mut self, entry: u64, packet: &DataRecordPacket<'_>, at: i64) -> io::Result<()> {
+        let place = (entry, if self.at.0 == entry { self.at.1 + 1 } else { 1 });
+        if entry > self.note.entry && place > self.note.part {
+            let edition = edition(packet.version);
+            let other = self.series.is_begun() && self.series.edition() != edition;
+            if let Some(closure) = self.full().or(other.then_some(Closure::ReleaseChange)) {
+                self.end(closure, at)?;
             }
-            // It has its name already.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.cursor.open = None,
-            Err(error) => return Err(error),
+            self.series.set_edition(edition);
+            let specification = specification::PACKET_SWITCHED;
+            let header = RecordHeader { edition, encoding: packet.format, specification };
+            for record in packet.records() {
+                let fits = self.series.append_received(&header, record, at);
+                debug_assert!(fits, "a record of GTP' is never longer than one of a file");
+            }
         }
+        self.at = place;
         Ok(())
     }
 
-    /// Up to where they go.
-    pub fn cursor(&self) -> &Cursor {
-        &self.cursor
+    /// Whether the file has its size or count with what waits: that follows from what came, and nothing else.
+    fn full(&self) -> Option<Closure> {
+        let (records, octets) = self.series.size();
+        let count = (records >= FILE_RECORDS).then_some(Closure::Count);
+        (octets >= FILE_OCTETS).then_some(Closure::Size).or(count)
     }
 
-    /// Appends the records of the next packet of an entry. They are in the file when [`Files::commit`] says so.
+    /// Ends a file of that time by the time of an entry, before what that entry brings.
     ///
     /// # Errors
-    /// The system's.
-    pub fn append(&mut self, entry: u64, packet: &DataRecordPacket<'_>, now: i64) -> io::Result<()> {
-        let at = (entry, if self.at.0 == entry { self.at.1 + 1 } else { 1 });
-        if at <= self.cursor.part {
-            self.at = at;
-            return Ok(());
+    /// The system's: it is to be told again.
+    pub fn turn(&mut self, entry: u64, at: i64) -> io::Result<()> {
+        match self.is_old(at) && entry > self.note.entry {
+            true => self.end(Closure::Time, at),
+            false => Ok(()),
         }
-        let edition = edition(packet.version);
-        if self.cursor.open.as_ref().is_some_and(|open| open.edition() != edition) {
-            // What was appended counts before its file has its name: else it would go to another one again.
-            self.write()?;
-            self.cursor.part = self.at;
-            self.write_cursor()?;
-            self.close(Closure::ReleaseChange, now)?;
-            self.write_cursor()?;
+    }
+
+    /// Whether the file that is open has its time then.
+    pub fn is_old(&self, at: i64) -> bool {
+        self.series.begun_at().is_some_and(|begun| at >= begun.saturating_add(i64::from(FILE_SECONDS)))
+    }
+
+    /// Ends the file behind the last packet: it is counted in the same step, so that it goes to no other file again.
+    fn end(&mut self, closure: Closure, at: i64) -> io::Result<()> {
+        self.note.part = self.at;
+        let (note, end) = (octets(&self.note), End { closure, at, next: None });
+        self.series.commit_and_close(&note, end)?;
+        // That may have been the one before, which could not be closed then.
+        if self.waits() {
+            self.series.commit_and_close(&note, end)?;
         }
-        self.at = at;
-        if self.cursor.open.is_none() {
-            self.begin(edition, now)?;
-        }
-        let Some(open) = &mut self.cursor.open else { return Ok(()) };
-        let specification = specification::PACKET_SWITCHED;
-        let header = RecordHeader { edition, encoding: packet.format, specification };
-        for record in packet.records() {
-            let before = self.octets.len();
-            // A record of GTP' is never longer than one of a file.
-            header.write(record, &mut self.octets);
-            open.octets += (self.octets.len() - before) as u64;
-            open.records += 1;
-        }
-        open.appended = now;
         Ok(())
     }
 
-    fn begin(&mut self, edition: Edition, now: i64) -> io::Result<()> {
-        let Edition { release, version } = edition;
-        let count = self.cursor.next;
-        let mut open = Open { count, octets: 0, records: 0, opened: now, appended: now, release, version };
-        open.octets = open.header(Closure::Normal).len() as u64;
-        let path = self.folder.join(open.part());
-        let mut options = OpenOptions::new();
-        let mut file = options.create(true).truncate(true).read(true).write(true).mode(MODE).open(path)?;
-        file.write_all(&open.header(Closure::Normal))?;
-        self.cursor.next = self.cursor.next.wrapping_add(1);
-        (self.file, self.cursor.open) = (Some(file), Some(open));
-        Ok(())
-    }
-
-    /// Puts what was appended on the disk: it is all that entries up to this one have. Closes a file that has its size,
-    /// count or time.
+    /// Puts what was appended on the disk: it is all that entries up to this one have.
     ///
     /// # Errors
-    /// The system's: nothing of it counts, [`Files::open`] goes on from what counted before.
-    pub fn commit(&mut self, entry: u64, now: i64) -> io::Result<()> {
-        self.write()?;
-        (self.cursor.entry, self.cursor.part) = (entry, (0, 0));
-        self.write_cursor()?;
-        self.close_due(now)
+    /// The system's: it is tried again with all that waits.
+    pub fn commit(&mut self, entry: u64) -> io::Result<()> {
+        (self.note.entry, self.note.part) = (entry, (0, 0));
+        self.series.commit(&octets(&self.note))
     }
 
-    fn write(&mut self) -> io::Result<()> {
-        if let Some(file) = self.file.as_mut().filter(|_| !self.octets.is_empty()) {
-            file.write_all(&self.octets)?;
-            file.sync_data()?;
-        }
-        self.octets.clear();
-        Ok(())
-    }
-
-    /// Closes a file whose time has come.
+    /// Closes a file that has its size, count or time.
     ///
     /// # Errors
     /// As [`Files::commit`].
     pub fn close_due(&mut self, now: i64) -> io::Result<()> {
-        let Some(open) = &self.cursor.open else { return Ok(()) };
-        let closure = match open {
-            open if open.octets >= FILE_OCTETS => Closure::Size,
-            open if open.records >= FILE_RECORDS => Closure::Count,
-            // A clock that was set back closes it, too.
-            open if !(open.opened..open.opened + FILE_SECONDS).contains(&now) => Closure::Time,
-            _ => return Ok(()),
-        };
-        self.close(closure, now)?;
-        self.write_cursor()
+        match self.series.is_full(now) {
+            Some(closure) => self.series.close(closure, now).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Closes the file that is open, if one is.
@@ -234,33 +187,164 @@ impl Files {
     /// # Errors
     /// As [`Files::commit`].
     pub fn finish(&mut self, now: i64) -> io::Result<()> {
-        self.close(Closure::Normal, now)?;
-        self.write_cursor()
+        self.series.close(Closure::Normal, now).map(drop)
     }
+}
 
-    fn close(&mut self, closure: Closure, now: i64) -> io::Result<()> {
-        self.write()?;
-        let (Some(open), Some(mut file)) = (self.cursor.open.take(), self.file.take()) else { return Ok(()) };
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(&open.header(closure))?;
-        file.sync_all()?;
-        let time = RecordTime::utc(now);
-        let name = FileName { node_id: &self.node, count: open.count, time, private: None, extension: Some("ber") };
-        std::fs::rename(self.folder.join(open.part()), self.folder.join(name.to_string()))?;
-        File::open(&self.folder)?.sync_all()
-    }
-
-    fn write_cursor(&self) -> io::Result<()> {
-        let next = self.folder.join(CURSOR_NEXT);
-        let mut file = File::create(&next)?;
-        file.write_all(&serde_json::to_vec(&self.cursor)?)?;
-        file.sync_all()?;
-        std::fs::rename(next, self.folder.join(CURSOR))?;
-        File::open(&self.folder)?.sync_all()
-    }
+fn octets(note: &Note) -> Vec<u8> {
+    let mut out = Vec::new();
+    note.put(&mut out);
+    out
 }
 
 /// What TS 32.297 says of what GTP' says: the second number of the version is one less there.
 fn edition(version: FormatVersion) -> Edition {
     Edition { release: version.release.max(3), version: version.version.saturating_sub(1) & 0x1f }
+}
+
+/// How far an older version noted that files go, in a form of its own.
+#[derive(Deserialize)]
+struct Former {
+    entry: u64,
+    #[serde(default)]
+    part: (u64, u32),
+    restart_counter: u8,
+    next: u32,
+    open: Option<FormerOpen>,
+}
+
+#[derive(Deserialize)]
+struct FormerOpen {
+    count: u32,
+    octets: u64,
+    records: u32,
+    opened: i64,
+    appended: i64,
+}
+
+/// Goes on with what an older version left: its open file has another name from now on.
+fn former(disk: &Folder) -> io::Result<()> {
+    let text = match std::fs::read_to_string(disk.path().join(FORMER)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        read => read?,
+    };
+    if Cursor::load(disk).map_err(io::Error::other)?.is_none() {
+        let Former { entry, part, restart_counter, next, open } = serde_json::from_str(&text)?;
+        let note = octets(&Note { entry, part, restart_counter }).into();
+        let open = open.map(|open| former_open(disk, &open)).transpose()?.flatten();
+        Cursor { next, open, note, ..Cursor::default() }.save(disk)?;
+    }
+    disk.remove(FORMER)
+}
+
+/// None where it has its last name already.
+fn former_open(disk: &Folder, open: &FormerOpen) -> io::Result<Option<Open>> {
+    let FormerOpen { count, octets, records, opened, appended } = *open;
+    let (before, now) = (format!("{count}.part"), format!("open-{count}.{}.part", Form::Ber.ending()));
+    let names = disk.list()?;
+    if names.contains(&before) {
+        disk.rename(&before, &now)?;
+    } else if !names.contains(&now) {
+        return Ok(None);
+    }
+    Ok(Some(Open { count, opened, appended, records, octets: vec![octets], closing: None }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_wire::cdr::file::Records as Packed;
+
+    #[test]
+    fn files_of_an_older_version_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |version: u8| {
+            crate::gateway::Records::of(1, FormatVersion { application: 1, release: 7, version }, [&b"0A"[..]])
+        };
+        let (one, other) = (of(5).unwrap(), of(6).unwrap());
+        let mut files = Files::open(folder.path(), "cgf", 9).unwrap();
+        files.append(1, &one.packet().unwrap(), 1_000_000).unwrap();
+        files.commit(1).unwrap();
+        drop(files);
+        // As that version would have left them, with what it had not noted yet.
+        let name = |name: &str| folder.path().join(name);
+        let mut octets = std::fs::read(name("open-0.ber.part")).unwrap();
+        let length = octets.len();
+        octets.extend_from_slice(b"half a record");
+        std::fs::write(name("0.part"), octets).unwrap();
+        for gone in ["open-0.ber.part", "cursor"] {
+            std::fs::remove_file(name(gone)).unwrap();
+        }
+        let text = format!(
+            r#"{{"entry":1,"part":[0,0],"restart_counter":9,"next":1,"open":{{"count":0,"octets":{length},"records":1,
+            "opened":1000000,"appended":1000000,"release":7,"version":4}}}}"#
+        );
+        std::fs::write(name("cursor.json"), text).unwrap();
+        let mut files = Files::open(folder.path(), "cgf", 1).unwrap();
+        assert_eq!((files.entry(), files.restart_counter()), (1, 9));
+        // Entry 1 is in a file; 2 goes there, too, and half of 3 has another release.
+        for (entry, records) in [(1, &one), (2, &one), (3, &one), (3, &other)] {
+            files.append(entry, &records.packet().unwrap(), 1_000_010).unwrap();
+        }
+        // What ended in the middle of an entry goes on there.
+        drop(files);
+        let mut files = Files::open(folder.path(), "cgf", 1).unwrap();
+        for records in [&one, &other] {
+            files.append(3, &records.packet().unwrap(), 1_000_020).unwrap();
+        }
+        files.commit(3).unwrap();
+        files.finish(1_000_030).unwrap();
+        let mut closed: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        closed.retain(|path| path.extension().is_some_and(|ending| ending == "ber"));
+        closed.sort();
+        let told = |path: &std::path::PathBuf| {
+            let file = std::fs::read(path).unwrap();
+            let header = Packed::check(&file).unwrap();
+            (header.sequence, header.count, header.high.version, header.closure)
+        };
+        let told: Vec<_> = closed.iter().map(told).collect();
+        assert_eq!(told, [(0, 3, 4, Closure::ReleaseChange), (1, 1, 5, Closure::Normal)]);
+    }
+
+    /// What a file holds and where it ends follows from entries alone, and not from when it was put on the disk.
+    #[test]
+    fn nodes_have_the_same_files_however_they_write_them() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let of = |version: u8, record: &[u8]| {
+            let version = FormatVersion { application: 1, release: 7, version };
+            crate::gateway::Records::of(1, version, [record, b"more"]).unwrap()
+        };
+        for (node, folder) in folders.iter().enumerate() {
+            let mut files = Files::open(folder.path(), "cgf", 0).unwrap();
+            let mut random = trunkline_kit::random::Random::new(7, node as u64);
+            for entry in 1..=400_u64 {
+                let at = 1_000_000 + entry as i64;
+                files.turn(entry, at).unwrap();
+                for packet in 0..entry % 3 {
+                    let records = of(5 + (entry / 90 % 2) as u8, format!("{entry}, {packet}").as_bytes());
+                    files.append(entry, &records.packet().unwrap(), at).unwrap();
+                }
+                if random.below(5) == 0 {
+                    files.commit(entry).unwrap();
+                }
+                if random.below(20) == 0 {
+                    files.commit(entry).unwrap();
+                    drop(files);
+                    files = Files::open(folder.path(), "cgf", 0).unwrap();
+                    assert_eq!(files.entry(), entry);
+                }
+            }
+            files.commit(400).unwrap();
+        }
+        let files = folders.each_ref().map(|folder| {
+            let mut files: Vec<_> =
+                std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+            files.retain(|path| path.file_name().is_some_and(|name| name != "cursor" && name != "lock"));
+            files.sort();
+            let read = |path: &std::path::PathBuf| (path.file_name().unwrap().to_owned(), std::fs::read(path).unwrap());
+            files.iter().map(read).collect::<Vec<_>>()
+        });
+        assert!(files[0].len() > 7, "{} files", files[0].len());
+        assert!(files[0] == files[1]);
+    }
 }

@@ -15,8 +15,10 @@ mod shared;
 pub use cursor::{Cursor, Open};
 use follow::went_on;
 pub use follow::{Failure, Files, Step};
+pub(super) use series::count_of;
 pub use series::{Closed, End, FILE_OCTETS_MAX, Form, Series, Settings};
 
+use super::forward::Forwarded;
 use super::post::Owner;
 use crate::account::Recording;
 use crate::cdr::Cuts;
@@ -92,6 +94,8 @@ pub struct Report {
     pub node: Box<str>,
     /// The file of rows that is open: its running count, and octets of it that count.
     pub rows: Option<(u32, u64)>,
+    /// The running count of the file that is open, or of the next one, and octets of its records in BER that count.
+    pub file: (u32, u64),
     /// Why they cannot be written, as long as that is so.
     pub failure: Option<String>,
 }
@@ -107,12 +111,34 @@ pub struct Told {
     holds: AtomicBool,
     /// Whether a checkpoint is wanted.
     wanted: AtomicBool,
+    /// The first file that is to be kept as it is still to be sent on.
+    spared: Mutex<Option<u32>>,
+    /// How records are sent on, where they are.
+    forwarded: Mutex<Option<Forwarded>>,
+    /// The entry up to which received records of several nodes are in files, where any are taken; and why they cannot
+    /// be written.
+    received: Mutex<(Option<u64>, Option<String>)>,
 }
 
 impl Told {
     /// How records get on.
     pub fn report(&self) -> Report {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let report = self.report.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let received = self.received.lock().unwrap_or_else(PoisonError::into_inner).0;
+        Report { needed: received.map_or(report.needed, |entry| report.needed.min(entry + 1)), ..report }
+    }
+
+    /// Received records are in files up to this entry.
+    pub(super) fn set_received(&self, entry: u64) {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(entry);
+    }
+
+    /// Why they cannot be written; that, if it is another reason than before.
+    pub(super) fn set_received_failure(&self, failure: Option<String>) -> Option<String> {
+        let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = failure.is_some() && received.1 != failure;
+        received.1.clone_from(&failure);
+        failure.filter(|_| is_new)
     }
 
     /// Durable entries without their records on disk, as of the last look.
@@ -131,7 +157,30 @@ impl Told {
     pub fn troubles(&self) -> Vec<String> {
         let failure = self.report().failure.map(|why| format!("charging records cannot be written: {why}"));
         let behind = || format!("charging records are {} ledger entries behind: no session begins", self.behind());
-        failure.into_iter().chain(self.holds().then(behind)).collect()
+        let sent = self.forwarded().into_iter().flat_map(|forwarded| forwarded.troubles());
+        let received = self.received.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
+        let received = received.map(|why| format!("received records cannot be written: {why}"));
+        let failure = failure.into_iter().chain(received);
+        failure.chain(self.holds().then(behind)).chain(sent).collect()
+    }
+
+    /// How records are sent on to charging gateways; none where they are not.
+    pub fn forwarded(&self) -> Option<Forwarded> {
+        self.forwarded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// They are sent on so; none is no more by this node.
+    pub(super) fn set_forwarded(&self, forwarded: Option<Forwarded>) {
+        *self.forwarded.lock().unwrap_or_else(PoisonError::into_inner) = forwarded;
+    }
+
+    /// Files from this one on are still to be sent on: they are not removed.
+    pub(super) fn spare(&self, file: u32) {
+        *self.spared.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+    }
+
+    fn spared(&self) -> Option<u32> {
+        *self.spared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A checkpoint is to be written soon, so that [`Report::needed`] is what it can be.
@@ -244,6 +293,7 @@ impl<L: Disk, D: Disk, O: Owner> Runner<L, D, O> {
 
     fn step(&self, files: &mut Option<Files<L, D>>, durable: u64) -> Result<Step, Failure> {
         let mut open = files.take().map_or_else(|| self.open(), Ok)?;
+        open.spare(self.told.spared());
         let done = open.step(durable, present());
         match &done {
             Ok(_) => {

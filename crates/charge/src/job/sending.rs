@@ -4,24 +4,22 @@
 //! them the log has is where it goes on. The log is kept from one list to the next, as gateways remember the numbers of
 //! requests.
 
-use crate::gateway::sender::{Change, Counts, Entry, Port, Restoring, Sender, Settings, State};
+use super::ports::{Ports, endpoint};
+use crate::gateway::sender::{Change, Counts, Entry, Restoring, Sender, Settings, State};
 use crate::gateway::{NoSnapshot, Records};
 use core::time::Duration;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use trunkline_commit::{Folder, Group, Keep, Log, Options, SnapshotWriter};
-use trunkline_wire::{Address, Endpoint};
+use trunkline_wire::Address;
 
 /// Packets that are kept at a time.
 const PACKETS: usize = 512;
-/// Messages that are taken before what they come to is written.
-const MESSAGES: usize = 256;
 /// How long it waits at most when nothing is due.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Octets of a segment of the log.
@@ -61,7 +59,7 @@ pub struct Sending {
     sender: Sender,
     log: Log<Folder>,
     group: Group,
-    sockets: [(Port, UdpSocket); 2],
+    ports: Ports,
     begun: Instant,
     /// Packets of the job that were queued.
     queued: u64,
@@ -101,11 +99,6 @@ impl Sending {
         let (log, state, queued) = read(&disk, options, begun)?;
         let job = goes_on.unwrap_or(Job { name: name.to_owned(), begun: state.sequence(), done: false });
         write_job(&setup.folder, &job)?;
-        let socket = || {
-            let socket = UdpSocket::bind((setup.from, 0))?;
-            socket.set_nonblocking(true).map(|()| socket)
-        };
-        let endpoint = |address: &SocketAddr| Endpoint::new(Address::from(address.ip()), address.port());
         let settings = Settings {
             address: Address::from(setup.from),
             gateways: setup.gateways.iter().map(endpoint).collect(),
@@ -119,7 +112,7 @@ impl Sending {
             sender: Sender::new(settings, state, Duration::ZERO),
             log,
             group: Group::new(&options),
-            sockets: [(Port::Records, socket()?), (Port::Questions, socket()?)],
+            ports: Ports::open(setup.from)?,
             begun: Instant::now(),
             queued,
             next: None,
@@ -149,13 +142,13 @@ impl Sending {
     pub fn step(&mut self, packets: &mut impl Iterator<Item = io::Result<Records>>) -> io::Result<bool> {
         let now = self.begun.elapsed();
         let mut entries = Vec::new();
-        self.receive(now, &mut entries)?;
+        self.ports.receive(&mut self.sender, now, &mut entries)?;
         if self.sender.due().is_some_and(|due| due <= now) {
             self.sender.handle_timeout(now, &mut entries);
         }
         let ended = self.queue(packets, &mut entries)?;
         self.commit(&entries)?;
-        self.send(now);
+        self.ports.send(&mut self.sender, now);
         let state = self.sender.state();
         let done = ended && state.refused().count() == state.len();
         if done && !self.job.done {
@@ -193,25 +186,6 @@ impl Sending {
         Ok(false)
     }
 
-    fn receive(&mut self, now: Duration, entries: &mut Vec<Entry>) -> io::Result<()> {
-        let mut room = [0; 2048];
-        for (port, socket) in &self.sockets {
-            for _ in 0..MESSAGES {
-                match socket.recv_from(&mut room) {
-                    Ok((octets, from)) => {
-                        let from = Endpoint::new(Address::from(from.ip()), from.port());
-                        self.sender.handle(*port, from, &room[..octets], now, entries);
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    // A gateway that is away: it is silent.
-                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Makes entries durable.
     fn commit(&mut self, entries: &[Entry]) -> io::Result<()> {
         for entry in entries {
@@ -229,25 +203,10 @@ impl Sending {
         Ok(())
     }
 
-    fn send(&mut self, now: Duration) {
-        while let Some(sent) = self.sender.poll(now) {
-            let to = SocketAddr::new(sent.to.to.address.to_ip(), sent.to.to.port);
-            if let Some((_, socket)) = self.sockets.iter().find(|(port, _)| *port == sent.to.port) {
-                // What the network does not take now is sent again.
-                let _lost = socket.send_to(&sent.octets, to);
-            }
-        }
-    }
-
     /// Waits for a message, or until something is due.
     fn wait(&self, now: Duration) -> io::Result<()> {
         let due = self.sender.due().map_or(PATIENCE, |due| due.saturating_sub(now)).min(PATIENCE);
-        let time = Timespec { tv_sec: 0, tv_nsec: i64::from(due.subsec_nanos()) };
-        let mut events = self.sockets.each_ref().map(|(_, socket)| PollFd::new(socket, PollFlags::IN));
-        match poll(&mut events, Some(&time)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(errno) => Err(errno.into()),
-        }
+        self.ports.wait(due)
     }
 }
 

@@ -9,6 +9,7 @@ pub use terms::{TERMS, forget_asked};
 
 use super::folds::Folds;
 use super::post::Post;
+use super::received::{Received, ReceivedSetup};
 use super::records::{self, Records, Told};
 use super::retain::Retaining;
 use crate::account::{Entry, Recording};
@@ -40,6 +41,10 @@ pub struct Standing {
     pub limits: Limits,
     /// How records are made, which each node does for itself; none leaves them to others.
     pub records: Option<Recorded>,
+    /// Where files of records of others go, which the node that leads takes; none where none are taken.
+    pub received: Option<ReceivedSetup>,
+    /// What is to be given up of the ledger, whether this node leads or not.
+    pub retaining: Arc<Retaining>,
 }
 
 /// Records of a node of several.
@@ -49,6 +54,8 @@ pub struct Recorded {
     pub setup: records::Setup<Folder>,
     /// How they get on.
     pub told: Arc<Told>,
+    /// Whether they are sent on where this node leads: files that whoever leads has not sent yet are kept.
+    pub sent_on: bool,
 }
 
 /// What a standby tells of itself.
@@ -111,6 +118,8 @@ pub(super) struct Kept {
     pub told: Option<Arc<Told>>,
     /// Of one of several nodes, its records.
     pub seat: Option<Seat>,
+    /// And those of others.
+    pub received: Option<Received>,
 }
 
 /// Records that go on when this node leads.
@@ -126,10 +135,10 @@ impl Kept {
         disk: &Arc<D>,
         log: &Log<D>,
         told: Option<Arc<Told>>,
+        retaining: Arc<Retaining>,
     ) -> std::io::Result<Kept> {
-        let retaining = Arc::<Retaining>::default();
         let folds = Folds::start(Arc::clone(disk), log, Arc::clone(&retaining), told.clone())?;
-        Ok(Kept { folds, retaining, told, seat: None })
+        Ok(Kept { folds, retaining, told, seat: None, received: None })
     }
 }
 
@@ -236,13 +245,18 @@ fn begin(standing: &Standing, disk: &Arc<Folder>, was_on_it: bool, member: &mut 
 fn kept(disk: &Arc<Folder>, core: &Core, log: &Log<Folder>, standing: &Standing) -> Result<Kept, Fault> {
     let io = |error| Fault::Io { path: standing.ledger.clone(), error };
     let told = standing.records.as_ref().map(|records| Arc::clone(&records.told));
-    let kept = Kept::start(disk, log, told).map_err(io)?;
-    let Some(Recorded { setup, told }) = standing.records.clone() else { return Ok(kept) };
+    let kept = Kept::start(disk, log, told, Arc::clone(&standing.retaining)).map_err(io)?;
+    let Some(Recorded { setup, told, .. }) = standing.records.clone() else { return Ok(kept) };
     let recording = setup.recording().map_err(Fault::Records)?;
     let since = core.state().recorded().map_or(log.next(), |recorded| recorded.since);
     let post = Arc::<Post>::default();
+    let received = standing
+        .received
+        .clone()
+        .map(|received| Received::start(Arc::clone(disk), received, Arc::clone(&told), Arc::clone(&post)));
+    let received = received.transpose().map_err(io)?;
     let records = Records::start(Arc::clone(disk), setup, told, Arc::clone(&post), Some(since)).map_err(io)?;
-    Ok(Kept { seat: Some(Seat { records, post, recording }), ..kept })
+    Ok(Kept { seat: Some(Seat { records, post, recording }), received, ..kept })
 }
 
 /// Opens the own ledger, without what was never acknowledged.
@@ -311,10 +325,16 @@ fn follow(
             }
         }
         own.commit(&mut group)?;
-        if own.kept.seat.as_ref().is_some_and(|seat| seat.records.has_failed()) {
+        if own.kept.seat.as_ref().is_some_and(|seat| seat.records.has_failed())
+            || own.kept.received.as_ref().is_some_and(Received::has_failed)
+        {
             return Err(Fault::Records("their thread has failed".to_owned()));
         }
         own.tell(member.follower());
+        if let Some(records) = standing.records.as_ref().filter(|records| records.sent_on) {
+            let sent = own.core.state().forwarding();
+            sent.into_iter().for_each(|sent| records.told.spare(sent.at.file));
+        }
         seen.sequence = own.core.state().sequence();
         seen.term = own.terms.newest().number;
         seen.leader = member.follower().and_then(|follower| follower.leader()).map(str::to_owned);

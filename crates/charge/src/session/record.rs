@@ -1,8 +1,9 @@
 //! What several nodes say in the ledger of the records that all of them make.
 
-use super::Core;
+use super::{Core, Mark};
 use crate::account::{Effect, Entry, Recording};
 use crate::calendar::Moment;
+use crate::gateway::{receiver, sender};
 
 impl Core {
     /// Records are made so from the next entry on; none where they are already. They go on from what one node made
@@ -16,6 +17,25 @@ impl Core {
         let recording = Recording { goes_on, ..recording };
         let is_new = known.is_none_or(|known| known.recording != recording);
         is_new.then(|| self.write(vec![Effect::Recording { recording }], now))
+    }
+
+    /// Records are on their way to charging gateways up to a place of their files, if it is another one, and their
+    /// sender has come to this.
+    pub fn forward(&mut self, at: Option<Mark>, sent: Vec<sender::Entry>, now: Moment) -> Entry {
+        let at = at.map(|Mark { file, octets }| Effect::Forwarded { file, octets });
+        let sent = sent.into_iter().map(|entry| Effect::Sent { entry: Box::new(entry) });
+        self.write(at.into_iter().chain(sent).collect(), now)
+    }
+
+    /// Records of others came, or what was said of them.
+    pub fn receive(&mut self, entries: Vec<receiver::Entry>, now: Moment) -> Entry {
+        let received = entries.into_iter().map(|entry| Effect::Received { entry: Box::new(entry) });
+        self.write(received.collect(), now)
+    }
+
+    /// An entry that says what time it is, and nothing else: what goes by the time of entries goes on.
+    pub fn tick(&mut self, now: Moment) -> Entry {
+        self.write(Vec::new(), now)
     }
 
     /// The file of records with this running count ends with what was decided until now.

@@ -1,6 +1,7 @@
 //! The fold of the ledger: accounts, subscribers, sessions, plans. Nothing changes it but [`State::fold`].
 
 mod answers;
+mod forwarding;
 mod orders;
 mod session;
 mod shards;
@@ -10,13 +11,15 @@ mod subscribers;
 mod watch;
 
 pub use answers::KEPT_MAX;
+pub use forwarding::{Forwarding, Mark};
 pub use orders::ORDERS_MAX;
 pub use session::{NUMBERS_MAX, SESSION_SERVICES_MAX};
 pub(super) use session::{Phase, Service, Session};
-pub use snapshot::{NoSnapshot, Restoring, SNAPSHOT_VERSION};
+pub use snapshot::{NoSnapshot, RECEIVED, Restoring, SNAPSHOT_VERSION};
 
 use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, Recording, ServiceKey};
 use crate::calendar::Moment;
+use crate::gateway::receiver;
 use crate::tariff::Code;
 use answers::Answers;
 use hashbrown::HashMap;
@@ -43,6 +46,8 @@ pub struct State {
     strays: VecDeque<Stray>,
     orders: Orders,
     recorded: Option<Box<Recorded>>,
+    forwarding: Option<Box<Forwarding>>,
+    received: Option<Box<receiver::State>>,
     accesses: Aside<Accesses>,
     watch: Aside<Watch>,
     pub(super) sequence: u64,
@@ -155,6 +160,16 @@ impl State {
         self.recorded.as_deref()
     }
 
+    /// How far records were sent on to charging gateways; none where they never were.
+    pub fn forwarding(&self) -> Option<&Forwarding> {
+        self.forwarding.as_deref()
+    }
+
+    /// What is known of records of others, and of who sent them; none where none ever came.
+    pub fn received(&self) -> Option<&receiver::State> {
+        self.received.as_deref()
+    }
+
     /// The plans, in the order of their codes.
     pub fn plans(&self) -> impl Iterator<Item = &PlanText> {
         self.plans.values()
@@ -255,6 +270,12 @@ impl State {
             }
             // Of files only those know who write them.
             Effect::Filed { .. } => {}
+            Effect::Forwarded { file, octets } => {
+                self.forwarding.get_or_insert_default().at = Mark { file: *file, octets: *octets };
+            }
+            // What passes to billing by it is known to who writes files.
+            Effect::Received { entry } => drop(self.received.get_or_insert_default().fold(entry)),
+            Effect::Sent { entry } => self.forwarding.get_or_insert_default().sender.fold(entry),
         }
     }
 

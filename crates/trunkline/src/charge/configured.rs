@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline_charge::gy::Terms;
-use trunkline_charge::job::{GtppSetup, Node, Opened, Peering, Profiles, Setup, TERMS, Won, forget_asked};
+use trunkline_charge::job::{
+    ForwardSetup, GtppSetup, Node, Opened, Peering, Profiles, Setup, TERMS, Won, forget_asked,
+};
 use trunkline_charge::ledger;
 use trunkline_charge::peer::{Local, Neighbour, Place};
 use trunkline_charge::session::Limits;
@@ -138,18 +140,21 @@ pub fn try_doors(charge: &Charge, gtpp: &ChargeGtpp) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Listens and serves with what a standby has come to.
+/// Listens and serves with what a standby has come to; its records are sent on where `forward` says so.
 ///
 /// # Errors
 /// An address cannot be had; the system has no thread left.
-pub fn lead(won: Won, ready: &Ready) -> Result<Node, Failure> {
+pub fn lead(won: Won, ready: &Ready, forward: Option<ForwardSetup>) -> Result<Node, Failure> {
     let Ready { mut setup, gtpp, directory, .. } = ready.clone();
     // Sessions go on with another node: it is the same state (RFC 6733 section 8.16), and clients may go there.
     setup.local.state_id = won.terms.begun;
     setup.terms.session_failover = true;
     let profiles = directory.map(profiles).transpose()?;
     let opened = Opened::with_gtpp(setup, gtpp).map_err(|e| Failure::Failed(format!("charge.listen: {e}")))?;
-    opened.lead(won, Options::default(), profiles).map_err(|e| Failure::Failed(format!("charging: {e}")))
+    opened
+        .forwarding(forward)
+        .lead(won, Options::default(), profiles)
+        .map_err(|e| Failure::Failed(format!("charging: {e}")))
 }
 
 /// What the core is limited to.
@@ -192,6 +197,7 @@ pub fn start(prepared: Prepared, charge: &Charge, cdr: &Cdr, data: &Path) -> Res
     let (core, log) = ledger::open(Arc::new(disk), options, limits(charge)).map_err(|e| failed(&e))?;
     let profiles = directory.map(profiles).transpose()?;
     let records = records::setup(charge, cdr, data)?;
+    let opened = opened.forwarding(records::forwarding(cdr, data));
     opened.start_with(core, log, options, profiles, records).map_err(|e| failed(&e))
 }
 

@@ -4,7 +4,7 @@ use super::configured;
 use crate::failure::Failure;
 use crate::run::config::{Charge, ChargeGtpp, Door};
 use std::path::Path;
-use trunkline_charge::job::{GatewayPlace, GtppSetup};
+use trunkline_charge::job::{GatewayPlace, GtppSetup, ReceivedSetup};
 use trunkline_charge::quota::{self, Mapping};
 use trunkline_kit::config::Mistake;
 use trunkline_net::{Listen, Networks};
@@ -38,13 +38,18 @@ pub fn setup(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Result<Option<G
     }))
 }
 
-/// What one of several nodes serves while it leads: quota, which is the ledger's. Records of others would stand on its
-/// own disk alone.
+/// What one of several nodes serves while it leads: records of others are entries of the ledger, too.
 ///
 /// # Errors
 /// As [`setup`].
 pub fn of_several(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Result<Option<GtppSetup>, Failure> {
     Ok(setup(charge, gtpp, data)?.map(|setup| GtppSetup { place: None, ..setup }))
+}
+
+/// Where each of several nodes writes records of others; none where none are taken.
+pub fn received(charge: &Charge, gtpp: &ChargeGtpp, data: &Path) -> Option<ReceivedSetup> {
+    let files = configured::folder(data).join(RECEIVED);
+    (!gtpp.listen.is_empty()).then(|| ReceivedSetup { files, node: charge.host.clone() })
 }
 
 /// Reads a profile of quota servers.

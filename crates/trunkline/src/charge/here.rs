@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_charge::job::records::Told;
-use trunkline_charge::job::{Counts, Node, Stream};
+use trunkline_charge::job::{Counts, Forwarded, Node, Stream};
 use trunkline_kit::counters::Counted;
 use trunkline_kit::metrics::Sample;
 use trunkline_net::ThreadsFailed;
@@ -24,7 +24,7 @@ pub struct Running {
 
 enum Place {
     /// A node by itself.
-    Alone(Mutex<Node>),
+    Alone(Box<Mutex<Node>>),
     /// One of several.
     Seat(Seat),
 }
@@ -46,7 +46,7 @@ impl Running {
     /// A node that was started.
     pub fn new(node: Node) -> Self {
         let records = node.records().cloned();
-        Running { place: Place::Alone(Mutex::new(node)), records, rows: Mutex::default() }
+        Running { place: Place::Alone(Box::new(Mutex::new(node))), records, rows: Mutex::default() }
     }
 
     /// A node that stands by for others, or they for it.
@@ -132,6 +132,7 @@ impl Running {
             .concat()
             .into_iter()
             .chain(self.records.iter().flat_map(|told| of_records(told)))
+            .chain(self.records.iter().filter_map(|told| told.forwarded()).flat_map(|sent| sent_on(&sent)))
             .chain(
                 self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|rows| of_rows(rows.done())),
             )
@@ -262,6 +263,23 @@ fn of_records(told: &Told) -> Vec<Sample> {
     ];
     let gauges = state.map(|(name, help, value)| Sample::gauge(name, help, value)).into_iter();
     gauges.chain(counters.map(|(name, help, value)| Sample::counter(name, help, value))).collect()
+}
+
+/// Metrics of records that are sent on.
+fn sent_on(sent: &Forwarded) -> Vec<Sample> {
+    let up = sent.gateways.iter().filter(|(_, up)| *up).count();
+    let gauges = [
+        ("trunkline_charge_sender_gateways", "charging gateways that records are sent to", sent.gateways.len() as f64),
+        ("trunkline_charge_sender_gateways_up", "of these, those that answer, as far as is known", up as f64),
+        ("trunkline_charge_sender_packets", "packets of records on their way", sent.packets as f64),
+        ("trunkline_charge_sender_packets_kept_refused", "packets that a gateway refused", sent.refused as f64),
+        ("trunkline_charge_sender_file", "the record file up to which records are sent on", f64::from(sent.file)),
+        ("trunkline_charge_sender_waiting_octets", "octets of record files to be sent on", sent.waiting_octets as f64),
+    ];
+    let help = "record files that were gone before they were sent on, since the start";
+    let gone = Sample::counter("trunkline_charge_sender_files_gone_total", help, sent.gone_files);
+    let gauges = gauges.map(|(name, help, value)| Sample::gauge(name, help, value));
+    gauges.into_iter().chain([gone]).chain(sent.counts.list().into_iter().map(counter)).collect()
 }
 
 fn of_rows(done: &Done) -> Vec<Sample> {

@@ -4,11 +4,12 @@ use super::configured::{addresses, folder};
 use super::rows::{Rows, To};
 use crate::failure::Failure;
 use crate::run::config::{Cdr, Charge, Format};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_charge::cdr::{Cuts, Node, table};
+use trunkline_charge::job::ForwardSetup;
 use trunkline_charge::job::records::{Form, Settings, Setup, Told};
 use trunkline_commit::Folder;
 
@@ -52,6 +53,14 @@ pub fn node(charge: &Charge, cdr: &Cdr) -> Node {
     let name = if cdr.node.is_empty() { &charge.host } else { &cdr.node };
     let address = addresses(charge).into_iter().next().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     Node::new(name, address)
+}
+
+/// How records are sent on to charging gateways; none where they are not.
+pub fn forwarding(cdr: &Cdr, data: &Path) -> Option<ForwardSetup> {
+    let gateways: Vec<SocketAddr> = cdr.send.iter().map(|gateway| gateway.0).collect();
+    let any = if gateways.first()?.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let from = cdr.send_from.map_or(any, |from| from.0);
+    Some(ForwardSetup { folder: files(data), gateways, from, t3: cdr.send_wait, n3: cdr.send_tries })
 }
 
 /// Begins to bring rows into the store; none where none are wanted.

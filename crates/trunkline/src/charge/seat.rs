@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use trunkline_charge::job::records::Told;
-use trunkline_charge::job::{Node, Recorded, Seen, Standing, Won, records_of, stand_by};
+use trunkline_charge::job::{
+    Node, Recorded, Retaining, Seen, Standing, Won, records_of, retain_here, retain_of, stand_by,
+};
 use trunkline_replica::Options;
 
 /// How often it looks whether it is to end, or leads no longer.
@@ -59,6 +61,8 @@ struct Shared {
     led: AtomicU64,
     /// How records get on.
     told: Arc<Told>,
+    /// What is to be given up of the ledger.
+    retaining: Arc<Retaining>,
 }
 
 impl Seat {
@@ -68,13 +72,15 @@ impl Seat {
     /// The options make no sense; the folder cannot be had; there is no thread left.
     pub fn start(setup: Setup) -> Result<Seat, Failure> {
         let told = Arc::<Told>::default();
-        let standing = standing(&setup, &told)?;
+        let retaining = Arc::<Retaining>::default();
+        let standing = standing(&setup, &told, &retaining)?;
         let shared = Arc::new(Shared {
             node: Mutex::new(None),
             seen: Mutex::default(),
             failure: OnceLock::new(),
             led: AtomicU64::new(0),
             told,
+            retaining,
         });
         let ends = Arc::new(AtomicBool::new(false));
         let (seat, end) = (Arc::clone(&shared), Arc::clone(&ends));
@@ -166,7 +172,8 @@ impl Shared {
         let term = won.terms.newest().number;
         tracing::info!("charging: this node leads, term {term}");
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).term = term;
-        let node = configured::lead(won, &setup.ready).map_err(told)?;
+        let forward = records::forwarding(&setup.cdr, &setup.data);
+        let node = configured::lead(won, &setup.ready, forward).map_err(told)?;
         self.led.fetch_add(1, Ordering::Relaxed);
         (setup.tells)(setup, Some(&node));
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(node);
@@ -251,7 +258,9 @@ impl<'a> Desk<'a> {
                 "leader": seen.leader,
                 "away": seen.away,
                 "records": records_of(&self.shared.told),
+                "retain": retain_of(&self.shared.retaining.state()),
             }),
+            Some("retain") => retain_here(&self.shared.retaining, &order),
             _ => json!({ "error": STANDS_BY }),
         };
         stream.write_all(format!("{reply}\n").as_bytes())
@@ -265,12 +274,22 @@ impl Drop for Desk<'_> {
     }
 }
 
-fn standing(setup: &Setup, told: &Arc<Told>) -> Result<Standing, Failure> {
+fn standing(setup: &Setup, told: &Arc<Told>, retaining: &Arc<Retaining>) -> Result<Standing, Failure> {
     let limits = configured::limits(&setup.charge);
     let records = records::of_several(&setup.charge, &setup.cdr, &setup.data)?;
-    let records = Some(Recorded { setup: records, told: Arc::clone(told) });
+    let sent_on = !setup.cdr.send.is_empty();
+    let records = Some(Recorded { setup: records, told: Arc::clone(told), sent_on });
     let (ledger, log) = (configured::ledger(&setup.data), trunkline_commit::Options::default());
-    Ok(Standing { replica: setup.ready.replica().clone(), ledger, log, limits, records })
+    let received = super::gtpp::received(&setup.charge, &setup.gtpp, &setup.data);
+    Ok(Standing {
+        replica: setup.ready.replica().clone(),
+        ledger,
+        log,
+        limits,
+        records,
+        received,
+        retaining: Arc::clone(retaining),
+    })
 }
 
 /// How it takes part, with the password and the certificates that it needs: they are read while they may be.

@@ -12,7 +12,7 @@ mod types;
 mod web;
 
 pub use cache::{Cache, ClientCertificates, Door};
-pub use cdr::{Cdr, Format};
+pub use cdr::{Cdr, Format, Gateway};
 pub use charge::{Called, Charge, ChargeGtpp, FailureHandling, Ip};
 pub use check::calls;
 pub use load::{Given, load, mistakes};

@@ -399,6 +399,11 @@ impl<'a> Records<'a> {
         Records { file, at: header.octets().min(file.len()) }
     }
 
+    /// Those of a piece of a file that begins with a record.
+    pub fn of(piece: &'a [u8]) -> Records<'a> {
+        Records { file: piece, at: 0 }
+    }
+
     /// Octets of the file up to the end of the last record given.
     pub fn taken(&self) -> usize {
         self.at

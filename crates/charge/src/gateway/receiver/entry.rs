@@ -2,10 +2,12 @@
 
 use crate::account::{fields, variants};
 use crate::gateway::{Records, codec};
+use serde::{Deserialize, Serialize};
 use trunkline_wire::Address;
 
-/// One change of the state, durable before the answer that follows from it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One change of the state, durable before the answer that follows from it. Where it is shown as text it is its octets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Box<[u8]>", try_from = "Box<[u8]>")]
 pub struct Entry {
     /// 1 for the first, then one more each.
     pub sequence: u64,
@@ -80,5 +82,19 @@ impl Entry {
     /// Reads an entry: all octets are its own. None if they are not one of this version.
     pub fn decode(octets: &[u8]) -> Option<Entry> {
         codec::decode(octets)
+    }
+}
+
+impl From<Entry> for Box<[u8]> {
+    fn from(entry: Entry) -> Self {
+        entry.encode().into()
+    }
+}
+
+impl TryFrom<Box<[u8]>> for Entry {
+    type Error = &'static str;
+
+    fn try_from(octets: Box<[u8]>) -> Result<Self, Self::Error> {
+        Entry::decode(&octets).ok_or("not an entry of a charging gateway of this version")
     }
 }

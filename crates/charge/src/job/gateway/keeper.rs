@@ -1,8 +1,10 @@
 //! The thread that puts what was received into files, and snapshots beside the log.
 
+use super::Desk;
 use super::reading::{present, state_at};
-use super::{Desk, Place};
+use crate::gateway::Records;
 use crate::job::received::Files;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use trunkline_commit::{Fault, Folder, Keep, SnapshotWriter};
@@ -13,65 +15,60 @@ const CURSOR_ENTRIES: u64 = 10_000;
 /// The thread that writes files and snapshots.
 pub struct Keeper {
     desk: Arc<Desk>,
-    place: Place,
-    /// None after an error: they are opened anew.
-    files: Option<Files>,
+    files: Files,
+    /// What was taken and is not in the files yet, nor on its way there.
+    queue: VecDeque<(u64, Records)>,
+    /// The last entry of which all was taken.
+    durable: u64,
     disk: Arc<Folder>,
     folded: u64,
+    /// What went wrong last was told.
+    told: Option<String>,
 }
 
 impl Keeper {
     /// It goes on with these files and this log.
-    pub fn new(desk: Arc<Desk>, place: Place, files: Files, disk: Arc<Folder>, folded: u64) -> Keeper {
-        Keeper { desk, place, files: Some(files), disk, folded }
+    pub fn new(desk: Arc<Desk>, files: Files, disk: Arc<Folder>, folded: u64) -> Keeper {
+        Keeper { desk, files, queue: VecDeque::new(), durable: 0, disk, folded, told: None }
     }
 
     /// Does what is due.
     pub fn look(&mut self) {
-        if let Err(error) = self.write() {
-            tracing::error!("charging gateway: {}: {error}", self.place.files.display());
-            self.files = None;
+        let failed = self.write().err().map(|error| error.to_string());
+        if let Some(why) = failed.as_ref().filter(|why| self.told.as_ref() != Some(why)) {
+            tracing::error!("charging gateway: records cannot be written to files: {why}");
         }
+        self.told = failed;
         if let Err(fault) = self.fold() {
             tracing::error!("charging gateway: no snapshot could be made, a start will take longer: {fault}");
         }
     }
 
-    /// Writes what is durable to files.
+    /// Writes what is durable to files. While they cannot be written nothing more is taken: what waits is bounded, and
+    /// then records are refused.
     fn write(&mut self) -> io::Result<()> {
-        if self.files.is_none() {
-            self.reopen()?;
+        let free = self.queue.is_empty() && !self.files.waits();
+        if free {
+            self.durable = self.desk.own().0;
+            self.queue.extend(self.desk.lock().take_passed(self.durable));
         }
-        let Some(files) = &mut self.files else { return Ok(()) };
-        let durable = self.desk.committer.durable();
-        let passed = self.desk.lock().take_passed(durable);
-        let now = present();
-        for (entry, packet) in passed.iter().filter_map(|(entry, records)| Some((*entry, records.packet()?))) {
-            files.append(entry, &packet, now)?;
+        let (now, idle) = (present(), free && self.queue.is_empty());
+        while let Some((entry, records)) = self.queue.front() {
+            if let Some(packet) = records.packet() {
+                self.files.append(*entry, &packet, now)?;
+            }
+            self.queue.pop_front();
         }
-        if passed.is_empty() && durable < files.cursor().entry + CURSOR_ENTRIES {
-            return files.close_due(now);
+        if !idle || self.durable >= self.files.entry() + CURSOR_ENTRIES {
+            self.files.commit(self.durable)?;
         }
-        files.commit(durable, now)
-    }
-
-    /// After an error of the files: what they have not goes to them again.
-    fn reopen(&mut self) -> io::Result<()> {
-        let files = Files::open(&self.place.files, &self.place.node, 0)?;
-        let durable = self.desk.committer.durable();
-        let (_, passed) = state_at(&self.disk, durable, files.cursor().entry).map_err(io::Error::other)?;
-        let mut inner = self.desk.lock();
-        inner.passed.retain(|(entry, _)| *entry > durable);
-        passed.into_iter().rev().for_each(|one| inner.passed.push_front(one));
-        inner.passed_octets = inner.passed.iter().map(|(_, records)| records.octets().len()).sum();
-        self.files = Some(files);
-        Ok(())
+        self.files.close_due(now)
     }
 
     /// Makes a snapshot of the closed segments whose records are all in files; segments that no start needs are
     /// removed.
     fn fold(&mut self) -> Result<(), Fault> {
-        let (sealed, billed) = (self.desk.committer.sealed(), self.files.as_ref().map_or(0, |f| f.cursor().entry));
+        let (sealed, billed) = (self.desk.own().1, if self.told.is_none() { self.files.entry() } else { 0 });
         if sealed <= self.folded || sealed > billed {
             return Ok(());
         }
@@ -85,9 +82,9 @@ impl Keeper {
 
     /// The last of it.
     pub fn finish(&mut self) {
-        let finished = self.write().and_then(|()| self.files.as_mut().map_or(Ok(()), |files| files.finish(present())));
+        let finished = self.write().and_then(|()| self.files.finish(present()));
         if let Err(error) = finished {
-            tracing::error!("charging gateway: {}: {error}", self.place.files.display());
+            tracing::error!("charging gateway: records wait for the next start: {error}");
         }
     }
 }

@@ -71,7 +71,7 @@ pub fn read(place: &Place, options: Options) -> Result<Found, String> {
     let restart_counter = present() as u8;
     let files = Files::open(&place.files, &place.node, restart_counter).map_err(|e| text(&place.files, &e))?;
     let disk = Folder::open(&place.log).map_err(|e| text(&place.log, &e))?;
-    let billed = files.cursor().entry;
+    let billed = files.entry();
     let reading = RefCell::new(Reading { billed, ..Reading::default() });
     let log = Log::open(
         Arc::new(disk),

@@ -56,6 +56,8 @@ pub struct Files<L: Disk, D: Disk> {
     open: u64,
     needed: u64,
     wanted: Cell<bool>,
+    /// The first file that is not to be removed, however old.
+    spared: Option<u32>,
 }
 
 /// What an entry came to.
@@ -171,6 +173,7 @@ impl<L: Disk, D: Disk> Files<L, D> {
             open,
             needed,
             wanted,
+            spared: None,
         })
     }
 
@@ -318,7 +321,7 @@ impl<L: Disk, D: Disk> Files<L, D> {
     fn closed(&mut self, closed: Option<Closed>, now: i64) -> Result<(), Failure> {
         let Some(closed) = closed else { return Ok(()) };
         tracing::info!("charging: {} with {} records", closed.name, closed.records);
-        let forgotten = self.series.forget(now).map_err(failed)?;
+        let forgotten = self.series.forget(now, self.spared).map_err(failed)?;
         if forgotten > 0 {
             tracing::info!("charging: {forgotten} old record files are removed");
         }
@@ -352,6 +355,11 @@ impl<L: Disk, D: Disk> Files<L, D> {
         self.wanted.set(true);
     }
 
+    /// Files from this one on are not removed, however old they are.
+    pub fn spare(&mut self, file: Option<u32>) {
+        self.spared = file;
+    }
+
     /// How it gets on.
     pub fn tell(&self, report: &mut Report) {
         let cursor = self.series.cursor();
@@ -370,6 +378,9 @@ impl<L: Disk, D: Disk> Files<L, D> {
         let settings = self.series.settings();
         let form = settings.forms.iter().position(|form| *form == Form::Rows);
         let open = cursor.open.as_ref().zip(form);
+        let ber = settings.forms.iter().position(|form| *form == Form::Ber);
+        let counts = cursor.open.as_ref().zip(ber).and_then(|(open, form)| open.octets.get(form).copied());
+        report.file = (cursor.file(), counts.unwrap_or(0));
         report.rows = open.and_then(|(open, form)| Some((open.count, *open.octets.get(form)?)));
         report.failure = None;
     }

@@ -10,14 +10,16 @@
 
 mod mend;
 
+pub use mend::count_of;
+
 use super::cursor::{Cursor, Open};
 use core::net::IpAddr;
 use mend::fresh;
 use std::io;
 use std::sync::Arc;
 use trunkline_commit::Disk;
-use trunkline_wire::cdr::file::{Closure, FileHeader, FileName, FileTime, Lost, RecordHeader};
-use trunkline_wire::cdr::{PgwRecord, RecordTime};
+use trunkline_wire::cdr::RecordTime;
+use trunkline_wire::cdr::file::{Closure, Edition, FileHeader, FileName, FileTime, Lost, RecordHeader};
 
 use crate::cdr::Node;
 use crate::cdr::packets::EDITION;
@@ -94,6 +96,8 @@ pub struct Series<D: Disk> {
     failed: Option<Closure>,
     /// Whether other nodes have the same files.
     shared: bool,
+    /// The edition of records, which files begin with.
+    edition: Edition,
 }
 
 /// How a file ends.
@@ -146,9 +150,10 @@ impl<D: Disk> Series<D> {
         }
         let waiting = settings.forms.iter().map(|_| Vec::new()).collect();
         let cursor = cursor.unwrap_or_default();
-        let (since, times, failed) = (0, (0, 0), None);
-        let mut series = Series { disk, settings, cursor, waiting, waiting_records: 0, since, times, failed, shared };
-        series.mend().map_err(|error| format!("record files: {error}"))?;
+        let (since, times, failed, edition) = (0, (0, 0), None, EDITION);
+        let mut series =
+            Series { disk, settings, cursor, waiting, waiting_records: 0, since, times, failed, shared, edition };
+        series.mend().and_then(|()| series.look()).map_err(|error| format!("record files: {error}"))?;
         Ok(series)
     }
 
@@ -178,25 +183,47 @@ impl<D: Disk> Series<D> {
     }
 
     /// Appends a record that another node made and sent, as it came: in BER (format 1 of TS 32.295), with `edition`
-    /// and the other values of its header. One that may be a copy is marked so (`retransmission`), if it is a
-    /// PGWRecord; else it is appended as it is. False, and nothing, where it is too long for a file.
-    pub fn append_received(&mut self, header: &RecordHeader, record: &[u8], duplicate: bool, now: i64) -> bool {
-        let mut marked = Vec::new();
-        if let Some(read) = duplicate.then(|| PgwRecord::read(record).ok()).flatten() {
-            // What this program does not keep of a record would be lost: then the mark stands in the file's name.
-            PgwRecord { retransmission: false, ..read }.write(&mut marked);
-            let kept = marked == record;
-            marked.clear();
-            if kept {
-                PgwRecord { retransmission: true, ..read }.write(&mut marked);
-            }
-        }
+    /// and the other values of its header. False, and nothing, where it is too long for a file.
+    pub fn append_received(&mut self, header: &RecordHeader, record: &[u8], now: i64) -> bool {
         let mut octets = Vec::with_capacity(record.len() + 8);
-        let fits = header.write(if marked.is_empty() { record } else { &marked }, &mut octets);
+        let fits = header.write(record, &mut octets);
         if fits {
             self.append(&[&octets], now);
         }
         fits
+    }
+
+    /// The edition of the records of the file that is open, or of the next one.
+    pub fn edition(&self) -> Edition {
+        self.edition
+    }
+
+    /// The next file has records of this edition.
+    pub fn set_edition(&mut self, edition: Edition) {
+        self.edition = edition;
+    }
+
+    /// Records of the file that is open, or of what waits for one, and octets of the longest form behind its header.
+    pub fn size(&self) -> (u32, u64) {
+        let open = self.cursor.open.as_ref().filter(|open| open.closing.is_none());
+        let head = |form: &Form| self.head(*form, 0).len() as u64;
+        let (mut octets, forms) = (0, self.settings.forms.iter().zip(&self.waiting).enumerate());
+        for (at, (form, waiting)) in forms {
+            let written = open.and_then(|open| open.octets.get(at)).map_or(0, |all| all.saturating_sub(head(form)));
+            octets = octets.max(written + waiting.len() as u64);
+        }
+        (self.waiting_records + open.map_or(0, |open| open.records), octets)
+    }
+
+    /// The time of the first record of the file that is open, or of what waits for one.
+    pub fn begun_at(&self) -> Option<i64> {
+        let open = self.cursor.open.as_ref().filter(|open| open.closing.is_none()).map(|open| open.opened);
+        open.or((self.waiting_records > 0).then_some(self.times.0))
+    }
+
+    /// Whether the next record goes behind others, on the disk or in memory.
+    pub fn is_begun(&self) -> bool {
+        self.waiting_records > 0 || self.cursor.open.as_ref().is_some_and(|open| open.closing.is_none())
     }
 
     /// Records that wait for a commit.
@@ -337,19 +364,19 @@ impl<D: Disk> Series<D> {
         match form {
             Form::Ber => {
                 let open = Open { opened, appended: opened, ..Open::default() };
-                self.header(&open, 0, Closure::Abnormal, self.settings.node.address)
+                self.header(&open, 0, Closure::Abnormal, (self.settings.node.address, self.edition))
             }
             Form::Csv => self.settings.table_head.clone().into_bytes(),
             Form::Rows => Vec::new(),
         }
     }
 
-    fn header(&self, open: &Open, octets: u64, closure: Closure, node: IpAddr) -> Vec<u8> {
+    fn header(&self, open: &Open, octets: u64, closure: Closure, (node, edition): (IpAddr, Edition)) -> Vec<u8> {
         let mut out = Vec::new();
         let header = FileHeader {
             file_octets: u32::try_from(octets).unwrap_or(u32::MAX),
-            high: EDITION,
-            low: EDITION,
+            high: edition,
+            low: edition,
             opened: FileTime::new(RecordTime::utc(open.opened)),
             appended: FileTime::new(RecordTime::utc(open.appended)),
             count: open.records,
@@ -364,11 +391,25 @@ impl<D: Disk> Series<D> {
         out
     }
 
-    /// The address with which a file began: that of now may be another one's.
-    fn address(&self, file: &D::File) -> io::Result<IpAddr> {
+    /// The address and the edition with which a file began: those of now may be another one's.
+    fn began(&self, file: &D::File) -> io::Result<(IpAddr, Edition)> {
         let mut head = [0; HEAD_OCTETS];
         let read = self.disk.read(file, 0, &mut head)?;
-        Ok(FileHeader::read(&head[..read]).map_or(self.settings.node.address, |header| header.node))
+        let header = FileHeader::read(&head[..read]);
+        Ok(header.map_or((self.settings.node.address, self.edition), |header| (header.node, header.high)))
+    }
+
+    /// The edition of a file that goes on.
+    fn look(&mut self) -> io::Result<()> {
+        let Some(open) = self.cursor.open.as_ref().filter(|_| self.settings.forms.contains(&Form::Ber)) else {
+            return Ok(());
+        };
+        match self.disk.open(&part(open.count, Form::Ber)) {
+            // It goes on without that form.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => self.edition = self.began(&opened?)?.1,
+        }
+        Ok(())
     }
 
     /// Closes the open file, if it has records: what waits goes into the next one. What was closed.
@@ -413,8 +454,7 @@ impl<D: Disk> Series<D> {
                 // The first one, where it is one of them.
                 let length = open.octets.first().copied().unwrap_or_default();
                 let file = self.disk.open(&before)?;
-                let node = self.address(&file)?;
-                let header = self.header(&open, length, Closure::from_number(closure), node);
+                let header = self.header(&open, length, Closure::from_number(closure), self.began(&file)?);
                 self.disk.write(&file, 0, &header)?;
                 self.disk.sync(&file)?;
             }

@@ -4,21 +4,24 @@
 //! record      its kind u8, its fields; numbers and texts as in an entry of the ledger
 //! first       0 head: version u8, sequence, time, unrated, slots, accounts, subscribers
 //! then        1 free slots in their order, 2 plan, 3 account, 4 subscriber, 5 session by its slot, 6 stray, 8 more
-//!             sessions of an account, 9 order with a key, 10 former texts of a plan, 11 how records are made, any
-//!             number
+//!             sessions of an account, 9 order with a key, 10 former texts of a plan, 11 how records are made, 12 how
+//!             far they were sent on, [`RECEIVED`] what is known of records of others, any number
 //! last        7 end: how many records there were before it
 //! ```
 
 use super::answers::Answers;
 use super::orders::Done;
 use super::session::{Phase, Service, Session};
-use super::{PlanText, Recorded, State, Stray};
+use super::{PlanText, Recorded, State, Stray, forwarding};
 use crate::account::{Account, Identity, Octets, Place, fields};
 use crate::calendar::Moment;
+use crate::gateway::receiver;
 use crate::tariff::Code;
 
 /// The version of the records of a snapshot. One that differs is refused: a start then reads all entries.
 pub const SNAPSHOT_VERSION: u8 = 1;
+/// The kind of records that say what is known of records of others: who writes files of those reads them alone.
+pub const RECEIVED: u8 = 13;
 /// What there is room for at once, however many a head tells of.
 const ROOM_MAX: u64 = 1 << 20;
 /// Slots of a record.
@@ -149,6 +152,12 @@ impl State {
         self.strays.iter().try_for_each(|stray| out.put(6, |record| stray.put(record)))?;
         self.orders.iter().try_for_each(|done| out.put(9, |record| done.put(record)))?;
         self.recorded.iter().try_for_each(|recorded| out.put(11, |record| recorded.put(record)))?;
+        if let Some(forwarding) = &self.forwarding {
+            forwarding.snapshot(|piece| out.put(12, |record| record.extend_from_slice(piece)))?;
+        }
+        if let Some(received) = &self.received {
+            received.snapshot(|piece| out.put(RECEIVED, |record| record.extend_from_slice(piece)))?;
+        }
         let count = out.count;
         out.put(7, |record| count.put(record))
     }
@@ -217,6 +226,8 @@ pub struct Restoring {
     slots: u32,
     count: u64,
     ended: bool,
+    forwarding: Option<forwarding::Restoring>,
+    received: Option<receiver::Restoring>,
 }
 
 impl Restoring {
@@ -281,6 +292,8 @@ impl Restoring {
                 state.plans.get_mut(&Code::of("plan", &name))?.former = former;
             }
             11 => state.recorded = Some(Box::new(Recorded::take(from)?)),
+            12 => self.forwarding.get_or_insert_default().take(from)?,
+            RECEIVED => self.received.get_or_insert_default().take(std::mem::take(from)).ok()?,
             7 => self.ended = (u64::take(from)? == self.count).then_some(true)?,
             _ => return None,
         }
@@ -323,7 +336,12 @@ impl Restoring {
     /// # Errors
     /// Some are missing.
     pub fn state(mut self) -> Result<State, NoSnapshot> {
+        let missing = NoSnapshot::Broken("records are missing, or too many");
+        let forwarding = self.forwarding.take().map(forwarding::Restoring::forwarding).transpose();
+        self.state.forwarding = forwarding.map_err(|_| missing)?.map(Box::new);
+        let received = self.received.take().map(receiver::Restoring::state).transpose();
+        self.state.received = received.map_err(|_| missing)?.map(Box::new);
         let whole = self.ended && self.state.sessions.restored(self.slots).is_some();
-        if whole { Ok(self.state) } else { Err(NoSnapshot::Broken("records are missing, or too many")) }
+        if whole { Ok(self.state) } else { Err(missing) }
     }
 }

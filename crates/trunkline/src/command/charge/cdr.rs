@@ -1,7 +1,8 @@
 //! Options of `trunkline charge serve` for records.
 
-use crate::run::config::{Cdr, Format};
+use crate::run::config::{Cdr, Format, Gateway, Ip};
 use clap::builder::RangedU64ValueParser;
+use std::net::IpAddr;
 use std::time::Duration;
 use trunkline_kit::config::{Octets, Raw, Value};
 
@@ -41,6 +42,23 @@ pub struct Cdrs {
     /// Days for which closed record files are kept [default: until somebody removes them]
     #[arg(long, value_name = "DAYS", value_parser = range(1, 36_500))]
     cdr_keep: Option<u64>,
+    /// A charging gateway that records are sent on to by GTP', ADDRESS or ADDRESS:PORT (3386), the first choice first;
+    /// the option again for more
+    #[arg(long, value_name = "ADDRESS", value_parser = gateway)]
+    cdr_send: Vec<Gateway>,
+    /// The address that they are sent from, by which gateways know their sender [default: that of the way there]
+    #[arg(long, value_name = "ADDRESS", requires = "cdr_send")]
+    cdr_send_from: Option<IpAddr>,
+    /// Milliseconds for which an answer of a gateway is waited (T3-RESPONSE)
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = range(10, 60_000))]
+    cdr_send_wait: u64,
+    /// How often a request is sent before its gateway counts as silent (N3-REQUESTS)
+    #[arg(long, value_name = "NUM", default_value_t = 5, value_parser = range(1, 100))]
+    cdr_send_tries: u64,
+}
+
+fn gateway(text: &str) -> Result<Gateway, String> {
+    Gateway::of(&Raw::Text(text.to_owned()))
 }
 
 #[derive(Clone, Debug)]
@@ -84,6 +102,10 @@ impl Cdrs {
             cut_time: Duration::from_secs(self.cdr_cut_time),
             behind: small(self.cdr_behind),
             keep: self.cdr_keep.map(|days| Duration::from_secs(86_400 * days)),
+            send: self.cdr_send.clone(),
+            send_from: self.cdr_send_from.map(Ip),
+            send_wait: Duration::from_millis(self.cdr_send_wait),
+            send_tries: small(self.cdr_send_tries),
             ..Cdr::default()
         }
     }

@@ -383,8 +383,34 @@ fn record_lines(out: &mut impl Write, records: &Value) -> std::io::Result<()> {
     if records["holds"] == true {
         writeln!(out, "                no session begins until they have caught up")?;
     }
-    match records["failure"].as_str() {
-        Some(why) => writeln!(out, "records wait    {why}"),
+    if let Some(why) = records["failure"].as_str() {
+        writeln!(out, "records wait    {why}")?;
+    }
+    sent_lines(out, &records["sent_on"])
+}
+
+fn sent_lines(out: &mut impl Write, sent: &Value) -> std::io::Result<()> {
+    if sent.is_null() {
+        return Ok(());
+    }
+    let (file, octets, packets) = (&sent["file"], &sent["octets"], &sent["packets"]);
+    let waiting = &sent["waiting_octets"];
+    writeln!(
+        out,
+        "sent on         file {file} up to octet {octets}, {packets} packets on their way, {waiting} octets wait"
+    )?;
+    for gateway in sent["gateways"].as_array().into_iter().flatten() {
+        let (address, up) = (gateway["address"].as_str().unwrap_or("?"), gateway["up"] == true);
+        writeln!(out, "gateway         {address}  {}", if up { "up" } else { "silent" })?;
+    }
+    if sent["refused"] != 0 {
+        writeln!(out, "                {} packets were refused, the first with {}", sent["refused"], sent["cause"])?;
+    }
+    if sent["gone_files"] != 0 {
+        writeln!(out, "                {} files were gone before they were sent on", sent["gone_files"])?;
+    }
+    match sent["failure"].as_str() {
+        Some(why) => writeln!(out, "not sent on     {why}"),
         None => Ok(()),
     }
 }

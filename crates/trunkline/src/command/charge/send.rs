@@ -8,21 +8,14 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trunkline_charge::gateway::Records;
+use trunkline_charge::gateway::{Records, packet};
 use trunkline_charge::job::{SendSetup, Sending, Sent};
 use trunkline_kit::exit::Exit;
-use trunkline_wire::cdr::file::{FileError, RecordHeader, Records as Packed};
-use trunkline_wire::gtpp::records::FormatVersion;
+use trunkline_wire::cdr::file::{FileError, Records as Packed};
 use trunkline_wire::gtpp::{PORT, cause};
 
-/// Octets of records in a packet, unless one alone has more; and how many they are.
-const PACKET_OCTETS: usize = 8000;
-const PACKET_RECORDS: usize = 255;
 /// Octets of a file: it is read as a whole.
 const FILE_OCTETS_MAX: u64 = 1 << 30;
-/// Application of the records: packet switched charging (TS 32.295 clause 6.2.4.5.3).
-const PACKET_SWITCHED: u8 = 1;
-
 /// Send files of records (TS 32.297) to charging gateways by GTP', each record once
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -117,27 +110,12 @@ fn packets(path: &Path) -> Vec<io::Result<Records>> {
 
 fn cut(file: &[u8]) -> Result<Vec<io::Result<Records>>, FileError> {
     let header = Packed::check(file)?;
-    let (mut packets, mut gathered, mut octets) = (Vec::new(), Vec::<(RecordHeader, &[u8])>::new(), 0);
-    for (header, record) in Packed::new(file, &header).flatten() {
-        let other = gathered.first().is_some_and(|(first, _)| *first != header);
-        if other || gathered.len() == PACKET_RECORDS || (octets + record.len() > PACKET_OCTETS && octets > 0) {
-            packets.extend(packet(&gathered));
-            (gathered, octets) = (Vec::new(), 0);
-        }
-        octets += record.len();
-        gathered.push((header, record));
+    let (mut packets, mut rest) = (Vec::new(), &file[header.octets().min(file.len())..]);
+    while let Some((records, octets)) = packet(rest)? {
+        packets.push(Ok(records));
+        rest = &rest[octets..];
     }
-    packets.extend(packet(&gathered));
     Ok(packets)
-}
-
-/// A packet of records that have the same header.
-fn packet(gathered: &[(RecordHeader, &[u8])]) -> Option<io::Result<Records>> {
-    let (RecordHeader { edition, encoding, .. }, _) = gathered.first()?;
-    let version =
-        FormatVersion { application: PACKET_SWITCHED, release: edition.release, version: edition.version + 1 };
-    let records = Records::of(*encoding, version, gathered.iter().map(|(_, record)| *record));
-    Some(records.map_err(io::Error::other))
 }
 
 fn told(sent: &Sent) -> Exit {

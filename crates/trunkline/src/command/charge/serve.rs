@@ -263,8 +263,11 @@ impl Serve {
 
     /// The configuration's own checks hold here, too.
     fn check(&self, section: &Charge) -> Result<(), Failure> {
-        match calls(section).first() {
-            Some(why) => Err(Failure::Usage(format!("--connect: {why}"))),
+        if let Some(why) = calls(section).first() {
+            return Err(Failure::Usage(format!("--connect: {why}")));
+        }
+        match self.cdr.section().wrong_sending(!self.standby.is_empty()).first() {
+            Some((key, why)) => Err(Failure::Usage(format!("--cdr-{key}: {why}"))),
             None => Ok(()),
         }
     }

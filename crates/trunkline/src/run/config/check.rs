@@ -137,7 +137,7 @@ fn standby(settings: &Settings, wrong: &mut Objections) {
         "charge.listen names no address: there is nothing to take over".to_owned()
     });
     wrong.unless(settings.charge_gtpp.redirect_to.is_none(), "charge.gtpp", "redirect-to", || {
-        "nodes that stand by for each other take no records of others: nobody is told to go elsewhere".to_owned()
+        "nodes that stand by for each other are one gateway: nobody is told to go elsewhere".to_owned()
     });
 }
 
@@ -153,6 +153,9 @@ fn cdr(settings: &Settings, wrong: &mut Objections) {
     });
     let long = settings.cdr.keep.is_none_or(|keep| keep >= KEEP_LEAST);
     wrong.unless(long, "cdr", "keep", || "less than a day: nobody would have fetched them".to_owned());
+    for (key, why) in settings.cdr.wrong_sending(!settings.charge_standby.servers.is_empty()) {
+        wrong.unless(false, "cdr", key, || why);
+    }
 }
 
 /// Keys whose values may be wrong beside each other.

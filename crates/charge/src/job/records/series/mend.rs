@@ -10,18 +10,24 @@ use trunkline_wire::cdr::file::{Closure, FileTime};
 const PIECE_OCTETS: usize = 1 << 20;
 
 impl<D: Disk> Series<D> {
-    /// Removes closed files of this node that are older than they are kept; how many those were. Their age is that of
-    /// the time in their names.
+    /// Removes closed files of this node that are older than they are kept, but for those from a running count on; how
+    /// many those were. Their age is that of the time in their names.
     ///
     /// # Errors
     /// The system's: what is left goes later.
-    pub fn forget(&self, now: i64) -> io::Result<usize> {
+    pub fn forget(&self, now: i64, spared: Option<u32>) -> io::Result<usize> {
         let Some(keep) = self.settings.keep_s else { return Ok(0) };
         let before = now.saturating_sub(i64::try_from(keep).unwrap_or(i64::MAX));
         let (names, ours) = (self.disk.list()?, format!("{}_-_", self.settings.node.id()));
         // Rows go when they are in the store.
         let forms = [Form::Ber, Form::Csv].map(|form| format!(".{}", form.ending()));
-        let is_file = |name: &&String| name.starts_with(&ours) && forms.iter().any(|ending| name.ends_with(ending));
+        // Counts begin again after the last one.
+        let is_spared = |name: &str| {
+            spared.zip(count_of(name)).is_some_and(|(spared, count)| count.wrapping_sub(spared) as i32 >= 0)
+        };
+        let is_file = |name: &&String| {
+            name.starts_with(&ours) && forms.iter().any(|ending| name.ends_with(ending)) && !is_spared(name)
+        };
         let old = names.iter().filter(is_file).filter(|name| closed_at(name).is_some_and(|at| at < before));
         old.map(|name| self.disk.remove(name)).try_fold(0, |count, removed| removed.map(|()| count + 1))
     }
@@ -117,6 +123,13 @@ impl<D: Disk> Series<D> {
         }
         self.disk.sync(&into)
     }
+}
+
+/// The running count in the name of a closed file.
+pub fn count_of(name: &str) -> Option<u32> {
+    let (rest, _) = name.rsplit_once("_-_")?;
+    let (before, _) = rest.rsplit_once('.')?;
+    before.rsplit_once("_-_")?.1.parse().ok()
 }
 
 /// When a file was closed, by its name: `ocs1_-_42.20261123_-_0220+0000.ber`, at UTC as this program writes it.
