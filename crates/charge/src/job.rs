@@ -28,6 +28,7 @@ mod book;
 mod calls;
 mod clients;
 mod control;
+pub mod copy;
 mod counts;
 mod folds;
 mod gateway;

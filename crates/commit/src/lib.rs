@@ -49,6 +49,7 @@
 
 mod block;
 mod committer;
+mod copy;
 mod counts;
 mod cut;
 mod disk;
@@ -62,6 +63,7 @@ mod snapshot;
 
 pub use block::RECORD_OCTETS_MAX;
 pub use committer::{Committer, Progress, Waiting};
+pub use copy::{Copied, copy};
 pub use counts::Counts;
 pub use cut::cut;
 pub use disk::Disk;

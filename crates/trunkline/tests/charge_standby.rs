@@ -41,14 +41,20 @@ const CDR: [[&str; 8]; 2] = [
 struct Pair<'a> {
     folder: &'a Path,
     servers: Vec<String>,
+    stream: &'a str,
     nodes: [Node; 2],
 }
 
 impl<'a> Pair<'a> {
     fn start(folder: &'a Path, nats: &[Nats]) -> Pair<'a> {
+        Pair::start_with(folder, nats, "1024")
+    }
+
+    /// With so many MiB of the stream.
+    fn start_with(folder: &'a Path, nats: &[Nats], stream: &'a str) -> Pair<'a> {
         let servers: Vec<String> = nats.iter().map(Nats::url).collect();
-        let nodes = [(0, "operated over"), (1, "stands by")].map(|(at, says)| node(folder, &servers, at, says));
-        Pair { folder, servers, nodes }
+        let nodes = [(0, "operated over"), (1, "stands by")].map(|(at, says)| node(folder, &servers, at, says, stream));
+        Pair { folder, servers, stream, nodes }
     }
 
     /// Until both have made records of all entries, and all files are closed: they are the same, by their names.
@@ -74,7 +80,7 @@ impl<'a> Pair<'a> {
 
     fn again(&mut self, at: usize) {
         self.nodes[at].kill();
-        self.nodes[at] = node(self.folder, &self.servers, at, "stands by");
+        self.nodes[at] = node(self.folder, &self.servers, at, "stands by", self.stream);
     }
 
     /// Who leads.
@@ -91,26 +97,33 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Until both have the same entries; how many.
-    #[expect(clippy::disallowed_methods, reason = "a standby does not say when it has all")]
-    fn even(&self) -> u64 {
+    /// Entries of a node.
+    fn entries(&self, at: usize) -> Option<u64> {
+        self.nodes[at].status()?["sequence"].as_u64()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a node does not say to others how far it is")]
+    fn until(&self, done: impl Fn(&Pair<'_>) -> bool) {
         let until = Instant::now() + PATIENCE;
-        loop {
-            let told = self.nodes.each_ref().map(|node| node.status().and_then(|status| status["sequence"].as_u64()));
-            match told {
-                [Some(one), Some(other)] if one == other => return one,
-                _ => assert!(Instant::now() < until, "{told:?}"),
-            }
+        while !done(self) {
+            assert!(Instant::now() < until, "{:?}", [0, 1].map(|at| self.nodes[at].status()));
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+
+    /// Until both have the same entries; how many.
+    fn even(&self) -> u64 {
+        let told = || [0, 1].map(|at| self.entries(at));
+        self.until(|_| matches!(told(), [Some(one), Some(other)] if one == other));
+        self.entries(0).expect("entries")
+    }
 }
 
-fn node(folder: &Path, servers: &[String], at: usize, says: &str) -> Node {
+fn node(folder: &Path, servers: &[String], at: usize, says: &str, stream: &str) -> Node {
     let folder = folder.join(NAMES[at]);
     std::fs::create_dir_all(&folder).unwrap();
     let replicas = servers.len().to_string();
-    let mut options = vec!["--node", NAMES[at], "--replicas", &replicas, "--takeover", "1", "--stream-size", "1024"];
+    let mut options = vec!["--node", NAMES[at], "--replicas", &replicas, "--takeover", "1", "--stream-size", stream];
     servers.iter().for_each(|server| options.extend(["--standby", server]));
     options.extend(CDR[at]);
     Node::start_until(&folder, &options, says)
@@ -313,6 +326,42 @@ fn a_node_that_was_lost_with_its_disk_makes_the_same_files_again() {
         let leader = pair.leader();
         pair.nodes[leader].kill();
         std::fs::remove_dir_all(folder.path().join(NAMES[leader]).join("charge")).unwrap();
+        pair.again(leader);
+    }
+    println!("{}", load.compare(pair));
+}
+
+/// A node that lost its disk, when the stream has not all of the ledger any more, says so. It goes on from a copy that
+/// was made beside the one that leads.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the stream gives up what it has at a time that nothing tells of")]
+fn a_node_goes_on_from_a_copy_that_was_made_beside_the_leader() {
+    if !nats_server::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nats = [Nats::start(folder.path())];
+    let mut pair = Pair::start_with(folder.path(), &nats, "16");
+    pair.nodes[0].fill(CLIENTS * ACCOUNTS, BALANCE);
+    let load = Load::begin(&pair);
+    for wait in [8, 2, 2] {
+        std::thread::sleep(Duration::from_secs(wait));
+        let leader = pair.leader();
+        let lost = 1 - leader;
+        pair.nodes[lost].kill();
+        let charge = folder.path().join(NAMES[lost]).join("charge");
+        std::fs::remove_dir_all(&charge).unwrap();
+        node(folder.path(), &pair.servers, lost, "needs a copy", pair.stream).kill();
+        std::fs::remove_dir_all(&charge).unwrap();
+        let to = folder.path().join(NAMES[lost]);
+        let copied = pair.nodes[leader].json(&["copy", "--to", to.to_str().unwrap()]);
+        assert_eq!(copied["first"], 1, "{copied}");
+        assert!(copied["files"].as_u64() > Some(2), "records, too: {copied}");
+        pair.again(lost);
+        // It has all, from the copy and from the stream: it may lead.
+        let entries = pair.entries(leader).expect("who leads");
+        pair.until(|pair| pair.entries(lost) >= Some(entries));
+        signal(&pair.nodes[leader], Signal::TERM);
         pair.again(leader);
     }
     println!("{}", load.compare(pair));

@@ -3,6 +3,7 @@
 mod books;
 mod cdr;
 mod compare;
+mod copy;
 mod import;
 pub mod load;
 mod operate;
@@ -31,6 +32,7 @@ use trunkline_kit::exit::Exit;
     trunkline charge try standard.toml             what yesterday's usage would have cost by it\n  \
     trunkline charge ledger 17                     what came to it and went\n  \
     trunkline charge audit                         every balance is the sum of its entries, or exit code 3\n  \
+    trunkline charge copy --to DIR                 ledger and records, beside the node, for another one\n  \
     trunkline charge records --data DIR            record files: whether they are sound, what is in them\n  \
     trunkline charge send FILE --to HOST           files of records to charging gateways by GTP'\n  \
     trunkline charge rate-calls --from 2026-11-20  what the calls of that day cost by the plans of who made them\n  \
@@ -49,6 +51,7 @@ enum Tool {
     Serve(Box<serve::Serve>),
     Import(import::Import),
     Audit(books::Audit),
+    Copy(copy::Copy),
     Ledger(books::Statement),
     Try(tryout::Try),
     Records(records::Records),
@@ -67,6 +70,7 @@ impl Charge {
             Tool::Serve(serve) => serve.run(),
             Tool::Import(import) => import.run(),
             Tool::Audit(audit) => audit.run(),
+            Tool::Copy(copy) => copy.run(),
             Tool::Ledger(ledger) => ledger.run(terminal),
             Tool::Try(tryout) => tryout.run(terminal),
             Tool::Records(records) => records.run(terminal),
