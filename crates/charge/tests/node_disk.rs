@@ -3,75 +3,14 @@
 mod served;
 
 use serde_json::json;
+use served::disk::Failing;
 use served::{Ccr, Client, World, imsi, start, start_on};
-use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use trunkline_commit::{Disk, Folder, Options};
+use trunkline_commit::Options;
 use trunkline_wire::diameter::enumerated::RequestType;
-
-/// A folder that has no room, or whose writes fail, when it is told to.
-struct Failing {
-    folder: Folder,
-    full: AtomicBool,
-    broken: AtomicBool,
-}
-
-impl Failing {
-    fn open(path: &Path) -> Arc<Failing> {
-        let folder = Folder::open(path).expect("a folder");
-        Arc::new(Failing { folder, full: AtomicBool::new(false), broken: AtomicBool::new(false) })
-    }
-}
-
-impl Disk for Failing {
-    type File = File;
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.folder.list()
-    }
-
-    fn make(&self, name: &str, octets: u64) -> io::Result<File> {
-        match self.full.load(Ordering::SeqCst) {
-            true => Err(io::ErrorKind::StorageFull.into()),
-            false => self.folder.make(name, octets),
-        }
-    }
-
-    fn open(&self, name: &str) -> io::Result<File> {
-        self.folder.open(name)
-    }
-
-    fn read(&self, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        self.folder.read(file, at, into)
-    }
-
-    fn write(&self, file: &File, at: u64, octets: &[u8]) -> io::Result<()> {
-        match self.broken.load(Ordering::SeqCst) {
-            true => Err(io::Error::other("the disk is gone")),
-            false => self.folder.write(file, at, octets),
-        }
-    }
-
-    fn sync(&self, file: &File) -> io::Result<()> {
-        self.folder.sync(file)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.folder.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.folder.remove(name)
-    }
-
-    fn salt(&self) -> u64 {
-        self.folder.salt()
-    }
-}
 
 const OCTETS: u64 = 10 << 10;
 

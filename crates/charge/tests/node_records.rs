@@ -3,85 +3,23 @@
 mod served;
 
 use serde_json::json;
+use served::disk::Failing;
 use served::{Ccr, Client, PLAN, imsi, local};
-use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trunkline_charge::cdr::{Cuts, Node, table};
 use trunkline_charge::gy::Terms;
 use trunkline_charge::job::records::{Form, Settings, Setup};
 use trunkline_charge::job::{Opened, Peering, Setup as NodeSetup};
 use trunkline_charge::session::Limits;
-use trunkline_commit::{Disk, Folder, Options};
+use trunkline_commit::{Folder, Options};
 use trunkline_net::Listen;
 use trunkline_wire::cdr::file::{Closure, Lost, Records};
 use trunkline_wire::diameter::enumerated::{FailureHandling, RequestType};
 
-/// A folder without room, when it is told to.
-struct Full {
-    folder: Folder,
-    full: AtomicBool,
-    panics: AtomicBool,
-}
-
-impl Full {
-    fn open(path: &Path) -> Arc<Full> {
-        let folder = Folder::open(path).unwrap();
-        Arc::new(Full { folder, full: AtomicBool::new(false), panics: AtomicBool::new(false) })
-    }
-
-    fn check(&self) -> io::Result<()> {
-        assert!(!self.panics.load(Ordering::SeqCst), "a defect of this program");
-        if self.full.load(Ordering::SeqCst) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-    }
-}
-
-impl Disk for Full {
-    type File = File;
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.folder.list()
-    }
-
-    fn make(&self, name: &str, octets: u64) -> io::Result<File> {
-        self.check()?;
-        self.folder.make(name, octets)
-    }
-
-    fn open(&self, name: &str) -> io::Result<File> {
-        self.folder.open(name)
-    }
-
-    fn read(&self, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        self.folder.read(file, at, into)
-    }
-
-    fn write(&self, file: &File, at: u64, octets: &[u8]) -> io::Result<()> {
-        self.check()?;
-        self.folder.write(file, at, octets)
-    }
-
-    fn sync(&self, file: &File) -> io::Result<()> {
-        self.folder.sync(file)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.folder.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.folder.remove(name)
-    }
-
-    fn salt(&self) -> u64 {
-        self.folder.salt()
-    }
-}
-
-fn start(folder: &Path, disk: &Arc<Full>) -> served::World {
+fn start(folder: &Path, disk: &Arc<Failing>) -> served::World {
     let local = local();
     let (host, realm) = (local.host.clone(), local.realm.clone());
     let terms = Terms { host, realm, session_failover: false, failure_handling: FailureHandling::Terminate };
@@ -132,7 +70,8 @@ fn wait(world: &served::World, what: &str, is: impl Fn(&serde_json::Value) -> bo
 #[test]
 fn sessions_begin_only_while_records_can_follow() {
     let folder = tempfile::tempdir().unwrap();
-    let disk = Full::open(&folder.path().join("cdr"));
+    let disk = Failing::open(&folder.path().join("cdr"));
+    disk.fills.store(true, Ordering::SeqCst);
     let mut world = start(folder.path(), &disk);
     world.order(&json!({ "do": "plan", "text": PLAN }));
     world.fill(1, 1_000_000);
@@ -184,7 +123,8 @@ fn sessions_begin_only_while_records_can_follow() {
 #[test]
 fn a_node_whose_records_thread_panics_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let disk = Full::open(&folder.path().join("cdr"));
+    let disk = Failing::open(&folder.path().join("cdr"));
+    disk.fills.store(true, Ordering::SeqCst);
     let mut world = start(folder.path(), &disk);
     assert_eq!((world.node.failure(), world.node.troubles()), (None, vec![]));
     world.order(&json!({ "do": "plan", "text": PLAN }));

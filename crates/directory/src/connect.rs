@@ -3,15 +3,12 @@
 use crate::address::{Security, ServerAddress};
 use crate::engine::StartError;
 use crate::operation::told;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
-use std::io;
+use rustls::pki_types::ServerName;
 use std::path::Path;
-use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use trunkline_kit::{secret, tls};
 use trunkline_wire::ldap::{Frames, Message, Outcome, Request, Response, code};
 
 /// The identifier of the requests that are made one after the other, before any others.
@@ -112,27 +109,13 @@ async fn exchange(stream: &mut dyn Octets, request: Request<'_>) -> Result<Vec<u
 /// # Errors
 /// The file cannot be read, or there is nobody in it.
 pub(crate) fn connector(ca_file: Option<&Path>) -> Result<TlsConnector, StartError> {
-    let mut roots = RootCertStore::empty();
-    match ca_file {
-        Some(path) => {
-            let wrong = |what: String| StartError::File { path: path.to_owned(), what };
-            let certificates = CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
-                roots.add(certificate).map_err(|error| wrong(error.to_string()))?;
-            }
-            if roots.is_empty() {
-                return Err(wrong("there is no certificate in it".to_owned()));
-            }
-        }
-        None => {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = builder.map_err(|error| StartError::Tls(error.to_string()))?.with_root_certificates(roots);
-    Ok(TlsConnector::from(Arc::new(config.with_no_client_auth())))
+    let issuers =
+        ca_file.map(|path| std::fs::read(path).map_err(|error| wrong(path, error.to_string()))).transpose()?;
+    let config = tls::client(issuers.as_deref()).map_err(|what| match ca_file {
+        Some(path) => wrong(path, what),
+        None => StartError::Tls(what),
+    })?;
+    Ok(TlsConnector::from(config))
 }
 
 /// The first line of a file.
@@ -140,8 +123,11 @@ pub(crate) fn connector(ca_file: Option<&Path>) -> Result<TlsConnector, StartErr
 /// # Errors
 /// It cannot be read, or is empty: that would be nobody's (RFC 4513 section 5.1.2).
 pub(crate) fn password(path: &Path) -> Result<Vec<u8>, StartError> {
-    let wrong = |what: String| StartError::File { path: path.to_owned(), what };
-    let octets = std::fs::read(path).map_err(|error: io::Error| wrong(error.to_string()))?;
-    let line = octets.split(|octet| matches!(octet, b'\n' | b'\r')).next().unwrap_or_default();
-    if line.is_empty() { Err(wrong("its first line is empty".to_owned())) } else { Ok(line.to_vec()) }
+    let octets = std::fs::read(path).map_err(|error| wrong(path, error.to_string()))?;
+    let line = secret::first_line(&octets).ok_or_else(|| wrong(path, "its first line is empty".to_owned()))?;
+    Ok(line.to_vec())
+}
+
+fn wrong(path: &Path, what: String) -> StartError {
+    StartError::File { path: path.to_owned(), what }
 }

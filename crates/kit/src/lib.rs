@@ -1,5 +1,5 @@
 //! What every engine and job stands on: identifiers, configuration, counters, dates, metrics, exit codes,
-//! latencies, repeatable chance.
+//! latencies, repeatable chance, passwords in files, and (feature `tls`) TLS with servers.
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -11,5 +11,8 @@ pub mod id;
 pub mod metrics;
 pub mod nearest;
 pub mod random;
+pub mod secret;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 pub use id::Id;

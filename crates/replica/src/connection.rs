@@ -1,16 +1,14 @@
 //! A connection to a server of NATS: requests with an inbox for their answers, as many on their way as are wanted.
 
 use crate::options::{Options, Security, Server};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use trunkline_kit::tls;
 use trunkline_wire::nats::{self, Frames, Said};
 
 /// How long a connection may take until it is ready.
@@ -63,7 +61,8 @@ impl Dial {
     /// # Errors
     /// The certificates cannot be read, for people.
     pub fn new(options: &Options) -> Result<Dial, String> {
-        let tls = connector(options.issuers.as_deref())?;
+        let wrong = |what: String| format!("certificates of who vouches for the servers: {what}");
+        let tls = TlsConnector::from(tls::client(options.issuers.as_deref()).map_err(wrong)?);
         Ok(Dial { tls, user: options.user.clone(), password: options.password.clone(), name: options.node.clone() })
     }
 
@@ -142,30 +141,6 @@ async fn info(stream: &mut TcpStream, input: &mut Vec<u8>) -> Result<Value, Stri
 }
 
 const CLOSED: &str = "it closed the connection";
-
-/// Who may vouch for servers: those that are told, or the system's.
-fn connector(issuers: Option<&[u8]>) -> Result<TlsConnector, String> {
-    let mut roots = RootCertStore::empty();
-    match issuers {
-        Some(pem) => {
-            let wrong = |what: String| format!("certificates of who vouches for the servers: {what}");
-            for certificate in CertificateDer::pem_slice_iter(pem) {
-                let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
-                roots.add(certificate).map_err(|error| wrong(error.to_string()))?;
-            }
-            if roots.is_empty() {
-                return Err(wrong("there is none".to_owned()));
-            }
-        }
-        None => {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = builder.map_err(|error| format!("TLS: {error}"))?.with_root_certificates(roots);
-    Ok(TlsConnector::from(Arc::new(config.with_no_client_auth())))
-}
 
 impl Connection {
     /// Waits until the server has taken who we are.

@@ -495,7 +495,8 @@ impl Desk<'_> {
     }
 
     /// A file of records ends; the entry that says so. None while nothing is decided.
-    pub fn close_file(&mut self, file: u32, closure: u8, now: Moment) -> Option<u64> {
+    pub fn close_file(&mut self, file: u32, closure: u8, wall: Moment) -> Option<u64> {
+        let now = self.now(wall);
         if self.behind >= BUSY_PERCENT[1] {
             return None;
         }
@@ -505,7 +506,8 @@ impl Desk<'_> {
     }
 
     /// Records are on their way to charging gateways; the entry that says so. None while nothing is decided.
-    pub fn forward(&mut self, at: Option<Mark>, sent: &[sender::Entry], now: Moment) -> Option<u64> {
+    pub fn forward(&mut self, at: Option<Mark>, sent: &[sender::Entry], wall: Moment) -> Option<u64> {
+        let now = self.now(wall);
         if self.behind >= BUSY_PERCENT[1] {
             return None;
         }
@@ -515,7 +517,8 @@ impl Desk<'_> {
     }
 
     /// Records of others came, or what was said of them; the entry. None while nothing is decided.
-    pub fn receive(&mut self, entries: Vec<receiver::Entry>, now: Moment) -> Option<u64> {
+    pub fn receive(&mut self, entries: Vec<receiver::Entry>, wall: Moment) -> Option<u64> {
+        let now = self.now(wall);
         if self.behind >= BUSY_PERCENT[1] {
             return None;
         }
@@ -525,7 +528,8 @@ impl Desk<'_> {
     }
 
     /// The ledger says what time it is; nothing while nothing is decided.
-    pub fn tick(&mut self, now: Moment) {
+    pub fn tick(&mut self, wall: Moment) {
+        let now = self.now(wall);
         if self.behind < BUSY_PERCENT[0] {
             let entry = self.inner.core.tick(now);
             self.inner.outbox.put(&entry);

@@ -52,7 +52,8 @@ pub fn size(from: &Path) -> io::Result<u64> {
 /// `told` gets octets as they are written.
 ///
 /// # Errors
-/// `to` or what is left of another copy is there; there is no ledger, or it is damaged; the system's. Each by its place.
+/// `to` or what is left of another copy is there; there is no ledger, or it is damaged; the system's. Each by its
+/// place.
 pub fn copy(from: &Path, to: &Path, mut told: impl FnMut(u64)) -> Result<Copy, String> {
     let part = unfinished(to);
     for taken in [to, &part] {

@@ -68,10 +68,7 @@ impl Owner for Arc<Post> {
 
     fn ends(&self, file: u32, closure: Closure) -> Option<u64> {
         let shared = self.leader()?;
-        let mut desk = shared.book.desk();
-        let at = desk.now(present());
-        let ended = desk.close_file(file, closure.number(), at);
-        drop(desk);
+        let ended = shared.book.desk().close_file(file, closure.number(), present());
         shared.book.flush();
         ended
     }

@@ -1,5 +1,7 @@
 //! Requests by GTP' before a core: what they are to it, and what is answered.
 
+mod said;
+
 use super::*;
 use crate::account::IdentityKind;
 use crate::session::{Core, Kind, Limits};

@@ -1,6 +1,8 @@
 //! A node in a folder of its own, and a client of Diameter that says what it is told to.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+pub mod disk;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;

@@ -17,6 +17,7 @@ use trunkline_charge::job::records::Told;
 use trunkline_charge::job::{
     Node, Recorded, Retaining, Seen, Standing, Won, records_of, retain_here, retain_of, stand_by,
 };
+use trunkline_kit::secret;
 use trunkline_replica::Options;
 
 /// How often it looks whether it is to end, or leads no longer.
@@ -329,7 +330,7 @@ fn told(failure: Failure) -> String {
 /// The first line of a file.
 fn password(path: &Path) -> Result<String, Failure> {
     let wrong = |what: String| Failure::Failed(format!("charge.standby.password-file: {}: {what}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let line = text.lines().next().unwrap_or_default();
-    if line.is_empty() { Err(wrong("its first line is empty".to_owned())) } else { Ok(line.to_owned()) }
+    let octets = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let line = secret::first_line(&octets).ok_or_else(|| wrong("its first line is empty".to_owned()))?;
+    String::from_utf8(line.to_vec()).map_err(|_| wrong("its first line is no text".to_owned()))
 }
