@@ -15,6 +15,8 @@ pub struct Copied {
     pub first: u64,
     /// The record that comes next.
     pub next: u64,
+    /// How many segments.
+    pub segments: u64,
     /// Octets of all its files.
     pub octets: u64,
 }
@@ -32,7 +34,7 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Re
     let Some((first, _)) = segments.first() else {
         return Err(Fault::Option("there is no record to copy".to_owned()));
     };
-    let (mut copied, mut memory) = (Copied { first: *first, next: *first, octets: 0 }, Vec::new());
+    let (mut copied, mut memory) = (Copied { first: *first, next: *first, segments: 0, octets: 0 }, Vec::new());
     for (first, name) in &segments {
         if *first != copied.next {
             let what = format!("the segment before it ends with record {}", copied.next - 1);
@@ -45,6 +47,7 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Re
         // Of a block that is being written some octets may be there, and of the one behind it all.
         memory[usize::try_from(end.at).unwrap_or(usize::MAX)..].fill(0);
         put(to, name, &memory, &mut told)?;
+        copied.segments += 1;
         copied.octets += memory.len() as u64;
     }
     let opening = Snapshot::opening(from)?;

@@ -74,22 +74,34 @@ pub fn copy(from: &Path, to: &Path, mut told: impl FnMut(u64)) -> Result<Copy, S
     copied
 }
 
-/// Records first: a ledger that is ahead of them makes the rest again.
+/// Files first, then the logs that they are made of: one that is ahead of its files makes the rest again.
 fn all(from: &Path, to: &Path, told: &mut impl FnMut(u64)) -> Result<Copy, String> {
     let (mut files, mut octets) = (0, 0);
     let mut count = |written: u64| {
         octets += written;
         told(written);
     };
+    let (mut logs, mut others) = (Vec::new(), Vec::new());
     for folder in folders(from)?.into_iter().filter(|name| name != LEDGER) {
+        let has_segments = names(&from.join(&folder), |about| about.is_file())?.iter().any(|name| is_segment(name));
+        if has_segments { &mut logs } else { &mut others }.push(folder);
+    }
+    for folder in others {
         files += tree(&from.join(&folder), &to.join(&folder), &mut count)?;
     }
-    let ledger = ledger(&from.join(LEDGER), &to.join(LEDGER), told)?;
+    for folder in logs {
+        files += log(&from.join(&folder), &to.join(&folder), &mut count)?.segments;
+    }
+    let ledger = log(&from.join(LEDGER), &to.join(LEDGER), told)?;
     synced(to)?;
     Ok(Copy { ledger, files, octets })
 }
 
-fn ledger(from: &Path, to: &Path, told: &mut impl FnMut(u64)) -> Result<Copied, String> {
+fn is_segment(name: &str) -> bool {
+    name.ends_with(".log")
+}
+
+fn log(from: &Path, to: &Path, told: &mut impl FnMut(u64)) -> Result<Copied, String> {
     let source = Folder::beside(from).map_err(at(from))?;
     for left in (0..TRIES).rev() {
         fs::create_dir(to).map_err(at(to))?;
@@ -228,6 +240,10 @@ mod tests {
         group.put(b"an entry").unwrap();
         log.commit(&mut group).unwrap();
         fs::create_dir_all(at.join("cdr")).unwrap();
+        fs::create_dir(at.join("gateway")).unwrap();
+        for name in ["00000000000000000001.log", "next.log.part"] {
+            fs::copy(at.join(LEDGER).join("00000000000000000001.log"), at.join("gateway").join(name)).unwrap();
+        }
         for (name, octets) in [("cursor", "7"), ("cursor.part", "8"), ("open-3.ber.part", "three"), ("2.ber", "2")] {
             fs::write(at.join("cdr").join(name), octets).unwrap();
         }
@@ -240,11 +256,12 @@ mod tests {
         node(&from);
         let mut octets = 0;
         let copied = copy(&from, &to, |written| octets += written).unwrap();
-        assert_eq!((copied.ledger.first, copied.ledger.next, copied.files), (1, 2, 3));
+        assert_eq!((copied.ledger.first, copied.ledger.next, copied.files), (1, 2, 4));
         assert_eq!(octets, copied.ledger.octets + copied.octets);
         assert_eq!(names(&to.join("cdr"), |_| true).unwrap().len(), 3, "what was being written is not there");
         assert_eq!(fs::read(to.join("cdr/open-3.ber.part")).unwrap(), b"three");
         assert!(!to.join(LEDGER).join("lock").exists());
+        assert_eq!(names(&to.join("gateway"), |_| true).unwrap(), ["00000000000000000001.log"], "another log, as such");
         let again = copy(&from, &to, |_| ()).unwrap_err();
         assert!(again.ends_with("other/charge is there: nothing is written over"), "{again}");
     }
