@@ -2,9 +2,11 @@
 
 use crate::disk::Disk;
 use crate::fault::Fault;
-use crate::read::{Segment, segments};
+use crate::read::{End, Segment, segments};
 use crate::snapshot::Snapshot;
 
+/// How often a segment is read whose blocks do not follow each other: one that is written to may be seen in between.
+const READS: usize = 5;
 /// Octets that are read and written at once.
 const PIECE: usize = 1 << 20;
 
@@ -40,8 +42,7 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Re
             let what = format!("the segment before it ends with record {}", copied.next - 1);
             return Err(Fault::damaged(name, 0, what));
         }
-        let segment = Segment::load(from, name, memory)?;
-        let end = segment.each(|_, _| Ok(()))?;
+        let (segment, end) = load(from, name, memory)?;
         copied.next = end.next;
         memory = segment.into_memory();
         // Of a block that is being written some octets may be there, and of the one behind it all.
@@ -57,6 +58,20 @@ pub fn copy<D: Disk, E: Disk>(from: &D, to: &E, mut told: impl FnMut(u64)) -> Re
         snapshot.check(to)?;
     }
     Ok(copied)
+}
+
+/// Reads a segment up to where its blocks end, behind which nothing whole is.
+fn load<D: Disk>(from: &D, name: &str, mut memory: Vec<u8>) -> Result<(Segment, End), Fault> {
+    for left in (0..READS).rev() {
+        let segment = Segment::load(from, name, memory)?;
+        let end = segment.each(|_, _| Ok(()))?;
+        match segment.ends_at(end) {
+            Ok(()) => return Ok((segment, end)),
+            Err(fault) if left == 0 => return Err(fault),
+            Err(_) => memory = segment.into_memory(),
+        }
+    }
+    unreachable!("the last time returns")
 }
 
 fn put<E: Disk>(to: &E, name: &str, octets: &[u8], told: &mut impl FnMut(u64)) -> Result<(), Fault> {

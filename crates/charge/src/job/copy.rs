@@ -1,22 +1,28 @@
 //! What a node keeps is copied while it serves: for a node that is to stand by, or to have it elsewhere.
 
-use super::TERMS;
+use super::received;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use trunkline_commit::{Copied, Folder};
+use trunkline_commit::{Copied, Fault, Folder, Snapshot};
 
 /// What is of a node's folder and no record file.
 const LEDGER: &str = "ledger";
+/// What came by GTP', and its files.
+const GATEWAY: &str = "gateway";
+const RECEIVED: &str = "received";
+/// What a node only asked for: its copy did not.
+const ASKED: &str = "terms.asked.json";
 /// How far a folder's files have come.
 const CURSOR: &str = "cursor";
 /// What a start of records goes on from: copied before the files that it tells of, which may be ahead of it.
 const FIRST: [&str; 2] = ["checkpoint", CURSOR];
 /// What is being written, and will be again; what is one process's.
 const NOT: [&str; 3] = ["checkpoint.part", "cursor.part", "lock"];
-/// Tries, where the ledger was cut or files came and went meanwhile.
+/// Tries, where files came and went meanwhile, and where a log was cut.
 const TRIES: usize = 20;
+const LOG_TRIES: usize = 4;
 const PIECE: usize = 1 << 20;
 
 /// A copy that was made.
@@ -62,6 +68,11 @@ pub fn copy(from: &Path, to: &Path, mut told: impl FnMut(u64)) -> Result<Copy, S
         }
     }
     fs::create_dir_all(&part).map_err(at(&part))?;
+    let within = |of: &Path| of.canonicalize().map_err(at(of));
+    if within(&part)?.starts_with(within(from)?) {
+        let _ = fs::remove_dir_all(&part);
+        return Err(format!("{} is in what is to be copied", to.display()));
+    }
     let copied = all(from, &part, &mut told).and_then(|copy| {
         fs::rename(&part, to).map_err(at(to))?;
         synced(to.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new(".")))?;
@@ -90,7 +101,13 @@ fn all(from: &Path, to: &Path, told: &mut impl FnMut(u64)) -> Result<Copy, Strin
         files += tree(&from.join(&folder), &to.join(&folder), &mut count)?;
     }
     for folder in logs {
-        files += log(&from.join(&folder), &to.join(&folder), &mut count)?.segments;
+        let [from, to, files_from, files_to] =
+            [(from, &*folder), (to, &*folder), (from, RECEIVED), (to, RECEIVED)].map(|(of, name)| of.join(name));
+        if folder == GATEWAY && files_to.exists() {
+            files += gateway([&from, &to], [&files_from, &files_to], &mut count)?;
+        } else {
+            files += log(&from, &to, &mut count)?.segments;
+        }
     }
     let ledger = log(&from.join(LEDGER), &to.join(LEDGER), told)?;
     synced(to)?;
@@ -101,28 +118,49 @@ fn is_segment(name: &str) -> bool {
     name.ends_with(".log")
 }
 
+/// Whether a file of a log's folder is the log's, or nobody's.
+fn is_of_log(name: &str) -> bool {
+    let endings = [".log", ".snapshot", ".opening", ".part"];
+    name == ASKED || endings.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Copies the log of received records, whose files were copied: a snapshot of it stands for nothing that they lack.
+fn gateway(log_of: [&Path; 2], files_of: [&Path; 2], told: &mut impl FnMut(u64)) -> Result<u64, String> {
+    let mut files = 0;
+    for _ in 0..TRIES {
+        let copied = log(log_of[0], log_of[1], told)?;
+        let in_files = Folder::beside(files_of[1]).map_err(at(files_of[1]))?;
+        let in_files = received::entry_of(&in_files).map_err(|why| format!("{}: {why}", files_of[1].display()))?;
+        let disk = Folder::beside(log_of[1]).map_err(at(log_of[1]))?;
+        let newest = Snapshot::all(&disk).map_err(|fault| fault.to_string())?.first().map_or(0, |newest| newest.last);
+        if newest <= in_files && in_files < copied.next {
+            return Ok(files + copied.segments);
+        }
+        fs::remove_dir_all(log_of[1]).map_err(at(log_of[1]))?;
+        files += last(files_of[0], files_of[1], told)?;
+    }
+    Err(faster(files_of[0]))
+}
+
 fn log(from: &Path, to: &Path, told: &mut impl FnMut(u64)) -> Result<Copied, String> {
     let source = Folder::beside(from).map_err(at(from))?;
-    for left in (0..TRIES).rev() {
+    for left in (0..LOG_TRIES).rev() {
         fs::create_dir(to).map_err(at(to))?;
         // Who led from when, first: what the ledger has besides is compared with the stream, and what is newer in it
         // than these terms cannot be taken for theirs.
-        let terms = from.join(TERMS);
-        if terms.exists() {
-            one(&terms, &to.join(TERMS), told)?;
-        }
-        let copied = Folder::open(to).map_err(at(to)).and_then(|disk| {
-            let copied = trunkline_commit::copy(&source, &disk, &mut *told);
-            copied.map_err(|fault| format!("{}: {fault}", from.display()))
-        });
-        match copied {
+        some(from, to, |name| !is_of_log(name), told)?;
+        let copied = Folder::open(to).map_err(|error| Fault::Option(at(to)(error)));
+        match copied.and_then(|disk| trunkline_commit::copy(&source, &disk, &mut *told)) {
             Ok(copied) => {
                 fs::remove_file(to.join("lock")).map_err(at(to))?;
                 return synced(to).map(|()| copied);
             }
-            Err(why) if left == 0 => return Err(why),
-            Err(_) => fs::remove_dir_all(to).map_err(at(to))?,
+            // It was cut, or segments were given up meanwhile; or it is damaged.
+            Err(Fault::Damaged { .. }) if left > 0 => {}
+            Err(Fault::Io { error, .. }) if left > 0 && error.kind() == ErrorKind::NotFound => {}
+            Err(fault) => return Err(format!("{}: {fault}", from.display())),
         }
+        fs::remove_dir_all(to).map_err(at(to))?;
     }
     unreachable!("the last try returns")
 }
@@ -133,20 +171,31 @@ fn tree(from: &Path, to: &Path, told: &mut impl FnMut(u64)) -> Result<u64, Strin
     for folder in folders(from)? {
         tree(&from.join(&folder), &to.join(&folder), told)?;
     }
-    // What is whole stays as it is, and is the most of it. The rest is short, and is taken between two steps of whoever
-    // writes it.
-    let mut files = some(from, to, |name| !goes_on(name), told)?;
+    // What is whole stays as it is, and is the most of it.
+    let files = some(from, to, |name| !goes_on(name), told)?;
+    Ok(files + last(from, to, told)?)
+}
+
+/// Copies the rest of a folder of files, which is short, between two steps of whoever writes it; how many files more
+/// there are now.
+fn last(from: &Path, to: &Path, told: &mut impl FnMut(u64)) -> Result<u64, String> {
+    let before = names(to, |about| about.is_file())?.len() as u64;
     for _ in 0..TRIES {
         for name in names(to, |about| about.is_file())?.iter().filter(|name| goes_on(name)) {
             fs::remove_file(to.join(name)).map_err(at(to))?;
-            files -= 1;
         }
-        files += some(from, to, goes_on, told)? + some(from, to, |name| !goes_on(name), told)?;
+        some(from, to, goes_on, told)?;
+        some(from, to, |name| !goes_on(name), told)?;
         if read(&from.join(CURSOR))? == read(&to.join(CURSOR))? {
-            return synced(to).map(|()| files);
+            let after = names(to, |about| about.is_file())?.len() as u64;
+            return synced(to).map(|()| after.saturating_sub(before));
         }
     }
-    Err(format!("{}: the records go on faster than they can be copied; try again later", from.display()))
+    Err(faster(from))
+}
+
+fn faster(folder: &Path) -> String {
+    format!("{}: the records go on faster than they can be copied; try again later", folder.display())
 }
 
 /// Whether a file is written to: what a start of records goes on from, and files that are open.
@@ -241,6 +290,9 @@ mod tests {
         log.commit(&mut group).unwrap();
         fs::create_dir_all(at.join("cdr")).unwrap();
         fs::create_dir(at.join("gateway")).unwrap();
+        for (name, octets) in [("job.json", "{}"), ("terms.asked.json", "{}")] {
+            fs::write(at.join("gateway").join(name), octets).unwrap();
+        }
         for name in ["00000000000000000001.log", "next.log.part"] {
             fs::copy(at.join(LEDGER).join("00000000000000000001.log"), at.join("gateway").join(name)).unwrap();
         }
@@ -261,7 +313,11 @@ mod tests {
         assert_eq!(names(&to.join("cdr"), |_| true).unwrap().len(), 3, "what was being written is not there");
         assert_eq!(fs::read(to.join("cdr/open-3.ber.part")).unwrap(), b"three");
         assert!(!to.join(LEDGER).join("lock").exists());
-        assert_eq!(names(&to.join("gateway"), |_| true).unwrap(), ["00000000000000000001.log"], "another log, as such");
+        let mut log = names(&to.join("gateway"), |_| true).unwrap();
+        log.sort();
+        assert_eq!(log, ["00000000000000000001.log", "job.json"], "another log, as such, with what is beside it");
+        let within = copy(&from, &from.join("copy/charge"), |_| ()).unwrap_err();
+        assert!(within.ends_with("is in what is to be copied"), "{within}");
         let again = copy(&from, &to, |_| ()).unwrap_err();
         assert!(again.ends_with("other/charge is there: nothing is written over"), "{again}");
     }

@@ -167,12 +167,13 @@ impl Runner {
     /// Where to go on, and whether the ledger says so; none if it is to end before that is known. Where nothing was
     /// ever sent on it is the file that is open now.
     fn begin(&self) -> Option<(Mark, bool)> {
+        let book = &self.shared.book;
+        // Only this thread changes it: read once, it is durable some time, however many entries come meanwhile.
+        let (sequence, at) = book.look(|core| {
+            let state = core.state();
+            (state.sequence(), state.forwarding().map(|forwarding| forwarding.at))
+        });
         loop {
-            let book = &self.shared.book;
-            let (sequence, at) = book.look(|core| {
-                let state = core.state();
-                (state.sequence(), state.forwarding().map(|forwarding| forwarding.at))
-            });
             let report = self.told.report();
             // What the state has may not be durable yet, and how far files are is told when they are open.
             if book.durable() >= sequence && !report.node.is_empty() {
@@ -195,8 +196,8 @@ struct Work {
     first: Option<Mark>,
     /// Entries that the book did not take yet, with the place of the files up to which packets were queued.
     pending: VecDeque<(Entry, Option<Mark>)>,
-    /// Entries of the ledger that are not durable yet, and the last of the sender's own in each.
-    waits: VecDeque<(u64, u64)>,
+    /// Entries of the ledger that are not durable yet, each with the last of the sender's own and a place of the files.
+    waits: VecDeque<(u64, u64, Option<Mark>)>,
     told: Option<Instant>,
     looked: Option<Instant>,
     waiting_octets: u64,
@@ -232,24 +233,25 @@ impl Work {
     fn step(&mut self, runner: &mut Runner) -> io::Result<()> {
         let (now, mut entries) = (self.begun.elapsed(), Vec::new());
         self.ports.receive(&mut self.sender, now, &mut entries)?;
-        if self.sender.due().is_some_and(|due| due <= now) {
+        // While nothing may leave, nothing has its time: a gateway that was not asked is not silent.
+        let leads = runner.shared.book.leads();
+        if leads && self.sender.due().is_some_and(|due| due <= now) {
             self.sender.handle_timeout(now, &mut entries);
         }
         self.pending.extend(entries.into_iter().map(|entry| (entry, None)));
         self.queue(runner)?;
         self.hand_over(runner);
         let durable = runner.shared.book.durable();
-        while let Some((_, sent)) = self.waits.front().copied().filter(|(entry, _)| *entry <= durable) {
+        while let Some((_, sent, at)) = self.waits.front().copied().filter(|(entry, ..)| *entry <= durable) {
             self.sender.durable(sent);
+            at.iter().for_each(|at| runner.told.spare(at.file));
             self.waits.pop_front();
         }
         // One that was stopped while another one took over must not speak in its place.
-        if runner.shared.book.leads() {
-            self.ports.send(&mut self.sender, now);
-        }
+        self.ports.send(&mut self.sender, now, || runner.shared.book.leads());
         self.tell(runner)?;
         let settled = self.pending.is_empty() && self.waits.is_empty();
-        let due = self.sender.due().map_or(PATIENCE, |due| due.saturating_sub(now));
+        let due = self.sender.due().filter(|_| leads).map_or(PATIENCE, |due| due.saturating_sub(now));
         self.ports.wait(due.min(if settled { PATIENCE } else { SOON }))
     }
 
@@ -293,8 +295,7 @@ impl Work {
             let taken = book.desk().forward(at, &sent, present());
             let Some(entry) = taken else { break };
             self.pending.drain(..count);
-            self.waits.push_back((entry, last));
-            at.iter().for_each(|at| runner.told.spare(at.file));
+            self.waits.push_back((entry, last, at));
             book.flush();
         }
     }

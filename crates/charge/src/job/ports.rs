@@ -51,9 +51,10 @@ impl Ports {
         Ok(())
     }
 
-    /// Sends what may leave.
-    pub fn send(&self, sender: &mut Sender, now: Duration) {
-        while let Some(sent) = sender.poll(now) {
+    /// Sends what may leave, as long as this one may speak: that is asked before each message.
+    pub fn send(&self, sender: &mut Sender, now: Duration, may: impl Fn() -> bool) {
+        while may() {
+            let Some(sent) = sender.poll(now) else { break };
             let to = SocketAddr::new(sent.to.to.address.to_ip(), sent.to.to.port);
             if let Some((_, socket)) = self.0.iter().find(|(port, _)| *port == sent.to.port) {
                 // What the network does not take now is sent again.

@@ -27,6 +27,10 @@ const FILE_RECORDS: u32 = 100_000;
 const FILE_SECONDS: u32 = 60;
 /// What others may do with the files: the group reads them.
 const MODE: u32 = 0o640;
+/// Behind a note whose entries are those of a ledger of several nodes.
+const SHARED: &[u8] = b"ledger";
+const OTHERS: &str = "these files are those of a node by itself, or of several that stand by for each other, and this \
+    one is the other: move the folder away, its closed files are whole";
 /// How far an older version of the program noted that files go.
 const FORMER: &str = "cursor.json";
 
@@ -50,6 +54,8 @@ fields! {
 pub(super) struct Files {
     series: Series<Folder>,
     note: Note,
+    /// Whether entries are those of a ledger of several nodes, and not of a log of its own.
+    shared: bool,
     /// The entry of the last packet, and which one of it that was.
     at: (u64, u32),
 }
@@ -60,6 +66,18 @@ impl Files {
     /// # Errors
     /// The system's; the cursor or a file is not as it was left.
     pub fn open(folder: &Path, node: &str, restart_counter: u8) -> io::Result<Files> {
+        Files::go_on(folder, node, restart_counter, false)
+    }
+
+    /// The same of several nodes: entries are those of their ledger.
+    ///
+    /// # Errors
+    /// As [`Files::open`].
+    pub fn open_shared(folder: &Path, node: &str) -> io::Result<Files> {
+        Files::go_on(folder, node, 0, true)
+    }
+
+    fn go_on(folder: &Path, node: &str, restart_counter: u8, shared: bool) -> io::Result<Files> {
         let disk = Folder::open(folder)?.with_mode(MODE);
         former(&disk)?;
         let settings = Settings {
@@ -73,14 +91,22 @@ impl Files {
             table_head: String::new(),
             private: None,
         };
-        let series = Series::open(Arc::new(disk), settings).map_err(io::Error::other)?;
+        let open = if shared { Series::open_shared } else { Series::open };
+        let series = open(Arc::new(disk), settings).map_err(io::Error::other)?;
         let kept = Some(Box::<[u8]>::from(series.note())).filter(|note| !note.is_empty());
         let strange = || io::Error::other("the cursor holds another series' note");
         let note = match &kept {
-            Some(note) => Note::take(&mut &**note).ok_or_else(strange)?,
+            Some(note) => {
+                let mut rest = &**note;
+                let note = Note::take(&mut rest).ok_or_else(strange)?;
+                if shared != (rest == SHARED) {
+                    return Err(io::Error::other(OTHERS));
+                }
+                note
+            }
             None => Note { restart_counter, ..Note::default() },
         };
-        let (is_new, mut files) = (kept.is_none(), Files { series, note, at: (0, 0) });
+        let (is_new, mut files) = (kept.is_none(), Files { series, note, shared, at: (0, 0) });
         if is_new {
             files.commit(0)?;
         }
@@ -153,7 +179,7 @@ impl Files {
     /// Ends the file behind the last packet: it is counted in the same step, so that it goes to no other file again.
     fn end(&mut self, closure: Closure, at: i64) -> io::Result<()> {
         self.note.part = self.at;
-        let (note, end) = (octets(&self.note), End { closure, at, next: None });
+        let (note, end) = (octets(&self.note, self.shared), End { closure, at, next: None });
         self.series.commit_and_close(&note, end)?;
         // That may have been the one before, which could not be closed then.
         if self.waits() {
@@ -167,8 +193,10 @@ impl Files {
     /// # Errors
     /// The system's: it is tried again with all that waits.
     pub fn commit(&mut self, entry: u64) -> io::Result<()> {
-        (self.note.entry, self.note.part) = (entry, (0, 0));
-        self.series.commit(&octets(&self.note))
+        let note = Note { entry, part: (0, 0), ..self.note };
+        self.series.commit(&octets(&note, self.shared))?;
+        self.note = note;
+        Ok(())
     }
 
     /// Closes a file that has its size, count or time.
@@ -191,10 +219,23 @@ impl Files {
     }
 }
 
-fn octets(note: &Note) -> Vec<u8> {
+fn octets(note: &Note, shared: bool) -> Vec<u8> {
     let mut out = Vec::new();
     note.put(&mut out);
+    if shared {
+        out.extend_from_slice(SHARED);
+    }
     out
+}
+
+/// Up to which entry the files of a folder go.
+///
+/// # Errors
+/// The cursor cannot be read, or is another's.
+pub(super) fn entry_of(folder: &Folder) -> Result<u64, String> {
+    let Some(cursor) = Cursor::load(folder)? else { return Ok(0) };
+    let note = Note::take(&mut &*cursor.note).ok_or("the cursor holds another series' note")?;
+    Ok(note.entry)
 }
 
 /// What TS 32.297 says of what GTP' says: the second number of the version is one less there.
@@ -230,7 +271,7 @@ fn former(disk: &Folder) -> io::Result<()> {
     };
     if Cursor::load(disk).map_err(io::Error::other)?.is_none() {
         let Former { entry, part, restart_counter, next, open } = serde_json::from_str(&text)?;
-        let note = octets(&Note { entry, part, restart_counter }).into();
+        let note = octets(&Note { entry, part, restart_counter }, false).into();
         let open = open.map(|open| former_open(disk, &open)).transpose()?.flatten();
         Cursor { next, open, note, ..Cursor::default() }.save(disk)?;
     }
@@ -307,6 +348,20 @@ mod tests {
     }
 
     /// What a file holds and where it ends follows from entries alone, and not from when it was put on the disk.
+    #[test]
+    fn entries_of_a_log_and_of_a_ledger_are_not_taken_for_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let [alone, several] = ["alone", "several"].map(|name| folder.path().join(name));
+        Files::open(&alone, "cgf", 9).unwrap().commit(5000).unwrap();
+        Files::open_shared(&several, "cgf").unwrap().commit(10).unwrap();
+        assert_eq!(Files::open_shared(&several, "cgf").unwrap().entry(), 10);
+        for wrong in [Files::open_shared(&alone, "cgf"), Files::open(&several, "cgf", 9)] {
+            let why = wrong.unwrap_err().to_string();
+            assert!(why.contains("move the folder away"), "{why}");
+        }
+        assert_eq!(entry_of(&Folder::beside(&alone).unwrap()), Ok(5000));
+    }
+
     #[test]
     fn nodes_have_the_same_files_however_they_write_them() {
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];

@@ -27,11 +27,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use trunkline_commit::Disk;
 
 /// How often it looks for new entries.
 const PERIOD: Duration = Duration::from_millis(250);
+/// How long the time that was asked for holds.
+const TIME: Duration = Duration::from_millis(100);
 /// Of the time that a step takes, it rests so many times as long...
 const RESTS: u32 = 3;
 /// ...unless so many entries wait.
@@ -232,7 +234,7 @@ impl Records {
         let runs = move || {
             // Where the system does not let it be lower it is as all others.
             let _lower = rustix::process::nice(10);
-            Runner { ledger, setup, told, owner, since, ended, asked: Cell::new(0) }.run();
+            Runner { ledger, setup, told, owner, since, ended, asked: Cell::new(0), time: Cell::new(None) }.run();
         };
         let thread = std::thread::Builder::new().name("charge-records".to_owned()).spawn(runs)?;
         Ok(Records { ends: Some(ends), thread: Some(thread) })
@@ -260,6 +262,8 @@ struct Runner<L, D, O> {
     told: Arc<Told>,
     owner: O,
     since: Option<u64>,
+    /// When it asked for the time, and what that was.
+    time: Cell<Option<(Instant, i64)>>,
     ended: Receiver<()>,
     /// The entry that says the end of a file, once it was asked for.
     asked: Cell<u64>,
@@ -291,10 +295,20 @@ impl<L: Disk, D: Disk, O: Owner> Runner<L, D, O> {
         self.end(files);
     }
 
+    /// The time that charging goes by, as of some moments ago: steps are short, and the book is others'.
+    fn now(&self) -> i64 {
+        if let Some((_, now)) = self.time.get().filter(|(asked, _)| asked.elapsed() < TIME) {
+            return now;
+        }
+        let now = self.owner.now();
+        self.time.set(Some((Instant::now(), now)));
+        now
+    }
+
     fn step(&self, files: &mut Option<Files<L, D>>, durable: u64) -> Result<Step, Failure> {
         let mut open = files.take().map_or_else(|| self.open(), Ok)?;
         open.spare(self.told.spared());
-        let done = open.step(durable, present());
+        let done = open.step(durable, self.now());
         match &done {
             Ok(_) => {
                 self.tell(&open);
@@ -311,7 +325,7 @@ impl<L: Disk, D: Disk, O: Owner> Runner<L, D, O> {
 
     /// Has the ledger say the end of a file whose time has come, once.
     fn ask(&self, files: &Files<L, D>) {
-        let Some((file, closure)) = files.wants(present()) else { return };
+        let Some((file, closure)) = files.wants(self.now()) else { return };
         if files.entry() >= self.asked.get() {
             self.asked.set(self.owner.ends(file, closure).unwrap_or_default());
         }
@@ -333,7 +347,7 @@ impl<L: Disk, D: Disk, O: Owner> Runner<L, D, O> {
     fn end(&self, files: Option<Files<L, D>>) {
         let files = files.map_or_else(|| self.open(), Ok);
         let ended = files.and_then(|mut files| {
-            files.end(self.owner.durable(), present())?;
+            files.end(self.owner.durable(), self.owner.now())?;
             self.tell(&files);
             Ok(())
         });
@@ -359,9 +373,4 @@ impl<L: Disk, D: Disk, O: Owner> Runner<L, D, O> {
             report.failure = Some(why.to_owned());
         });
     }
-}
-
-/// Seconds since 1970.
-fn present() -> i64 {
-    super::moment(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }

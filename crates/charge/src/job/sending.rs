@@ -148,7 +148,7 @@ impl Sending {
         }
         let ended = self.queue(packets, &mut entries)?;
         self.commit(&entries)?;
-        self.ports.send(&mut self.sender, now);
+        self.ports.send(&mut self.sender, now, || true);
         let state = self.sender.state();
         let done = ended && state.refused().count() == state.len();
         if done && !self.job.done {

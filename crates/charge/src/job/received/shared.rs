@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use trunkline_commit::{Disk, Follower, Snapshot};
 
 /// How often it looks for new entries.
@@ -103,9 +103,9 @@ impl<L: Disk> Runner<L> {
             Some(open) => open,
             None => Work::open(&*self.ledger, &self.setup)?,
         };
-        if open.files.waits() {
+        if open.files.waits() || !open.queue.is_empty() {
             // What could not be written goes first: nothing more is read meanwhile.
-            if let Err(why) = open.commit() {
+            if let Err(why) = open.pass_on().and_then(|()| open.commit()) {
                 *work = Some(open);
                 return Err(why);
             }
@@ -121,11 +121,11 @@ impl<L: Disk> Runner<L> {
                 return Err(why);
             }
         }
-        let committed = open.commit();
-        self.told.set_received(open.files.entry());
-        let is_old = open.files.is_old(present());
+        let (committed, is_old) = (open.commit(), open.files.is_old(self.post.now()));
+        let entry = open.files.entry();
         *work = Some(open);
         committed?;
+        self.told.set_received(entry);
         if !more && is_old {
             self.post.tick();
         }
@@ -145,7 +145,7 @@ struct Work<L: Disk> {
 impl<L: Disk> Work<L> {
     /// Goes on from what the files have.
     fn open(ledger: &L, setup: &ReceivedSetup) -> Result<Work<L>, String> {
-        let files = Files::open(&setup.files, &setup.node, 0);
+        let files = Files::open_shared(&setup.files, &setup.node);
         let files = files.map_err(|error| format!("{}: {error}", setup.files.display()))?;
         let opening = Snapshot::opening(ledger).map_err(|fault| fault.to_string())?.map_or(0, |opening| opening.last);
         // A new folder begins with what is there.
@@ -220,10 +220,4 @@ fn state_at<L: Disk>(ledger: &L, entry: u64) -> Result<(receiver::State, u64), S
     snapshot.each(ledger, take).map_err(|fault| fault.to_string())?;
     let state = restoring.map(receiver::Restoring::state).transpose().map_err(|none| none.to_string())?;
     Ok((state.unwrap_or_default(), snapshot.last))
-}
-
-/// Seconds since 1970.
-fn present() -> i64 {
-    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(unix.as_secs()).unwrap_or(i64::MAX)
 }
