@@ -284,8 +284,8 @@ fn json_line(one: &ChargeDifference) -> String {
 }
 
 /// The differences as comma-separated values (RFC 4180) with a line of titles; what a spreadsheet would take for a
-/// formula begins with an apostrophe. Where not all are listed, the last line begins with `# incomplete`, and the header
-/// `x-trunkline-incomplete` has how many are.
+/// formula begins with an apostrophe. Where not all are listed, the last line begins with `# incomplete`, and the
+/// header `x-trunkline-incomplete` has how many are.
 #[utoipa::path(
     get, path = "/charge/comparisons/{id}/differences.csv", tag = "charge",
     params(("id" = String, Path), ChargeDifferencesAsk),
@@ -302,8 +302,8 @@ pub async fn csv(
     Ok(attachment(body, "text/csv; charset=utf-8", "differences.csv"))
 }
 
-/// The differences as JSON, one object a line. Where not all are listed, the header `x-trunkline-incomplete` has how many
-/// are.
+/// The differences as JSON, one object a line. Where not all are listed, the header `x-trunkline-incomplete` has how
+/// many are.
 #[utoipa::path(
     get, path = "/charge/comparisons/{id}/differences.jsonl", tag = "charge",
     params(("id" = String, Path), ChargeDifferencesAsk),
