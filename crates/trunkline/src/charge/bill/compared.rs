@@ -314,13 +314,16 @@ fn money(lines: &Lines, plan: Option<&Plan>) -> Result<(Option<String>, u32), Fa
     let Some(plan) = plan else { return Ok((lines.currency.clone(), lines.decimals)) };
     let (letters, is_bill) = (&plan.currency, matches!(lines.payers, Payers::All));
     let digits = u32::try_from(decimals(letters)).unwrap_or_default();
-    let differs = |of: String| Err(Failed::Asked(format!("the plan is in {letters}, of {digits} minor digits, but {of}")));
+    let differs =
+        |of: String| Err(Failed::Asked(format!("the plan is in {letters}, of {digits} minor digits, but {of}")));
     match &lines.currency {
         _ if digits == lines.decimals => {}
         Some(charged) => return differs(format!("what was charged is in {charged}, of {}", lines.decimals)),
         // Charges are in minor units: where nobody knows of which currency, it is the plan's.
         None if !is_bill => {}
-        None => return differs(format!("[bill] minor-digits is {}: set it to {digits} in the profile", lines.decimals)),
+        None => {
+            return differs(format!("[bill] minor-digits is {}: set it to {digits} in the profile", lines.decimals));
+        }
     }
     Ok((Some(letters.clone()), digits))
 }

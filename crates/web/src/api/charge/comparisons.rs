@@ -249,11 +249,7 @@ fn means(web: &Web, who: &Who, told: &ChargeComparisonAsk) -> Result<ChargeCompa
     })
 }
 
-fn milliseconds(
-    name: &'static str,
-    seconds: Option<f64>,
-    (least, most): (f64, f64),
-) -> Result<Option<i64>, Problem> {
+fn milliseconds(name: &'static str, seconds: Option<f64>, (least, most): (f64, f64)) -> Result<Option<i64>, Problem> {
     match seconds {
         Some(seconds) if (least..=most).contains(&seconds) => Ok(Some((seconds * 1000.0) as i64)),
         Some(_) => Err(Problem::parameter(name, format!("Seconds, from {least} to {most}."))),
