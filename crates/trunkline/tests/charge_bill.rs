@@ -158,6 +158,12 @@ fn a_bill_that_agrees_and_one_that_does_not() {
     assert!(text.contains("not-billed") && text.contains(&ids[4]) && text.contains("+44209"), "{text}");
     let csv = run(folder.path(), &["compare", "--bill", "-", "--profile", &profile, "--csv"], &bill);
     assert_eq!(String::from_utf8(csv.stdout).expect("text").lines().count(), 6);
+    // Amounts are read by the profile's minor digits: a plan of another minor unit would be off by a hundred.
+    let yen = file(folder.path(), "yen.toml", &PLAN.replace("EUR", "JPY"));
+    let refused = run(folder.path(), &["compare", "--bill", "-", "--profile", &profile, "--plan", &yen], &bill);
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{why}");
+    assert!(why.contains("JPY") && why.contains("minor-digits is 2: set it to 0"), "{why}");
     // A plan is held against amounts: a bill without them is refused, and a number that the plan does not know is told.
     let plain = file(folder.path(), "plain.toml", &PROFILE.replace("amount = \"EUR\"", "amount = \"\""));
     let words = ["compare", "--bill", "-", "--profile", &plain, "--plan", &plan, "--json"];

@@ -25,13 +25,14 @@ pub const AGE_MAX_S: i64 = 24 * 3600;
 pub struct Limits {
     /// Pieces of work that run at a time; others wait.
     pub running: usize,
-    /// Pieces of work of all owners, done or not. For a new one the oldest that is over makes room.
+    /// Pieces of work of all owners, done or not. For a new one the oldest that is over makes room: of those of its
+    /// owner, and only where there are none, of all.
     pub kept: usize,
     /// Pieces of work of one owner that are not over.
     pub waiting_of_one: usize,
     /// Octets of one file.
     pub octets: u64,
-    /// Octets of all files. For a new one the oldest that are over make room.
+    /// Octets of all files. For a new one those that are over make room in the same order.
     pub octets_in_all: u64,
     /// How long what was made is kept; none for as long as there is room.
     pub age_s: Option<i64>,
@@ -127,7 +128,7 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
             let text = format!("{waiting} of yours are under way: wait for one to end, or cancel it.");
             return Err(Problem::new(Kind::TooMany, text).retry_after(10));
         }
-        make_room(&mut all, &self.limits, now_ns);
+        make_room(&mut all, &self.limits, Some(owner), now_ns);
         let unfinished = all.values().filter(|work| !work.is_over()).count() as u64;
         let stored: u64 = all.values().filter(|work| work.is_over()).map(|work| work.octets()).sum();
         let promised = unfinished.saturating_add(1).saturating_mul(self.limits.octets);
@@ -190,7 +191,8 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
 
     /// Removes what is too old.
     pub fn tidy(&self, now_ns: i64) {
-        make_room(&mut lock(&self.all), &Limits { kept: usize::MAX, octets_in_all: u64::MAX, ..self.limits }, now_ns);
+        let limits = Limits { kept: usize::MAX, octets_in_all: u64::MAX, ..self.limits };
+        make_room(&mut lock(&self.all), &limits, None, now_ns);
     }
 
     /// How many there are, and the octets of their files.
@@ -229,11 +231,16 @@ impl<A, D> Work<A, D> {
     }
 }
 
-/// Removes what is over and too old, then the oldest that is over until there is room for one more.
-fn make_room<A, D: Clone>(all: &mut BTreeMap<String, Arc<Work<A, D>>>, limits: &Limits, now_ns: i64) {
+/// Removes what is over and too old, then the oldest that is over, its owner's first, until there is room for one more.
+fn make_room<A, D: Clone>(
+    all: &mut BTreeMap<String, Arc<Work<A, D>>>,
+    limits: &Limits,
+    owner: Option<Owner>,
+    now_ns: i64,
+) {
     let first_ns = limits.age_s.map_or(i64::MIN, |age_s| now_ns.saturating_sub(age_s.saturating_mul(SECOND_NS)));
     let mut over: Vec<Arc<Work<A, D>>> = all.values().filter(|work| work.is_over()).cloned().collect();
-    over.sort_by_key(|work| work.asked_ns);
+    over.sort_by_key(|work| (work.asked_ns >= first_ns, Some(work.owner) != owner, work.asked_ns));
     let mut stored: u64 = over.iter().map(|work| work.octets()).sum();
     let unfinished = all.len().saturating_sub(over.len()) as u64;
     let promised = unfinished.saturating_add(1).saturating_mul(limits.octets);
@@ -367,6 +374,19 @@ mod tests {
         assert!(!works[0].path.exists() && works[3].path.exists());
         shelf.tidy(10 + AGE_MAX_S * SECOND_NS);
         assert_eq!(shelf.size(), (0, 0));
+    }
+
+    #[test]
+    fn who_wants_more_loses_their_own_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = shelf(folder.path());
+        let [others, own, newer] = [(2, 1), (1, 2), (1, 3)].map(|(owner, at)| ended(&shelf, owner, at, 5));
+        ended(&shelf, 1, 4, 5);
+        assert!(others.path.exists() && !own.path.exists() && newer.path.exists());
+        ended(&shelf, 3, 5, 5);
+        assert!(!others.path.exists(), "who has none takes the oldest of all");
+        ended(&shelf, 3, 6 + AGE_MAX_S * SECOND_NS, 5);
+        assert_eq!(shelf.size().0, 1, "what is too old goes, whosever it is");
     }
 
     #[test]

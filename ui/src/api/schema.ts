@@ -537,7 +537,8 @@ export interface paths {
         };
         /**
          * The differences as comma-separated values (RFC 4180) with a line of titles; what a spreadsheet would take for a
-         *     formula begins with an apostrophe. Where not all are listed, the last line begins with `# incomplete`.
+         *     formula begins with an apostrophe. Where not all are listed, the last line begins with `# incomplete`, and the
+         *     header `x-trunkline-incomplete` has how many are.
          */
         get: operations["get_charge_comparisons_id_differences_csv"];
         put?: never;
@@ -555,7 +556,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The differences as JSON, one object a line. */
+        /**
+         * The differences as JSON, one object a line. Where not all are listed, the header `x-trunkline-incomplete` has how
+         *     many are.
+         */
         get: operations["get_charge_comparisons_id_differences_jsonl"];
         put?: never;
         post?: never;
@@ -1931,7 +1935,7 @@ export interface components {
         CallCharges: {
             /** @description Sessions, in the order in which they began. */
             charges: components["schemas"]["CallCharge"][];
-            /** @description Whether there was too much at that time to look at all of it. */
+            /** @description Whether not all of it is told: there was too much at that time, or a day could not be read. */
             stopped: boolean;
         };
         /** @description Calls that started in a span of time. */
@@ -2633,7 +2637,7 @@ export interface components {
             ahead_s?: number | null;
             /**
              * Format: double
-             * @description How far begins may be apart, seconds; left out: 10.
+             * @description How far begins may be apart, seconds, 300 at most; left out: 10.
              */
             begin_s?: number | null;
             /** @description A bill that was brought: its `id`; left out: what was charged online. */
@@ -2644,7 +2648,7 @@ export interface components {
             from?: string | null;
             /**
              * Format: double
-             * @description How far lengths may be apart, seconds; left out: 2.
+             * @description How far lengths may be apart, seconds, 600 at most; left out: 2.
              */
             length_s?: number | null;
             /** @description The text of the plan that says what lines should cost. */

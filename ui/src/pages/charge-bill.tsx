@@ -1,7 +1,7 @@
 // Wire against bill: calls of the store beside a carrier's bill, or beside what was charged online.
 
 import { A, useNavigate, useParams, useSearchParams } from "@solidjs/router";
-import { createEffect, createSignal, For, Match, on, onCleanup, onMount, Show, Switch, type JSX } from "solid-js";
+import { createEffect, createMemo, createSignal, For, Match, on, onCleanup, onMount, Show, Switch, type JSX } from "solid-js";
 import { get, remove } from "../api/client";
 import { Problem } from "../api/problem";
 import type { ChargeComparison, ChargeComparisons, ChargeNode, ChargeStatus } from "../api/types";
@@ -13,11 +13,15 @@ import { Time } from "../parts/time";
 import { toastError } from "../parts/toast";
 import { BillForm } from "./charge/bill-form";
 import { BillResult } from "./charge/bill-result";
-import { sumsOf } from "./charge/bill-words";
+import { outcomeOf } from "./charge/bill-words";
 import { ChargeNav } from "./charge/nav";
 
 /** How often one that runs is asked for. */
 const LOOK_MS = 700;
+/** What is said aloud of one, by its state. */
+const SAID: Record<string, string> = { running: "Calls are compared.", done: "The comparison is done.", failed: "The comparison failed.", cancelled: "The comparison was cancelled." };
+/** How often the list is, while one of it runs. */
+const LIST_MS = 2000;
 
 export default function ChargeBillPage(): JSX.Element {
   const params = useParams<{ id?: string }>();
@@ -56,6 +60,8 @@ function Begin(): JSX.Element {
       () => setNode(null),
     );
   });
+  const isRunning = createMemo(() => all()?.some((one) => one.state === "running") ?? false);
+  createEffect(() => isRunning() && every(LIST_MS, load));
   const before = (): ChargeComparison | undefined => all()?.find((one) => one.id === search.again);
   const forget = (id: string): void => {
     remove(`/charge/comparisons/${id}`)
@@ -138,9 +144,13 @@ function outcome(one: ChargeComparison): string {
   if (one.state === "running") return "under way";
   if (one.state === "cancelled") return "cancelled";
   if (!one.compared) return "it failed";
-  const { count, unsure } = sumsOf(one.compared);
-  if (count + unsure + one.compared.lines === 0) return "nothing to compare";
-  return count + unsure === 0 ? "all agrees" : `${of(count, "difference", "differences")}${unsure > 0 ? `, ${of(unsure, "cannot be said", "cannot be said")}` : ""}`;
+  return outcomeOf(one.compared);
+}
+
+/** Does it again and again while somebody looks, for as long as the effect around it holds. */
+function every(milliseconds: number, look: () => void): void {
+  const timer = setInterval(() => document.hidden || look(), milliseconds);
+  onCleanup(() => clearInterval(timer));
 }
 
 /** A comparison, while it runs and afterwards. */
@@ -148,7 +158,9 @@ function One(props: { id: string }): JSX.Element {
   const navigate = useNavigate();
   const [one, setOne] = createSignal<ChargeComparison>();
   const [error, setError] = createSignal<unknown>();
-  const running = (): boolean => one()?.state === "running";
+  const running = createMemo(() => one()?.state === "running");
+  /** What is said aloud: that it began, and its end. */
+  const said = createMemo(() => SAID[one()?.state ?? ""] ?? "");
   const look = (): void => {
     get<ChargeComparison>(`/charge/comparisons/${encodeURIComponent(props.id)}`)
       .then((found) => {
@@ -159,11 +171,7 @@ function One(props: { id: string }): JSX.Element {
   };
   createEffect(on(() => props.id, look));
   // The live feed beats slowly where nothing is captured: a comparison is over in a second or a minute.
-  createEffect(() => {
-    if (!running()) return;
-    const timer = setInterval(() => document.hidden || look(), LOOK_MS);
-    onCleanup(() => clearInterval(timer));
-  });
+  createEffect(() => running() && every(LOOK_MS, look));
   const gone = (): boolean => error() instanceof Problem && (error() as Problem).kind === "not-found";
   const cancel = (): void => {
     remove(`/charge/comparisons/${props.id}`)
@@ -184,6 +192,9 @@ function One(props: { id: string }): JSX.Element {
         </A>
       </Head>
       <ChargeNav />
+      <p class="sr" role="status">
+        {said()}
+      </p>
       <div class="charge">
         <Switch fallback={<Loading what="the comparison" />}>
           <Match when={gone()}>
@@ -198,7 +209,7 @@ function One(props: { id: string }): JSX.Element {
           </Match>
           <Match when={running()}>
             <section class="panel" aria-label="Under way">
-              <div class="body stack" role="status">
+              <div class="body stack">
                 <progress class="charge-progress" aria-label="Comparing" />
                 <p class="row">
                   <span>{of(one()!.read, "call was read", "calls were read")} so far. One may leave this page: it goes on.</span>
@@ -206,6 +217,9 @@ function One(props: { id: string }): JSX.Element {
                     Cancel
                   </button>
                 </p>
+                <Show when={error()}>
+                  <p class="bad-ink">How far it is cannot be told now: {error() instanceof Error ? (error() as Error).message : String(error())}</p>
+                </Show>
               </div>
             </section>
           </Match>

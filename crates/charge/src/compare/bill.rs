@@ -209,7 +209,9 @@ fn decimal(text: &str, places: u32, mark: Option<char>) -> Option<i64> {
 /// The digits of `1.234.567`.
 fn without_thousands(text: &str, parted: char) -> Option<Cow<'_, str>> {
     let mut groups = text.split(parted);
-    let sound = groups.next().is_some_and(|first| first.len() <= 3) && groups.all(|group| group.len() == 3);
+    // 0,123 has a fraction, whatever its mark is said to be.
+    let leads = |first: &str| (1..=3).contains(&first.len()) && !first.starts_with('0');
+    let sound = groups.next().is_some_and(leads) && groups.all(|group| group.len() == 3);
     match text.contains(parted) {
         false => Some(Cow::Borrowed(text)),
         true => sound.then(|| Cow::Owned(text.replace(parted, ""))),
@@ -299,6 +301,10 @@ mod tests {
             ("12.34", ',', None),
             ("1234.567", ',', None),
             ("1,2,3", ',', None),
+            ("0,123", '.', None),
+            (",123", '.', None),
+            ("0.123", '.', Some(123_000)),
+            ("-1,234", '.', Some(-1_234_000_000)),
         ] {
             assert_eq!(money(text, 0, Some(mark)), micros, "{text}");
         }

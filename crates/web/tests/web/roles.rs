@@ -124,7 +124,7 @@ const ENDPOINTS: [(&str, &str, &str, May); 98] = [
     ("POST", "/charge/bills?name=", "", COMPARES),
     ("DELETE", "/charge/bills/nothing", "", COMPARES),
     ("GET", "/charge/comparisons", "", COMPARES),
-    ("POST", "/charge/comparisons", r#"{"bill": "nothing"}"#, COMPARES),
+    ("POST", "/charge/comparisons", r#"{"from": "nothing"}"#, COMPARES),
     ("GET", "/charge/comparisons/nothing", "", COMPARES),
     ("DELETE", "/charge/comparisons/nothing", "", COMPARES),
     ("GET", "/charge/comparisons/nothing/differences", "", COMPARES),

@@ -28,7 +28,7 @@ export function Charged(props: { call: CallWithLadder }): JSX.Element {
         <div class="body stack">
           <For each={all()}>{(charge) => <Charge charge={charge} />}</For>
           <Show when={known(charges)?.stopped}>
-            <p class="muted">There was too much at that time to look at all of it.</p>
+            <p class="muted">These may not be all: there was too much at that time, or a day of the store could not be read.</p>
           </Show>
         </div>
       </section>

@@ -12,7 +12,7 @@ import { Loading, Trouble } from "../../parts/states";
 import { Time } from "../../parts/time";
 import { may } from "../../session";
 import { ms, rfc3339 } from "../../time";
-import { coinOf, kindName, kindWhat, micros, otherNumber, parties, sumsOf, whyText } from "./bill-words";
+import { coinOf, kindName, kindWhat, micros, otherNumber, parties, sessionPath, sumsOf, whyText } from "./bill-words";
 import type { Coin } from "./words";
 
 const PAGE = 100;
@@ -161,7 +161,7 @@ function Row(props: { row: ChargeDifference; coin: Coin }): JSX.Element {
         <Time at={r().at} shape="short" />
       </td>
       <td class="num">
-        <A data-row-link href={linkOf(r())} title={r().call ? "Open the call" : r().line?.session ? "Open the session" : "Open the calls around that time"}>
+        <A data-row-link href={linkOf(r())} title={r().call ? "Open the call" : pathOf(r()) ? "Open the session" : "Open the calls around that time"}>
           {who().caller} → {who().called}
         </A>
         <Show when={otherNumber(r())}>{(other) => <div class="muted charge-small">charged: {other()}</div>}</Show>
@@ -199,9 +199,13 @@ function Line(props: { row: ChargeDifference }): JSX.Element {
   return (
     <Show when={props.row.line} fallback={<span class="muted">–</span>}>
       <Show when={session()} fallback={<span class="num">{whole(props.row.line!.line)}</span>}>
-        <A class="mono charge-small" href={`/charge/sessions/${encodeURIComponent(session()!)}`}>
-          {session()}
-        </A>
+        <Show when={pathOf(props.row)} fallback={<span class="mono charge-small">{session()}</span>}>
+          {(path) => (
+            <A class="mono charge-small" href={path()}>
+              {session()}
+            </A>
+          )}
+        </Show>
       </Show>
       <Show when={props.row.other}>
         {(other) => (
@@ -214,10 +218,14 @@ function Line(props: { row: ChargeDifference }): JSX.Element {
   );
 }
 
+/** The page of its session. */
+const pathOf = (row: ChargeDifference): string | undefined => sessionPath(row.line?.session, may("numbers.read"));
+
 /** The call; of a line without one its session, or the calls of that time. */
 function linkOf(row: ChargeDifference): string {
   if (row.call) return `/calls/${row.call.id}`;
-  if (row.line?.session) return `/charge/sessions/${encodeURIComponent(row.line.session)}`;
+  const session = pathOf(row);
+  if (session) return session;
   const at = ms(row.at);
   const range = new URLSearchParams({ from: rfc3339(at - AROUND_MS), to: rfc3339(at + AROUND_MS) });
   return `/calls?${range.toString()}`;

@@ -1,8 +1,8 @@
 // What is to be compared: online charges or a bill that is brought, its profile, the time, and what counts as the same.
 
-import { createEffect, createSignal, createUniqueId, For, on, Show, type JSX } from "solid-js";
-import { post } from "../../api/client";
-import type { ChargeBill, ChargeComparison, ChargeNode } from "../../api/types";
+import { createEffect, createMemo, createSignal, createUniqueId, For, on, Show, type JSX } from "solid-js";
+import { get, post } from "../../api/client";
+import type { ChargeBill, ChargeComparison, ChargeNode, ChargePlan } from "../../api/types";
 import { octets } from "../../format";
 import { Icon } from "../../parts/icon";
 import { RangePicker } from "../../parts/range-picker";
@@ -10,7 +10,7 @@ import { kept, zone } from "../../prefs";
 import { useRange } from "../../range";
 import { may } from "../../session";
 import { BillProfile } from "./bill-profile-form";
-import { guess, headOf, lacks, PLAIN, toml, type BillHead, type Profile } from "./bill-profile";
+import { guess, headOf, lacks, minorDigits, PLAIN, toml, type BillHead, type Profile } from "./bill-profile";
 
 /** Octets of a bill that are looked at for its titles. */
 const HEAD_OCTETS = 64 * 1024;
@@ -40,7 +40,9 @@ export function BillForm(props: FormProps): JSX.Element {
   const [more, setMore] = createSignal({ filter: before?.filter ?? "", begin: before?.begin_s ?? null, length: before?.length_s ?? null, ahead: before?.ahead_s ?? null, silence: before?.silence_s ?? null, group: before?.rating_group ?? null });
   const [busy, setBusy] = createSignal(false);
   const [error, setError] = createSignal("");
-  createEffect(on(() => props.before?.ask.from, (from) => from && setRange({ from, to: props.before?.ask.to ?? "now" })));
+  // A memo: the list that it stands in is loaded again while one of it runs.
+  const from = createMemo(() => props.before?.ask.from);
+  createEffect(on(from, (from) => from && setRange({ from, to: props.before?.ask.to ?? "now" })));
   const take = async (files: FileList | null | undefined): Promise<void> => {
     const chosen = files?.[0];
     if (!chosen) return;
@@ -67,6 +69,11 @@ export function BillForm(props: FormProps): JSX.Element {
     setKnown({ id: brought.id, name: brought.name });
     return brought.id;
   };
+  /** The text of what lines should cost; "" where amounts are not looked at. */
+  const prices = async (): Promise<string> => {
+    if (!isBill() || plan() === "") return "";
+    return plan() === "text" ? planText() : (await get<ChargePlan>(`/charge/plans/${encodeURIComponent(plan())}`)).text;
+  };
   const begin = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const lack = missing();
@@ -80,9 +87,9 @@ export function BillForm(props: FormProps): JSX.Element {
       const begun = await post<{ id: string }>("/charge/comparisons", {
         bill,
         // Who sees masked numbers has no prefixes of their own.
-        profile: may("numbers.read") ? (text() ?? toml(profile(), isBill())) : undefined,
-        plan: plan() === "text" ? planText() : undefined,
-        plan_name: plan() && plan() !== "text" ? plan() : undefined,
+        profile: may("numbers.read") ? (text() ?? toml(profile(), isBill(), minorDigits(await prices()))) : undefined,
+        plan: isBill() && plan() === "text" ? planText() : undefined,
+        plan_name: isBill() && plan() && plan() !== "text" ? plan() : undefined,
         from: whole ? undefined : range().from,
         to: whole || range().to === "now" ? undefined : range().to,
         tz: zone(),
@@ -227,7 +234,7 @@ interface MoreValues {
 /** Which calls, and what counts as the same. */
 function More(props: { values: MoreValues; change: (to: Partial<MoreValues>) => void }): JSX.Element {
   const help = createUniqueId();
-  const field = (name: "begin" | "length" | "ahead" | "silence" | "group", label: string, usual: string, min?: number): JSX.Element => (
+  const field = (name: "begin" | "length" | "ahead" | "silence" | "group", label: string, usual: string, min?: number, max?: number): JSX.Element => (
     <label class="field">
       <span>{label}</span>
       <input
@@ -235,6 +242,7 @@ function More(props: { values: MoreValues; change: (to: Partial<MoreValues>) => 
         type="number"
         step="any"
         min={min}
+        max={max}
         placeholder={usual}
         value={props.values[name] ?? ""}
         onChange={(event) => props.change({ [name]: event.currentTarget.value === "" ? null : Number(event.currentTarget.value) })}
@@ -253,10 +261,10 @@ function More(props: { values: MoreValues; change: (to: Partial<MoreValues>) => 
             A filter as on the page of calls: lines of other calls are left out, lines without a call are told.
           </span>
         </label>
-        {field("begin", "Begins may be apart, seconds", "10", 0)}
-        {field("length", "Lengths may be apart, seconds", "2", 0)}
-        {field("ahead", "The bill’s clock is ahead, seconds", "measured")}
-        {field("silence", "Silence that means: not captured, seconds", "3600", 60)}
+        {field("begin", "Begins may be apart, seconds", "10", 0, 300)}
+        {field("length", "Lengths may be apart, seconds", "2", 0, 600)}
+        {field("ahead", "The bill’s clock is ahead, seconds", "measured", -86_400, 86_400)}
+        {field("silence", "Silence that means: not captured, seconds", "3600", 60, 86_400)}
         {field("group", "Rating group of calls", "any", 0)}
       </div>
     </details>

@@ -7,6 +7,8 @@ export interface BillHead {
   titles: string[];
   /** The first line behind the titles; may be empty. */
   first: string[];
+  /** The first lines behind the titles. */
+  rows: string[][];
 }
 
 /** What a profile says. */
@@ -52,6 +54,8 @@ export const PLAIN: Profile = {
   rounding: "1+1",
 };
 
+/** Lines that are looked at for how they are written. */
+const ROWS_MAX = 200;
 const SEPARATORS = [";", "\t", ","];
 
 /** The values of a line, as the reader of bills takes them apart. */
@@ -81,8 +85,9 @@ export function headOf(text: string): BillHead | undefined {
   const best = counts.reduce((a, b) => (b.count > a.count ? b : a));
   if (best.count < 2) return undefined;
   const titles = values(lines[0]!, best.separator).map((title) => title.trim());
-  const first = values(lines.slice(1).find((line) => line.trim() !== "") ?? "", best.separator).map((value) => value.trim());
-  return { separator: best.separator, titles, first };
+  const there = lines.slice(1).filter((line) => line.trim() !== "");
+  const rows = there.slice(0, ROWS_MAX).map((line) => values(line, best.separator).map((value) => value.trim()));
+  return { separator: best.separator, titles, first: rows[0] ?? [], rows };
 }
 
 type Column = "reference" | "called" | "caller" | "duration" | "begin" | "amount";
@@ -97,6 +102,23 @@ const LIKE: [Column, RegExp][] = [
   ["amount", /amount|charge|price|cost|total|net|betrag|\beur\b|\busd\b|\bgbp\b/i],
 ];
 
+/** Whether an amount can only have that mark before its fraction: 0,123 and 1.234,5, but not 1,234. */
+const fraction = (mark: string, other: string): RegExp => new RegExp(`\\d[${mark}]\\d{1,2}$|\\d[${mark}]\\d{4,}$|^-?0?[${mark}]\\d|[${other}]\\d{3}[${mark}]\\d`);
+const COMMA = fraction(",", ".");
+const POINT = fraction(".", ",");
+
+/** The mark before fractions of these amounts; "" where they do not say, or say both. */
+function markOf(amounts: string[]): Profile["decimal"] {
+  const [comma, point] = [amounts.some((text) => COMMA.test(text)), amounts.some((text) => POINT.test(text))];
+  return comma === point ? "" : comma ? "," : ".";
+}
+
+/** Digits of the minor unit of a plan's currency; undefined where its text does not tell. */
+export function minorDigits(plan: string): number | undefined {
+  const currency = /^\s*currency\s*=\s*["']([A-Z]{3})["']/m.exec(plan)?.[1];
+  return currency === undefined ? undefined : new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits;
+}
+
 /** A profile as the file looks; what is not seen in it stays as it was. */
 export function guess(head: BillHead, before: Profile): Profile {
   const taken = new Set<string>();
@@ -107,9 +129,9 @@ export function guess(head: BillHead, before: Profile): Profile {
     taken.add(title);
     found[column] = title;
   }
-  const of = (title: string | undefined): string => (title === undefined ? "" : (head.first[head.titles.indexOf(title)] ?? ""));
+  const of = (title: string | undefined): string[] => (title === undefined ? [] : head.rows.map((row) => row[head.titles.indexOf(title)] ?? ""));
   const unit = /milli|\bms\b/i.test(found.duration ?? "") ? "milliseconds" : /min/i.test(found.duration ?? "") ? "minutes" : "seconds";
-  const date = /^(\d{1,2})[/.-](\d{1,2})[/.-]/.exec(of(found.begin));
+  const dates = of(found.begin).map((text) => /^(\d{1,2})[/.-](\d{1,2})[/.-]/.exec(text));
   return {
     ...before,
     separator: head.separator,
@@ -120,8 +142,8 @@ export function guess(head: BillHead, before: Profile): Profile {
     amount: found.amount ?? "",
     reference: found.reference ?? "",
     durationUnit: unit,
-    dateOrder: date && Number(date[2]) > 12 ? "month-first" : before.dateOrder,
-    decimal: /\d,\d{1,2}$|\d,\d{4,}$/.test(of(found.amount)) ? "," : /\.\d/.test(of(found.amount)) ? "." : before.decimal,
+    dateOrder: dates.some((date) => Number(date?.[2]) > 12) ? "month-first" : dates.some((date) => Number(date?.[1]) > 12) ? "day-first" : before.dateOrder,
+    decimal: markOf(of(found.amount)),
   };
 }
 
@@ -137,7 +159,7 @@ const quoted = (text: string): string => JSON.stringify(text);
 const list = (text: string): string => `[${text.split(/[\s,]+/).filter(Boolean).map(quoted).join(", ")}]`;
 
 /** The profile as TOML; without a bill only how numbers are written. */
-export function toml(profile: Profile, bill: boolean): string {
+export function toml(profile: Profile, bill: boolean, minorDigits?: number): string {
   const numbers = ["[numbers]", `country = ${quoted(profile.country)}`, `national = ${list(profile.national)}`, `international = ${list(profile.international)}`, `bare = ${quoted(profile.bare)}`];
   // A country is digits or nothing: without one there are no national numbers.
   const of = profile.country.trim() === "" ? ["[numbers]", `international = ${list(profile.international)}`, ...(profile.bare === "international" ? ['bare = "international"'] : [])] : numbers;
@@ -153,6 +175,7 @@ export function toml(profile: Profile, bill: boolean): string {
     `duration-unit = ${quoted(profile.durationUnit)}`,
     `amount-unit = ${quoted(profile.amountUnit)}`,
     `decimal = ${quoted(profile.decimal)}`,
+    ...(minorDigits === undefined ? [] : [`minor-digits = ${minorDigits}`]),
     `first-step = ${first ?? 1}`,
     `step = ${step ?? 1}`,
   ];

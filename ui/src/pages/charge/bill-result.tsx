@@ -7,13 +7,13 @@ import { of, whole } from "../../format";
 import { Icon } from "../../parts/icon";
 import { Time } from "../../parts/time";
 import { Differences } from "./bill-differences";
-import { coinOf, kindName, kindWhat, micros, remarks, sumsOf } from "./bill-words";
+import { agrees as agreesOf, coinOf, kindName, kindWhat, micros, remarks, sumsOf } from "./bill-words";
 
 export function BillResult(props: { one: ChargeComparison; compared: ChargeCompared }): JSX.Element {
   const c = (): ChargeCompared => props.compared;
   const isBill = (): boolean => props.one.ask.bill !== null;
   const sums = (): ReturnType<typeof sumsOf> => sumsOf(c());
-  const agrees = (): boolean => sums().count + sums().unsure + c().unread === 0;
+  const agrees = (): boolean => agreesOf(c());
   /** Nothing differs because there was nothing that could. */
   const nothing = (): boolean => agrees() && c().lines === 0;
   const title = (): string => {
@@ -76,6 +76,8 @@ function Kinds(props: { id: string; compared: ChargeCompared }): JSX.Element {
   const [search] = useSearchParams<{ kind?: string; sure?: string }>();
   const coin = (): ReturnType<typeof coinOf> => coinOf(props.compared);
   const there = (): ChargeComparedKind[] => props.compared.kinds.filter((kind) => kind.count + kind.unsure > 0);
+  /** A kind of which nothing is certain leads to what cannot be said of it. */
+  const sureOf = (kind: ChargeComparedKind): string | undefined => (kind.count > 0 ? undefined : "false");
   const money = (amount: number): string => (amount === 0 ? "–" : micros(amount, coin()));
   return (
     <div class="scroll" tabindex="0" role="group" aria-label="Table by kind">
@@ -105,7 +107,7 @@ function Kinds(props: { id: string; compared: ChargeCompared }): JSX.Element {
             {(kind) => (
               <tr>
                 <td>
-                  <A href={`/charge/bill/${props.id}?kind=${kind.kind}`} noScroll aria-current={search.kind === kind.kind && search.sure === undefined ? "true" : undefined}>
+                  <A href={`/charge/bill/${props.id}?kind=${kind.kind}${sureOf(kind) ? "&sure=false" : ""}`} noScroll aria-current={search.kind === kind.kind && search.sure === sureOf(kind) ? "true" : undefined}>
                     {kindName(kind.kind)}
                   </A>{" "}
                   <span class="muted">{kindWhat(kind.kind)}</span>

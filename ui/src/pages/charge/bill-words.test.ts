@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ChargeCompared, ChargeDifference } from "../../api/types";
-import { micros, otherNumber, remarks, sumsOf } from "./bill-words";
+import { agrees, micros, otherNumber, outcomeOf, remarks, sessionPath, sumsOf } from "./bill-words";
 
 const compared = (more: Partial<ChargeCompared>): ChargeCompared =>
   ({
@@ -10,6 +10,8 @@ const compared = (more: Partial<ChargeCompared>): ChargeCompared =>
     captured: { from: "", to: "" },
     not_understood: { calls: 0, lines: 0 },
     deviations: { lines: 0, micros: 0 },
+    unread: 0,
+    skipped: [],
     ...more,
   }) as ChargeCompared;
 
@@ -24,6 +26,17 @@ test("money keeps what is finer than a minor unit", () => {
 test("sums are those of all kinds", () => {
   const kind = { kind: "longer", count: 2, over_micros: 5, under_micros: 1, unsure: 3, unsure_micros: 9 };
   expect(sumsOf(compared({ kinds: [kind, kind] }))).toEqual({ count: 4, over: 10, under: 2, unsure: 6 });
+});
+
+test("it agrees where all was read, too", () => {
+  expect([agrees(compared({})), agrees(compared({ unread: 1 })), agrees(compared({ skipped: ["x"] }))]).toEqual([true, false, false]);
+  expect([outcomeOf(compared({ lines: 1 })), outcomeOf(compared({ lines: 0 }))]).toEqual(["all agrees", "nothing to compare"]);
+  expect(outcomeOf(compared({ unread: 2, skipped: ["x"] }))).toBe("0 differences, 2 lines cannot be read, 1 day cannot be read");
+});
+
+test("sessions lead somewhere where their names are whole", () => {
+  expect(sessionPath("gw;1;2", true)).toBe("/charge/sessions/gw%3B1%3B2");
+  expect([sessionPath("gw;1;2", false), sessionPath("x".repeat(256), true), sessionPath(null, true)]).toEqual([undefined, undefined, undefined]);
 });
 
 test("remarks tell the clock first, and what counts once", () => {

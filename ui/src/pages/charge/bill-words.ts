@@ -53,6 +53,29 @@ export function sumsOf(compared: ChargeCompared): { count: number; over: number;
   return { count: add((k) => k.count), over: add((k) => k.over_micros), under: add((k) => k.under_micros), unsure: add((k) => k.unsure) };
 }
 
+/** Whether nothing differs, and all was read. */
+export function agrees(compared: ChargeCompared): boolean {
+  const { count, unsure } = sumsOf(compared);
+  return count + unsure + compared.unread + compared.skipped.length === 0;
+}
+
+/** What came of a comparison, in a line. */
+export function outcomeOf(compared: ChargeCompared): string {
+  const { count, unsure } = sumsOf(compared);
+  if (agrees(compared)) return compared.lines === 0 ? "nothing to compare" : "all agrees";
+  const said = [of(count, "difference", "differences")];
+  if (unsure > 0) said.push(of(unsure, "cannot be said", "cannot be said"));
+  if (compared.unread > 0) said.push(of(compared.unread, "line cannot be read", "lines cannot be read"));
+  if (compared.skipped.length > 0) said.push(of(compared.skipped.length, "day cannot be read", "days cannot be read"));
+  return said.join(", ");
+}
+
+/** Characters of a Session-Id in a difference: one that has so many may be longer. */
+const SESSION_CHARS = 256;
+
+/** The page of a session; none where its Session-Id is cut, or masked for who looks. */
+export const sessionPath = (session: string | null | undefined, seesNumbers: boolean): string | undefined => (session && seesNumbers && session.length < SESSION_CHARS ? `/charge/sessions/${encodeURIComponent(session)}` : undefined);
+
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 /** A clock that is so far off is a time zone, milliseconds. */
 const ZONE_MS = 15 * 60_000;

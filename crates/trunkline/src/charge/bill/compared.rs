@@ -23,8 +23,8 @@ const MARGIN_NS: i64 = 2 * 3600 * SECOND;
 const MARGIN_OF_BILL_NS: i64 = 26 * 3600 * SECOND;
 /// Lines that cannot be read and are told one by one.
 pub const UNREAD_MAX: usize = 100;
-/// Octets of a Session-Id that are kept.
-const SESSION_OCTETS_MAX: usize = 256;
+/// Characters of a Session-Id that are kept.
+const SESSION_CHARS_MAX: usize = 256;
 
 /// What counts as the same.
 #[derive(Clone, Debug)]
@@ -306,13 +306,33 @@ fn add(lines: &mut Lines, at: &mut HashMap<u64, usize>, charge: &Charge, profile
         amount: Some(amount),
         reference: charge.session.splitn(4, ';').nth(3).map_or(0, Parties::reference),
     });
-    lines.sessions.push(charge.session.chars().take(SESSION_OCTETS_MAX).collect::<String>().into());
+    lines.sessions.push(charge.session.chars().take(SESSION_CHARS_MAX).collect::<String>().into());
+}
+
+/// The currency that amounts are in, and the digits of its minor unit: by the plan, else by the lines.
+fn money(lines: &Lines, plan: Option<&Plan>) -> Result<(Option<String>, u32), Failed> {
+    let Some(plan) = plan else { return Ok((lines.currency.clone(), lines.decimals)) };
+    let (letters, is_bill) = (&plan.currency, matches!(lines.payers, Payers::All));
+    let digits = u32::try_from(decimals(letters)).unwrap_or_default();
+    let differs =
+        |of: String| Err(Failed::Asked(format!("the plan is in {letters}, of {digits} minor digits, but {of}")));
+    match &lines.currency {
+        _ if digits == lines.decimals => {}
+        Some(charged) => return differs(format!("what was charged is in {charged}, of {}", lines.decimals)),
+        // Charges are in minor units: where nobody knows of which currency, it is the plan's.
+        None if !is_bill => {}
+        None => {
+            return differs(format!("[bill] minor-digits is {}: set it to {digits} in the profile", lines.decimals));
+        }
+    }
+    Ok((Some(letters.clone()), digits))
 }
 
 /// Compares calls with lines; `goes_on` is told how many calls were read.
 ///
 /// # Errors
-/// The store could not be read, there is too much, or it was given up.
+/// The store could not be read, there is too much, it was given up, or the plan is held against a bill without amounts
+/// or against amounts of another minor unit.
 pub fn against(
     store: &Store,
     lines: Lines,
@@ -326,7 +346,7 @@ pub fn against(
         let why = "the bill has no column of amounts: there is nothing to hold --plan against; a profile names it";
         return Err(Failed::Asked(why.to_owned()));
     }
-    let (currency, decimals) = (plan.map(|plan| plan.currency.clone()).or(lines.currency.clone()), lines.decimals);
+    let (currency, decimals) = money(&lines, plan)?;
     let Lines { lines, mut parties, sessions, unread, unread_count, payers, skipped: mut passed, .. } = lines;
     let margin = if tolerance.span_of_bill { MARGIN_OF_BILL_NS } else { MARGIN_NS };
     let (from_ns, to_ns) = (which.from_ns.saturating_sub(margin), which.to_ns.saturating_add(margin));

@@ -33,8 +33,12 @@ pub const COMPARISONS: Limits = Limits {
     octets_in_all: 1 << 30,
     age_s: Some(AGE_MAX_S),
 };
-/// The longest tolerance, and the most that clocks may differ, seconds: a day.
+/// The longest silence, and the most that clocks may differ, seconds: a day.
 const SECONDS_MAX: f64 = 86_400.0;
+/// How far begins may be apart at most, seconds: each call is held beside all lines that begin so near.
+const BEGIN_MAX: f64 = 300.0;
+/// How far lengths may be apart at most, seconds.
+const LENGTH_MAX: f64 = 600.0;
 
 /// All of them.
 pub type Comparisons = Shelf<Asked, Arc<Outcome>>;
@@ -74,9 +78,9 @@ pub struct ChargeComparisonAsk {
     pub tz: Option<String>,
     /// Which calls have to have a line; lines of others are left out.
     pub filter: Option<String>,
-    /// How far begins may be apart, seconds; left out: 10.
+    /// How far begins may be apart, seconds, 300 at most; left out: 10.
     pub begin_s: Option<f64>,
-    /// How far lengths may be apart, seconds; left out: 2.
+    /// How far lengths may be apart, seconds, 600 at most; left out: 2.
     pub length_s: Option<f64>,
     /// How many seconds the bill's clock is ahead; left out: it is measured.
     pub ahead_s: Option<f64>,
@@ -170,10 +174,9 @@ pub async fn begin(
     Large(told): Large<ChargeComparisonAsk>,
 ) -> Result<(StatusCode, Json<ChargeComparison>), Problem> {
     may_compare(&who)?;
-    if who.masked() && (told.profile.is_some() || told.plan.is_some()) {
-        // Prefixes of one's own, tried one after the other, tell the digits of a number.
-        let text = "numbers are masked for you: compare without a profile, and with plans of the node".to_owned();
-        return Err(who.refused(Refusal::Forbidden(text)));
+    if who.masked() && brings_numbers(&told) {
+        let text = "numbers are masked for you: compare what was charged online, without a profile or a plan";
+        return Err(who.refused(Refusal::Forbidden(text.to_owned())));
     }
     let charging = charging(&web)?;
     let bill = told.bill.as_deref().map(|id| bills::find(&web, &who, id)).transpose()?;
@@ -196,6 +199,12 @@ pub async fn begin(
         })
     });
     Ok((StatusCode::ACCEPTED, Json(shown(&work, &who))))
+}
+
+/// Whether it brings numbers or prefixes: tried one after the other, they tell the digits of a number. Who may change
+/// plans of the node could bring theirs by name.
+fn brings_numbers(told: &ChargeComparisonAsk) -> bool {
+    [&told.bill, &told.profile, &told.plan, &told.plan_name].into_iter().any(Option::is_some)
 }
 
 fn span_of(means: &ChargeCompareAsk) -> String {
@@ -232,18 +241,18 @@ fn means(web: &Web, who: &Who, told: &ChargeComparisonAsk) -> Result<ChargeCompa
         plan: None,
         span_ns,
         filter: ask::filter_of(web, who, told.filter.as_deref(), &zone)?,
-        begin_ms: milliseconds("begin_s", told.begin_s, 0.0)?.unwrap_or(10_000),
-        length_ms: milliseconds("length_s", told.length_s, 0.0)?.unwrap_or(2000),
-        ahead_ms: milliseconds("ahead_s", told.ahead_s, -SECONDS_MAX)?,
-        silence_ms: milliseconds("silence_s", told.silence_s, 60.0)?.unwrap_or(3_600_000),
+        begin_ms: milliseconds("begin_s", told.begin_s, (0.0, BEGIN_MAX))?.unwrap_or(10_000),
+        length_ms: milliseconds("length_s", told.length_s, (0.0, LENGTH_MAX))?.unwrap_or(2000),
+        ahead_ms: milliseconds("ahead_s", told.ahead_s, (-SECONDS_MAX, SECONDS_MAX))?,
+        silence_ms: milliseconds("silence_s", told.silence_s, (60.0, SECONDS_MAX))?.unwrap_or(3_600_000),
         rating_group: told.rating_group,
     })
 }
 
-fn milliseconds(name: &'static str, seconds: Option<f64>, least: f64) -> Result<Option<i64>, Problem> {
+fn milliseconds(name: &'static str, seconds: Option<f64>, (least, most): (f64, f64)) -> Result<Option<i64>, Problem> {
     match seconds {
-        Some(seconds) if (least..=SECONDS_MAX).contains(&seconds) => Ok(Some((seconds * 1000.0) as i64)),
-        Some(_) => Err(Problem::parameter(name, format!("Seconds, from {least} to {SECONDS_MAX}."))),
+        Some(seconds) if (least..=most).contains(&seconds) => Ok(Some((seconds * 1000.0) as i64)),
+        Some(_) => Err(Problem::parameter(name, format!("Seconds, from {least} to {most}."))),
         None => Ok(None),
     }
 }

@@ -16,11 +16,12 @@ use crate::work::Bounded;
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
+use axum::http::HeaderValue;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
@@ -31,6 +32,8 @@ pub const LISTED_MAX: usize = 200_000;
 const OCTETS_MAX: u64 = 64 * 1024;
 /// Differences of a piece of a download.
 const PIECE_LINES: usize = 500;
+/// How many are listed, where these are not all.
+const INCOMPLETE_HEADER: &str = "x-trunkline-incomplete";
 
 /// The differences of a comparison: each a line of JSON in a file, and where it is.
 pub struct Listed {
@@ -173,9 +176,18 @@ impl Listed {
         Ok(marks.into_iter().map(|mark| mark.offset).collect())
     }
 
-    /// Reads those at these places.
-    fn read(&self, offsets: &[u64], masked: bool) -> io::Result<Vec<ChargeDifference>> {
-        let mut file = BufReader::new(File::open(&self.path)?);
+    /// Its file, which is there while it is open, even where another comparison takes its place meanwhile.
+    fn open(&self) -> Result<File, Problem> {
+        File::open(&self.path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Problem::new(Kind::NotFound, "It is kept no longer: compare again."),
+            _ => Problem::failed(error),
+        })
+    }
+
+    /// Reads those at these places of its file.
+    fn read(file: &File, offsets: &[u64], masked: bool) -> io::Result<Vec<ChargeDifference>> {
+        let mut file = BufReader::new(file);
+        file.rewind()?;
         let mut at = 0u64;
         let mut one = |offset: u64| {
             // Seeking within what is buffered reads nothing anew: pages in order of time are one piece.
@@ -220,7 +232,7 @@ pub async fn list(
         let chosen = outcome.listed.chosen(&asked)?;
         let rest = chosen.get(from..).unwrap_or_default();
         let page = rest.get(..limit).unwrap_or(rest);
-        let differences = outcome.listed.read(page, masked).map_err(Problem::failed)?;
+        let differences = Listed::read(&outcome.listed.open()?, page, masked).map_err(Problem::failed)?;
         let next = (rest.len() > limit).then(|| (from + limit).to_string());
         Ok(ChargeDifferencesPage { differences, total: chosen.len() as u64, next })
     };
@@ -272,7 +284,8 @@ fn json_line(one: &ChargeDifference) -> String {
 }
 
 /// The differences as comma-separated values (RFC 4180) with a line of titles; what a spreadsheet would take for a
-/// formula begins with an apostrophe. Where not all are listed, the last line begins with `# incomplete`.
+/// formula begins with an apostrophe. Where not all are listed, the last line begins with `# incomplete`, and the
+/// header `x-trunkline-incomplete` has how many are.
 #[utoipa::path(
     get, path = "/charge/comparisons/{id}/differences.csv", tag = "charge",
     params(("id" = String, Path), ChargeDifferencesAsk),
@@ -289,7 +302,8 @@ pub async fn csv(
     Ok(attachment(body, "text/csv; charset=utf-8", "differences.csv"))
 }
 
-/// The differences as JSON, one object a line.
+/// The differences as JSON, one object a line. Where not all are listed, the header `x-trunkline-incomplete` has how
+/// many are.
 #[utoipa::path(
     get, path = "/charge/comparisons/{id}/differences.jsonl", tag = "charge",
     params(("id" = String, Path), ChargeDifferencesAsk),
@@ -328,28 +342,33 @@ async fn download(
     let turn = turn.map_err(|_| Problem::new(Kind::Busy, "Too many exports are under way.").retry_after(30))?;
     let offsets = outcome.listed.chosen(&asked)?;
     who.audit(web, action::CHARGE_DIFFERENCES, id).await?;
-    let is_cut = remarks && outcome.listed.is_cut;
-    let end = format!("# incomplete: {LISTED_MAX} differences are listed{}\r\n", ",".repeat(COLUMNS.len() - 1));
+    let (count, is_cut) = (outcome.listed.count(), outcome.listed.is_cut);
+    let end = format!("# incomplete: {count} differences are listed{}\r\n", ",".repeat(COLUMNS.len() - 1));
     let (masked, first) = (who.masked(), Some(titles));
-    let pieces = stream::unfold((outcome, offsets, 0, first, Some(turn)), move |state| {
+    let file = outcome.listed.open()?;
+    let pieces = stream::unfold((file, offsets, 0, first, Some(turn)), move |state| {
         let end = end.clone();
         async move {
-            let (outcome, offsets, from, first, turn) = state;
+            let (file, offsets, from, first, turn) = state;
             let until = (from + PIECE_LINES).min(offsets.len());
             if first.is_none() && from >= offsets.len() {
                 return None;
             }
-            let (text, outcome, offsets) = tokio::task::spawn_blocking(move || {
-                let rows = outcome.listed.read(offsets.get(from..until).unwrap_or_default(), masked);
-                (rows.map(|rows| rows.iter().map(line).collect::<String>()), outcome, offsets)
+            let (text, file, offsets) = tokio::task::spawn_blocking(move || {
+                let rows = Listed::read(&file, offsets.get(from..until).unwrap_or_default(), masked);
+                (rows.map(|rows| rows.iter().map(line).collect::<String>()), file, offsets)
             })
             .await
             .ok()?;
-            let last = if is_cut && until >= offsets.len() { end } else { String::new() };
+            let last = if remarks && is_cut && until >= offsets.len() { end } else { String::new() };
             let text = text.map(|text| Bytes::from(first.unwrap_or_default() + &text + &last));
-            Some((text, (outcome, offsets, until, None, turn)))
+            Some((text, (file, offsets, until, None, turn)))
         }
     });
     // What compresses asks once more after the end.
-    Ok(Body::from_stream(pieces.fuse()).into_response())
+    let mut response = Body::from_stream(pieces.fuse()).into_response();
+    if is_cut {
+        response.headers_mut().insert(INCOMPLETE_HEADER, HeaderValue::from(count as u64));
+    }
+    Ok(response)
 }

@@ -13,6 +13,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde::Serialize;
 use serde_json::json;
+use std::collections::HashSet;
 use std::sync::Arc;
 use trunkline_store::row::{Call, Charge};
 use trunkline_store::time::{SECOND_NS, rfc3339};
@@ -29,6 +30,8 @@ const ROWS_MAX: usize = 50_000;
 const PAGE_ROWS: usize = 1000;
 /// Sessions that are told of a call.
 const SESSIONS_MAX: usize = 8;
+/// Records with its numbers of which it is looked up whether they name another call.
+const NAMES_MAX: usize = 64;
 /// Found by the Call-ID.
 const BY_CALL_ID: &str = "call-id";
 
@@ -37,7 +40,7 @@ const BY_CALL_ID: &str = "call-id";
 pub struct CallCharges {
     /// Sessions, in the order in which they began.
     pub charges: Vec<CallCharge>,
-    /// Whether there was too much at that time to look at all of it.
+    /// Whether not all of it is told: there was too much at that time, or a day could not be read.
     pub stopped: bool,
 }
 
@@ -98,7 +101,7 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     Ok(Json(CallCharges { charges, stopped }))
 }
 
-/// Sessions that were for a call, and whether there was too much to look at.
+/// Sessions that were for a call, and whether these may not be all.
 fn found(store: &Store, call: &Call) -> Result<(Vec<CallCharge>, bool), StoreError> {
     let end_ns = call.end_ns.unwrap_or(call.last_ns).max(call.start_ns);
     let mut query = Query {
@@ -108,24 +111,31 @@ fn found(store: &Store, call: &Call) -> Result<(Vec<CallCharge>, bool), StoreErr
         limit: PAGE_ROWS,
         ..Query::default()
     };
-    let (mut all, mut rows) = (Vec::new(), 0);
-    let stopped = loop {
+    let (mut all, mut rows) = (Sessions::default(), 0);
+    loop {
         let page = store.charges(&query)?;
         rows += page.rows.len();
-        page.rows.iter().for_each(|charge| add(&mut all, charge, call));
-        match page.next {
-            Some(_) if rows >= ROWS_MAX => break true,
-            Some(next) => query.cursor = Some(next),
-            None => break false,
+        all.stopped |= !page.skipped.is_empty();
+        for charge in &page.rows {
+            all.add(charge, call, |session| names_another(store, session, call))?;
         }
-    };
-    let mut own = Vec::new();
-    for charge in all {
-        if charge.by == BY_CALL_ID || !names_another(store, &charge.session, call)? {
-            own.push(charge);
+        match page.next {
+            Some(_) if rows >= ROWS_MAX => return Ok((all.own, true)),
+            Some(next) => query.cursor = Some(next),
+            None => return Ok((all.own, all.stopped)),
         }
     }
-    Ok((own, stopped))
+}
+
+/// Sessions that are looked through for those of a call.
+#[derive(Debug, Default)]
+struct Sessions {
+    own: Vec<CallCharge>,
+    /// Session-Ids with its numbers that name other calls.
+    of_others: HashSet<String>,
+    looked_up: usize,
+    /// Whether there are more than are told, or looked up, or than could be read.
+    stopped: bool,
 }
 
 /// Whether a Session-Id names another call of the store: then it is that one's, whatever its numbers are.
@@ -144,18 +154,51 @@ fn named(session: &str) -> Option<&str> {
     session.splitn(4, ';').nth(3).map(str::trim).filter(|named| !named.is_empty())
 }
 
-fn add(all: &mut Vec<CallCharge>, charge: &Charge, call: &Call) {
-    if let Some(known) = all.iter_mut().find(|known| known.session == charge.session) {
-        known.records += 1;
-        known.seconds = known.seconds.saturating_add(charge.seconds);
-        known.money = known.money.saturating_add(charge.money);
-        known.short = known.short.saturating_add(charge.short);
-        known.rated &= charge.rated;
-        known.to = known.to.clone().max(rfc3339(charge.end_ns));
-        return;
+impl Sessions {
+    /// Adds a record where it is of the call, which takes a place only where it names no other call.
+    fn add(
+        &mut self,
+        charge: &Charge,
+        call: &Call,
+        names_another: impl FnOnce(&str) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        if let Some(known) = self.own.iter_mut().find(|known| known.session == charge.session) {
+            add(known, charge);
+            return Ok(());
+        }
+        let Some(by) = belongs(charge, call).filter(|_| !self.of_others.contains(&charge.session)) else {
+            return Ok(());
+        };
+        if by != BY_CALL_ID && self.looked_up < NAMES_MAX {
+            self.looked_up += 1;
+            if names_another(&charge.session)? {
+                self.of_others.insert(charge.session.clone());
+                return Ok(());
+            }
+        } else if by != BY_CALL_ID {
+            self.stopped = true;
+            return Ok(());
+        }
+        match self.own.len() < SESSIONS_MAX {
+            true => self.own.push(begun(charge, by)),
+            false => self.stopped = true,
+        }
+        Ok(())
     }
-    let Some(by) = belongs(charge, call).filter(|_| all.len() < SESSIONS_MAX) else { return };
-    all.push(CallCharge {
+}
+
+fn add(known: &mut CallCharge, charge: &Charge) {
+    known.records += 1;
+    known.seconds = known.seconds.saturating_add(charge.seconds);
+    known.money = known.money.saturating_add(charge.money);
+    known.short = known.short.saturating_add(charge.short);
+    known.rated &= charge.rated;
+    known.to = known.to.clone().max(rfc3339(charge.end_ns));
+}
+
+/// A session by its first record.
+fn begun(charge: &Charge, by: &str) -> CallCharge {
+    CallCharge {
         session: charge.session.clone(),
         origin: charge.origin.clone(),
         subscriber: charge.subscriber,
@@ -170,7 +213,7 @@ fn add(all: &mut Vec<CallCharge>, charge: &Charge, call: &Call) {
         rated: charge.rated,
         currency: None,
         decimals: None,
-    });
+    }
 }
 
 /// By what a record is of a call; none if it is not.
@@ -243,9 +286,39 @@ mod tests {
             rated: true,
             ..Charge::default()
         };
-        let mut all = Vec::new();
-        [5, 7].into_iter().for_each(|money| add(&mut all, &charge(money), &call));
-        assert_eq!((all.len(), all[0].records, all[0].seconds, all[0].money), (1, 2, 120, 12));
-        assert_eq!(all[0].to, rfc3339(7 * SECOND_NS));
+        let mut all = Sessions::default();
+        for money in [5, 7] {
+            all.add(&charge(money), &call, |_| Ok(true)).expect("it asks no store");
+        }
+        let own = &all.own;
+        assert_eq!((own.len(), own[0].records, own[0].seconds, own[0].money), (1, 2, 120, 12));
+        assert_eq!((own[0].to.clone(), all.stopped), (rfc3339(7 * SECOND_NS), false));
+    }
+
+    #[test]
+    fn sessions_of_other_calls_take_no_places_and_more_than_there_are_is_told() {
+        let (from, to, answer_ns) = ("4420".to_owned(), "33612".to_owned(), Some(0));
+        let call = Call { sip_call_id: "x".into(), from, to, answer_ns, ..Call::default() };
+        let charge = |number: usize, named: &str| Charge {
+            kind: "session".into(),
+            session: format!("gw;1;{number};{named}"),
+            msisdn: "4420".into(),
+            destination: "33612".into(),
+            ..Charge::default()
+        };
+        let mut all = Sessions::default();
+        let mut add = |number: usize, named: &str| {
+            all.add(&charge(number, named), &call, |session| Ok(session.ends_with(";other"))).expect("no store");
+            (all.own.len(), all.stopped)
+        };
+        for number in 0..SESSIONS_MAX + 2 {
+            assert_eq!(add(number, "other"), (0, false));
+        }
+        for number in 0..SESSIONS_MAX {
+            assert_eq!(add(number, "imsi"), (number + 1, false));
+        }
+        assert_eq!(add(0, "imsi"), (SESSIONS_MAX, false), "another record of one that is told");
+        assert_eq!(add(SESSIONS_MAX, "other"), (SESSIONS_MAX, false), "it is known to be another's");
+        assert_eq!(add(SESSIONS_MAX, "imsi"), (SESSIONS_MAX, true));
     }
 }
