@@ -65,16 +65,19 @@ fn load(node: &Node, ends: &Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
 /// Waits until all records are where they belong.
 #[expect(clippy::disallowed_methods, reason = "a node does not say when it has sent all")]
 fn all_sent(node: &Node) -> Value {
-    let until = Instant::now() + PATIENCE;
+    let (until, mut before) = (Instant::now() + PATIENCE, None);
     loop {
         let status = node.status().unwrap_or_default();
         let (records, sent) = (&status["records"], &status["records"]["sent_on"]);
         let made = status["sequence"].as_u64().is_some() && records["entry"] == status["durable"];
-        if made && sent["packets"] == 0 && sent["waiting_octets"] == 0 {
+        let all = made && sent["packets"] == 0 && sent["waiting_octets"] == 0;
+        // What is told of sending is some tenths of a second old: it has to say the same again.
+        if all && before.as_ref() == Some(sent) {
             return sent.clone();
         }
+        before = all.then(|| sent.clone());
         assert!(Instant::now() < until, "{status}");
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(500));
     }
 }
 

@@ -316,9 +316,12 @@ impl Work {
             return Ok(());
         }
         self.told = Some(Instant::now());
-        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+        let open = runner.told.report().file;
+        // The folder is looked into now and then; that nothing waits is never said by what it was before.
+        let is_quick = self.waiting_octets == 0 || self.tail.at().file == open.0;
+        if is_quick || self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
             self.looked = Some(Instant::now());
-            self.waiting_octets = self.tail.waiting(runner.told.report().file)?;
+            self.waiting_octets = self.tail.waiting(open)?;
         }
         let gateways = self.sender.gateways().map(|(gateway, up)| {
             let address = SocketAddr::new(gateway.address.to_ip(), gateway.port);
