@@ -9,7 +9,7 @@ pub fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone)
         return format!("; did you mean '{name}'?");
     }
     let lower = wrong.to_ascii_lowercase();
-    let near = names.clone().map(|n| (distance(&lower, n), n)).min();
+    let near = names.clone().map(|n| (distance(&lower, &n.to_ascii_lowercase()), n)).min();
     match near {
         Some((d, name)) if d <= 1 + lower.chars().take(COMPARED_MAX).count() / 4 => format!("; did you mean '{name}'?"),
         _ => match names.clone().find(|n| lower.len() >= 2 && (n.starts_with(&lower) || lower.starts_with(n))) {
@@ -54,6 +54,8 @@ mod tests {
         assert_eq!(suggestion("dur", names.into_iter()), "; did you mean 'duration'?");
         assert_eq!(suggestion("mib", ["MB", "MiB"].into_iter()), "; did you mean 'MiB'?");
         assert_eq!(suggestion("zzz", ["mos"].into_iter()), "; there are mos");
+        // Neither the one's capitals nor the other's keep them apart.
+        assert_eq!(suggestion("MAXIMUN", ["MINIMUM", "MAXIMUM"].into_iter()), "; did you mean 'MAXIMUM'?");
         // What is very long is near nothing.
         assert_eq!(suggestion(&"z".repeat(500), ["mos"].into_iter()), "; there are mos");
     }
