@@ -92,8 +92,10 @@ impl<'a> Reader<'a> {
     /// The next element, which has to be of this type.
     #[inline]
     pub fn expect(&mut self, layer: Layer, tag: u8) -> Result<Element<'a>, SnmpError> {
-        let element = self.element(layer)?;
-        if element.tag == tag { Ok(element) } else { Err(element.wrong(layer, Problem::Type(element.tag))) }
+        match self.rest.first() {
+            Some(other) if *other != tag => Err(SnmpError { layer, at: self.at, problem: Problem::Type(*other) }),
+            _ => self.element(layer),
+        }
     }
 
     /// An INTEGER that fits.

@@ -148,7 +148,8 @@ impl fmt::Display for Octets<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_text = |text: &&str| !text.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r'));
         let Some(text) = core::str::from_utf8(self.0).ok().filter(is_text) else { return Hex(self.0).fmt(f) };
-        let end = text.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= SHOWN_OCTETS_MAX).last();
+        let end =
+            text.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= SHOWN_OCTETS_MAX).last();
         let shown = &text[..end.unwrap_or(0)];
         write!(f, "{shown:?}{}", if shown.len() < text.len() { "..." } else { "" })
     }

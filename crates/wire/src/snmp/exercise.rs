@@ -59,7 +59,8 @@ fn secured(octets: &[u8], message: &V3<'_>) {
     }
     let authentication = AuthKey::new(AuthProtocol::Md5, &[7; 16]);
     for protocol in PrivacyProtocol::ALL {
-        let (Some(authentication), Some(privacy)) = (authentication.clone(), PrivacyKey::new(protocol, &[7; 32])) else {
+        let (Some(authentication), Some(privacy)) = (authentication.clone(), PrivacyKey::new(protocol, &[7; 32]))
+        else {
             continue;
         };
         let mut copy = octets.to_vec();
