@@ -6,7 +6,7 @@ use trunkline_wire::exercise;
 /// A fuzz target and what it drives.
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 10] = [
+const TARGETS: [Target; 9] = [
     ("wire_decode", exercise::decode),
     ("wire_cdr", exercise::cdr),
     ("wire_diameter", exercise::diameter),
@@ -16,7 +16,6 @@ const TARGETS: [Target; 10] = [
     ("wire_ip_reassembly", exercise::ip_reassembly),
     ("wire_tcp_reassembly", exercise::tcp_reassembly),
     ("wire_sctp", exercise::sctp),
-    ("wire_snmp", exercise::snmp),
 ];
 
 #[test]

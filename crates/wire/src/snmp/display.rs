@@ -1,6 +1,6 @@
 //! Messages as text for people: one line.
 
-use super::{Cause, Data, Exchange, Kind, Message, Pdu, ScopedPdu, TrapV1, V3, Value, Varbind, Varbinds, Version};
+use super::{Cause, Contents, Exchange, Kind, Message, Pdu, ScopedPdu, TrapV1, V3, Value, Varbind, Varbinds, Version};
 use core::fmt;
 
 /// Variables that are shown.
@@ -25,8 +25,8 @@ impl fmt::Display for V3<'_> {
         let user = Octets(self.security.user);
         write!(f, "v3 {} msgID {} of {user} at {}: ", self.flags, self.message_id, Hex(self.security.engine_id))?;
         match &self.data {
-            Data::Plain(scoped) => scoped.fmt(f),
-            Data::Encrypted(octets) => write!(f, "{} octets encrypted", octets.len()),
+            Contents::Plain(scoped) => scoped.fmt(f),
+            Contents::Encrypted(octets) => write!(f, "{} octets encrypted", octets.len()),
         }
     }
 }

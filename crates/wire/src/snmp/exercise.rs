@@ -1,7 +1,7 @@
 //! Drives the readers with any octets and asserts what must always hold.
 
 use super::usm::{AuthKey, AuthProtocol, EngineTime, Keys, PrivacyKey, PrivacyProtocol};
-use super::{Data, Message, ObjectId, Oid, Pdu, ScopedPdu, V3, Varbinds, write_varbind};
+use super::{Contents, Message, ObjectId, Oid, Pdu, ScopedPdu, V3, Varbinds, write_varbind};
 use core::cmp::Ordering;
 
 /// A message, what is in it, and what is written of it.
@@ -50,7 +50,7 @@ fn name_as_text(text: &str) {
 fn secured(octets: &[u8], message: &V3<'_>) {
     let engine = &message.security;
     let _ = EngineTime::new(1, 1, 0).receive(engine.boots, engine.time, 200);
-    if let Data::Plain(scoped) = &message.data {
+    if let Contents::Plain(scoped) = &message.data {
         let mut out = Vec::new();
         scoped.write(&mut out);
         assert_eq!(ScopedPdu::new(&out, 0).as_ref(), Ok(scoped));

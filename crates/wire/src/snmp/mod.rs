@@ -32,7 +32,7 @@ pub use oid::{Arcs, OID_ARCS_MAX, ObjectId, Oid, OidError};
 pub use pdu::{Exchange, Kind, Pdu, TrapV1};
 pub use scoped::ScopedPdu;
 pub use status::{Cause, ErrorStatus, GenericTrap};
-pub use usm::message::{Data, Flags, V3};
+pub use usm::message::{Contents, Flags, V3};
 pub use value::Value;
 pub use varbind::{Varbind, Varbinds, write_varbind};
 

@@ -4,7 +4,9 @@ use super::{ObjectId, Oid};
 use core::fmt;
 
 macro_rules! numbered {
-    ($(#[$doc:meta])* $name:ident: $number:ty { $($(#[$variant_doc:meta])* $variant:ident = $value:literal $text:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident: $number:ty {
+        $($(#[$variant_doc:meta])* $variant:ident = $value:literal $text:literal,)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {

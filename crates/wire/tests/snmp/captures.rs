@@ -4,7 +4,7 @@ use super::support::{Packet, innermost, packets, shared};
 use super::*;
 use trunkline_wire::Decoded;
 use trunkline_wire::ip_reassembly::Fragments;
-use trunkline_wire::snmp::{Data, Message, PORT, Pdu, ScopedPdu, TRAP_PORT, V3};
+use trunkline_wire::snmp::{Contents, Message, PORT, Pdu, ScopedPdu, TRAP_PORT, V3};
 
 /// Files with SNMP in them, and the messages that are malformed, with why.
 const FILES: &[(&str, usize)] = &[
@@ -44,7 +44,7 @@ fn oracle(file: &std::path::Path) -> Vec<String> {
 fn ours(octets: &[u8]) -> Result<String, String> {
     let message = Message::new(octets).map_err(|error| error.to_string())?;
     let pdu = match message {
-        Message::Community { pdu, .. } | Message::V3(V3 { data: Data::Plain(ScopedPdu { pdu, .. }), .. }) => pdu,
+        Message::Community { pdu, .. } | Message::V3(V3 { data: Contents::Plain(ScopedPdu { pdu, .. }), .. }) => pdu,
         Message::V3(_) => return Ok("\t".to_owned()),
     };
     let names: Result<Vec<String>, _> = pdu.varbinds().map(|varbind| varbind.map(|v| v.name.to_string())).collect();

@@ -99,7 +99,7 @@ fn answer(octets: &mut [u8], level: &Level, keys: &Keys) -> (Vec<u8>, bool) {
     let scoped = match place {
         Some(place) => ScopedPdu::new(&octets[place.clone()], place.start).expect("a PDU"),
         None => {
-            let Ok(Message::V3(V3 { data: Data::Plain(scoped), .. })) = Message::new(octets) else { panic!() };
+            let Ok(Message::V3(V3 { data: Contents::Plain(scoped), .. })) = Message::new(octets) else { panic!() };
             scoped
         }
     };

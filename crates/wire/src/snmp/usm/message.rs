@@ -21,7 +21,7 @@ pub struct V3<'a> {
     /// Whose message it is.
     pub security: Parameters<'a>,
     /// What it says.
-    pub data: Data<'a>,
+    pub data: Contents<'a>,
     /// Where in the message that lies which secures it.
     pub sealed: Sealed,
 }
@@ -45,7 +45,7 @@ pub struct Parameters<'a> {
 
 /// `msgData`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Data<'a> {
+pub enum Contents<'a> {
     /// It can be read.
     Plain(ScopedPdu<'a>),
     /// It has to be opened first ([`Sealed::open`]).
@@ -103,8 +103,8 @@ impl<'a> V3<'a> {
             data: (data.value_at, data.value.len()),
         };
         let data = match data.tag {
-            tag::OCTET_STRING => Data::Encrypted(data.value),
-            tag::SEQUENCE => Data::Plain(ScopedPdu::read(&data)?),
+            tag::OCTET_STRING => Contents::Encrypted(data.value),
+            tag::SEQUENCE => Contents::Plain(ScopedPdu::read(&data)?),
             other => return Err(data.wrong(Layer::Scoped, Problem::Type(other))),
         };
         Ok(V3 { message_id, size_max, flags, security, data, sealed })
