@@ -2,6 +2,7 @@
 // out. UPDATE_SCREENSHOTS=1 also keeps pictures for docs/images.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -33,6 +34,32 @@ const CHARGE = {
   ...{ session: "gw.example;1;2;a84b4c76e66710@pc33.example", origin: "gw.example", subscriber: 7, account: 7, by: "call-id", from: "2026-01-01T00:01:48.000000Z", to: "2026-01-01T00:02:22.000000Z" },
   ...{ records: 2, seconds: 34, money: 12, short: 3, rated: true, currency: "EUR", decimals: 2 },
 };
+
+/**
+ * A plan of calls whose only destination is that of the first call, and subscribers for all callers but one.
+ * @param {ReturnType<typeof captured>} calls
+ */
+function voiceOf(calls) {
+  const first = calls[0];
+  assert.ok(first);
+  const plan = `[plan]
+name = "voice"
+currency = "EUR"
+[destinations]
+home = ["${first.to.slice(1, 5)}"]
+[[version]]
+from = "2020-01-01"
+[[version.rule]]
+name = "to home"
+destinations = ["home"]
+unit = "seconds"
+step = 60
+price = "7"
+`;
+  const numbers = [...new Set(calls.map((call) => call.from.slice(1)))].slice(0, -1);
+  const rows = numbers.map((number, at) => `${at + 1001},${at + 1001},voice,0,${number}`);
+  return { plan, subscribers: ["subscriber,account,plan,balance,e164", ...rows].join("\n") + "\n" };
+}
 
 /** Accounts 1 to 60, each with a subscriber. */
 const subscribers = () => {
@@ -258,6 +285,67 @@ export function chargeTests() {
         await page.getByText("choose another range").waitFor();
       });
 
+      let rated = "";
+      await t.test("calls are rated by plans, and say what lacks a price and why", async () => {
+        const voice = voiceOf(captured(world));
+        const [plan, csv] = [join(world.folder, "voice.toml"), join(world.folder, "voice.csv")];
+        writeFileSync(plan, voice.plan);
+        writeFileSync(csv, voice.subscribers);
+        run("charge", "plan", plan, "--data", world.data);
+        run("charge", "import", csv, "--data", world.data);
+        const span = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"];
+        const told = spawnSync(String(process.env.TRUNKLINE_BIN), ["charge", "rate-calls", "--data", world.data, "--from", String(span[0]), "--to", String(span[1]), "--json"], { encoding: "utf8" });
+        const sums = JSON.parse(String(told.stdout.trim().split("\n").at(-1))).sums;
+        assert.ok(sums.priced > 0 && sums.no_rule > 0 && sums.nobody_pays > 0, told.stdout + told.stderr);
+        await page.goto("/charge");
+        await page.getByRole("link", { name: "Rated calls" }).click();
+        await page.getByRole("heading", { name: "What calls that were captured cost" }).waitFor();
+        await page.goto(`/charge/rated?from=${span[0]}&to=${span[1]}`);
+        await page.getByRole("button", { name: "Rate the calls" }).click();
+        await page.waitForURL(/\/charge\/rated\/[0-9a-f]{32}$/);
+        rated = new URL(page.url()).pathname;
+        const cost = sums.accounts.reduce((/** @type {number} */ all, /** @type {{ money: number }} */ one) => all + one.money, 0) / 100;
+        await page.getByRole("heading", { name: `${sums.priced} call${sums.priced === 1 ? " costs" : "s cost"} ${cost.toFixed(2)} EUR` }).waitFor({ timeout: 60_000 });
+        if (process.env.UPDATE_SCREENSHOTS) await keep(page, "charge-rated-light");
+        const totals = page.getByRole("region", { name: "Totals" });
+        await totals.getByRole("link", { name: "home" }).waitFor();
+        await totals.getByRole("button", { name: "Prefix" }).click();
+        await page.waitForURL(/by=prefix/);
+        await totals.getByRole("button", { name: "Account" }).click();
+        await totals.getByRole("link", { name: /^10\d\d$/ }).first().waitFor();
+        // What has no rule, by an address of its own, and as files.
+        await page.getByRole("region", { name: "What came of it" }).getByRole("link", { name: "No rule" }).click();
+        await page.waitForURL(/outcome=no-rule/);
+        const calls = page.getByRole("region", { name: "Calls" });
+        const count = `${sums.no_rule} call${sums.no_rule === 1 ? "" : "s"}`;
+        await calls.getByRole("status").filter({ hasText: count }).waitFor();
+        await page.reload();
+        await calls.getByRole("status").filter({ hasText: count }).waitFor();
+        const file = page.waitForEvent("download");
+        await calls.getByRole("link", { name: "CSV" }).click();
+        assert.match(readFileSync(await (await file).path(), "utf8"), /^call,caller,called,.*\r\n[^\r]*,no-rule,/);
+        await page.keyboard.press("j");
+        await page.keyboard.press("Enter");
+        await page.getByRole("region", { name: "Verdict" }).waitFor();
+        // By a text in place of the plan: only those under it, dearer.
+        await page.goto(rated);
+        await page.getByRole("link", { name: "Change and rate again" }).click();
+        await page.getByLabel("By which plans").selectOption({ label: "a text in place of its plan" });
+        await page.getByRole("textbox", { name: "Text of the plan" }).fill(voice.plan.replace('price = "7"', 'price = "14"'));
+        await page.getByRole("button", { name: "Rate the calls" }).click();
+        await page.getByRole("heading", { name: `${(2 * cost).toFixed(2)} EUR` }).waitFor({ timeout: 60_000 });
+        await page.getByText("By a text that does not hold").waitFor();
+        // Where there is nothing, it says why; what is wrong is told at once.
+        await page.goto("/charge/rated?from=2020-01-01T00:00:00.000Z&to=2020-01-02T00:00:00.000Z");
+        await page.getByRole("button", { name: "Rate the calls" }).click();
+        await page.getByRole("heading", { name: "There is no call to rate" }).waitFor({ timeout: 60_000 });
+        await page.getByText("The store has no call that began then: choose another time.").waitFor();
+        await page.goto("/charge/rated");
+        await page.getByRole("region", { name: "Ratings" }).getByText("no call", { exact: true }).waitFor();
+        await page.goto("/charge/rated/00000000000000000000000000000000");
+        await page.getByRole("heading", { name: "There is no such rating" }).waitFor();
+      });
+
       for (const dark of [false, true]) {
         await t.test(`axe finds nothing, nothing scrolls sideways, ${dark ? "dark" : "light"}`, async () => {
           await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
@@ -270,6 +358,8 @@ export function chargeTests() {
             ["charge-session", String(session)],
             ["charge-account", `/charge/accounts/${account}`],
             ["charge-tariffs", "/charge/tariffs/standard"],
+            ["charge-rated", "/charge/rated"],
+            ["charge-rated-result", rated],
             ["charge-bill", "/charge/bill"],
             ["charge-bill-result", compared],
             ["charge-clients", "/charge/clients"],
