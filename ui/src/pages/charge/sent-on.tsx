@@ -28,7 +28,7 @@ export function SentOn(props: { node: ChargeNode; records: ChargeRecords; sent: 
           </Fact>
           <Fact name="Refused" value={of(s().refused, "packet", "packets")} bad={s().refused > 0}>
             <Show when={s().refused > 0} fallback="none is kept">
-              kept; the first with cause {s().cause ?? "–"}
+              kept, the first with cause {s().cause ?? "–"}: <code>trunkline charge refused</code> lists them
             </Show>
           </Fact>
           <Fact name="Sent to another gateway" value={of(s().doubtful, "packet", "packets")}>
