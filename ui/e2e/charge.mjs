@@ -36,7 +36,7 @@ const CHARGE = {
 };
 
 /**
- * A plan of calls whose only destination is that of the first call, and subscribers for all callers but one.
+ * A plan of calls whose only destination is the country of the first call, and subscribers for all callers but one.
  * @param {ReturnType<typeof captured>} calls
  */
 function voiceOf(calls) {
@@ -46,7 +46,7 @@ function voiceOf(calls) {
 name = "voice"
 currency = "EUR"
 [destinations]
-home = ["${first.to.slice(1, 5)}"]
+home = ["${first.to.slice(1, 3)}"]
 [[version]]
 from = "2020-01-01"
 [[version.rule]]
@@ -61,9 +61,21 @@ price = "7"
   return { plan, subscribers: ["subscriber,account,plan,balance,e164", ...rows].join("\n") + "\n" };
 }
 
+/** How records are sent on, as the API tells it: no gateway is there to send to. */
+const RECORDS = {
+  ...{ records: 5210, files: 12, behind: 0, holds: false, failure: null },
+  sent_on: {
+    gateways: [
+      { address: "10.20.0.4:3386", up: true },
+      { address: "10.20.1.4:3386", up: false },
+    ],
+    ...{ file: 13, octets: 41_200, waiting_octets: 9000, packets: 17, done: 5180, doubtful: 4, refused: 2, cause: 205, gone_files: 0, failure: null },
+  },
+};
+
 /** Accounts 1 to 60, each with a subscriber. */
 const subscribers = () => {
-  const row = (/** @type {number} */ n) => `${n},${n},standard,${n % 9 === 0 ? 20 : 5000},00101${String(n).padStart(10, "0")}`;
+  const row = (/** @type {number} */ n) => `${n},${n},standard,${n % 9 === 0 ? 20 : 500_000},00101${String(n).padStart(10, "0")}`;
   return ["subscriber,account,plan,balance,imsi", ...Array.from({ length: ACCOUNTS }, (_, n) => row(n + 1))].join("\n") + "\n";
 };
 
@@ -346,6 +358,32 @@ export function chargeTests() {
         await page.getByRole("heading", { name: "There is no such rating" }).waitFor();
       });
 
+      await t.test("records that are sent on are told, and fit a phone, light and dark", async () => {
+        await page.route("**/api/v1/charge", async (route) => {
+          const answer = await route.fetch();
+          const status = await answer.json();
+          return route.fulfill({ response: answer, json: { ...status, node: { ...status.node, records: RECORDS } } });
+        });
+        for (const dark of [false, true]) {
+          await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+          await page.setViewportSize({ width: 1440, height: 900 });
+          await page.goto("/charge");
+          const sent = page.getByRole("region", { name: "Records sent on" });
+          await sent.getByText("1 of 2 charging gateways answer").waitFor();
+          await sent.getByText("5,180 packets").waitFor();
+          await sent.getByText("trunkline charge refused").waitFor();
+          assert.equal(await sent.getByRole("listitem").count(), 2);
+          assert.deepEqual(await faultsOf(page), []);
+          if (process.env.LOOK_AT) await sent.screenshot({ path: join(process.env.LOOK_AT, `charge-sent-${dark ? "dark" : "light"}.png`) });
+          await page.setViewportSize({ width: 390, height: 844 });
+          await fits(page, "/charge", 390);
+          if (process.env.LOOK_AT) await sent.screenshot({ path: join(process.env.LOOK_AT, `charge-sent-phone-${dark ? "dark" : "light"}.png`) });
+        }
+        await page.unroute("**/api/v1/charge");
+        await page.emulateMedia({ colorScheme: "light" });
+        await page.setViewportSize({ width: 1440, height: 900 });
+      });
+
       for (const dark of [false, true]) {
         await t.test(`axe finds nothing, nothing scrolls sideways, ${dark ? "dark" : "light"}`, async () => {
           await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
@@ -372,7 +410,7 @@ export function chargeTests() {
             if (process.env.UPDATE_SCREENSHOTS && !dark && ["charge", "charge-account", "charge-session"].includes(name)) await keep(page, `${name}-light`);
             await page.setViewportSize({ width: 390, height: 844 });
             await fits(page, path, 390);
-            if (process.env.LOOK_AT && !dark) await page.screenshot({ path: join(process.env.LOOK_AT, `${name}-phone.png`) });
+            if (process.env.LOOK_AT) await page.screenshot({ fullPage: true, path: join(process.env.LOOK_AT, `${name}-phone${dark ? "-dark" : ""}.png`) });
           }
           await page.setViewportSize({ width: 1440, height: 900 });
         });

@@ -15,7 +15,8 @@ use world::World;
 
 const OPTIONS: Options = Options { segment_octets: 64 << 10, waiting_octets: 1 << 20 };
 const PLAN: &str = "[plan]\nname = \"standard\"\ncurrency = \"EUR\"\n[allowance.gift]\namount = \"1 MiB\"\n\
-    period = \"month\"\n[[version]]\nfrom = \"2026-01-01\"\nrule = [ { name = \"data\", step = \"1 KiB\", price = 1 } ]\n";
+    period = \"month\"\n[[version]]\nfrom = \"2026-01-01\"\n\
+    rule = [ { name = \"data\", step = \"1 KiB\", price = 1 } ]\n";
 const ACCOUNTS: u64 = 3000;
 const NOW: i64 = 1_795_132_800;
 

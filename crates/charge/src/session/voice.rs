@@ -127,9 +127,9 @@ impl CallRater {
     /// Has a text hold in place of the one of its name; `version` is its number, 0 where the ledger does not have it.
     ///
     /// # Errors
-    /// There is no plan of that name; it is given back.
-    pub fn with_plan(mut self, plan: Plan, version: u32) -> Result<CallRater, Plan> {
-        let Some(known) = self.plans.get_mut(&super::plan_code(&plan.name)) else { return Err(plan) };
+    /// There is no plan of that name, which is given back.
+    pub fn with_plan(mut self, plan: Plan, version: u32) -> Result<CallRater, String> {
+        let Some(known) = self.plans.get_mut(&super::plan_code(&plan.name)) else { return Err(plan.name) };
         let (name, currency) = (Arc::from(plan.name.as_str()), Arc::from(plan.currency.as_str()));
         *known = Known { plan, name, currency, version };
         Ok(self)

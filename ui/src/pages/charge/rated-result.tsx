@@ -39,7 +39,7 @@ export function RatedResult(props: { one: ChargeRating; rated: ChargeRated }): J
             {(sum) => (
               <>
                 <Figure name="Cost" value={money(sum.money, sum)} about={sum.incomplete_money === 0 ? undefined : `${money(sum.incomplete_money, sum)} of it by calls that were not seen as a whole`} />
-                <Figure name="Time" value={units(sum.seconds, "seconds")} about={`${units(sum.bundle_seconds, "seconds")} of bundles`} />
+                <Figure name="Time" value={units(sum.seconds, "seconds")} about={sum.bundle_seconds === 0 ? undefined : `${units(sum.bundle_seconds, "seconds")} of bundles`} />
               </>
             )}
           </For>

@@ -16,7 +16,7 @@ use trunkline_web::sources::{
 
 /// Calls, and lines, that the web compares at once: some 400 MB, beside whatever else this program does.
 pub const ITEMS_MAX: usize = 1_000_000;
-/// Accounts and subscribers of a ledger of which the web asks who pays, together: some 700 MB at most.
+/// Accounts and subscribers of a ledger of which the web asks who pays, together: some 600 MB at most.
 pub const PAYERS_MAX: usize = 2_000_000;
 
 /// What a step is called in the API.

@@ -183,7 +183,7 @@ pub fn rater(disk: &Folder, by: &By, waiting: &Waiting<'_>) -> Result<CallRater,
     }
     let rater = CallRater::new(payers, by.key).map_err(|fault| Failed::Asked(fault.to_string()))?;
     match by.text.clone() {
-        Some((plan, version)) => rater.with_plan(plan, version).map_err(|plan| absent(&plan.name)),
+        Some((plan, version)) => rater.with_plan(plan, version).map_err(|name| absent(&name)),
         None => Ok(rater),
     }
 }

@@ -100,8 +100,9 @@ pub struct ChargeComparison {
     pub id: String,
     /// How far it is.
     pub state: WorkState,
-    /// What is done now, or was last: `bill` (its lines are read), `charges`, `payers` (who pays, by the ledger), `filter`
-    /// (the calls that it wants), `calls`, `captured` (what of the time was), `pairs`, `lists`; null before it begins.
+    /// What is done now, or was last: `bill` (its lines are read), `charges`, `payers` (who pays, by the ledger),
+    /// `filter` (the calls that it wants), `calls`, `captured` (what of the time was), `pairs`, `lists`; null before it
+    /// begins.
     pub step: Option<String>,
     /// What was read in this step: lines, charges, calls.
     pub read: u64,

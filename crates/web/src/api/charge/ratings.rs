@@ -1,5 +1,5 @@
-//! Calls of the store rated by the plans of who made them: one rating at a time, kept for a day; beside: its calls by the
-//! page, and as files.
+//! Calls of the store rated by the plans of who made them: one rating at a time, kept for a day; beside: its calls by
+//! the page, and as files.
 
 use super::bills::may_compare;
 use super::comparisons::span;
