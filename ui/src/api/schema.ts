@@ -2722,8 +2722,9 @@ export interface components {
             /** @description How far it is. */
             state: components["schemas"]["WorkState"];
             /**
-             * @description What is done now, or was last: `bill` (its lines are read), `charges`, `payers` (who pays, by the ledger), `filter`
-             *     (the calls that it wants), `calls`, `captured` (what of the time was), `pairs`, `lists`; null before it begins.
+             * @description What is done now, or was last: `bill` (its lines are read), `charges`, `payers` (who pays, by the ledger),
+             *     `filter` (the calls that it wants), `calls`, `captured` (what of the time was), `pairs`, `lists`; null before it
+             *     begins.
              */
             step: string | null;
         };
