@@ -417,10 +417,12 @@ export function chargeTests() {
       }
 
       await t.test("a session is ended by an operator", async () => {
-        // One that ends by itself before that is done cannot be ended: then it is another one.
+        // One that ends by itself before that is done cannot be ended: then it is another one. The first of the list is
+        // the oldest, which is about to end.
         const end = async () => {
           await page.goto("/charge/sessions");
-          await page.locator("[data-row-link]").first().click();
+          await page.locator("[data-row-link]").first().waitFor();
+          await page.locator("[data-row-link]").last().click();
           await page.getByRole("button", { name: "End the session" }).click({ timeout: 4000 });
           await page.getByRole("button", { name: "End it" }).click({ timeout: 4000 });
           await page.getByText("The client is asked to end the session.").waitFor({ timeout: 4000 });
