@@ -5,5 +5,6 @@
 #![forbid(unsafe_code)]
 
 pub mod cacti;
+pub mod exercise;
 pub mod inventory;
 pub mod template;

@@ -1,4 +1,4 @@
-//! What every engine and job stands on: identifiers, configuration, counters, dates, metrics, exit codes,
+//! What every engine and job stands on: identifiers, configuration, counters, dates, metrics, exit codes, octets,
 //! latencies, repeatable chance, passwords in files, and (feature `tls`) TLS with servers.
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod id;
 pub mod metrics;
 pub mod nearest;
+pub mod octets;
 pub mod random;
 pub mod secret;
 #[cfg(feature = "tls")]

@@ -1,0 +1,78 @@
+//! What the fuzz targets drive.
+
+use crate::inventory::{Entry, Inventory, Restoring};
+use crate::template::{self, Library, built_in};
+
+/// Files of templates: no text does harm, and one that is read is written as one that is read as the same.
+pub fn template(octets: &[u8]) {
+    let Ok(text) = core::str::from_utf8(octets) else { return };
+    if let Ok(library) = template::read(&[("t.toml", text)], built_in::library()) {
+        let again = template::read(&[("t.toml", &template::write(&library))], built_in::library());
+        assert_eq!(again.as_ref(), Ok(&library));
+    }
+}
+
+/// Entries of the inventory, each behind its length (two octets, the higher one first): no octets do harm, one that is
+/// read is written as itself, and the state that they make is told by its snapshot.
+pub fn entry(octets: &[u8]) {
+    let mut inventory = Inventory::default();
+    for record in records_of(octets) {
+        let Ok(mut entry) = Entry::decode(record) else { continue };
+        assert_eq!(entry.encode(), record);
+        entry.sequence = inventory.sequence() + 1;
+        // What a refused entry leaves is no state: from there on nothing follows.
+        if inventory.apply(&entry).is_err() {
+            return;
+        }
+        assert!(read(&told(&inventory)).is_some_and(|read| read == inventory));
+    }
+    for (graph, _) in inventory.graphs().iter() {
+        inventory.title(&Library::default(), graph);
+    }
+}
+
+/// Records of a snapshot, each behind its length (two octets, the higher one first): a state that is read is written as
+/// one that is read as the same.
+pub fn snapshot(octets: &[u8]) {
+    let found: Vec<Vec<u8>> = records_of(octets).map(<[u8]>::to_vec).collect();
+    if let Some(inventory) = read(&found) {
+        assert!(read(&told(&inventory)).is_some_and(|read| read == inventory));
+    }
+}
+
+/// The records of a snapshot.
+pub fn told(inventory: &Inventory) -> Vec<Vec<u8>> {
+    let mut records = Vec::new();
+    let put = |record: &[u8]| -> Result<(), core::convert::Infallible> {
+        records.push(record.to_vec());
+        Ok(())
+    };
+    let Ok(()) = inventory.snapshot(put);
+    records
+}
+
+/// Octets with their length before each of them, as [`entry`] and [`snapshot`] take them.
+pub fn framed<'r>(records: impl IntoIterator<Item = &'r [u8]>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for record in records {
+        let length = u16::try_from(record.len()).unwrap_or(u16::MAX);
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(&record[..usize::from(length)]);
+    }
+    out
+}
+
+fn records_of(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    core::iter::from_fn(move || {
+        let (length, behind) = rest.split_first_chunk()?;
+        let (record, behind) = behind.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
+        rest = behind;
+        Some(record)
+    })
+}
+
+fn read(records: &[Vec<u8>]) -> Option<Inventory> {
+    let mut restoring = Restoring::default();
+    records.iter().try_for_each(|record| restoring.take(record)).ok()?;
+    restoring.inventory().ok()
+}
