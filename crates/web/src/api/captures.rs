@@ -10,7 +10,7 @@ use crate::problem::{Kind, Problem};
 use crate::room::{self, LOOK_EVERY_OCTETS};
 use crate::sources::{ReadDone, Reader};
 use crate::state::Web;
-use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Limits, Places, Shelf, Work, WorkState};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -29,6 +29,7 @@ use utoipa::{IntoParams, ToSchema};
 pub const CAPTURES: Limits = Limits {
     running: 1,
     kept: 100,
+    places: Places::Shared,
     waiting_of_one: 8,
     octets: 4 << 30,
     octets_in_all: 64 << 30,

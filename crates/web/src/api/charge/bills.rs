@@ -7,7 +7,7 @@ use crate::auth::{Permission, Refusal, action, mask};
 use crate::guard::Who;
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
-use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Limits, Places, Shelf, Work, WorkState};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -21,10 +21,11 @@ use utoipa::{IntoParams, ToSchema};
 /// How bills are bounded.
 pub const BILLS: Limits = Limits {
     running: 1,
-    kept: 32,
+    kept: 64,
+    places: Places::OfEach { kept: 8, octets: 512 << 20 },
     waiting_of_one: 2,
     octets: 128 << 20,
-    octets_in_all: 1 << 30,
+    octets_in_all: 4 << 30,
     age_s: Some(AGE_MAX_S),
 };
 const BILL: Brought = Brought { what: "bill", elsewhere: "trunkline charge compare" };
