@@ -1,0 +1,1 @@
+//! The inventory: devices, data sources, graphs and trees, as a fold of entries.

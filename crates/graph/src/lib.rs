@@ -1,0 +1,9 @@
+//! Graphs: what is polled, how it is kept, and how it is drawn.
+//!
+//! [`template`] says what a data source reads and how a graph looks. [`inventory`] knows the devices, their data
+//! sources, graphs and trees. [`cacti`] brings both from an installation of Cacti. All of it is pure.
+#![forbid(unsafe_code)]
+
+pub mod cacti;
+pub mod inventory;
+pub mod template;

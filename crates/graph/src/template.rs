@@ -1,0 +1,1 @@
+//! Templates: what a data source reads, and how a graph looks.
