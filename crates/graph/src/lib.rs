@@ -6,4 +6,5 @@
 
 pub mod cacti;
 pub mod inventory;
+pub mod poller;
 pub mod template;
