@@ -29,8 +29,8 @@ const DATAGRAM_OCTETS: usize = 65_536;
 #[command(name = "farm")]
 #[command(after_help = "Device N has the address 127.64.0.0 + N + 1, the community `public`, and the same name, \
     interfaces and counters whenever it is started with the same seed. Every other one has a fault (--sound for none): \
-    dead, away now and then, flapping, slow, lossy, starting again, renumbering its interfaces, no counters of 64 bits, \
-    short messages only, version 1 only. Ends by Ctrl-C or SIGTERM.")]
+    dead, away now and then, flapping, slow, lossy, starting again, renumbering its interfaces, no counters of \
+    64 bits, short messages only, version 1 only. Ends by Ctrl-C or SIGTERM.")]
 pub struct FarmCommand {
     /// How many devices
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = devices)]
