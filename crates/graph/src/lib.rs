@@ -7,4 +7,5 @@
 pub mod cacti;
 pub mod exercise;
 pub mod inventory;
+pub mod poller;
 pub mod template;
