@@ -1,7 +1,7 @@
 //! A file's state in memory: samples go in, rows and a header come out. No file is touched here.
 //!
-//! The order of every operation on doubles is rrdtool's (1.7, `rrd_update.c`), so that a file becomes the same one octet
-//! by octet.
+//! The order of every operation on doubles is rrdtool's (1.7, `rrd_update.c`), so that a file becomes the same one
+//! octet by octet.
 
 mod reading;
 mod rows;
@@ -133,6 +133,10 @@ impl Archive {
         &self.live[at..at + crate::shape::CDP_WORDS]
     }
 
+    pub(crate) fn live_words(&self) -> usize {
+        self.live.len()
+    }
+
     /// The part of the header that changes, as it is to be in the file at [`Shape::still_octets`].
     pub fn write_live(&self, into: &mut Vec<u8>) {
         into.reserve(self.live.len() * 8);
@@ -145,11 +149,11 @@ impl Archive {
     /// # Errors
     /// [`Refused`]: it is not later than the last one, or a value is none of its kind; then nothing has changed.
     pub fn update(&mut self, time: Time, values: &[Value<'_>], rows: &mut Rows) -> Result<(), Refused> {
-        self.check_kinds()?;
-        let sources = self.shape.sources.len();
-        let computed = self.shape.sources.iter().filter(|source| source.kind == SourceKind::Compute).count();
-        if values.len() != sources - computed {
-            return Err(Refused::Values { got: values.len(), expected: sources - computed });
+        if let Some(archive) = self.shape.foretells {
+            return Err(Refused::Kind { archive, kind: self.shape.rings[archive].consolidation.name() });
+        }
+        if values.len() != self.shape.read {
+            return Err(Refused::Values { got: values.len(), expected: self.shape.read });
         }
         self.update_checked(time, values, rows)
     }
@@ -167,14 +171,6 @@ impl Archive {
     ) -> Result<(), Refused> {
         let ordered = template.ordered(&self.shape, values)?;
         self.update(time, &ordered, rows)
-    }
-
-    fn check_kinds(&self) -> Result<(), Refused> {
-        let foretells = |ring: &crate::shape::Ring| !ring.consolidation.is_plain();
-        match self.shape.rings.iter().position(foretells) {
-            Some(archive) => Err(Refused::Kind { archive, kind: self.shape.rings[archive].consolidation.name() }),
-            None => Ok(()),
-        }
     }
 
     fn update_checked(&mut self, time: Time, values: &[Value<'_>], rows: &mut Rows) -> Result<(), Refused> {
@@ -370,8 +366,8 @@ impl Archive {
     fn consolidate(&mut self, shape: &Shape, number: usize, passed: &Passed, primary: &[f64], rows: &mut Rows) {
         let ring = &shape.rings[number];
         let to_the_first = ring.steps_per_row - passed.steps_before % ring.steps_per_row;
-        // Field: of more rows than there are as many are written as there are, so that the next one is not where a clock
-        // would have it.
+        // Field: of more rows than there are as many are written as there are, so that the next one is not where a
+        // clock would have it.
         let finished = passed.steps.checked_sub(to_the_first).map_or(0, |more| more / ring.steps_per_row + 1);
         let finished = finished.min(ring.rows);
         let at = shape.live.cdp(number, 0);

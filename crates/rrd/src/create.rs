@@ -122,8 +122,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The header of a file whose first sample is to come after `start_s`. `first_row` says the row, of so many, that an
-    /// archive is at in the beginning: rrdtool draws lots, so that not all files wrap at the same time.
+    /// The header of a file whose first sample is to come after `start_s`. `first_row` says the row, of so many, that
+    /// an archive is at in the beginning: rrdtool draws lots, so that not all files wrap at the same time.
     ///
     /// # Errors
     /// [`Fault::Asked`]: no data source, no archive, a start before 1980, or a file beyond [`FILE_OCTETS_MAX`].

@@ -12,6 +12,7 @@ use crate::create::Made;
 use crate::fault::{Fault, Refused};
 use crate::fetch::{Question, Series, Window};
 use crate::shape::Shape;
+use crate::tune::{Tune, tune};
 
 /// Octets that are read at first: the header of most files.
 const FIRST_READ_OCTETS: usize = 8192;
@@ -48,11 +49,18 @@ impl RrdFile {
     /// # Errors
     /// [`Fault::Io`].
     pub fn create(path: &Path, made: &Made) -> Result<(), Fault> {
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        std::fs::write(&part, made.octets())?;
-        File::open(&part)?.sync_data()?;
-        Ok(std::fs::rename(&part, path)?)
+        replace(path, &made.octets())
+    }
+
+    /// Changes what a file holds, under its lock: afterwards it is another file under the same name, or the old one.
+    ///
+    /// # Errors
+    /// [`Fault`]: the system's, it is locked, it is no such file, or a change cannot be.
+    pub fn tune(path: &Path, changes: &[Tune]) -> Result<(), Fault> {
+        let file = RrdFile::open_to_update(path)?;
+        let mut octets = vec![0; usize::try_from(file.file.metadata()?.len()).unwrap_or(usize::MAX)];
+        file.file.read_exact_at(&mut octets, 0)?;
+        replace(path, &tune(&octets, changes)?)
     }
 
     fn begin(file: File, lock: FlockOperation) -> Result<RrdFile, Fault> {
@@ -112,6 +120,15 @@ impl RrdFile {
         self.file.write_all_at(&octets, self.archive.shape().still_octets as u64)?;
         Ok(())
     }
+}
+
+/// On stable storage before it has the name.
+fn replace(path: &Path, octets: &[u8]) -> Result<(), Fault> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    std::fs::write(&part, octets)?;
+    File::open(&part)?.sync_data()?;
+    Ok(std::fs::rename(&part, path)?)
 }
 
 /// Reads a header with one read, or two where it is long. `read` gives how many octets there were.

@@ -3,8 +3,9 @@
 //! The format is rrdtool's (`rrd_format.h` of 1.7): C structures as a little-endian machine of 64 bit lays them out.
 //!
 //! ```text
-//! stat_head 128 | ds_def 120 each | rra_def 120 each | live_head 16 (8 before version 3) | pdp_prep 112 each data source
-//! | cdp_prep 80 each archive and data source | rra_ptr 8 each archive | rows of 8 each data source, archive by archive
+//! stat_head 128 | ds_def 120 each | rra_def 120 each | live_head 16 (8 before version 3)
+//! | pdp_prep 112 each data source | cdp_prep 80 each archive and data source | rra_ptr 8 each archive
+//! | rows of 8 each data source, archive by archive
 //! ```
 
 use crate::fault::Fault;
@@ -146,7 +147,8 @@ impl Consolidation {
         Consolidation::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether it makes a row of nothing but the values of its time; the others foretell, and rrdtool alone updates them.
+    /// Whether it makes a row of nothing but the values of its time; the others foretell, and rrdtool alone updates
+    /// them.
     #[must_use]
     pub fn is_plain(self) -> bool {
         matches!(self, Consolidation::Average | Consolidation::Min | Consolidation::Max | Consolidation::Last)
@@ -206,6 +208,10 @@ pub struct Shape {
     pub file_octets: u64,
     /// Words of the part of the header that updates change.
     pub(crate) live: Live,
+    /// How many data sources are read, not computed.
+    pub(crate) read: usize,
+    /// The first archive that foretells.
+    pub(crate) foretells: Option<usize>,
 }
 
 /// Where things are in the part of the header that updates change, in words of eight octets.
@@ -254,6 +260,12 @@ impl Shape {
         Ok(STAT_HEAD + head.sources * DS_DEF + head.rings * RRA_DEF + live.words() * 8)
     }
 
+    /// How many octets of the header updates do not change.
+    pub(crate) fn still_octets_of(begin: &[u8]) -> Result<usize, Fault> {
+        let head = Head::read(begin)?;
+        Ok(STAT_HEAD + head.sources * DS_DEF + head.rings * RRA_DEF)
+    }
+
     /// Reads what the header at a file's beginning says, and checks that it can be so.
     ///
     /// # Errors
@@ -278,7 +290,20 @@ impl Shape {
         let live = Live { has_microseconds: head.version >= 3, sources: head.sources, rings: head.rings };
         let version = String::from_utf8_lossy(&octets[4..8]).into_owned();
         let still_octets = header_octets - live.words() * 8;
-        Ok(Shape { version, step_s: head.step_s, sources, rings, still_octets, header_octets, file_octets: at, live })
+        let read = sources.iter().filter(|source| source.kind != SourceKind::Compute).count();
+        let foretells = rings.iter().position(|ring| !ring.consolidation.is_plain());
+        Ok(Shape {
+            version,
+            step_s: head.step_s,
+            sources,
+            rings,
+            still_octets,
+            header_octets,
+            file_octets: at,
+            live,
+            read,
+            foretells,
+        })
     }
 
     /// The number of a data source.

@@ -13,7 +13,9 @@ mod window;
 pub use calendar::{Calendar, Utc, Zone};
 pub(crate) use compact::{COMPACT_OCTETS, pack, unpack};
 pub use evaluate::{Machine, Row, Variable};
+pub(crate) use parse::is_name;
 pub use parse::{Misread, parse};
+pub(crate) use stack::order;
 
 use operators::Operator;
 

@@ -79,6 +79,7 @@ pub(super) fn index(stack: &mut Stack) -> Result<(), Stuck> {
 }
 
 /// `n,m,ROLL`: the upper n values turn by m towards the top.
+// Field: as rrdgraph_rpn(1) has it; rrdtool 1.7 itself takes what was on the stack before in the place of values.
 pub(super) fn roll(stack: &mut Stack) -> Result<(), Stuck> {
     let turn = stack.whole("ROLL")?;
     let top = stack.top("ROLL")?;
@@ -165,6 +166,7 @@ pub(super) fn percentile(stack: &mut Stack) -> Result<(), Stuck> {
 }
 
 /// Unknown ones are the smallest.
+// Field: rrdtool 1.7 compares what is finite with infinite ones both ways alike; here they are at the ends.
 pub(crate) fn order(a: &f64, b: &f64) -> Ordering {
     a.partial_cmp(b).unwrap_or_else(|| b.is_nan().cmp(&a.is_nan()))
 }

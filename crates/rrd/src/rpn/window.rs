@@ -64,8 +64,8 @@ pub(super) fn trend(
     stack.push(if count == 0 { UNKNOWN } else { sum / f64::from(count) })
 }
 
-/// `shift,...,count,window,variable,PREDICT`, or `step,-count,window,variable,PREDICT`; before the variable `PREDICTPERC`
-/// has the percent.
+/// `shift,...,count,window,variable,PREDICT`, or `step,-count,window,variable,PREDICT`; before the variable
+/// `PREDICTPERC` has the percent.
 pub(super) fn predict(
     stack: &mut Stack,
     cursor: &Cursor,
