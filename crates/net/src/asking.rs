@@ -99,7 +99,10 @@ impl Asking {
         if options.bind.is_ipv6() {
             sockopt::set_ipv6_v6only(&socket, true)?;
         }
-        sockopt::set_socket_recv_buffer_size(&socket, options.buffer_octets)?;
+        // Beyond what the system allows everybody, if it is ours to say.
+        if sockopt::set_socket_recv_buffer_size_force(&socket, options.buffer_octets).is_err() {
+            sockopt::set_socket_recv_buffer_size(&socket, options.buffer_octets)?;
+        }
         sockopt::set_socket_send_buffer_size(&socket, options.buffer_octets)?;
         rustix::net::bind(&socket, &options.bind)?;
         if options.tell_local {

@@ -1,5 +1,5 @@
-//! Servers over TCP, UDP, unix sockets and TLS: a thread per core with sockets of its own, batches, limits; and a socket
-//! that asks many by UDP ([`Asking`]).
+//! Servers over TCP, UDP, unix sockets and TLS: a thread per core with sockets of its own, batches, limits; and a
+//! socket that asks many by UDP ([`Asking`]).
 //!
 //! ```text
 //!             thread 0                                              thread 1 ..

@@ -44,11 +44,11 @@ impl Cycle {
     pub(super) fn new(variables: &Variables, absent: &mut [u8], deadline_ns: u64) -> Cycle {
         let mut readings = vec![Reading::Unknown(Unknown::NoTime); variables.len()];
         let mut order = Vec::with_capacity(variables.len());
-        for variable in 0..variables.len() {
+        for (variable, reading) in readings.iter_mut().enumerate() {
             match absent.get_mut(variable) {
                 Some(cycles @ 1..) => {
                     *cycles -= 1;
-                    readings[variable] = Reading::Unknown(Unknown::NoSuchInstance);
+                    *reading = Reading::Unknown(Unknown::NoSuchInstance);
                 }
                 _ => order.push(variable as u32),
             }

@@ -277,6 +277,11 @@ impl Lane {
             self.uptime_done_unended(slot);
             return self.ask_again(slot, from, to);
         }
+        if status == ErrorStatus::AuthorizationError {
+            // Not for us: that is so for all of them.
+            self.unknown(slot, from, to, Unknown::AgentError, now);
+            return self.uptime_done(slot, now);
+        }
         match culprit {
             Some(place) => {
                 cycle.give_back(place + 1, to);

@@ -110,8 +110,9 @@ fn too_big_answers_are_asked_for_in_parts() {
         };
         assert!(readings.iter().all(expected), "device {device}: {readings:?}");
     }
-    // What was learned is kept: cycles later need few that are too big.
-    assert!(network.lane.counts().too_big < 200, "{:?}", network.lane.counts());
+    // What was learned is kept: but for those that never fit, few requests are too big later.
+    let counts = network.lane.counts();
+    assert!(counts.too_big - counts.unknown < 60, "{counts:?}");
 }
 
 /// An agent that leaves out what it does not want to say, or does not answer to requests of more than a few names.
