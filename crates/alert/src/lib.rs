@@ -1,0 +1,4 @@
+//! Alerts.
+#![forbid(unsafe_code)]
+pub mod counts;
+pub mod rule;
