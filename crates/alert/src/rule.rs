@@ -115,13 +115,7 @@ pub struct SeriesWatch {
 
 impl SeriesWatch {
     /// Whether a data source is watched. Tags are looked up by their name.
-    pub fn takes<'t>(
-        &self,
-        template: &str,
-        device: &str,
-        index: &str,
-        tag: impl Fn(&str) -> Option<&'t str>,
-    ) -> bool {
+    pub fn takes<'t>(&self, template: &str, device: &str, index: &str, tag: impl Fn(&str) -> Option<&'t str>) -> bool {
         let any = |patterns: &[Pattern], text: &str| patterns.is_empty() || patterns.iter().any(|p| p.takes(text));
         any(&self.templates, template)
             && any(&self.devices, device)

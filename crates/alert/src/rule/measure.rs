@@ -1,8 +1,8 @@
 //! What rows come to: counts, shares and statistics of a column, by group.
 
+use super::RowsWatch;
 use super::pattern::Pattern;
 use super::settings::{Measure, Table};
-use super::RowsWatch;
 use core::fmt;
 use std::collections::BTreeMap;
 use trunkline_store::row::Call;
@@ -86,7 +86,8 @@ impl ColumnTest {
         let wrong = || format!("'{text}': a test is \"COLUMN = VALUE, VALUE\", !=, <, <=, > or >=");
         let at = text.find(['=', '!', '<', '>']).ok_or_else(wrong)?;
         let (column, rest) = (text[..at].trim().to_owned(), &text[at..]);
-        let sign = ["!=", "<=", ">=", "=", "<", ">"].into_iter().find(|sign| rest.starts_with(sign)).ok_or_else(wrong)?;
+        let sign =
+            ["!=", "<=", ">=", "=", "<", ">"].into_iter().find(|sign| rest.starts_with(sign)).ok_or_else(wrong)?;
         let value = rest[sign.len()..].trim();
         if column.is_empty() || value.is_empty() {
             return Err(wrong());
@@ -285,11 +286,10 @@ mod tests {
         let groups = all("group = \"place\"");
         let named: Vec<(&str, f64)> = groups.iter().map(|(name, value, _)| (name.as_str(), value.unwrap())).collect();
         assert_eq!(named, [("card", 1.0), ("ring 0", 3.0), ("ring 1", 1.0)]);
-        assert_eq!(measured(&watch("rows = \"losses\"\nmeasure = \"mean\"\ncolumn = \"count\""), &[]), [(
-            String::new(),
-            None,
-            0
-        )]);
+        assert_eq!(
+            measured(&watch("rows = \"losses\"\nmeasure = \"mean\"\ncolumn = \"count\""), &[]),
+            [(String::new(), None, 0)]
+        );
     }
 
     #[test]

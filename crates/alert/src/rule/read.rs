@@ -4,7 +4,7 @@ mod channel;
 mod check;
 mod condition;
 
-use super::settings::{ChannelSection, MaintenanceSection, RouteSection, RuleSection, StepSection};
+use super::settings::{MaintenanceSection, RouteSection, RuleSection, StepSection};
 use super::{Maintenance, NAME_MAX, RULES_MAX, Route, Rule, Rules, SECTIONS_MAX, STEPS_MAX, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -39,7 +39,8 @@ pub fn read(files: &[(&str, &str)], known: &Known) -> Result<Rules, Vec<Mistake>
     let (mut rules, mut mistakes) = (Rules::default(), Vec::new());
     for (path, text) in files.iter().take(RULE_FILES_MAX) {
         let into = &mut rules;
-        let read = sheet(path, text, RULE_FILE_OCTETS_MAX, |sheet, table| Reader { sheet, names: &names }.all(table, into));
+        let read =
+            sheet(path, text, RULE_FILE_OCTETS_MAX, |sheet, table| Reader { sheet, names: &names }.all(table, into));
         mistakes.extend(read.err().into_iter().flatten());
     }
     if let Some((path, _)) = files.get(RULE_FILES_MAX) {
@@ -60,9 +61,7 @@ struct Names {
 
 impl Names {
     fn gather(&mut self, table: &DeTable<'_>) {
-        for (kind, into) in
-            [("rule", &mut self.rules), ("route", &mut self.routes), ("channel", &mut self.channels)]
-        {
+        for (kind, into) in [("rule", &mut self.rules), ("route", &mut self.routes), ("channel", &mut self.channels)] {
             let inner = table.get(kind).and_then(|value| value.get_ref().as_table());
             into.extend(inner.into_iter().flatten().map(|(key, _)| key.get_ref().to_string()));
         }
@@ -235,7 +234,10 @@ impl Reader<'_, '_, '_> {
         let mut time = |key: &str, text: &str| {
             let at_s = section.zone.read(text);
             if at_s.is_none() && !text.is_empty() {
-                self.sheet.wrong(keys.at(key), format!("{key}: expected a time such as \"2026-11-23 22:00\", not \"{text}\""));
+                self.sheet.wrong(
+                    keys.at(key),
+                    format!("{key}: expected a time such as \"2026-11-23 22:00\", not \"{text}\""),
+                );
             }
             at_s
         };

@@ -87,9 +87,8 @@ fn a_whole_file_is_read() {
     assert_eq!(rule.condition, Condition::High { limit: 9e8, clear: 8e8 });
     assert_eq!((rule.window_s, rule.minimum, rule.for_s, rule.clear_for_s), (300, 3, 600, 600));
     let Watch::Series(watch) = &rule.watch else { panic!("series are watched") };
-    let takes = |device, index, site| {
-        watch.takes("interface-traffic", device, index, |tag| (tag == "site").then_some(site))
-    };
+    let takes =
+        |device, index, site| watch.takes("interface-traffic", device, index, |tag| (tag == "site").then_some(site));
     assert!(takes("edge-1", "Gi0/1", "north-2"));
     assert!(!takes("edge-1", "Te0/1", "north") && !takes("core-2", "Gi0/1", "north"));
     assert!(!takes("core-1", "Gi0/1", "south"));
@@ -165,5 +164,7 @@ fn limits_must_make_sense() {
     assert!(channel(user).contains("both 'user' and 'password-file'"));
     let bare = format!("{user}password-file = \"p\"\nsecurity = \"none\"");
     assert!(channel(&bare).contains("not sent over a connection without TLS"));
-    assert!(wrong("[maintenance.m]\nfrom = \"2026-11-23 22:00\"\nto = \"2026-11-23 21:00\"")[0].contains("ends before"));
+    assert!(
+        wrong("[maintenance.m]\nfrom = \"2026-11-23 22:00\"\nto = \"2026-11-23 21:00\"")[0].contains("ends before")
+    );
 }

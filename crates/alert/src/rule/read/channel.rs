@@ -53,9 +53,9 @@ impl Reader<'_, '_, '_> {
 
     fn webhook(&mut self, section: ChannelSection, own: &Own<'_>, keys: &Keys) -> Way {
         let parsed = section.url.parse::<hyper::Uri>().ok();
-        let right = parsed.as_ref().is_some_and(|uri| {
-            uri.host().is_some() && matches!(uri.scheme_str(), Some("http" | "https"))
-        });
+        let right = parsed
+            .as_ref()
+            .is_some_and(|uri| uri.host().is_some() && matches!(uri.scheme_str(), Some("http" | "https")));
         if !right {
             let what = format!("[{}] needs a url: \"https://host/path\"", own.section);
             self.sheet.wrong(keys.at("url"), what);

@@ -14,8 +14,7 @@ pub const LABELS_MAX: usize = 32;
 
 /// Keys that a rule over series has, and those of one over rows.
 const OF_SERIES: [&str; 5] = ["template", "device", "index", "tags", "value"];
-const OF_ROWS: [&str; 9] =
-    ["filter", "only", "measure", "of", "column", "percentile", "group", "every", "over"];
+const OF_ROWS: [&str; 9] = ["filter", "only", "measure", "of", "column", "percentile", "group", "every", "over"];
 
 impl Reader<'_, '_, '_> {
     pub(super) fn watch(&mut self, section: &RuleSection, own: &Own<'_>, keys: &Keys) -> Option<Watch> {
