@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use trunkline_rrd::{
-    Archive, Consolidation, Plan, Question, RrdFile, SourceKind, Time, Tune, Value, facts, number_text,
+    Archive, Consolidation, Plan, Question, Refused, RrdFile, SourceKind, Time, Tune, Value, facts, number_text,
 };
 use world::Rrdtool;
 
@@ -296,4 +296,98 @@ fn rows_of_an_archive_grow_and_shrink_as_resize_makes_them() {
         let last = |file: &str| RrdFile::open(&folder.path().join(file)).unwrap().archive().last();
         assert_eq!(last("ours.rrd"), last("resize.rrd"));
     }
+}
+
+/// As rrdtool tells and fetches it.
+fn same_answers(rrdtool: &mut Rrdtool, folder: &Path, name: &str, functions: &[Consolidation]) {
+    let file = RrdFile::open(&folder.join(name)).unwrap();
+    let told: String = facts(file.archive(), name).iter().map(|fact| format!("{fact}\n")).collect();
+    assert_eq!(told, rrdtool.ask(&format!("info {name}")).unwrap());
+    for consolidation in functions {
+        let (start_s, end_s) = (START_S - 3000, START_S + 90_000);
+        let question = Question { consolidation: *consolidation, start_s, end_s, step_s: 1 };
+        let command = format!("fetch {name} {} --start {start_s} --end {end_s} -r 1", consolidation.name());
+        let theirs = rrdtool.ask(&command).unwrap().replace("-nan", "nan");
+        assert_eq!(fetched(&file.fetch(&question).unwrap()), theirs, "{command}");
+    }
+}
+
+#[test]
+fn files_that_foretell_are_read_and_not_updated() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut rrdtool) = Rrdtool::start(folder.path()) else { return };
+    for predict in ["HWPREDICT:60:0.1:0.0035:24", "MHWPREDICT:60:0.1:0.0035:24"] {
+        let definitions = format!("DS:a:GAUGE:600:U:U RRA:AVERAGE:0.5:1:80 RRA:{predict}");
+        rrdtool.ask(&format!("create hw.rrd --start {START_S} --step 300 {definitions}")).unwrap();
+        for n in 1..200 {
+            let value = 100.0 + f64::from(n % 24) * 7.5 + if n % 50 == 0 { 900.0 } else { 0.0 };
+            rrdtool.ask(&format!("update hw.rrd {}:{value}", START_S + i64::from(n) * 300)).unwrap();
+        }
+        let predicted = if predict.starts_with('M') { Consolidation::MhwPredict } else { Consolidation::HwPredict };
+        let functions = [
+            Consolidation::Average,
+            predicted,
+            Consolidation::Seasonal,
+            Consolidation::DevSeasonal,
+            Consolidation::DevPredict,
+            Consolidation::Failures,
+        ];
+        same_answers(&mut rrdtool, folder.path(), "hw.rrd", &functions);
+        let path = folder.path().join("hw.rrd");
+        let before = std::fs::read(&path).unwrap();
+        let mut told = Vec::new();
+        let samples = [(Time::at(START_S + 90_000), &[Value::Unsigned(5)][..])];
+        RrdFile::open_to_update(&path).unwrap().update(samples, |_, why| told.push(why)).unwrap();
+        let kind = predicted.name();
+        assert_eq!(told, [Refused::Kind { archive: 1, kind }]);
+        assert!(std::fs::read(&path).unwrap() == before);
+    }
+}
+
+/// Before version 3 the last update has no microseconds.
+#[test]
+fn files_of_the_first_version_are_read_and_updated() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut rrdtool) = Rrdtool::start(folder.path()) else { return };
+    two_files(&mut rrdtool, folder.path());
+    let octets = std::fs::read(folder.path().join("theirs.rrd")).unwrap();
+    let after_time = Archive::open(&octets).unwrap().shape().still_octets + 8;
+    let mut first = [&octets[..after_time], &octets[after_time + 8..]].concat();
+    first[4..8].copy_from_slice(b"0001");
+    for name in ["theirs.rrd", "ours.rrd"] {
+        std::fs::write(folder.path().join(name), &first).unwrap();
+    }
+    same_answers(&mut rrdtool, folder.path(), "ours.rrd", &[Consolidation::Average, Consolidation::Max]);
+    let more = [(2400, ".5", ["700000", "3"]), (2460, "", ["800000", "U"]), (3011, ".25", ["9", "1"])];
+    for (after_s, fraction, values) in more {
+        let time = format!("{}{fraction}", START_S + after_s);
+        rrdtool.ask(&format!("update theirs.rrd {time}:{}", values.join(":"))).unwrap();
+        let values = values.map(Value::Text);
+        let samples = [(Time::parse(&time).unwrap(), &values[..])];
+        let mut file = RrdFile::open_to_update(&folder.path().join("ours.rrd")).unwrap();
+        file.update(samples, |time, why| panic!("{time:?}: {why}")).unwrap();
+        drop(file);
+        same(folder.path(), &time);
+    }
+}
+
+#[test]
+fn files_of_other_machines_are_refused_with_what_they_are() {
+    let made = Plan::read(60, ["DS:a:GAUGE:120:U:U", "RRA:AVERAGE:0.5:1:10"]).unwrap().create(START_S, |_| 0).unwrap();
+    let told = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut octets = made.octets();
+        change(&mut octets);
+        Archive::open(&octets).unwrap_err().to_string()
+    };
+    assert!(told(&|octets| octets[16..24].reverse()).contains("big-endian"));
+    let of_32_bit = |octets: &mut Vec<u8>| {
+        octets.drain(12..16);
+    };
+    assert!(told(&of_32_bit).contains("32 bit"));
+    assert!(told(&|octets| octets[7] = b'9').contains("version '0009'"));
+    assert!(told(&|octets| octets[0] = b'X').contains("octet 0: not a round-robin file"));
+    assert!(told(&|octets| octets.truncate(300)).contains("the header has"));
+    assert!(told(&|octets| octets[24] = 0).contains("0 data sources"));
+    let pointer = made.archive.shape().header_octets - 8;
+    assert!(told(&|octets| octets[pointer] = 10).contains("archive 0 is at row 10 of 10"));
 }

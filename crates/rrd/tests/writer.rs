@@ -11,6 +11,7 @@ use trunkline_rrd::{
 
 const START_S: i64 = 1_700_000_000;
 const FILES: u64 = 20;
+const HELD: &str = "TRUNKLINE_RRD_HELD";
 const CHILD: &str = "TRUNKLINE_RRD_WRITER_IN";
 
 fn made(file: u64) -> Made {
@@ -154,6 +155,45 @@ fn what_redo_files_hold_of_files_that_are_gone_or_made_anew_is_left_out() {
     check(folder.path(), 2, sample(2, 1).0.seconds);
     let (_, recovered) = Writer::open(Folder::open(folder.path()).unwrap(), small()).unwrap();
     assert_eq!(recovered, Recovered::default());
+}
+
+/// Holds a file's lock until its input ends.
+#[test]
+fn holder() {
+    let Some(path) = std::env::var_os(HELD) else { return };
+    let _held = RrdFile::open_to_update(Path::new(&path)).unwrap();
+    println!("held");
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+#[test]
+fn samples_of_a_file_that_is_locked_wait_on() {
+    let folder = tempfile::tempdir().unwrap();
+    create(folder.path());
+    let held = folder.path().join("2.rrd");
+    let mut holder = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "holder", "--nocapture"])
+        .env(HELD, &held)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line.ends_with("held")));
+    assert!(matches!(RrdFile::open(&held), Err(Fault::Locked)));
+    let mut writer = open(folder.path(), small());
+    for file in 1..4 {
+        let (time, values) = sample(file, 1);
+        writer.put(file, time, &values, 0).unwrap();
+    }
+    let flushed = writer.flush_all(path).unwrap();
+    assert_eq!(flushed.stored.iter().map(|(file, _)| *file).collect::<Vec<_>>(), [1, 3]);
+    assert!(matches!(flushed.failed[..], [(2, Fault::Locked)]), "{:?}", flushed.failed);
+    assert!(writer.waiting_octets() > 0 && writer.counters().files_locked_total == 1);
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    assert_eq!(writer.flush_all(path).unwrap().stored, [(2, sample(2, 1).0)]);
+    check(folder.path(), 2, sample(2, 1).0.seconds);
 }
 
 /// Writes until it is killed, and says what is stored.
