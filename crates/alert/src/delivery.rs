@@ -155,7 +155,8 @@ impl Delivery {
         Entry::Outcome(Outcome { message: message.to_owned(), at_s, came })
     }
 
-    /// Goes on after a restart, once all entries were applied: the outcomes that a crash hid, to be written and applied.
+    /// Goes on after a restart, once all entries were applied: the outcomes that a crash hid, to be written and
+    /// applied.
     pub fn resume(&mut self, now_s: i64) -> Vec<Vec<Entry>> {
         self.counts = DeliveryCounts::default();
         let hidden = self.queues.in_flight();

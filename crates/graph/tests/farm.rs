@@ -15,7 +15,8 @@ const DEVICES: usize = 61;
 const INTERFACES: u32 = 6;
 const STEP_S: u32 = 300;
 const WALK_NAMES: u64 = 1;
-/// A source may be read in parts that come apart by as much, where answers get lost: it is told with the last one's time.
+/// A source may be read in parts that come apart by as much, where answers get lost: it is told with the last one's
+/// time.
 const PARTS_MS: i64 = 12_000;
 /// Moments at which a device was asked that are remembered.
 const ASKED: usize = 200;
