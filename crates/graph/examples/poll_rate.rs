@@ -92,10 +92,9 @@ impl Peer {
     fn serve(&mut self, socket: &mut Asking, is_over: &AtomicBool) {
         let (mut out, mut ends, mut request): (Vec<u8>, Vec<_>, Vec<u8>) = Default::default();
         while !is_over.load(Ordering::Relaxed) {
-            Asking::wait(core::slice::from_ref(socket), Duration::from_millis(100));
             out.clear();
             ends.clear();
-            socket.receive(|came| {
+            Asking::receive_any(core::slice::from_mut(socket), Duration::from_millis(100), |came| {
                 request.clear();
                 request.extend_from_slice(came.payload);
                 self.answer(&mut request, &mut out);

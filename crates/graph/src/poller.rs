@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A device that does not answer costs one small request a cycle: it delays nobody. What is on its way at once is
-//! bounded for each device and for the lane.
+//! bounded for each device and for the lane. What was found and what is to be sent is for the caller to take after each
+//! call: neither is kept from growing by anything else.
 
 mod counts;
 mod cycle;
@@ -38,5 +39,5 @@ pub use health::{Change, Health};
 pub use lane::{Lane, LaneOptions, Now};
 pub use outstanding::OUTSTANDING_MAX;
 pub use sample::{Batch, Event, Reading, Sample, Unknown, Walked};
-pub use target::{Access, Security, Settings, Source, Target, TargetError, User, VARIABLES_MAX};
+pub use target::{Access, DEVICES_MAX, Security, Settings, Source, Target, TargetError, User, VARIABLES_MAX};
 pub use walk::{WALK_VARIABLES_MAX, WALKS_MAX, WalkEnd, WalkError};

@@ -58,13 +58,16 @@ struct Known {
     left_out: u64,
 }
 
+/// When an answer comes, its number, whose it is, and its octets.
+type Arrival = (u64, u64, usize, Vec<u8>);
+
 struct World {
     farm: Farm,
     lane: Lane,
     begun_ms: i64,
     steady_ns: u64,
     luck: u64,
-    arrivals: BinaryHeap<Reverse<(u64, u64, usize, Vec<u8>)>>,
+    arrivals: BinaryHeap<Reverse<Arrival>>,
     known: Vec<Known>,
 }
 

@@ -1,7 +1,7 @@
 //! A lane with sockets against net-snmp's agent: what it reads is what snmpget and snmpwalk read.
 
 use std::collections::{HashMap, HashSet};
-use std::net::UdpSocket;
+use std::net::{Ipv6Addr, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ impl Agent {
         }
         let folder = tempfile::tempdir().expect("a folder");
         let configuration = format!(
-            "rocommunity public\nsysServices 72\n\
+            "rocommunity public\nrocommunity6 public\nsysServices 72\n\
             createUser poller SHA-256 \"{AUTH_PASSWORD}\" AES \"{PRIVACY_PASSWORD}\"\nrouser poller priv\n\
             createUser old MD5 \"{AUTH_PASSWORD}\" DES \"{PRIVACY_PASSWORD}\"\nrouser old priv\n\
             createUser open\nrouser open noauth\n"
@@ -58,7 +58,11 @@ impl Agent {
         Command::new("/usr/sbin/snmpd")
             .args(["-f", "-C", "-r", "-Ln", "-c"])
             .arg(folder.path().join("agent.conf"))
-            .arg(format!("udp:127.0.0.1:{port}"))
+            .arg(if has_ipv6() {
+                format!("udp:127.0.0.1:{port},udp6:[::1]:{port}")
+            } else {
+                format!("udp:127.0.0.1:{port}")
+            })
             .env("SNMP_PERSISTENT_DIR", folder.path())
             .env("MIBS", "")
             .stdout(Stdio::null())
@@ -86,6 +90,10 @@ impl Agent {
             .expect("it is there");
         String::from_utf8_lossy(&done.stdout).trim().to_owned()
     }
+}
+
+fn has_ipv6() -> bool {
+    UdpSocket::bind("[::1]:0").is_ok()
 }
 
 fn polling() -> Polling {
@@ -173,6 +181,26 @@ fn all_versions_read_what_snmpget_reads() {
     assert_eq!((counts.cycles_failed, counts.unauthentic, counts.malformed, counts.wrong_source), (0, 0, 0, 0));
     // To ask the engine costs one report, once; so does a clock that has to be learned.
     assert!(counts.reports <= 6, "{counts:?}");
+}
+
+#[test]
+fn devices_of_both_families_are_asked() {
+    let Some(agent) = Agent::start() else { return };
+    if !has_ipv6() {
+        println!("skipped: no IPv6");
+        return;
+    }
+    let mut polling = polling();
+    add(&mut polling, &agent, [public(), public()]);
+    let now = polling.now();
+    let far = Target { address: (Ipv6Addr::LOCALHOST, agent.port).into(), ..target(2, &agent, public()) };
+    polling.lane().add(far, now).expect("a good description");
+    let mut read = HashSet::new();
+    poll_until(&mut polling, |batch| {
+        let known = batch.samples().filter(|sample| sample.readings[0] == Reading::Integer(72));
+        read.extend(known.map(|sample| sample.device));
+        read.len() == 2
+    });
 }
 
 #[test]

@@ -64,7 +64,11 @@ impl Polling {
 
     /// What time it is for the lane.
     pub fn now(&self) -> Now {
-        let steady_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Polling::time(self.started)
+    }
+
+    fn time(started: Instant) -> Now {
+        let steady_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Now { steady_ns, unix_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX) }
     }
@@ -86,12 +90,14 @@ impl Polling {
         self.send();
         let now_ns = self.now().steady_ns;
         let due_ns = self.lane.next_timeout_ns().map_or(u64::MAX, |due| due.saturating_sub(now_ns));
-        Asking::wait(&self.sockets, longest.min(Duration::from_nanos(due_ns)));
-        let now = self.now();
-        let Polling { lane, sockets, .. } = self;
-        for socket in sockets {
-            socket.receive(|came| lane.handle(came.from, came.payload, now));
-        }
+        let Polling { lane, sockets, started, .. } = self;
+        let longest = longest.min(Duration::from_nanos(due_ns));
+        let mut now = None;
+        Asking::receive_any(sockets, longest, |came| {
+            // What came together came now; the wait before it is over.
+            let now = *now.get_or_insert_with(|| Polling::time(*started));
+            lane.handle(came.from, came.payload, now);
+        });
         // Answers that came in time are taken before anything is given up.
         let now = self.now();
         self.lane.handle_timeout(now);

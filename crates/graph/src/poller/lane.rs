@@ -5,7 +5,9 @@ use super::device::Device;
 use super::outstanding::Outstanding;
 use super::timers::Timers;
 use super::walk::Walk;
-use super::{Batch, Counts, Event, Health, Sample, Target, TargetError, Unknown, WALKS_MAX, WalkEnd, WalkError};
+use super::{
+    Batch, Counts, DEVICES_MAX, Event, Health, Sample, Target, TargetError, Unknown, WALKS_MAX, WalkEnd, WalkError,
+};
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use trunkline_kit::random::mixed;
@@ -77,6 +79,9 @@ impl Lane {
     pub fn add(&mut self, target: Target, now: Now) -> Result<(), TargetError> {
         target.check()?;
         let id = target.id;
+        if self.by_id.len() >= DEVICES_MAX && !self.by_id.contains_key(&id) {
+            return Err(TargetError::Devices);
+        }
         let before = self.take_out(id);
         let mut device = Device::new(target, now.steady_ns);
         if let Some(before) = before {

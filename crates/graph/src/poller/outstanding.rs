@@ -49,11 +49,23 @@ pub(super) struct Request {
 /// the requests cannot answer them.
 #[derive(Debug)]
 pub(super) struct Outstanding {
-    places: Vec<Option<Request>>,
+    places: Vec<Place>,
     free: Vec<u16>,
     random: Random,
     most: usize,
 }
+
+#[derive(Debug, Default)]
+struct Place {
+    /// The part by chance of the last number: the next one has another, so that an answer that is late is not taken
+    /// for the answer to what has its place now.
+    chance: u32,
+    request: Option<Request>,
+}
+
+/// The lowest part by chance, and how many there are.
+const CHANCE_FIRST: u32 = (REQUEST_ID_MIN >> 16) as u32;
+const CHANCES: u32 = 0x8000 - CHANCE_FIRST;
 
 impl Outstanding {
     pub(super) fn new(most: usize, seed: u64) -> Outstanding {
@@ -78,19 +90,19 @@ impl Outstanding {
         let place = match self.free.pop() {
             Some(place) => place,
             None => {
-                self.places.push(None);
+                self.places.push(Place::default());
                 (self.places.len() - 1) as u16
             }
         };
-        let above = (REQUEST_ID_MIN >> 16) as u32;
-        let chance = above + self.random.below(0x8000 - above);
-        request.id = (chance << 16 | u32::from(place)) as i32;
-        self.places[usize::from(place)] = Some(request);
+        let found = &mut self.places[usize::from(place)];
+        found.chance = (found.chance + 1 + self.random.below(CHANCES - 1)) % CHANCES;
+        request.id = ((CHANCE_FIRST + found.chance) << 16 | u32::from(place)) as i32;
+        found.request = Some(request);
         Some(place)
     }
 
     pub(super) fn get(&mut self, place: u16) -> Option<&mut Request> {
-        self.places.get_mut(usize::from(place))?.as_mut()
+        self.places.get_mut(usize::from(place))?.request.as_mut()
     }
 
     /// The one that has this number.
@@ -100,8 +112,32 @@ impl Outstanding {
     }
 
     pub(super) fn remove(&mut self, place: u16) -> Option<Request> {
-        let request = self.places.get_mut(usize::from(place))?.take()?;
+        let request = self.places.get_mut(usize::from(place))?.request.take()?;
         self.free.push(place);
         Some(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_one_place_differ_and_find_it() {
+        let mut outstanding = Outstanding::new(2, 1);
+        let request =
+            Request { device: 7, asked: Asked::Probe, id: 0, sent_ns: 0, deadline_ns: 0, tries: 0, reports: 0 };
+        let other = outstanding.insert(request).expect("there is room");
+        let mut last = 0;
+        for _ in 0..100_000 {
+            let place = outstanding.insert(request).expect("there is room");
+            assert!(outstanding.is_full() && outstanding.insert(request).is_none());
+            let id = outstanding.get(place).expect("it is there").id;
+            assert!(id >= REQUEST_ID_MIN && id != last && outstanding.find(last).is_none());
+            assert_eq!(outstanding.find(id).map(|(at, found)| (at, found.device)), Some((place, 7)));
+            outstanding.remove(place);
+            last = id;
+        }
+        assert!(outstanding.remove(other).is_some() && outstanding.remove(other).is_none() && outstanding.len() == 0);
     }
 }

@@ -145,3 +145,85 @@ fn reported_by(pdu: &Pdu<'_>) -> Option<Cause> {
     }
     pdu.varbinds().next()?.ok().and_then(|varbind| Cause::from_name(varbind.name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_wire::snmp::usm::{AuthProtocol, MasterKey, PrivacyProtocol};
+    use trunkline_wire::snmp::{REQUEST_ID_MIN, Value, Varbinds, write_varbind};
+
+    const ENGINE: &[u8] = b"engine one";
+
+    fn user() -> User {
+        let key = MasterKey::new(AuthProtocol::Sha1, b"maplesyrup").expect("long enough");
+        let security = Security::AuthPriv(key.clone(), PrivacyProtocol::Aes128, key);
+        User { name: b"poller".to_vec(), context: Vec::new(), security }
+    }
+
+    /// What an engine says at boots and time: a report, or a response without variables.
+    fn said(engine: &[u8], (boots, time): (u32, u32), report: Option<Cause>, keys: &Keys) -> Vec<u8> {
+        let mut varbinds = Vec::new();
+        if let Some(cause) = report {
+            write_varbind(cause.name().as_oid(), &Value::Counter32(1), &mut varbinds);
+        }
+        let kind = if report.is_some() { Kind::Report } else { Kind::Response };
+        let exchange = Exchange { kind, varbinds: Varbinds::new(&varbinds), ..Exchange::request(kind, 0, &[]) };
+        let outgoing = Outgoing {
+            message_id: REQUEST_ID_MIN,
+            size_max: SIZE_MAX,
+            is_reportable: false,
+            engine_id: engine,
+            boots,
+            time,
+            user: b"poller",
+            salt: 1,
+            scoped: ScopedPdu { context_engine: engine, context_name: b"", pdu: Pdu::Exchange(exchange) },
+        };
+        let mut out = Vec::new();
+        outgoing.seal(keys, &mut out);
+        out
+    }
+
+    fn known(user: &User) -> (Secured, Keys) {
+        let mut secured = Secured::default();
+        let mut report = said(ENGINE, (3, 1000), Some(Cause::UnknownEngineId), &Keys::NoAuthNoPriv);
+        secured.open(user, &mut report, 0).expect("it tells who it is");
+        assert!(secured.is_known());
+        (secured, keys(&user.security, ENGINE))
+    }
+
+    #[test]
+    fn a_clock_is_moved_only_by_who_has_the_key() {
+        let user = user();
+        let (mut secured, keys) = known(&user);
+        let mut plain = said(ENGINE, (9, 5), Some(Cause::NotInTimeWindow), &Keys::NoAuthNoPriv);
+        assert_eq!(secured.open(&user, &mut plain, 1).expect_err("nobody has signed it"), Mistrusted);
+        let signed = keys.authentication().cloned().map(Keys::AuthNoPriv).expect("a key");
+        let mut report = said(ENGINE, (9, 5), Some(Cause::NotInTimeWindow), &signed);
+        let told = secured.open(&user, &mut report, 1).expect("it is authentic");
+        assert_eq!((told.report, told.is_restarted), (Some(Cause::NotInTimeWindow), true));
+        // The clock is the engine's now: what is of now is taken, what is of before is not.
+        assert!(secured.open(&user, &mut said(ENGINE, (9, 6), None, &keys), 2).is_ok());
+        assert!(secured.open(&user, &mut said(ENGINE, (3, 1001), None, &keys), 2).is_err());
+    }
+
+    #[test]
+    fn answers_of_another_level_engine_or_time_are_not_taken() {
+        let user = user();
+        let (mut secured, keys) = known(&user);
+        let told = secured.open(&user, &mut said(ENGINE, (3, 1010), None, &keys), 10).expect("it is right");
+        assert!(told.report.is_none() && told.place.is_some() && !told.is_restarted);
+        let signed = keys.authentication().cloned().map(Keys::AuthNoPriv).expect("a key");
+        for mut wrong in [
+            said(ENGINE, (3, 1010), None, &Keys::NoAuthNoPriv),
+            said(ENGINE, (3, 1010), None, &signed),
+            said(b"engine two", (3, 1010), None, &keys),
+            said(ENGINE, (3, 800), None, &keys),
+            said(ENGINE, (2, 1010), None, &keys),
+        ] {
+            assert!(secured.open(&user, &mut wrong, 10).is_err());
+        }
+        let mut report = said(b"engine two", (1, 1), Some(Cause::UnknownEngineId), &Keys::NoAuthNoPriv);
+        assert!(secured.open(&user, &mut report, 10).expect("another device is there").is_changed);
+    }
+}

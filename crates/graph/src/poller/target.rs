@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use trunkline_wire::snmp::ObjectId;
 use trunkline_wire::snmp::usm::{MasterKey, PrivacyProtocol, USER_OCTETS_MAX};
 
+/// Devices of a lane.
+pub const DEVICES_MAX: usize = 1 << 20;
 /// Variables that are read of one device.
 pub const VARIABLES_MAX: usize = 1 << 20;
 
@@ -113,6 +115,9 @@ pub enum TargetError {
     /// More than [`VARIABLES_MAX`].
     #[error("a device has at most {VARIABLES_MAX} variables")]
     Variables,
+    /// [`DEVICES_MAX`] are there already.
+    #[error("a lane has at most {DEVICES_MAX} devices")]
+    Devices,
     /// A step of 0 or of more than a day.
     #[error("a step is 1 to 86400 seconds")]
     Step,

@@ -35,6 +35,10 @@ pub(super) struct Agent {
     pub(super) missing: Vec<(u32, usize)>,
     pub(super) started_ns: u64,
     pub(super) delay_ns: u64,
+    /// It answers the last name first.
+    pub(super) is_backward: bool,
+    /// It leaves this one out.
+    pub(super) omitted: Option<(u32, usize)>,
     /// Its walks begin again at the front.
     pub(super) is_looping: bool,
     /// Set when it is added.
@@ -52,6 +56,8 @@ impl Default for Agent {
             missing: Vec::new(),
             started_ns: 0,
             delay_ns: 0,
+            is_backward: false,
+            omitted: None,
             is_looping: false,
             sources: 0,
             variables: 0,
@@ -138,7 +144,12 @@ impl Agent {
                 if counted > usize::from(self.varbinds_max) {
                     status = 1;
                 }
-                for (at, name) in asked.iter().enumerate() {
+                let mut order: Vec<(usize, &Oid<'_>)> = asked.iter().enumerate().collect();
+                if self.is_backward {
+                    order.reverse();
+                }
+                order.retain(|(_, name)| self.place(**name).is_none_or(|place| self.omitted != Some(place)));
+                for (at, name) in order {
                     let value = self.get(device, *name, now_ns);
                     if value.is_none() && version == Version::V1 && status == 0 {
                         (status, index) = (2, at as u32 + 1);
