@@ -1,5 +1,6 @@
 //! What the fuzz targets drive.
 
+use crate::cacti::{DumpReader, Options, Query, Tables, convert, exchange};
 use crate::inventory::{Entry, Inventory, Restoring};
 use crate::template::{self, Library, built_in};
 
@@ -75,4 +76,44 @@ fn read(records: &[Vec<u8>]) -> Option<Inventory> {
     let mut restoring = Restoring::default();
     records.iter().try_for_each(|record| restoring.take(record)).ok()?;
     restoring.inventory().ok()
+}
+
+/// A dump of Cacti's database, whose first octet says how it is cut: no octets do harm, however they are cut the same
+/// rows are read, and what they become is what the inventory takes.
+pub fn dump(octets: &[u8]) {
+    let Some((cut, octets)) = octets.split_first() else { return };
+    let rows = |pieces: usize| {
+        let (mut reader, mut tables, mut rows) = (DumpReader::default(), Tables::default(), Vec::new());
+        for piece in octets.chunks(pieces) {
+            reader.feed(piece, |row| {
+                rows.push((row.table.to_owned(), row.columns.to_vec(), row.values.to_vec()));
+                tables.take(row);
+            });
+        }
+        (rows, reader.end(), tables)
+    };
+    let (whole, end, tables) = rows(octets.len().max(1));
+    let (pieces, other, _) = rows(usize::from(*cut) + 1);
+    assert_eq!((&whole, end), (&pieces, other));
+    imported(&tables, &Options::default());
+}
+
+/// An export of Cacti's templates: no octets do harm, and templates that come out of it are read as they are written.
+pub fn xml(octets: &[u8]) {
+    let Ok(text) = core::str::from_utf8(octets) else { return };
+    if let Ok(read) = exchange(text) {
+        imported(&read.tables, &Options { path_cacti: "/cacti".to_owned(), queries: read.queries });
+    }
+    // A document may be a data query's file, too.
+    let _ = Query::parse(text);
+}
+
+fn imported(tables: &Tables, options: &Options) {
+    let import = convert(tables, options, &Inventory::default());
+    assert!(!import.told.keys().any(|told| told.starts_with("a template is not as it should be")), "{:?}", import.told);
+    let mut inventory = Inventory::default();
+    for entry in Entry::of_changes(1, 0, "import", import.changes) {
+        assert_eq!(inventory.apply(&entry), Ok(()));
+    }
+    assert!(import.files.iter().all(|file| inventory.sources().has(file.source)));
 }

@@ -27,13 +27,13 @@ mod rpn;
 mod settings;
 mod write;
 
-pub use archive::{Archive, Profile};
+pub use archive::{ARCHIVE_ROWS_MAX, Archive, Profile};
 pub use condition::{Comparison, Condition};
-pub use fields::{DEVICE_FIELDS, Piece, ROW_FIELDS, Text, expand};
+pub use fields::{ARGUMENT_PREFIX, DEVICE_FIELDS, Piece, ROW_FIELDS, Text, expand};
 pub use graph::{Definition, Expression, GraphTemplate, Item, Legend, Threshold};
 pub use oid::{OID_ARCS_MAX, Oid};
-pub use read::{TEMPLATE_FILE_OCTETS_MAX, TEMPLATE_FILES_MAX, read};
-pub use rpn::{RPN_WORDS_MAX, check_computed, check_value};
+pub use read::{TEMPLATE_FILE_OCTETS_MAX, TEMPLATE_FILES_MAX, check_format, read};
+pub use rpn::{RPN_WORDS_MAX, check_computed, check_value, is_operator};
 pub use settings::{
     Aggregate, Bound, Color, Function, ItemKind, LegendWord, Number, SeriesKind, Severity, Side, SourceKind,
 };
@@ -160,7 +160,8 @@ fn is_for(matches: &[Oid], object: &Oid) -> bool {
 /// How a data template is read. URLs and arguments hold fields between bars.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// SNMP: [`Series::read`] are object identifiers, of columns if there is a table.
+    /// SNMP: [`Series::read`] are object identifiers, of columns if there is a table; or `|argument.NAME|`, where the
+    /// data source says which one.
     Snmp,
     /// A program, its answer a number or `name:number` with blanks between: [`Series::read`] are names.
     Script {
@@ -266,7 +267,7 @@ impl Series {
 pub enum Reading {
     /// An object of SNMP.
     Object(Oid),
-    /// A name in what the source gives.
+    /// A name in what the source gives; of SNMP `|argument.NAME|`, an object identifier that the data source says.
     Name(String),
 }
 

@@ -15,6 +15,8 @@ fn nothing_in_the_corpora_does_harm() {
         ("graph_template", exercise::template as fn(&[u8])),
         ("graph_entry", exercise::entry),
         ("graph_snapshot", exercise::snapshot),
+        ("graph_dump", exercise::dump),
+        ("graph_xml", exercise::xml),
     ] {
         assert!(replay(target, run) > 0, "{target}");
     }

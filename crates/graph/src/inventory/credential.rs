@@ -6,7 +6,7 @@ use trunkline_kit::octets::Octets;
 use trunkline_kit::{octet_fields, octet_variants, octet_words};
 
 /// Octets that nobody prints.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Secret(Box<[u8]>);
 
 impl Secret {
@@ -47,7 +47,7 @@ pub struct Credential {
 }
 
 /// What a credential says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Login {
     /// A community (SNMP v1 and v2c).
     Community {
@@ -84,7 +84,7 @@ pub enum Login {
 }
 
 /// How messages of SNMPv3 are authenticated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Authentication {
     /// They are not.
     None,
@@ -103,7 +103,7 @@ pub enum Authentication {
 }
 
 /// How messages of SNMPv3 are encrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Privacy {
     /// They are not.
     None,

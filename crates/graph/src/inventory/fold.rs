@@ -65,10 +65,19 @@ impl Inventory {
             return Err(Refusal::OutOfOrder { last: self.sequence, found: entry.sequence });
         }
         for change in &entry.changes {
-            self.check(change)?;
-            self.fold(change);
+            self.try_change(change)?;
         }
         self.sequence = entry.sequence;
+        Ok(())
+    }
+
+    /// Does one change, if it can be done; else all stays as it is.
+    ///
+    /// # Errors
+    /// It cannot be done, and why.
+    pub fn try_change(&mut self, change: &Change) -> Result<(), Refusal> {
+        self.check(change)?;
+        self.fold(change);
         Ok(())
     }
 

@@ -54,6 +54,8 @@ pub enum Order {
     RemoveSources(Vec<u32>),
     /// Data sources are read, or not.
     SetActive(Vec<u32>, bool),
+    /// What a data source says itself, for `|argument.NAME|` of its template: names and values.
+    SetArguments(u32, Vec<(Box<str>, Box<str>)>),
     /// A row is forgotten, with its data sources.
     RemoveRows(Vec<u32>),
     /// A tree is made or changed.
@@ -122,6 +124,12 @@ impl Inventory {
             Order::RemoveGraphs(ids) => all(ids, |id| Change::GraphGone { id }),
             Order::RemoveSources(ids) => all(ids, |id| Change::SourceGone { id }),
             Order::SetActive(ids, active) => self.set_active(ids, *active),
+            Order::SetArguments(id, arguments) => match self.sources.get(*id) {
+                Some(source) => {
+                    vec![Change::Source { id: *id, source: Source { arguments: arguments.clone(), ..source.clone() } }]
+                }
+                None => vec![Change::SourceGone { id: *id }],
+            },
             Order::RemoveRows(ids) => all(ids, |id| Change::RowGone { id }),
             Order::Tree(id, tree) => vec![Change::Tree { id: id.unwrap_or(self.trees.next()), tree: tree.clone() }],
             Order::RemoveTree(id) => vec![Change::TreeGone { id: *id }],

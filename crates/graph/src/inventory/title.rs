@@ -1,7 +1,7 @@
 //! Titles: what fields of a device and of a row hold.
 
 use super::{Inventory, Kind};
-use crate::template::{Library, Text};
+use crate::template::{ARGUMENT_PREFIX, Library, Text};
 use core::fmt::Write as _;
 
 /// What can be asked for by the name of a field: of a device, and of a row of it.
@@ -9,6 +9,7 @@ pub struct Fields<'i> {
     inventory: &'i Inventory,
     device: u32,
     row: Option<u32>,
+    source: Option<u32>,
     index: String,
     speed: String,
 }
@@ -25,9 +26,15 @@ impl<'i> Fields<'i> {
             "description" => &observed?.description,
             "location" => &observed?.location,
             "contact" => &observed?.contact,
-            _ => return self.of_row(name),
+            _ => return self.of_source(name).or_else(|| self.of_row(name)),
         };
         Some(text).filter(|text| !text.is_empty())
+    }
+
+    fn of_source(&self, name: &str) -> Option<&str> {
+        let name = name.strip_prefix(ARGUMENT_PREFIX)?;
+        let arguments = &self.inventory.sources.get(self.source?)?.arguments;
+        arguments.iter().find(|(argument, _)| **argument == *name).map(|(_, value)| &**value)
     }
 
     fn of_row(&self, name: &str) -> Option<&str> {
@@ -60,13 +67,18 @@ impl Inventory {
                 speed = row.speed.to_string();
             }
         }
-        Fields { inventory: self, device, row, index, speed }
+        Fields { inventory: self, device, row, source: None, index, speed }
     }
 
     /// The fields that a graph's texts have: those of the device and row of its first data source.
     pub fn fields_of_graph(&self, graph: u32) -> Option<Fields<'_>> {
-        let first = self.sources.get(*self.graphs.get(graph)?.sources.first()?)?;
-        Some(self.fields(first.device, first.row))
+        self.fields_of_source(*self.graphs.get(graph)?.sources.first()?)
+    }
+
+    /// The fields of a data source: those of its device and row, and its arguments.
+    pub fn fields_of_source(&self, source: u32) -> Option<Fields<'_>> {
+        let found = self.sources.get(source)?;
+        Some(Fields { source: Some(source), ..self.fields(found.device, found.row) })
     }
 
     /// The title of a graph: its own, else its template's, else the template's name.

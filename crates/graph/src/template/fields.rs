@@ -7,6 +7,9 @@ pub const DEVICE_FIELDS: [&str; 6] = ["device", "address", "site", "description"
 /// Fields that each row of a table has, beside its table's own.
 pub const ROW_FIELDS: [&str; 4] = ["name", "label", "index", "speed"];
 
+/// What a data source itself says is `|argument.NAME|`: an object identifier, a program's argument.
+pub const ARGUMENT_PREFIX: &str = "argument.";
+
 /// A text with fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(Vec<Piece>);

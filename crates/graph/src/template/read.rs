@@ -7,6 +7,7 @@ mod source;
 
 use super::settings::{DeviceSection, ProfileSection, TableSection, seconds};
 use super::{DeviceTemplate, Library, NAME_MAX, Number, Oid, Profile, READS_MAX, RowName, TEMPLATES_MAX, Table, Text};
+pub use graph::check_format;
 use names::Names;
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -243,7 +244,8 @@ impl Reader<'_, '_, '_> {
 
     fn fields_of(&mut self, text: &Text, table: Option<&str>, at: usize) {
         let known = self.names.fields(table);
-        for field in text.fields().filter(|field| !known.contains(field)) {
+        for field in text.fields().filter(|field| !known.contains(field) && !field.starts_with(super::ARGUMENT_PREFIX))
+        {
             let hint = suggestion(field, known.iter().copied());
             self.sheet.wrong(at, format!("unknown field |{field}|{hint}"));
         }

@@ -127,7 +127,7 @@ pub fn check_value<'t>(text: &'t str, known: &[&str]) -> Result<&'t str, String>
 }
 
 /// Whether a word is an operator: a name of that kind would hide it.
-pub(super) fn is_operator(word: &str) -> bool {
+pub fn is_operator(word: &str) -> bool {
     let counted = COUNTED.iter().any(|(name, ..)| *name == word);
     counted || OPERATORS.iter().any(|(name, ..)| *name == word) || OTHERS.contains(&word)
 }

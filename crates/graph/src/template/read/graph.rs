@@ -278,7 +278,10 @@ impl Reader<'_, '_, '_> {
 }
 
 /// How a number is written (GPRINT of rrdtool): text with `%%`, one `%lf`, `%le` or `%lg` with its width, `%s` or `%S`.
-fn check_format(format: &str) -> Result<(), String> {
+///
+/// # Errors
+/// It is none.
+pub fn check_format(format: &str) -> Result<(), String> {
     let wrong = || format!("'{format}' is no format such as \"%8.2lf %s\"");
     let (mut numbers, mut rest) = (0, format);
     while let Some(at) = rest.find('%') {

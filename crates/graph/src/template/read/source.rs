@@ -3,7 +3,8 @@
 use super::{Keys, Own, Reader};
 use crate::template::settings::{DataSection, SeriesSection, SourceKind};
 use crate::template::{
-    DataTemplate, HTTP_READS, ICMP_READS, Oid, READS_MAX, Reading, SERIES_MAX, SERIES_NAME_MAX, Series, Source, Text,
+    ARGUMENT_PREFIX, DataTemplate, HTTP_READS, ICMP_READS, Oid, Piece, READS_MAX, Reading, SERIES_MAX, SERIES_NAME_MAX,
+    Series, Source, Text,
 };
 use trunkline_kit::nearest::suggestion;
 
@@ -155,6 +156,9 @@ impl Reader<'_, '_, '_> {
     fn reading(&mut self, text: &str, source: SourceKind, at: usize) -> Option<Reading> {
         let names: &[&str] = match source {
             SourceKind::Snmp => {
+                if is_argument(text) {
+                    return Some(Reading::Name(text.to_owned()));
+                }
                 let oid = Oid::parse(text);
                 if oid.is_none() {
                     self.sheet.wrong(at, format!("'{text}' is no object identifier such as \"1.3.6.1.2.1.1.3.0\""));
@@ -181,4 +185,9 @@ impl Reader<'_, '_, '_> {
         (names.is_empty() || self.known("value", text, names.iter().copied(), at))
             .then(|| Reading::Name(text.to_owned()))
     }
+}
+
+/// Whether a text is what a data source itself says: `|argument.oid|`.
+fn is_argument(text: &str) -> bool {
+    matches!(Text::parse(text).pieces(), [Piece::Field(name)] if name.starts_with(ARGUMENT_PREFIX))
 }
