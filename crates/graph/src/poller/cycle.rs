@@ -97,9 +97,13 @@ impl Cycle {
         }
     }
 
-    /// The same in two parts, which are not joined again.
-    pub(super) fn divide(&mut self, from: u32, to: u32) {
+    /// The same in two parts, which are not joined again: between data sources if it can be, as near to the middle as
+    /// it can be, so that what belongs together has one time.
+    pub(super) fn divide(&mut self, variables: &Variables, from: u32, to: u32) {
         let middle = from + (to - from) / 2;
+        let source = |place: u32| variables.source_of(self.variable(place));
+        let between = (from + 1..to).filter(|place| source(*place) != source(*place - 1));
+        let middle = between.min_by_key(|place| place.abs_diff(middle)).unwrap_or(middle);
         self.give_back(middle, to);
         self.give_back(from, middle);
     }

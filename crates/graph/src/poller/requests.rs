@@ -96,7 +96,7 @@ impl Lane {
             return false;
         }
         device.pace.too_many((to - from) as u16);
-        cycle.divide(from, to);
+        cycle.divide(&device.variables, from, to);
         if with_uptime {
             cycle.uptime = UptimeState::Wanted;
         }

@@ -288,7 +288,7 @@ impl Lane {
                 cycle.give_back(from, place);
                 self.absent(slot, place, status, is_v1, now);
             }
-            None if to - from > 1 => cycle.divide(from, to),
+            None if to - from > 1 => cycle.divide(&device.variables, from, to),
             None if with_uptime => {
                 // Without sysUpTime in this cycle, then, so that it may fit.
                 cycle.uptime = UptimeState::Done;
