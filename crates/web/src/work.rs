@@ -268,12 +268,18 @@ fn make_room<A, D: Clone>(
             own.add(work);
         }
     }
+    // What others have cannot be mended by removing what is one's own.
+    let mut without = whole.clone();
+    over.iter().filter(|work| is_own(work)).for_each(|work| without.take_away(work));
+    let helps = !without.is_full(limits.octets, limits.kept, limits.octets_in_all);
     for work in over {
         let is_too_old = work.asked_ns < first_ns;
         let full = whole.is_full(limits.octets, limits.kept, limits.octets_in_all);
         let wanted = match limits.places {
             Places::Shared => full,
-            Places::OfEach { kept, octets } => is_own(&work) && (full || own.is_full(limits.octets, kept, octets)),
+            Places::OfEach { kept, octets } => {
+                is_own(&work) && (full && helps || own.is_full(limits.octets, kept, octets))
+            }
         };
         if !is_too_old && !wanted {
             continue;
@@ -288,7 +294,7 @@ fn make_room<A, D: Clone>(
 }
 
 /// Places that are taken.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Taken {
     pieces: usize,
     unfinished: u64,

@@ -239,13 +239,19 @@ impl Worker {
 impl Worker {
     /// Has the thread that sends records say what becomes of refused packets; what it is answered then.
     fn settle_refused(&self, packets: BTreeSet<u64>, again: bool) -> Result<Value, Fault> {
-        let none = || Fault::new("conflict", "this node sends no records on");
-        let told = self.shared.records.as_ref().filter(|told| told.forwarded().is_some()).ok_or_else(none)?;
-        let done = told.settling.settled().done;
-        match told.settling.want(Settle { packets, again }) {
-            true => Ok(json!({ "begun": true, "done": done })),
-            false => Err(Fault::new("conflict", "another such order is being carried out")),
+        let conflict = |why: String| Fault::new("conflict", why);
+        let told = self.shared.records.as_ref().filter(|told| told.sends());
+        let told = told.ok_or_else(|| conflict("this node sends no records on".to_owned()))?;
+        // What could not be done now must not be done later, when nobody expects it.
+        if !self.shared.book.leads() {
+            return Err(conflict("this node does not lead".to_owned()));
         }
+        if let Some(why) = told.forwarded().and_then(|forwarded| forwarded.failure) {
+            return Err(conflict(format!("records are not sent on: {why}")));
+        }
+        let done = told.settling.want(Settle { packets, again });
+        let done = done.ok_or_else(|| conflict("another such order is being carried out".to_owned()))?;
+        Ok(json!({ "begun": true, "done": done }))
     }
 }
 

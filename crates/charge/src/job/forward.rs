@@ -107,6 +107,8 @@ pub(super) struct Forward {
 impl Forward {
     pub fn start(shared: Arc<Shared>, told: Arc<Told>, setup: ForwardSetup) -> io::Result<Forward> {
         let (ends, ended) = channel();
+        told.settling.forget();
+        told.set_sends(true);
         let mut runner = Runner { shared, told, setup, ended, gone: 0 };
         let thread = std::thread::Builder::new().name("charge-send".to_owned()).spawn(move || runner.run())?;
         Ok(Forward { ends: Some(ends), thread: Some(thread) })
@@ -149,6 +151,7 @@ impl Runner {
                 break;
             }
         }
+        self.told.set_sends(false);
         self.told.set_forwarded(None);
     }
 
@@ -202,8 +205,10 @@ struct Work {
     pending: VecDeque<(Entry, Option<Mark>)>,
     /// Entries of the ledger that are not durable yet, each with the last of the sender's own and a place of the files.
     waits: VecDeque<(u64, u64, Option<Mark>)>,
-    /// What an order came to whose entries may not be durable yet.
-    settling: Option<Settled>,
+    /// What an order came to, and the last of the sender's entries then.
+    settling: Option<(Settled, u64)>,
+    /// The sender's entries up to this one are durable.
+    durable: u64,
     told: Option<Instant>,
     looked: Option<Instant>,
     waiting_octets: u64,
@@ -214,6 +219,7 @@ impl Work {
         let setup = &runner.setup;
         let state = |core: &crate::session::Core| core.state().forwarding().map(|known| known.sender.clone());
         let state = runner.shared.book.look(state).unwrap_or_default();
+        let durable = state.sequence();
         let settings = Settings {
             address: Address::from(setup.from),
             gateways: setup.gateways.iter().map(endpoint).collect(),
@@ -231,6 +237,7 @@ impl Work {
             pending: VecDeque::new(),
             waits: VecDeque::new(),
             settling: None,
+            durable,
             told: None,
             looked: None,
             waiting_octets: 0,
@@ -254,9 +261,11 @@ impl Work {
         let durable = runner.shared.book.durable();
         while let Some((_, sent, at)) = self.waits.front().copied().filter(|(entry, ..)| *entry <= durable) {
             self.sender.durable(sent);
+            self.durable = self.durable.max(sent);
             at.iter().for_each(|at| runner.told.spare(at.file));
             self.waits.pop_front();
         }
+        self.settled(&runner.told.settling);
         // One that was stopped while another one took over must not speak in its place.
         self.ports.send(&mut self.sender, now, || runner.shared.book.leads());
         self.tell(runner)?;

@@ -117,6 +117,8 @@ pub struct Told {
     spared: Mutex<Option<u32>>,
     /// How records are sent on, where they are.
     forwarded: Mutex<Option<Forwarded>>,
+    /// Whether this node is set up to send records on.
+    sends: AtomicBool,
     /// What is to become of packets that gateways refused.
     pub(super) settling: Settling,
     /// The entry up to which received records of several nodes are in files, where any are taken; and why they cannot
@@ -171,6 +173,16 @@ impl Told {
     /// How records are sent on to charging gateways; none where they are not.
     pub fn forwarded(&self) -> Option<Forwarded> {
         self.forwarded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether this node is set up to send records on.
+    pub(super) fn sends(&self) -> bool {
+        self.sends.load(Ordering::Relaxed)
+    }
+
+    /// It is, or it is not any more.
+    pub(super) fn set_sends(&self, sends: bool) {
+        self.sends.store(sends, Ordering::Relaxed);
     }
 
     /// They are sent on so; none is no more by this node.

@@ -117,8 +117,11 @@ impl Cycle {
     pub(super) fn resolve(&mut self, variables: &Variables, place: u32, reading: Reading, unix_ms: i64) {
         let variable = self.variable(place);
         self.readings[variable as usize] = reading;
-        let time = &mut self.times_ms[variables.source_of(variable) as usize];
-        *time = (*time).max(unix_ms);
+        // That a part is given up later makes nothing of what is known later.
+        if reading.is_known() {
+            let time = &mut self.times_ms[variables.source_of(variable) as usize];
+            *time = (*time).max(unix_ms);
+        }
         self.unresolved -= 1;
     }
 

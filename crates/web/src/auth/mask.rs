@@ -139,29 +139,16 @@ pub fn charge_difference(one: &mut ChargeDifference) {
     }
 }
 
-/// Masks a call that was rated: its numbers, and what of the one that was called a prefix tells.
+/// Masks a call that was rated: its numbers, and the prefix, which would tell more of the one that was called.
 pub fn charge_rated_call(one: &mut ChargeRatedCall) {
-    let digits = one.called.chars().filter(char::is_ascii_digit).count();
     (one.caller, one.called) = (user(&one.caller), user(&one.called));
     one.not_understood.iter_mut().for_each(|number| *number = user(number));
-    // Of a short number the head is hidden, too.
-    let hides = digits < HEAD_DIGITS_MAX + HIDDEN_DIGITS_MIN + TAIL_DIGITS;
-    one.prefix.iter_mut().for_each(|digits| *digits = if hides { HIDDEN.to_owned() } else { prefix(digits) });
+    one.prefix = None;
 }
 
-/// Masks what calls come to by prefix.
+/// Masks what calls come to: not by prefix, as a prefix of few calls is a part of their numbers.
 pub fn charge_rated(rated: &mut ChargeRated) {
-    for total in &mut rated.prefixes {
-        total.name.iter_mut().for_each(|digits| *digits = prefix(digits));
-    }
-}
-
-/// The digits of a prefix that a masked number shows, too.
-fn prefix(digits: &str) -> String {
-    match digits.get(..HEAD_DIGITS_MAX) {
-        Some(head) if digits.len() > HEAD_DIGITS_MAX => format!("{head}{HIDDEN}"),
-        _ => digits.to_owned(),
-    }
+    rated.prefixes.clear();
 }
 
 /// Words about anything: runs of digits, and what stands before an `@`.

@@ -126,7 +126,7 @@ fn who_sees_masked_numbers_gets_them_nowhere() {
     viewer.post("/charge/ratings", &json!({ "from": "-1d", "filter": "caller:*1000*" })).problem(403, "forbidden");
     let path = over(&viewer, &json!({ "from": "-1d", "filter": "caller:+442071000042", "plan_name": "standard" }));
     let told = viewer.get(&path).ok(200);
-    assert_eq!(told["rated"]["prefixes"][0]["name"], "4420*****");
+    assert_eq!(told["rated"]["prefixes"], json!([]), "a prefix of few calls is a part of their numbers");
     let page = viewer.get(&format!("{path}/calls?limit=1000")).ok(200).to_string();
     assert!(page.contains("+4420*****42") && !page.contains("442071"), "{page}");
     assert!(!told.to_string().contains("442071"), "{told}");

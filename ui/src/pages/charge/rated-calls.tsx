@@ -124,8 +124,8 @@ function Row(props: { row: ChargeRatedCall; coin: Coin }): JSX.Element {
         </Show>
       </td>
       <td class="num">
-        <Show when={r().account} fallback="–">
-          {(account) => <A href={`/charge/accounts/${account()}`}>{account()}</A>}
+        <Show when={r().account !== null} fallback="–">
+          <A href={`/charge/accounts/${r().account}`}>{r().account}</A>
         </Show>
       </td>
     </tr>

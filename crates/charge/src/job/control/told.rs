@@ -78,14 +78,15 @@ pub fn refused(shared: &Shared) -> Value {
             "doubtful": is_doubtful,
         })
     };
-    let of = |core: &Core| -> Vec<Value> {
+    let of = |core: &Core| -> Vec<Refused> {
         let sender = core.state().forwarding().map(|forwarding| &forwarding.sender);
-        sender.into_iter().flat_map(|sender| sender.refused_packets()).map(packet).collect()
+        sender.into_iter().flat_map(|sender| sender.refused_packets()).collect()
     };
+    let all: Vec<Value> = shared.book.look(of).into_iter().map(packet).collect();
     let settled = shared.records.as_ref().map(|told| told.settling.settled()).unwrap_or_default();
     let Settled { done, anew, dropped, doubtful, full } = settled;
     json!({
-        "refused": shared.book.look(of),
+        "refused": all,
         "settled": { "done": done, "anew": anew, "dropped": dropped, "doubtful": doubtful, "full": full },
     })
 }

@@ -5,6 +5,10 @@ use super::Work;
 use crate::gateway::sender::{Entry, NotAgain};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long an order waits for the thread: whoever gave it has been told by then that it was not carried out.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is wanted of refused packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +25,7 @@ pub struct Settling(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    wanted: Option<Settle>,
+    wanted: Option<(Settle, Instant)>,
     busy: bool,
     settled: Settled,
 }
@@ -46,14 +50,14 @@ impl Settling {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wants it done; false while another order is.
-    pub fn want(&self, settle: Settle) -> bool {
+    /// Wants it done; what [`Settled::done`] is when it was. None while another order is.
+    pub fn want(&self, settle: Settle) -> Option<u64> {
         let mut state = self.lock();
-        let free = !state.busy && state.wanted.is_none();
-        if free {
-            state.wanted = Some(settle);
-        }
-        free
+        let is_free = !state.busy && state.wanted.as_ref().is_none_or(|(_, since)| since.elapsed() > PATIENCE);
+        is_free.then(|| {
+            state.wanted = Some((settle, Instant::now()));
+            state.settled.done + 1
+        })
     }
 
     /// What came of the last order.
@@ -63,31 +67,28 @@ impl Settling {
 
     fn begin(&self) -> Option<Settle> {
         let mut state = self.lock();
-        let wanted = state.wanted.take();
+        let wanted = state.wanted.take().filter(|(_, since)| since.elapsed() <= PATIENCE);
         state.busy |= wanted.is_some();
-        wanted
+        wanted.map(|(settle, _)| settle)
     }
 
-    /// Whether one is being done whose entries may not be durable yet.
+    /// One was done: its entries are durable.
     fn end(&self, came_to: Settled) {
         let mut state = self.lock();
         state.settled = Settled { done: state.settled.done + 1, ..came_to };
         state.busy = false;
     }
 
-    /// An order that could not be ended is not being done any more: the thread begins anew.
+    /// The thread begins anew: an order that was not ended is not being done any more, and none is done late.
     pub fn forget(&self) {
-        self.lock().busy = false;
+        let mut state = self.lock();
+        (state.wanted, state.busy) = (None, false);
     }
 }
 
 impl Work {
-    /// Does what is wanted of refused packets, and says so once it is durable.
+    /// Does what is wanted of refused packets.
     pub(super) fn settle(&mut self, settling: &Settling) {
-        if let Some(came_to) = self.settling.filter(|_| self.pending.is_empty() && self.waits.is_empty()) {
-            self.settling = None;
-            settling.end(came_to);
-        }
         let Some(settle) = settling.begin() else { return };
         let refused: Vec<u64> = self.sender.state().refused().map(|(packet, _)| packet).collect();
         let named = |packet: &u64| settle.packets.is_empty() || settle.packets.contains(packet);
@@ -99,7 +100,15 @@ impl Work {
         if came_to.dropped > 0 {
             tracing::warn!("charging: {} refused packets of records were given up by order", came_to.dropped);
         }
-        self.settling = Some(came_to);
+        self.settling = Some((came_to, self.sender.state().sequence()));
+        self.settled(settling);
+    }
+
+    /// Says that an order was carried out once the sender's entries up to it are durable, whatever came since.
+    pub(super) fn settled(&mut self, settling: &Settling) {
+        if let Some((came_to, _)) = self.settling.take_if(|(_, last)| *last <= self.durable) {
+            settling.end(came_to);
+        }
     }
 
     fn settle_one(&mut self, packet: u64, again: bool, came_to: &mut Settled) -> Option<Entry> {

@@ -255,6 +255,7 @@ pub fn charged(
         to_ns: to_ns.saturating_add(MARGIN_NS),
         order: Order::Oldest,
         limit: trunkline_store::store::PAGE_ROWS_MAX,
+        stop: waiting.stop.clone(),
         ..Query::default()
     };
     loop {

@@ -306,7 +306,9 @@ impl Work<'_> {
                 continue;
             }
             let (payer, destination) = self.of(&waits);
-            if self.plan_name.is_some_and(|name| !has_plan(payer.as_ref(), name)) {
+            // Of whom nothing is understood nobody knows the plan: that is told, and not taken for another one.
+            let is_known = payer.is_some() || !matches!(end, End::NotUnderstood(_));
+            if is_known && self.plan_name.is_some_and(|name| !has_plan(payer.as_ref(), name)) {
                 self.sums.other_plan += 1;
                 continue;
             }

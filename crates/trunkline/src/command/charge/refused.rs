@@ -13,7 +13,7 @@ use trunkline_kit::exit::Exit;
 
 /// How long an order may take until it is in the ledger.
 const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// List the packets of records that charging gateways refused; send them anew, or give them up
 #[derive(Debug, clap::Args)]
@@ -75,11 +75,12 @@ impl Refused {
         let until = Instant::now() + PATIENCE;
         loop {
             let settled = self.ask(&json!({ "do": "refused" }))?["settled"].take();
-            if settled["done"] != begun["done"] {
+            if settled["done"].as_u64() >= begun["done"].as_u64() {
                 return Ok(settled);
             }
             if Instant::now() > until {
-                let why = "the order is not carried out yet: does this node lead (`trunkline charge status`)?";
+                let why =
+                    "it is not known whether the order was carried out: `trunkline charge refused` lists what is left";
                 return Err(Failure::Failed(why.to_owned()));
             }
             std::thread::park_timeout(PAUSE);

@@ -199,6 +199,10 @@ impl<T: Row> Listed<T> {
     fn numbers(&self, at: usize, wanted: &Wanted) -> Option<Vec<u16>> {
         let text = wanted.words[at].as_deref().filter(|text| !text.is_empty())?;
         let number = |word: &str| self.words[at].iter().position(|known| **known == *word);
+        // A word may have a comma in it, as the name of a destination.
+        if let Some(whole) = number(text) {
+            return Some(vec![whole as u16]);
+        }
         Some(text.split(',').filter(|word| !word.is_empty()).filter_map(number).map(|n| n as u16).collect())
     }
 
