@@ -131,7 +131,8 @@ impl Alerts {
         let rules = Arc::new(rules);
         let memory = Memory::open(folder, &rules, now_s())?;
         let shared = Arc::new(Shared::default());
-        let turning = Turning { memory, sender, taken, shared: Arc::clone(&shared), rules };
+        let mut turning = Turning { memory, sender, taken, shared: Arc::clone(&shared), rules };
+        turning.show();
         let thread = std::thread::Builder::new().name("alert".to_owned()).spawn(move || turning.run());
         Ok(Alerts { orders, shared, thread: Some(thread.map_err(Fault::Thread)?) })
     }

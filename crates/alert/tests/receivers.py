@@ -61,7 +61,7 @@ def mail():
             return "250 OK"
 
     def known(server, session, envelope, mechanism, data):
-        return AuthResult(success=data.login == b"alert" and data.password == b"s3cret")
+        return AuthResult(success=data.login == b"alert" and data.password == b"s3cret", auth_data=data)
 
     controller = Controller(Handler(), hostname="127.0.0.1", port=int(sys.argv[4]), tls_context=context,
                             require_starttls=True, authenticator=known, auth_required=True)
