@@ -155,8 +155,9 @@ impl Delivery {
         Entry::Outcome(Outcome { message: message.to_owned(), at_s, came })
     }
 
-    /// Goes on after a restart, once all entries were applied. Attempts whose outcome a crash hid are made again at once
-    /// where the channel can be asked to ignore a copy; for the others there are outcomes to be written and applied.
+    /// Goes on after a restart, once all entries were applied. Attempts whose outcome a crash hid are made again at
+    /// once where the channel can be asked to ignore a copy; for the others there are outcomes to be written and
+    /// applied.
     pub fn resume(&mut self, now_s: i64) -> Vec<Vec<Entry>> {
         self.counts = DeliveryCounts::default();
         let channels = &self.rules.channels;

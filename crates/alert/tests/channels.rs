@@ -155,7 +155,8 @@ fn commands_get_arguments_as_they_are_and_do_not_run_for_ever() {
     let text = format!(
         "{RULE}[route.all]\nwhen = \"subject = edge*\"\nchannels = \"run\"\nwait = \"0 s\"\n[channel.run]\n\
          kind = \"command\"\ncommand = [\"tee\", \"{}|subject|\"]\n\
-         [route.slow]\nwhen = \"subject = slow\"\nchannels = \"slow\"\nwait = \"0 s\"\n[channel.slow]\nkind = \"command\"\n\
+         [route.slow]\nwhen = \"subject = slow\"\nchannels = \"slow\"\nwait = \"0 s\"\n\
+         [channel.slow]\nkind = \"command\"\n\
          command = [\"sleep\", \"600\"]\ntimeout = \"1 s\"\n",
         out.display()
     );

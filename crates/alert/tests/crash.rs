@@ -25,6 +25,16 @@ fn text(port: u16) -> String {
     )
 }
 
+/// A child that does not outlive a test that failed.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ended = self.0.kill();
+        let _ended = self.0.wait();
+    }
+}
+
 /// Not a test of its own: what the parent starts and kills.
 #[test]
 fn child() {
@@ -61,12 +71,12 @@ fn what_is_on_disk_is_told_and_nothing_twice() {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "child", "--nocapture"]).env(FOLDER, folder.path());
         child.env(PORT, receiver.port.to_string()).env(LIFE, life.to_string());
-        let mut child = child.stdout(std::process::Stdio::null()).spawn().unwrap();
+        let mut child = Killed(child.stdout(std::process::Stdio::null()).spawn().unwrap());
         for _ in 0..1 + random.below(12) {
             take(receiver.next());
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        child.0.kill().unwrap();
+        child.0.wait().unwrap();
     }
     let alerts = start(folder.path(), &text(receiver.port));
     assert!(alerts.wait_for(LONG, |view| view.waiting == 0), "{:?}", alerts.view().delivery);

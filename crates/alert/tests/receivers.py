@@ -2,10 +2,15 @@
 line of JSON for whatever it is given, before it answers."""
 import json
 import sys
+import threading
+
+
+SAYING = threading.Lock()
 
 
 def say(what):
-    print(json.dumps(what), flush=True)
+    with SAYING:
+        print(json.dumps(what), flush=True)
 
 
 def webhook():

@@ -154,7 +154,7 @@ fn too_many_messages_are_counted() {
     for number in 0..MESSAGES_MAX / 2 + 5 {
         let id = format!("m{number}");
         for channel in ["a", "run"] {
-            let message = Message::new("all", &[id.clone()], channel, &[], 0, 5, None);
+            let message = Message::new("all", core::slice::from_ref(&id), channel, &[], 0, 5, None);
             delivery.apply(&Entry::Message(message));
         }
     }

@@ -112,7 +112,7 @@ impl Memory {
                 self.delivery.apply(&entry);
             }
         }
-        if self.log.next() - 1 >= self.snapshot + SNAPSHOT_RECORDS {
+        if self.log.next() > self.snapshot + SNAPSHOT_RECORDS {
             self.take_snapshot();
         }
         true
@@ -170,5 +170,45 @@ pub fn tell(message: &str, came: &Outcomes) {
         Outcomes::InDoubt(why) => tracing::warn!("whether message {message} was delivered is not known: {why}"),
         Outcomes::GivenUp(why) => tracing::error!("message {message} is given up: {why}"),
         Outcomes::LeftInDoubt(why) => tracing::error!("message {message} is not sent again, in doubt: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Observation;
+    use crate::rule::{Known, read};
+
+    /// As many records as a snapshot is taken after: what is read then is what was known, and most of the log is gone.
+    #[test]
+    fn a_start_from_a_snapshot_knows_what_was_known() {
+        let text = "[rule.r]\nvalue = \"v\"\nlimit = 5\n[route.a]\nchannels = \"c\"\n[channel.c]\n\
+            kind = \"webhook\"\nurl = \"http://127.0.0.1/\"\n";
+        let rules = Arc::new(read(&[("r.toml", text)], &Known::default()).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let mut memory = Memory::open(folder.path(), &rules, 0).unwrap();
+        let known = |memory: &Memory| {
+            let mut all = Vec::new();
+            memory.engine.snapshot(|entry| all.push(entry));
+            memory.delivery.snapshot(|entry| all.push(entry));
+            all
+        };
+        for at_s in 1..=i64::try_from(SNAPSHOT_RECORDS).unwrap() + 50 {
+            let mut out = Vec::new();
+            let subject = format!("s{}", at_s % 7);
+            let value = Some(if at_s / 7 % 2 == 0 { 9.0 } else { 1.0 });
+            let seen = Observation { rule: "r", subject: &subject, device: "", fields: &[], at_s, value, samples: 1 };
+            memory.engine.observe(&seen, &mut out);
+            memory.put(out);
+            if at_s % 1000 == 0 {
+                assert!(memory.flush());
+            }
+        }
+        assert!(memory.flush());
+        let before = known(&memory);
+        drop(memory);
+        let again = Memory::open(folder.path(), &rules, 30_000).unwrap();
+        assert!(again.log.found().snapshot > 0);
+        assert_eq!(known(&again), before);
     }
 }

@@ -72,7 +72,9 @@ impl Sender {
     /// Makes an attempt.
     pub fn send(&self, send: Send) {
         // Where the thread has ended, the attempt is in doubt at the next start.
-        let _ended = self.sends.as_ref().map(|sends| sends.send(send));
+        if let Some(sends) = &self.sends {
+            let _ended = sends.send(send);
+        }
     }
 }
 
