@@ -155,11 +155,14 @@ impl Delivery {
         Entry::Outcome(Outcome { message: message.to_owned(), at_s, came })
     }
 
-    /// Goes on after a restart, once all entries were applied: the outcomes that a crash hid, to be written and
+    /// Goes on after a restart, once all entries were applied. Attempts whose outcome a crash hid are made again at
+    /// once where the channel can be asked to ignore a copy; for the others there are outcomes to be written and
     /// applied.
     pub fn resume(&mut self, now_s: i64) -> Vec<Vec<Entry>> {
         self.counts = DeliveryCounts::default();
-        let hidden = self.queues.in_flight();
+        let channels = &self.rules.channels;
+        let known = |name: &str| channels.get(name).is_none_or(crate::rule::Channel::knows_copies);
+        let hidden = self.queues.resume(known, now_s);
         let why = || Outcomes::InDoubt("the program ended before its outcome was known".to_owned());
         hidden.into_iter().map(|message| vec![self.outcome(&message, why(), now_s)]).collect()
     }
@@ -312,17 +315,20 @@ impl Delivery {
     fn escalations(&self, now_s: i64) -> Vec<Vec<Entry>> {
         let mut due: BTreeMap<(GroupName, usize), Vec<&Incident>> = BTreeMap::new();
         for incident in self.incidents.values() {
+            // What does not fit into a record is due again, and comes with the next one.
             for (name, step, _) in self.next_steps(incident).filter(|(_, _, due_s)| *due_s <= now_s) {
                 let labels = self.rules.routes.get(name).map(|route| route.group.as_slice()).unwrap_or_default();
-                due.entry((group_name(name, labels, &incident.notice), step)).or_default().push(incident);
+                let at_step = due.entry((group_name(name, labels, &incident.notice), step)).or_default();
+                if at_step.len() < GROUP_ALERTS_MAX {
+                    at_step.push(incident);
+                }
             }
         }
         let record = |((name, step), incidents): ((GroupName, usize), Vec<&Incident>)| {
             let channels = self.rules.routes.get(&name.0).and_then(|route| route.steps.get(step));
             let channels = channels.map(|step| step.channels.as_slice()).unwrap_or_default();
-            let (listed, rest) = incidents.split_at(incidents.len().min(GROUP_ALERTS_MAX));
-            let notices: Vec<Notice> = listed.iter().map(|incident| incident.notice.clone()).collect();
-            let mut record = messages(&name, channels, &notices, rest.len() as u64, now_s, Some(step));
+            let notices: Vec<Notice> = incidents.iter().map(|incident| incident.notice.clone()).collect();
+            let mut record = messages(&name, channels, &notices, 0, now_s, Some(step));
             record.extend(incidents.iter().map(|incident| {
                 let incident = incident.notice.incident.clone();
                 Entry::Escalated(Escalated { incident, route: name.0.clone(), step, at_s: now_s })

@@ -19,6 +19,8 @@ pub mod counts;
 pub mod delivery;
 pub mod engine;
 mod entry;
+pub mod exercise;
+pub mod job;
 pub mod rule;
 
 pub use entry::{Entry, Undecodable};

@@ -7,7 +7,7 @@ use trunkline_kit::Id;
 /// Alerts that a message lists; further ones are counted in it.
 pub const MESSAGE_ALERTS_MAX: usize = 50;
 /// Octets of what a message lists, about; further alerts are counted in it.
-pub const MESSAGE_OCTETS_MAX: usize = 128 << 10;
+pub const MESSAGE_OCTETS_MAX: usize = 32 << 10;
 
 /// What one channel is to tell, once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -102,10 +102,19 @@ impl Queues {
         self.to_send.pop_front()
     }
 
-    /// After a restart: what was on its way when the program ended.
-    pub fn in_flight(&mut self) -> Vec<String> {
+    /// After a restart: what was on its way when the program ended is sent again at once where a copy is known by the
+    /// channel; the others are given back.
+    pub fn resume(&mut self, known: impl Fn(&str) -> bool, now_s: i64) -> Vec<String> {
         self.to_send.clear();
-        self.messages.values().filter(|waiting| waiting.in_flight).map(|waiting| waiting.message.id.clone()).collect()
+        let mut others = Vec::new();
+        for (id, waiting) in self.messages.iter_mut().filter(|(_, waiting)| waiting.in_flight) {
+            if known(&waiting.message.channel) {
+                (waiting.in_flight, waiting.in_doubt, waiting.next_s) = (false, true, now_s);
+            } else {
+                others.push(id.clone());
+            }
+        }
+        others
     }
 
     pub fn get(&self, message: &str) -> Option<&Waiting> {

@@ -131,9 +131,7 @@ proptest! {
 
     #[test]
     fn a_restart_neither_forgets_nor_alarms_again(
-        series in series(),
-        restarts in prop::collection::vec(any::<u8>(), 120),
-        wait in 0..100i64,
+        series in series(), restarts in prop::collection::vec(any::<u8>(), 120), wait in 0..100i64,
         clear_for in 0..100i64,
     ) {
         let rules = rules(&format!(

@@ -17,6 +17,8 @@ use trunkline_kit::nearest::suggestion;
 pub const RULE_FILE_OCTETS_MAX: usize = 4 << 20;
 /// Files that are read together.
 pub const RULE_FILES_MAX: usize = 1000;
+/// Channels of a route or a step: their messages are made in one record.
+const CHANNELS_MAX: usize = 16;
 const SECTIONS: [&str; 4] = ["rule", "route", "channel", "maintenance"];
 
 /// What rules may name that stands elsewhere.
@@ -222,6 +224,9 @@ impl Reader<'_, '_, '_> {
     fn channels(&mut self, channels: &[String], own: &Own<'_>, keys: &Keys) {
         if channels.is_empty() {
             self.sheet.wrong(own.at, format!("[{}] needs channels: [\"NAME\"]", own.section));
+        }
+        if channels.len() > CHANNELS_MAX {
+            self.sheet.wrong(keys.at("channels"), format!("more than {CHANNELS_MAX} channels"));
         }
         for name in channels {
             self.known("channel", name, &self.names.channels, keys.at("channels"));

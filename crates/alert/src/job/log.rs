@@ -1,0 +1,214 @@
+//! What is known, and the log that remembers it.
+
+use crate::delivery::{Delivery, Outcomes};
+use crate::engine::Engine;
+use crate::entry::Entry;
+use crate::rule::Rules;
+use core::cell::RefCell;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use trunkline_commit::{Folder, Group, Keep, Log, Options, Refused, SnapshotWriter};
+
+const OPTIONS: Options = Options { segment_octets: 8 << 20, waiting_octets: 8 << 20 };
+/// Records after which a snapshot is taken.
+const SNAPSHOT_RECORDS: u64 = 20_000;
+/// Entries of subjects in a record.
+const RECORD_ENTRIES: usize = 16;
+
+/// The job cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The folder of the log cannot be opened.
+    #[error("{0}: {1}")]
+    Folder(String, #[source] io::Error),
+    /// The log cannot be read.
+    #[error(transparent)]
+    Log(#[from] trunkline_commit::Fault),
+    /// A channel cannot be used: its name, and why.
+    #[error("channel '{0}': {1}")]
+    Channel(String, String),
+    /// A thread cannot be started.
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[source] io::Error),
+}
+
+/// States, what is to be told, and the log of both.
+pub struct Memory {
+    pub engine: Engine,
+    pub delivery: Delivery,
+    /// Why the log cannot be written, if it cannot.
+    pub fault: Option<String>,
+    /// Whether anything was taken over since it was looked at.
+    pub changed: bool,
+    log: Log<Folder>,
+    group: Group,
+    /// Entries of the records in the group, and records that did not fit into it.
+    written: Vec<Vec<Entry>>,
+    waiting: Vec<Vec<Entry>>,
+    snapshot: u64,
+}
+
+impl Memory {
+    /// Reads what there is, and goes on.
+    pub fn open(path: &Path, rules: &Arc<Rules>, now_s: i64) -> Result<Memory, Fault> {
+        let folder = Folder::open(path).map_err(|error| Fault::Folder(path.display().to_string(), error))?;
+        let known = RefCell::new((Engine::new(Arc::clone(rules)), Delivery::new(Arc::clone(rules))));
+        let apply = |record: &[u8]| {
+            let (engine, delivery) = &mut *known.borrow_mut();
+            for entry in Entry::decode(record).map_err(|error| error.to_string())? {
+                engine.apply(&entry);
+                delivery.apply(&entry);
+            }
+            Ok(())
+        };
+        let log = Log::open(Arc::new(folder), OPTIONS, apply, |_, record| apply(record))?;
+        for damaged in &log.found().damaged {
+            tracing::warn!("a snapshot of alerts is damaged, the one before it was read: {damaged}");
+        }
+        let (engine, delivery) = known.into_inner();
+        let (snapshot, group) = (log.found().snapshot, Group::new(&OPTIONS));
+        let (written, waiting) = (Vec::new(), Vec::new());
+        let mut memory =
+            Memory { engine, delivery, fault: None, changed: true, log, group, written, waiting, snapshot };
+        memory.engine.resume(now_s);
+        for record in memory.delivery.resume(now_s) {
+            memory.put(record);
+        }
+        match memory.flush() {
+            true => Ok(memory),
+            false => Err(Fault::Channel("log".to_owned(), memory.fault.unwrap_or_default())),
+        }
+    }
+
+    /// Entries for the next [`flush`](Self::flush). What is told of a subject stays in the record of its standing.
+    pub fn put(&mut self, entries: Vec<Entry>) {
+        let mut record = Vec::new();
+        for entry in entries {
+            if record.len() >= RECORD_ENTRIES && matches!(entry, Entry::Standing(_) | Entry::Hour(_)) {
+                self.waiting.push(core::mem::take(&mut record));
+            }
+            record.push(entry);
+        }
+        if !record.is_empty() {
+            self.waiting.push(record);
+        }
+    }
+
+    /// Writes what waits, then takes it over; false if the log cannot be written: all waits on.
+    pub fn flush(&mut self) -> bool {
+        while !self.waiting.is_empty() || self.group.count() > 0 {
+            self.fill();
+            if let Err(fault) = self.log.commit(&mut self.group) {
+                if self.fault.is_none() {
+                    tracing::error!("alerts are not told, as their log cannot be written: {fault}");
+                }
+                self.fault = Some(fault.to_string());
+                return false;
+            }
+            self.fault = None;
+            self.changed = true;
+            for entry in self.written.drain(..).flatten() {
+                self.delivery.apply(&entry);
+            }
+        }
+        if self.log.next() > self.snapshot + SNAPSHOT_RECORDS {
+            self.take_snapshot();
+        }
+        true
+    }
+
+    /// Puts records that wait into the group, as many as fit.
+    fn fill(&mut self) {
+        let mut taken = 0;
+        for entries in &mut self.waiting {
+            match self.group.put(&Entry::encode(entries)) {
+                Ok(()) => {}
+                Err(Refused::Long) if entries.len() > 1 => break,
+                Err(Refused::Long) => {
+                    tracing::error!("an entry of alerts is too long for the log, and is left out");
+                    entries.clear();
+                }
+                Err(_) => break,
+            }
+            taken += 1;
+        }
+        self.written.extend(self.waiting.drain(..taken));
+        // One that is too long together is written one after the other.
+        if taken == 0 && self.group.count() == 0 && !self.waiting.is_empty() {
+            let entries = self.waiting.remove(0);
+            self.waiting.splice(0..0, entries.into_iter().map(|entry| vec![entry]));
+        }
+    }
+
+    fn take_snapshot(&mut self) {
+        let last = self.log.next() - 1;
+        self.snapshot = last;
+        let written = SnapshotWriter::begin(&**self.log.disk(), last).and_then(|mut writer| {
+            let mut put = Ok(());
+            let mut each = |entry: Entry| {
+                if put.is_ok() {
+                    put = writer.put(&Entry::encode(core::slice::from_ref(&entry)));
+                }
+            };
+            self.engine.snapshot(&mut each);
+            self.delivery.snapshot(&mut each);
+            put.and_then(|()| writer.finish(Keep::Needed).map(drop))
+        });
+        if let Err(fault) = written {
+            // The log is whole without it, only longer.
+            tracing::warn!("no snapshot of alerts: {fault}");
+        }
+    }
+}
+
+/// Says what came of an attempt, where that is not what was wanted.
+pub fn tell(message: &str, came: &Outcomes) {
+    match came {
+        Outcomes::Delivered => {}
+        Outcomes::Failed(why) => tracing::warn!("message {message} was not delivered, and is tried again: {why}"),
+        Outcomes::InDoubt(why) => tracing::warn!("whether message {message} was delivered is not known: {why}"),
+        Outcomes::GivenUp(why) => tracing::error!("message {message} is given up: {why}"),
+        Outcomes::LeftInDoubt(why) => tracing::error!("message {message} is not sent again, in doubt: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Observation;
+    use crate::rule::{Known, read};
+
+    /// As many records as a snapshot is taken after: what is read then is what was known, and most of the log is gone.
+    #[test]
+    fn a_start_from_a_snapshot_knows_what_was_known() {
+        let text = "[rule.r]\nvalue = \"v\"\nlimit = 5\n[route.a]\nchannels = \"c\"\n[channel.c]\n\
+            kind = \"webhook\"\nurl = \"http://127.0.0.1/\"\n";
+        let rules = Arc::new(read(&[("r.toml", text)], &Known::default()).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let mut memory = Memory::open(folder.path(), &rules, 0).unwrap();
+        let known = |memory: &Memory| {
+            let mut all = Vec::new();
+            memory.engine.snapshot(|entry| all.push(entry));
+            memory.delivery.snapshot(|entry| all.push(entry));
+            all
+        };
+        for at_s in 1..=i64::try_from(SNAPSHOT_RECORDS).unwrap() + 50 {
+            let mut out = Vec::new();
+            let subject = format!("s{}", at_s % 7);
+            let value = Some(if at_s / 7 % 2 == 0 { 9.0 } else { 1.0 });
+            let seen = Observation { rule: "r", subject: &subject, device: "", fields: &[], at_s, value, samples: 1 };
+            memory.engine.observe(&seen, &mut out);
+            memory.put(out);
+            if at_s % 1000 == 0 {
+                assert!(memory.flush());
+            }
+        }
+        assert!(memory.flush());
+        let before = known(&memory);
+        drop(memory);
+        let again = Memory::open(folder.path(), &rules, 30_000).unwrap();
+        assert!(again.log.found().snapshot > 0);
+        assert_eq!(known(&again), before);
+    }
+}
