@@ -2,6 +2,7 @@
 // out. UPDATE_SCREENSHOTS=1 also keeps pictures for docs/images.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -34,9 +35,47 @@ const CHARGE = {
   ...{ records: 2, seconds: 34, money: 12, short: 3, rated: true, currency: "EUR", decimals: 2 },
 };
 
+/**
+ * A plan of calls whose only destination is the country of the first call, and subscribers for all callers but one.
+ * @param {ReturnType<typeof captured>} calls
+ */
+function voiceOf(calls) {
+  const first = calls[0];
+  assert.ok(first);
+  const plan = `[plan]
+name = "voice"
+currency = "EUR"
+[destinations]
+home = ["${first.to.slice(1, 3)}"]
+[[version]]
+from = "2020-01-01"
+[[version.rule]]
+name = "to home"
+destinations = ["home"]
+unit = "seconds"
+step = 60
+price = "7"
+`;
+  const numbers = [...new Set(calls.map((call) => call.from.slice(1)))].slice(0, -1);
+  const rows = numbers.map((number, at) => `${at + 1001},${at + 1001},voice,0,${number}`);
+  return { plan, subscribers: ["subscriber,account,plan,balance,e164", ...rows].join("\n") + "\n" };
+}
+
+/** How records are sent on, as the API tells it: no gateway is there to send to. */
+const RECORDS = {
+  ...{ records: 5210, files: 12, behind: 0, holds: false, failure: null },
+  sent_on: {
+    gateways: [
+      { address: "10.20.0.4:3386", up: true },
+      { address: "10.20.1.4:3386", up: false },
+    ],
+    ...{ file: 13, octets: 41_200, waiting_octets: 9000, packets: 17, done: 5180, doubtful: 4, refused: 2, cause: 205, gone_files: 0, failure: null },
+  },
+};
+
 /** Accounts 1 to 60, each with a subscriber. */
 const subscribers = () => {
-  const row = (/** @type {number} */ n) => `${n},${n},standard,${n % 9 === 0 ? 20 : 5000},00101${String(n).padStart(10, "0")}`;
+  const row = (/** @type {number} */ n) => `${n},${n},standard,${n % 9 === 0 ? 20 : 500_000},00101${String(n).padStart(10, "0")}`;
   return ["subscriber,account,plan,balance,imsi", ...Array.from({ length: ACCOUNTS }, (_, n) => row(n + 1))].join("\n") + "\n";
 };
 
@@ -258,6 +297,93 @@ export function chargeTests() {
         await page.getByText("choose another range").waitFor();
       });
 
+      let rated = "";
+      await t.test("calls are rated by plans, and say what lacks a price and why", async () => {
+        const voice = voiceOf(captured(world));
+        const [plan, csv] = [join(world.folder, "voice.toml"), join(world.folder, "voice.csv")];
+        writeFileSync(plan, voice.plan);
+        writeFileSync(csv, voice.subscribers);
+        run("charge", "plan", plan, "--data", world.data);
+        run("charge", "import", csv, "--data", world.data);
+        const span = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"];
+        const told = spawnSync(String(process.env.TRUNKLINE_BIN), ["charge", "rate-calls", "--data", world.data, "--from", String(span[0]), "--to", String(span[1]), "--json"], { encoding: "utf8" });
+        const sums = JSON.parse(String(told.stdout.trim().split("\n").at(-1))).sums;
+        assert.ok(sums.priced > 0 && sums.no_rule > 0 && sums.nobody_pays > 0, told.stdout + told.stderr);
+        await page.goto("/charge");
+        await page.getByRole("link", { name: "Rated calls" }).click();
+        await page.getByRole("heading", { name: "What calls that were captured cost" }).waitFor();
+        await page.goto(`/charge/rated?from=${span[0]}&to=${span[1]}`);
+        await page.getByRole("button", { name: "Rate the calls" }).click();
+        await page.waitForURL(/\/charge\/rated\/[0-9a-f]{32}$/);
+        rated = new URL(page.url()).pathname;
+        const cost = sums.accounts.reduce((/** @type {number} */ all, /** @type {{ money: number }} */ one) => all + one.money, 0) / 100;
+        await page.getByRole("heading", { name: `${sums.priced} call${sums.priced === 1 ? " costs" : "s cost"} ${cost.toFixed(2)} EUR` }).waitFor({ timeout: 60_000 });
+        if (process.env.UPDATE_SCREENSHOTS) await keep(page, "charge-rated-light");
+        const totals = page.getByRole("region", { name: "Totals" });
+        await totals.getByRole("link", { name: "home" }).waitFor();
+        await totals.getByRole("button", { name: "Prefix" }).click();
+        await page.waitForURL(/by=prefix/);
+        await totals.getByRole("button", { name: "Account" }).click();
+        await totals.getByRole("link", { name: /^10\d\d$/ }).first().waitFor();
+        // What has no rule, by an address of its own, and as files.
+        await page.getByRole("region", { name: "What came of it" }).getByRole("link", { name: "No rule" }).click();
+        await page.waitForURL(/outcome=no-rule/);
+        const calls = page.getByRole("region", { name: "Calls" });
+        const count = `${sums.no_rule} call${sums.no_rule === 1 ? "" : "s"}`;
+        await calls.getByRole("status").filter({ hasText: count }).waitFor();
+        await page.reload();
+        await calls.getByRole("status").filter({ hasText: count }).waitFor();
+        const file = page.waitForEvent("download");
+        await calls.getByRole("link", { name: "CSV" }).click();
+        assert.match(readFileSync(await (await file).path(), "utf8"), /^call,caller,called,.*\r\n[^\r]*,no-rule,/);
+        await page.keyboard.press("j");
+        await page.keyboard.press("Enter");
+        await page.getByRole("region", { name: "Verdict" }).waitFor();
+        // By a text in place of the plan: only those under it, dearer.
+        await page.goto(rated);
+        await page.getByRole("link", { name: "Change and rate again" }).click();
+        await page.getByLabel("By which plans").selectOption({ label: "a text in place of its plan" });
+        await page.getByRole("textbox", { name: "Text of the plan" }).fill(voice.plan.replace('price = "7"', 'price = "14"'));
+        await page.getByRole("button", { name: "Rate the calls" }).click();
+        await page.getByRole("heading", { name: `${(2 * cost).toFixed(2)} EUR` }).waitFor({ timeout: 60_000 });
+        await page.getByText("By a text that does not hold").waitFor();
+        // Where there is nothing, it says why; what is wrong is told at once.
+        await page.goto("/charge/rated?from=2020-01-01T00:00:00.000Z&to=2020-01-02T00:00:00.000Z");
+        await page.getByRole("button", { name: "Rate the calls" }).click();
+        await page.getByRole("heading", { name: "There is no call to rate" }).waitFor({ timeout: 60_000 });
+        await page.getByText("The store has no call that began then: choose another time.").waitFor();
+        await page.goto("/charge/rated");
+        await page.getByRole("region", { name: "Ratings" }).getByText("no call", { exact: true }).waitFor();
+        await page.goto("/charge/rated/00000000000000000000000000000000");
+        await page.getByRole("heading", { name: "There is no such rating" }).waitFor();
+      });
+
+      await t.test("records that are sent on are told, and fit a phone, light and dark", async () => {
+        await page.route("**/api/v1/charge", async (route) => {
+          const answer = await route.fetch();
+          const status = await answer.json();
+          return route.fulfill({ response: answer, json: { ...status, node: { ...status.node, records: RECORDS } } });
+        });
+        for (const dark of [false, true]) {
+          await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+          await page.setViewportSize({ width: 1440, height: 900 });
+          await page.goto("/charge");
+          const sent = page.getByRole("region", { name: "Records sent on" });
+          await sent.getByText("1 of 2 charging gateways answer").waitFor();
+          await sent.getByText("5,180 packets").waitFor();
+          await sent.getByText("trunkline charge refused").waitFor();
+          assert.equal(await sent.getByRole("listitem").count(), 2);
+          assert.deepEqual(await faultsOf(page), []);
+          if (process.env.LOOK_AT) await sent.screenshot({ path: join(process.env.LOOK_AT, `charge-sent-${dark ? "dark" : "light"}.png`) });
+          await page.setViewportSize({ width: 390, height: 844 });
+          await fits(page, "/charge", 390);
+          if (process.env.LOOK_AT) await sent.screenshot({ path: join(process.env.LOOK_AT, `charge-sent-phone-${dark ? "dark" : "light"}.png`) });
+        }
+        await page.unroute("**/api/v1/charge");
+        await page.emulateMedia({ colorScheme: "light" });
+        await page.setViewportSize({ width: 1440, height: 900 });
+      });
+
       for (const dark of [false, true]) {
         await t.test(`axe finds nothing, nothing scrolls sideways, ${dark ? "dark" : "light"}`, async () => {
           await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
@@ -270,6 +396,8 @@ export function chargeTests() {
             ["charge-session", String(session)],
             ["charge-account", `/charge/accounts/${account}`],
             ["charge-tariffs", "/charge/tariffs/standard"],
+            ["charge-rated", "/charge/rated"],
+            ["charge-rated-result", rated],
             ["charge-bill", "/charge/bill"],
             ["charge-bill-result", compared],
             ["charge-clients", "/charge/clients"],
@@ -282,17 +410,19 @@ export function chargeTests() {
             if (process.env.UPDATE_SCREENSHOTS && !dark && ["charge", "charge-account", "charge-session"].includes(name)) await keep(page, `${name}-light`);
             await page.setViewportSize({ width: 390, height: 844 });
             await fits(page, path, 390);
-            if (process.env.LOOK_AT && !dark) await page.screenshot({ path: join(process.env.LOOK_AT, `${name}-phone.png`) });
+            if (process.env.LOOK_AT) await page.screenshot({ fullPage: true, path: join(process.env.LOOK_AT, `${name}-phone${dark ? "-dark" : ""}.png`) });
           }
           await page.setViewportSize({ width: 1440, height: 900 });
         });
       }
 
       await t.test("a session is ended by an operator", async () => {
-        // One that ends by itself before that is done cannot be ended: then it is another one.
+        // One that ends by itself before that is done cannot be ended: then it is another one. The first of the list is
+        // the oldest, which is about to end.
         const end = async () => {
           await page.goto("/charge/sessions");
-          await page.locator("[data-row-link]").first().click();
+          await page.locator("[data-row-link]").first().waitFor();
+          await page.locator("[data-row-link]").last().click();
           await page.getByRole("button", { name: "End the session" }).click({ timeout: 4000 });
           await page.getByRole("button", { name: "End it" }).click({ timeout: 4000 });
           await page.getByText("The client is asked to end the session.").waitFor({ timeout: 4000 });

@@ -27,6 +27,7 @@ export const PAGES: Page[] = [
   { path: "/charge/sessions/:key", name: "Session", body: lazy(() => import("./pages/charge-session")) },
   { path: "/charge/accounts/:number?", name: "Accounts", body: lazy(() => import("./pages/charge-account")) },
   { path: "/charge/tariffs/:name?", name: "Tariffs", body: lazy(() => import("./pages/charge-tariffs")) },
+  { path: "/charge/rated/:id?", name: "Rated calls", body: lazy(() => import("./pages/charge-rated")) },
   { path: "/charge/bill/:id?", name: "Wire against bill", body: lazy(() => import("./pages/charge-bill")) },
   { path: "/charge/clients", name: "Clients", body: lazy(() => import("./pages/charge-clients")) },
   { path: "/system", name: "System", icon: "system", key: "s", body: lazy(() => import("./pages/system")) },

@@ -138,37 +138,55 @@ pub struct Rules<'a> {
     pub span_of_bill: bool,
 }
 
-/// There is too much to compare.
+/// Why nothing was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("more than {ITEMS_MAX} {0}: compare a shorter time")]
-pub struct TooMuch(pub &'static str);
+pub enum Undone {
+    /// There is too much.
+    #[error("more than {ITEMS_MAX} {0}: compare a shorter time")]
+    TooMuch(&'static str),
+    /// Nobody waits for it any more.
+    #[error("it was given up")]
+    GivenUp,
+}
+
+/// Whether it goes on: asked for each call and each line of each step, so that it is to answer at once.
+type GoesOn<'a> = &'a dyn Fn() -> bool;
+
+/// An error where it does not.
+fn go_on(goes_on: GoesOn<'_>) -> Result<(), Undone> {
+    if goes_on() { Ok(()) } else { Err(Undone::GivenUp) }
+}
 
 /// Compares calls with lines. Told is what lies in the span: milliseconds since 1970 by our clock, the begin in it, the
 /// end not; a call by its answer, or its first message where lines count from there, a line by its call. Calls and
 /// lines that lie beyond it by the tolerance ([`Rules::begin`]) and the clock's difference have to be there, too, so
 /// that those at its ends find each other. With [`Rules::span_of_bill`] the span is by the bill's clock.
 ///
+/// `goes_on` is asked all the time: soon after it says no it ends.
+///
 /// # Errors
-/// There are more than [`ITEMS_MAX`] of either.
+/// There are more than [`ITEMS_MAX`] of either, or it was given up.
 pub fn compare(
     mut calls: Vec<WireCall>,
     mut lines: Vec<BillLine>,
     rules: &Rules<'_>,
     cover: &Cover,
     span: (i64, i64),
-) -> Result<Report, TooMuch> {
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Report, Undone> {
     for (count, what) in [(calls.len(), "calls"), (lines.len(), "lines")] {
         if count > ITEMS_MAX {
-            return Err(TooMuch(what));
+            return Err(Undone::TooMuch(what));
         }
     }
+    go_on(goes_on)?;
     calls.sort_unstable_by_key(|call| (call.start, call.id));
     lines.sort_unstable_by_key(|line| (line.begin, line.line));
     let clock = clock::measure(&calls, &lines, rules.ahead);
-    let pairs = pairs::pair(&calls, &lines, rules, &clock);
+    let pairs = pairs::pair(&calls, &lines, rules, &clock, goes_on)?;
     let shift = if rules.span_of_bill { clock.ahead } else { 0 };
     let span = (span.0.saturating_sub(shift), span.1.saturating_sub(shift));
-    Ok(making::report(calls, lines, rules, clock, &pairs, cover, span))
+    making::report((calls, lines), rules, clock, &pairs, cover, span, goes_on)
 }
 
 impl Rules<'_> {

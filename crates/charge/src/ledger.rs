@@ -8,11 +8,13 @@
 
 mod ahead;
 mod history;
+mod payers;
 mod reading;
 mod statement;
 mod tryout;
 
 pub use history::{HISTORY_ENTRIES_MAX, Happened, History, Timeline, find_session, history, timeline};
+pub use payers::{NoPayers, PAYERS_MAX, payers};
 pub use statement::{Line, Mark, STATEMENT_ENTRIES_MAX, Statement, statement};
 pub use tryout::{Span, Tried, try_out};
 
@@ -207,22 +209,6 @@ pub fn audit<D: Disk>(disk: &D) -> Result<Audit, Fault> {
     })?;
     let state = reading.state().map_err(|why| LogFault::Refused { number: next - 1, why })?;
     Ok(Audit { first, last: next - 1, accounts: state.accounts().count(), differences: sums.differences(&state) })
-}
-
-/// What all entries that are there come to: the newest snapshot and what came since. Beside a log that is written the
-/// last ones may not be durable yet.
-///
-/// # Errors
-/// As [`open`].
-pub fn standing<D: Disk>(disk: &D) -> Result<State, Fault> {
-    let newest = Snapshot::all(disk)?.into_iter().next();
-    let base = newest.map_or_else(|| Snapshot::opening(disk), |newest| Ok(Some(newest)))?;
-    let mut reading = read_snapshot(disk, base.as_ref(), &mut || {})?;
-    let next = trunkline_commit::read(disk, base.map_or(0, |base| base.last) + 1, |number, record| {
-        reading.entry(number, record)?;
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(reading.state().map_err(|why| LogFault::Refused { number: next - 1, why })?)
 }
 
 /// Shows entries from a number on, until `see` breaks off; the number after the last one. Beside a log that is written

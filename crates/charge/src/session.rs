@@ -43,6 +43,7 @@ mod look;
 mod once;
 mod open;
 mod operate;
+mod payers;
 mod record;
 mod request;
 mod state;
@@ -52,6 +53,7 @@ mod voice;
 pub use look::{Shown, Sought, Standing};
 pub use once::{ORDER_KEPT_S, ORDER_KEY_OCTETS_MAX, Once, OrderKey};
 pub use operate::{PLANS_MAX, Refused};
+pub use payers::Payers;
 pub use request::{
     Action, Answer, Asked, FACTS_OCTETS_MAX, Final, Given, IDENTITIES_MAX, Kind, Request, SERVICES_MAX, Side,
     TEXT_OCTETS_MAX, USED_MAX, Used, code,
@@ -62,7 +64,7 @@ pub use state::{
 };
 
 pub use tryout::{AccountTried, DIFFERENCES_MAX, GROUPS_MAX, GroupTried, Trial, TryOut};
-pub use voice::{CallPrice, CallRated, CallRater, Spoken};
+pub use voice::{CallPayer, CallPrice, CallRated, CallRater, Spoken};
 
 use crate::account::{Cause, Effect, Entry, Kept, Octets, Place};
 use crate::calendar::Moment;

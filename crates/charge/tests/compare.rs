@@ -1,10 +1,11 @@
 //! Wire against bill in a world whose truth is known: a carrier whose clock is off, which rounds up, forgets lines,
 //! sends some twice, and writes other numbers and amounts; a capture with gaps.
 
+use core::cell::Cell;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use trunkline_charge::compare::{
-    Basis, BillLine, Cover, KINDS, Kind, Owed, Parties, Party, Report, Rules, Seen, Why, WireCall, compare,
+    Basis, BillLine, Cover, KINDS, Kind, Owed, Parties, Party, Report, Rules, Seen, Undone, Why, WireCall, compare,
 };
 use trunkline_charge::numbers::Numbers;
 use trunkline_charge::rate::price_of_call;
@@ -53,7 +54,7 @@ fn covered(calls: &[WireCall]) -> Cover {
 }
 
 fn run(calls: &[WireCall], lines: &[BillLine], plan: Option<&Plan>, cover: &Cover) -> Report {
-    compare(calls.to_vec(), lines.to_vec(), &rules(plan), cover, (i64::MIN, i64::MAX)).expect("not too much")
+    compare(calls.to_vec(), lines.to_vec(), &rules(plan), cover, (i64::MIN, i64::MAX), &|| true).expect("not too much")
 }
 
 /// What a world did to a call.
@@ -278,7 +279,8 @@ fn spans_that_follow_each_other_tell_each_difference_once() {
     for hour in -1..26 {
         let from = START + hour * 3_600_000;
         let (calls, lines) = (world.calls.clone(), world.lines.clone());
-        let part = compare(calls, lines, &rules(Some(&plan)), &cover, (from, from + 3_600_000)).expect("a part");
+        let part =
+            compare(calls, lines, &rules(Some(&plan)), &cover, (from, from + 3_600_000), &|| true).expect("a part");
         for (sum, of) in sums.iter_mut().zip(part.sums) {
             *sum += of.count;
         }
@@ -286,6 +288,29 @@ fn spans_that_follow_each_other_tell_each_difference_once() {
     }
     assert_eq!(sums.to_vec(), whole.sums.iter().map(|sum| sum.count).collect::<Vec<_>>());
     assert_eq!((billed, agreed), (world.lines.len() as u64, whole.agreed));
+}
+
+#[test]
+fn it_ends_wherever_it_is_given_up() {
+    let plan = plan();
+    let world = world(12, 300, 20_000, &plan);
+    let cover = covered(&world.calls);
+    let given_up = |most: usize| {
+        let asked = Cell::new(0);
+        let goes_on = || asked.replace(asked.get() + 1) < most;
+        let (calls, lines) = (world.calls.clone(), world.lines.clone());
+        let done = compare(calls, lines, &rules(Some(&plan)), &cover, (i64::MIN, i64::MAX), &goes_on);
+        (asked.get(), done)
+    };
+    let (asked, done) = given_up(usize::MAX);
+    let done = done.expect("nobody gave it up");
+    assert!(!done.findings.is_empty());
+    // Each step asks for each of its calls or lines: no step is long between two questions.
+    assert!(asked > 3 * (world.calls.len() + world.lines.len()), "{asked}");
+    for most in (0..asked).step_by(asked / 100) {
+        let (times, done) = given_up(most);
+        assert_eq!((times, done.expect_err("it was given up")), (most + 1, Undone::GivenUp));
+    }
 }
 
 #[test]
@@ -388,10 +413,10 @@ fn the_days_of_a_bill_are_those_of_its_clock() {
     assert_eq!(of_day.len(), 20, "the twentieth call begins here before midnight");
     let rules = Rules { span_of_bill: true, ..rules(None) };
     let day = (START, START + 86_400_000);
-    let report = compare(calls.clone(), of_day, &rules, &covered(&calls), day).expect("a report");
+    let report = compare(calls.clone(), of_day, &rules, &covered(&calls), day, &|| true).expect("a report");
     assert_eq!((report.agreed, report.findings.len(), report.answered), (20, 0, 20), "{:?}", report.findings);
     assert_eq!((report.clock.ahead, report.span.0), (8000, START - 8000));
-    let report = compare(calls.clone(), all, &rules, &covered(&calls), day).expect("a report");
+    let report = compare(calls.clone(), all, &rules, &covered(&calls), day, &|| true).expect("a report");
     assert_eq!((report.agreed, report.outside), (20, 20));
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use trunkline_charge::gateway::receiver::{self, Change};
-use trunkline_charge::gateway::sender::{self, PACKETS_MAX, Port, SPAN_MAX};
+use trunkline_charge::gateway::sender::{self, NotAgain, PACKETS_MAX, Port, Refused, SPAN_MAX};
 use trunkline_charge::gateway::{Receiver, Records, Sender};
 use trunkline_wire::gtpp::cause;
 use trunkline_wire::{Address, Endpoint};
@@ -446,6 +446,44 @@ fn an_unknown_number_is_no_trouble_of_a_cancel_and_keeps_a_release() {
         source.log.extend(source.sender.discard(1).map(|entry| entry.encode()));
         assert!(source.sender.state().is_empty());
     }
+}
+
+#[test]
+fn what_was_refused_goes_again_when_somebody_says_so() {
+    let mut source = Source::new();
+    (7..9).for_each(|record| source.queue(record));
+    assert_eq!(source.said().len(), 2);
+    source.hear(Port::Records, A, &response(177, &[0]));
+    source.hear(Port::Records, A, &response(128, &[1]));
+    source.crash();
+    source.said();
+    let refused: Vec<_> = source.sender.state().refused_packets().collect();
+    let expected = Refused { packet: 1, cause: 177, gateway: A.address, records: 1, octets: 8, is_doubtful: false };
+    assert_eq!(refused, [expected]);
+    assert_eq!(source.sender.again(2), Err(NotAgain::Unknown));
+    let entry = source.sender.again(1).unwrap();
+    // Not before its entry is durable; then as another request, with the same records, over a crash, too.
+    assert_eq!(source.sender.poll(source.now), None);
+    source.log.push(entry.encode());
+    assert_eq!(source.said(), [(Port::Records, A, transfer(2, 1, 7))]);
+    source.crash();
+    assert!(source.said().contains(&(Port::Records, A, transfer(2, 1, 7))));
+    assert_eq!(source.sender.state().refused().next(), None);
+    source.hear(Port::Records, A, &response(128, &[2]));
+    assert!(source.sender.state().is_empty());
+}
+
+#[test]
+fn what_another_gateway_may_have_does_not_go_again() {
+    let mut source = Source::new();
+    source.fail_over();
+    source.come_back();
+    source.hear(Port::Questions, A, &response(128, &[0]));
+    source.said();
+    source.hear(Port::Records, B, &response(177, &[1]));
+    assert_eq!(source.sender.state().refused_packets().map(|one| one.is_doubtful).collect::<Vec<_>>(), [true]);
+    assert_eq!(source.sender.again(1), Err(NotAgain::Doubtful));
+    assert!(source.said().is_empty());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use reference::{Slow, rule_at, zone};
 use std::collections::HashMap;
 use trunkline_charge::account::{Identity, IdentityKind, ServiceKey};
 use trunkline_charge::money::Money;
-use trunkline_charge::session::{CallRated, CallRater, Core, Limits, Spoken};
+use trunkline_charge::session::{CallRated, CallRater, Core, Limits, Payers, Spoken};
 use trunkline_charge::tariff::{Context, Plan, read};
 
 const PLAN: &str = r#"
@@ -88,7 +88,7 @@ fn core(plan: &str) -> Core {
 }
 
 fn rater(core: &Core) -> CallRater {
-    CallRater::new(core.state().clone(), ServiceKey::default()).expect("plans that are read")
+    CallRater::new(Payers::new(core.state().clone()), ServiceKey::default()).expect("plans that are read")
 }
 
 /// 2026-10-28T00:00:00Z: the bundle comes again within, and another version begins.

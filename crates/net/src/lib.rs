@@ -1,4 +1,5 @@
-//! Servers over TCP, UDP, unix sockets and TLS: a thread per core with sockets of its own, batches, limits.
+//! Servers over TCP, UDP, unix sockets and TLS: a thread per core with sockets of its own, batches, limits; and a
+//! socket that asks many by UDP ([`Asking`]).
 //!
 //! ```text
 //!             thread 0                                              thread 1 ..
@@ -62,6 +63,7 @@
 //!   shared with another server of the same user: the kernel offers nothing that does both at once.
 #![deny(unsafe_code)]
 
+mod asking;
 mod bell;
 mod clock;
 mod connection;
@@ -94,6 +96,7 @@ mod thread;
 mod tls;
 mod turn;
 
+pub use asking::{Asking, AskingCounts, AskingOptions, Came, Going};
 pub use clock::Clock;
 pub use counts::{Counts, Gauges};
 pub use errands::{Errands, Remote, Undialled};

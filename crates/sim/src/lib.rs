@@ -23,6 +23,7 @@
 
 pub mod codec;
 mod errand;
+pub mod farm;
 pub mod faults;
 pub mod impair;
 mod ledger;

@@ -45,6 +45,7 @@ pub enum Command {
     Extcap(command::extcap::Extcap),
     Cache(Box<command::cache::Cache>),
     Charge(command::charge::Charge),
+    Graph(command::graph::Graph),
     Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),

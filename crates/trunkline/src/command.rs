@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod events;
 pub mod extcap;
 pub mod extract;
+pub mod graph;
 pub mod help;
 mod listing;
 pub mod man;
@@ -59,6 +60,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Packets(packets) => packets.run(&terminal),
         Command::Cache(cache) => cache.run(&terminal),
         Command::Charge(charge) => charge.run(&terminal),
+        Command::Graph(graph) => graph.run(&terminal),
         Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),

@@ -8,6 +8,7 @@ mod cli;
 mod command;
 mod cut;
 mod demo;
+mod descriptors;
 mod doctor;
 mod failure;
 mod feed;

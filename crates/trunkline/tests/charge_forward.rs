@@ -65,16 +65,19 @@ fn load(node: &Node, ends: &Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
 /// Waits until all records are where they belong.
 #[expect(clippy::disallowed_methods, reason = "a node does not say when it has sent all")]
 fn all_sent(node: &Node) -> Value {
-    let until = Instant::now() + PATIENCE;
+    let (until, mut before) = (Instant::now() + PATIENCE, None);
     loop {
         let status = node.status().unwrap_or_default();
         let (records, sent) = (&status["records"], &status["records"]["sent_on"]);
         let made = status["sequence"].as_u64().is_some() && records["entry"] == status["durable"];
-        if made && sent["packets"] == 0 && sent["waiting_octets"] == 0 {
+        let all = made && sent["packets"] == 0 && sent["waiting_octets"] == 0;
+        // What is told of sending is some tenths of a second old: it has to say the same again.
+        if all && before.as_ref() == Some(sent) {
             return sent.clone();
         }
+        before = all.then(|| sent.clone());
         assert!(Instant::now() < until, "{status}");
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(500));
     }
 }
 
@@ -145,14 +148,14 @@ fn each_record_is_with_one_gateway_once_over_kills() {
     assert_eq!(made.records(), expected.len() as u64);
 }
 
-/// A gateway that is there, and answers nothing else.
+/// A gateway that is there, and answers nothing else, or refuses all records.
 struct Hollow {
     ends: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Hollow {
-    fn start(address: &str) -> Hollow {
+    fn start(address: &str, refuses: bool) -> Hollow {
         let socket = UdpSocket::bind(address).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let ends = Arc::new(AtomicBool::new(false));
@@ -164,6 +167,8 @@ impl Hollow {
                 let [version, kind, _, _, s1, s2] = *room.first_chunk().unwrap();
                 if kind == 1 {
                     socket.send_to(&[version, 2, 0, 2, s1, s2, 14, 0], from).unwrap();
+                } else if kind == 240 && refuses {
+                    socket.send_to(&[version, 241, 0, 7, s1, s2, 1, 177, 253, 0, 2, s1, s2], from).unwrap();
                 }
             }
         };
@@ -187,7 +192,7 @@ fn a_gateway_that_is_away_stops_nothing_and_tshark_reads_what_is_said() {
     let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
     let to = [format!("127.0.0.2:{}", free_udp()), format!("127.0.0.1:{}", free_udp())];
     let mut second = gateway(folders[1].path(), &to[1]);
-    let hollow = Hollow::start(&to[0]);
+    let hollow = Hollow::start(&to[0], false);
     let relay = Relay::new(&to[1]);
     let to = [to[0].as_str(), relay.address.as_str()];
     let mut node = sender(folders[2].path(), &to);
@@ -218,4 +223,57 @@ fn a_gateway_that_is_away_stops_nothing_and_tshark_reads_what_is_said() {
     let mut all = [0, 1].map(|at| files(&folders[at].path().join("charge/received"))).concat();
     all.sort();
     assert!(all == records(&folders[2].path().join("charge/cdr")), "{} records", all.len());
+}
+
+/// What `charge refused` prints, and its exit code.
+fn refused(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+    command.args(["charge", "refused", "--json", "--data"]).arg(folder).args(arguments);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let told = serde_json::from_slice(&output.stdout).unwrap_or_else(|why| panic!("{why}: {text}"));
+    (told, output.status.code())
+}
+
+/// Once a gateway takes what it refused, an order has it sent again, or gives it up: over a crash, too.
+#[test]
+fn what_a_gateway_refused_goes_again_by_order() {
+    let folders: Vec<_> = (0..2).map(|_| tempfile::tempdir().unwrap()).collect();
+    let (to, folder) = (format!("127.0.0.2:{}", free_udp()), folders[1].path());
+    let hollow = Hollow::start(&to, true);
+    let mut node = sender(folder, &[&to]);
+    node.fill(ACCOUNTS, BALANCE);
+    let mut client = Client::new(node.address, 0, 1..ACCOUNTS + 1);
+    (0..20).for_each(|_| client.round());
+    client.finish();
+    // Until all that was made is refused.
+    let records = |packets: &[Value]| packets.iter().map(|one| one["records"].as_u64().unwrap()).sum::<u64>();
+    let until = Instant::now() + PATIENCE;
+    let packets = loop {
+        let made = node.status().unwrap_or_default()["records"]["records"].as_u64().unwrap_or(0);
+        let (told, code) = refused(folder, &[]);
+        let packets = told["refused"].as_array().cloned().unwrap_or_default();
+        if packets.len() > 1 && records(&packets) == made {
+            assert_eq!((&packets[0]["cause"], code), (&177.into(), Some(3)));
+            break packets;
+        }
+        assert!(Instant::now() < until, "{made} made: {told}");
+        std::thread::park_timeout(Duration::from_millis(50));
+    };
+    // One is given up; then a crash; the others go again to a gateway that takes them.
+    let first = packets[0]["packet"].to_string();
+    let (told, _) = refused(folder, &["--drop", &first]);
+    assert_eq!(told["settled"]["dropped"], 1, "{told}");
+    node.kill();
+    drop(hollow);
+    let mut taker = gateway(folders[0].path(), &to);
+    node = sender(folder, &[&to]);
+    assert_eq!(refused(folder, &[]).0["refused"].as_array().map(Vec::len), Some(packets.len() - 1));
+    let (told, code) = refused(folder, &["--again"]);
+    assert_eq!((&told["settled"]["anew"], code), (&(packets.len() - 1).into(), Some(0)), "{told}");
+    assert_eq!(all_sent(&node)["refused"], 0);
+    node.stop();
+    taker.stop();
+    let billed = files(&folders[0].path().join("charge/received")).len() as u64;
+    assert_eq!(billed, records(&packets[1..]));
 }

@@ -406,17 +406,21 @@ fn whoever_leads_sends_records_on_where_the_one_before_was() {
         // A gateway that was silent is asked again after a minute, and by a start.
         let leader = pair.leader();
         pair.again(leader);
-        let until = Instant::now() + PATIENCE;
+        let (until, mut before) = (Instant::now() + PATIENCE, None);
         loop {
             let leader = pair.leader();
             let status = pair.nodes[leader].status().unwrap_or_default();
-            let sent = &status["records"]["sent_on"];
-            if sent["packets"] == 0 && sent["waiting_octets"] == 0 {
+            let (records, sent) = (&status["records"], &status["records"]["sent_on"]);
+            let made = status["sequence"].as_u64().is_some() && records["entry"] == status["durable"];
+            let all = made && sent["packets"] == 0 && sent["waiting_octets"] == 0;
+            // What is told of sending is some tenths of a second old: it has to say the same again.
+            if all && before.as_ref() == Some(sent) {
                 assert_eq!((&sent["refused"], &sent["gone_files"]), (&0.into(), &0.into()), "{sent}");
                 break;
             }
+            before = all.then(|| sent.clone());
             assert!(Instant::now() < until, "{status}");
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(500));
         }
     });
     gateways.iter_mut().for_each(Node::stop);

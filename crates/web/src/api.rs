@@ -37,6 +37,7 @@ use axum::{Router, routing};
 pub(crate) use captures::{CAPTURES, Captures};
 pub(crate) use charge::bills::{BILLS, Bills};
 pub(crate) use charge::comparisons::{COMPARISONS, Comparisons};
+pub(crate) use charge::ratings::{RATINGS, Ratings};
 pub(crate) use charge::tryouts::{TRYOUTS, Tryouts};
 pub(crate) use csv::CSV_EXPORTS_MAX;
 pub(crate) use extractions::{EXTRACTIONS, Extractions};
@@ -130,6 +131,10 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(charge::differences::list))
         .routes(routes!(charge::differences::csv))
         .routes(routes!(charge::differences::json))
+        .routes(routes!(charge::ratings::show, charge::ratings::remove))
+        .routes(routes!(charge::ratings::calls))
+        .routes(routes!(charge::ratings::calls_csv))
+        .routes(routes!(charge::ratings::calls_jsonl))
         .merge(plans())
         .routes(routes!(users::list, users::add))
         .routes(routes!(users::show, users::change, users::remove))
@@ -154,6 +159,7 @@ fn plans() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(charge::plans::check))
         .routes(routes!(charge::tryouts::list, charge::tryouts::begin))
         .routes(routes!(charge::comparisons::list, charge::comparisons::begin))
+        .routes(routes!(charge::ratings::list, charge::ratings::begin))
         .layer(DefaultBodyLimit::max(ask::LARGE_OCTETS_MAX))
 }
 

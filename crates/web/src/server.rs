@@ -278,6 +278,7 @@ async fn housekeeping(web: Arc<Web>, tls: Option<Tls>, mut stopping: watch::Rece
         web.tryouts.tidy(now_ns);
         web.bills.tidy(now_ns);
         web.comparisons.tidy(now_ns);
+        web.ratings.tidy(now_ns);
         // What it refuses is in the log already.
         let _ = web.at_desk(move |desk| desk.tidy(now_ns)).await;
     }

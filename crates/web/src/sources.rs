@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_store::row::Call;
 use utoipa::ToSchema;
 
@@ -76,6 +76,11 @@ impl Cancel {
         &self.0
     }
 
+    /// The same, for who keeps it.
+    pub fn shared(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether it is to end.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -93,6 +98,24 @@ pub struct Progress {
     pub packets: AtomicU64,
     /// Calls found.
     pub calls: AtomicU64,
+    /// What is done now, of work in several steps.
+    pub step: Mutex<&'static str>,
+}
+
+impl Progress {
+    /// So much was read in a step.
+    pub fn at(&self, step: &'static str, read: u64) {
+        let mut now = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        if *now != step {
+            *now = step;
+        }
+        self.calls.store(read, Ordering::Relaxed);
+    }
+
+    /// The step that is done now; none before the first.
+    pub fn step(&self) -> Option<&'static str> {
+        Some(*self.step.lock().unwrap_or_else(PoisonError::into_inner)).filter(|step| !step.is_empty())
+    }
 }
 
 /// The packet log, and the captures that were read.

@@ -1,8 +1,8 @@
 //! What the endpoints share.
 
 use crate::api::{
-    BILLS, Bills, CAPTURES, COMPARISONS, Captures, Comparisons, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, TRYOUTS,
-    Tryouts,
+    BILLS, Bills, CAPTURES, COMPARISONS, Captures, Comparisons, EXTRACTIONS, Extractions, PROVIDER_ASKS_MAX, RATINGS,
+    Ratings, TRYOUTS, Tryouts,
 };
 use crate::auth::{AllowedNetworks, Desk, Provider, Refusal, TrustedProxies};
 use crate::caches::Board;
@@ -131,6 +131,8 @@ pub struct Web {
     pub bills: Bills,
     /// Calls that are compared with bills and charges.
     pub comparisons: Comparisons,
+    /// Calls that are rated by plans.
+    pub ratings: Ratings,
     desk_turns: Arc<Semaphore>,
     passwords: Arc<Semaphore>,
     /// Becomes true when the server is to end: what streams without an end looks at it.
@@ -167,6 +169,7 @@ impl Web {
             tryouts: Shelf::new(spool.folder(), "tryout", TRYOUTS),
             bills: Shelf::new(spool.folder(), "bill", BILLS),
             comparisons: Shelf::new(spool.folder(), "comparison", COMPARISONS),
+            ratings: Shelf::new(spool.folder(), "rating", RATINGS),
             desk_turns: Arc::new(Semaphore::new(DESK_TURNS_MAX)),
             passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE_MAX)),
             desk: Arc::new(desk),
@@ -315,9 +318,10 @@ impl Web {
             ("captures", self.captures.size()),
             ("bills", self.bills.size()),
             ("comparisons", self.comparisons.size()),
+            ("ratings", self.ratings.size()),
         ];
         for (what, (files, octets)) in sizes {
-            let help = "files of extractions, captures, bills and comparisons";
+            let help = "files of extractions, captures, bills, comparisons and ratings";
             let files = Sample::gauge("trunkline_web_spool_files", help, files as f64);
             let octets = Sample::gauge("trunkline_web_spool_octets", "octets of these files", octets as f64);
             samples.extend([files.label("what", what), octets.label("what", what)]);

@@ -25,17 +25,33 @@ pub const AGE_MAX_S: i64 = 24 * 3600;
 pub struct Limits {
     /// Pieces of work that run at a time; others wait.
     pub running: usize,
-    /// Pieces of work of all owners, done or not. For a new one the oldest that is over makes room: of those of its
-    /// owner, and only where there are none, of all.
+    /// Pieces of work of all owners, done or not.
     pub kept: usize,
+    /// Whose work makes room for a new one.
+    pub places: Places,
     /// Pieces of work of one owner that are not over.
     pub waiting_of_one: usize,
     /// Octets of one file.
     pub octets: u64,
-    /// Octets of all files. For a new one those that are over make room in the same order.
+    /// Octets of all files.
     pub octets_in_all: u64,
     /// How long what was made is kept; none for as long as there is room.
     pub age_s: Option<i64>,
+}
+
+/// Whose work makes room for more, of what is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Places {
+    /// All owners share them: the oldest of the owner goes first, and where there is none, the oldest of all.
+    Shared,
+    /// Each owner has places of their own. Only their own oldest goes: where the places of all are taken by others,
+    /// nothing is taken up until one is free.
+    OfEach {
+        /// Pieces of work of an owner, done or not.
+        kept: usize,
+        /// Octets of their files.
+        octets: u64,
+    },
 }
 
 /// How far work is.
@@ -133,7 +149,10 @@ impl<A: Send + Sync + 'static, D: Clone + Send + 'static> Shelf<A, D> {
         let stored: u64 = all.values().filter(|work| work.is_over()).map(|work| work.octets()).sum();
         let promised = unfinished.saturating_add(1).saturating_mul(self.limits.octets);
         if all.len() >= self.limits.kept || stored.saturating_add(promised) > self.limits.octets_in_all {
-            return Err(Problem::new(Kind::Busy, "There is no room for another one now.").retry_after(60));
+            let (count, most) = (all.len(), self.limits.kept);
+            let text =
+                format!("There is no room for another one now: {count} of {most} places of all users are taken.");
+            return Err(Problem::new(Kind::Busy, text).retry_after(60));
         }
         let id = new_id();
         let path = self.folder.join(format!("{}-{id}", self.prefix));
@@ -231,7 +250,7 @@ impl<A, D> Work<A, D> {
     }
 }
 
-/// Removes what is over and too old, then the oldest that is over, its owner's first, until there is room for one more.
+/// Removes what is over and too old, then the oldest that is over, as its places say, until there is room for one more.
 fn make_room<A, D: Clone>(
     all: &mut BTreeMap<String, Arc<Work<A, D>>>,
     limits: &Limits,
@@ -241,17 +260,60 @@ fn make_room<A, D: Clone>(
     let first_ns = limits.age_s.map_or(i64::MIN, |age_s| now_ns.saturating_sub(age_s.saturating_mul(SECOND_NS)));
     let mut over: Vec<Arc<Work<A, D>>> = all.values().filter(|work| work.is_over()).cloned().collect();
     over.sort_by_key(|work| (work.asked_ns >= first_ns, Some(work.owner) != owner, work.asked_ns));
-    let mut stored: u64 = over.iter().map(|work| work.octets()).sum();
-    let unfinished = all.len().saturating_sub(over.len()) as u64;
-    let promised = unfinished.saturating_add(1).saturating_mul(limits.octets);
-    for work in over {
-        let full = all.len() >= limits.kept || stored.saturating_add(promised) > limits.octets_in_all;
-        if work.asked_ns >= first_ns && !full {
-            break;
+    let is_own = |work: &Work<A, D>| Some(work.owner) == owner;
+    let (mut whole, mut own) = (Taken::default(), Taken::default());
+    for work in all.values() {
+        whole.add(work);
+        if is_own(work) {
+            own.add(work);
         }
-        stored = stored.saturating_sub(work.octets());
+    }
+    for work in over {
+        let is_too_old = work.asked_ns < first_ns;
+        let full = whole.is_full(limits.octets, limits.kept, limits.octets_in_all);
+        let wanted = match limits.places {
+            Places::Shared => full,
+            Places::OfEach { kept, octets } => is_own(&work) && (full || own.is_full(limits.octets, kept, octets)),
+        };
+        if !is_too_old && !wanted {
+            continue;
+        }
+        whole.take_away(&work);
+        if is_own(&work) {
+            own.take_away(&work);
+        }
         work.remove_files();
         all.remove(&work.id);
+    }
+}
+
+/// Places that are taken.
+#[derive(Default)]
+struct Taken {
+    pieces: usize,
+    unfinished: u64,
+    octets: u64,
+}
+
+impl Taken {
+    fn add<A, D: Clone>(&mut self, work: &Work<A, D>) {
+        self.pieces += 1;
+        if work.is_over() {
+            self.octets = self.octets.saturating_add(work.octets());
+        } else {
+            self.unfinished += 1;
+        }
+    }
+
+    fn take_away<A, D: Clone>(&mut self, over: &Work<A, D>) {
+        self.pieces = self.pieces.saturating_sub(1);
+        self.octets = self.octets.saturating_sub(over.octets());
+    }
+
+    /// Whether there is no room for one more of a size beside what is not over, and will have that size, too.
+    fn is_full(&self, size: u64, kept: usize, octets: u64) -> bool {
+        let promised = self.unfinished.saturating_add(1).saturating_mul(size);
+        self.pieces >= kept || self.octets.saturating_add(promised) > octets
     }
 }
 
@@ -337,8 +399,15 @@ mod tests {
     use crate::room::{Disk, Disks};
     use trunkline_kit::config::{Octets, Share};
 
-    const LIMITS: Limits =
-        Limits { running: 1, kept: 3, waiting_of_one: 2, octets: 10, octets_in_all: 30, age_s: Some(AGE_MAX_S) };
+    const LIMITS: Limits = Limits {
+        running: 1,
+        kept: 3,
+        places: Places::Shared,
+        waiting_of_one: 2,
+        octets: 10,
+        octets_in_all: 30,
+        age_s: Some(AGE_MAX_S),
+    };
 
     fn shelf(folder: &Path) -> Shelf<(), u64> {
         Shelf::new(folder, "work", LIMITS)
@@ -386,6 +455,29 @@ mod tests {
         ended(&shelf, 3, 5, 5);
         assert!(!others.path.exists(), "who has none takes the oldest of all");
         ended(&shelf, 3, 6 + AGE_MAX_S * SECOND_NS, 5);
+        assert_eq!(shelf.size().0, 1, "what is too old goes, whosever it is");
+    }
+
+    #[test]
+    fn who_has_places_of_their_own_loses_none_to_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places::OfEach { kept: 3, octets: 25 };
+        let shelf = Shelf::new(folder.path(), "work", Limits { kept: 7, octets_in_all: 1000, places, ..LIMITS });
+        let of_one: Vec<_> = (1..=4).map(|n| ended(&shelf, 1, n, 5)).collect();
+        let there = |works: &[Arc<Work<(), u64>>]| works.iter().map(|work| work.path.exists()).collect::<Vec<_>>();
+        assert_eq!(there(&of_one), [false, true, true, true], "their own oldest goes");
+        let of_two: Vec<_> = (5..=7).map(|n| ended(&shelf, 2, n, 10)).collect();
+        // Two files of ten octets leave no room for a third one of ten within 25.
+        assert_eq!(there(&of_two), [false, true, true]);
+        ended(&shelf, 3, 8, 5);
+        ended(&shelf, 3, 9, 5);
+        let busy = shelf.take(4, (), 10).err().unwrap();
+        assert_eq!((busy.kind, shelf.size().0), (Kind::Busy, 7), "nobody is driven out");
+        assert_eq!([there(&of_one[1..]), there(&of_two[1..])].concat(), [true; 5]);
+        // Who has some makes room by their own, also where all places are taken.
+        ended(&shelf, 1, 11, 5);
+        assert_eq!(there(&of_one[1..]), [false, true, true]);
+        ended(&shelf, 4, 12 + AGE_MAX_S * SECOND_NS, 5);
         assert_eq!(shelf.size().0, 1, "what is too old goes, whosever it is");
     }
 

@@ -11,6 +11,7 @@ pub use crate::pcap::exercise as pcap;
 pub use crate::pcapng::exercise as pcapng;
 pub use crate::sdp::exercise::sdp;
 pub use crate::sip::exercise::{sip, sip_stream, sip_uri, websocket};
+pub use crate::snmp::exercise::snmp;
 use crate::{rtcp, rtp};
 pub use packets::{decode, ip_reassembly, sctp, tcp_reassembly};
 

@@ -56,6 +56,7 @@ pub mod sctp;
 pub mod sctp_reassembly;
 mod slip;
 mod sll;
+pub mod snmp;
 mod swar;
 pub mod tcp;
 pub mod tcp_reassembly;

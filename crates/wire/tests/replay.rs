@@ -12,6 +12,7 @@ const TARGETS: &[Target] = &[
     ("sip_uri", exercise::sip_uri),
     ("sdp", exercise::sdp),
     ("websocket", exercise::websocket),
+    ("snmp", exercise::snmp),
 ];
 
 fn files(dir: &Path) -> Vec<Vec<u8>> {
@@ -36,7 +37,7 @@ fn corpora() {
 fn seeds_of_other_projects() {
     let shared = std::env::var_os("TRUNKLINE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
     let mut seeds = 0;
-    for kind in ["sip", "sdp", "uri", "sdes", "presence", "megaco", "mgcp", "rtp", "stun", "dns", "hep"] {
+    for kind in ["sip", "sdp", "uri", "sdes", "presence", "megaco", "mgcp", "rtp", "stun", "dns", "hep", "snmp"] {
         for octets in files(&shared.join("fuzz-seeds").join(kind)) {
             seeds += 1;
             TARGETS.iter().for_each(|(_, target)| target(&octets));

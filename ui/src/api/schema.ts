@@ -658,6 +658,100 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/charge/ratings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Your ratings, the newest first: they are kept for a day. */
+        get: operations["get_charge_ratings"];
+        put?: never;
+        /** Rates calls of the store by the plans of the accounts that pay for them; nothing is debited or changed. */
+        post: operations["post_charge_ratings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/ratings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far a rating is, and what came of it. */
+        get: operations["get_charge_ratings_id"];
+        put?: never;
+        post?: never;
+        /** Ends a rating, and forgets it. */
+        delete: operations["delete_charge_ratings_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/ratings/{id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The calls that were rated, by the page. */
+        get: operations["get_charge_ratings_id_calls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/ratings/{id}/calls.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The calls as comma-separated values (RFC 4180) with a line of titles; what a spreadsheet would take for a formula
+         *     begins with an apostrophe. Where not all are listed, the last line begins with `# incomplete`, and the header
+         *     `x-trunkline-incomplete` has how many are.
+         */
+        get: operations["get_charge_ratings_id_calls_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/charge/ratings/{id}/calls.jsonl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The calls as JSON, one object a line. Where not all are listed, the header `x-trunkline-incomplete` has how many
+         *     are.
+         */
+        get: operations["get_charge_ratings_id_calls_jsonl"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/charge/sessions": {
         parameters: {
             query?: never;
@@ -2622,11 +2716,17 @@ export interface components {
             listed: number;
             /**
              * Format: int64
-             * @description Calls that were read.
+             * @description What was read in this step: lines, charges, calls.
              */
             read: number;
             /** @description How far it is. */
             state: components["schemas"]["WorkState"];
+            /**
+             * @description What is done now, or was last: `bill` (its lines are read), `charges`, `payers` (who pays, by the ledger),
+             *     `filter` (the calls that it wants), `calls`, `captured` (what of the time was), `pairs`, `lists`; null before it
+             *     begins.
+             */
+            step: string | null;
         };
         /** @description What is to be compared. */
         ChargeComparisonAsk: {
@@ -2904,6 +3004,13 @@ export interface components {
              */
             until: string | null;
         };
+        /** @description A charging gateway that records are sent to. */
+        ChargeGateway: {
+            /** @description Its address and port. */
+            address: string;
+            /** @description Whether it answers, as far as is known. */
+            up: boolean;
+        };
         /** @description What a service may use. */
         ChargeGrant: {
             /** @description Whether nothing more is there. */
@@ -3075,6 +3182,7 @@ export interface components {
             plans: components["schemas"]["ChargePlanBrief"][];
             /** @description Its realm. */
             realm: string;
+            records: null | components["schemas"]["ChargeRecords"];
             /**
              * Format: int64
              * @description The newest entry of the ledger.
@@ -3305,10 +3413,351 @@ export interface components {
              */
             sessions: number;
         };
+        /** @description What calls come to. Amounts are minor units. */
+        ChargeRated: {
+            /** @description By account. */
+            accounts: components["schemas"]["ChargeRatedTotal"][];
+            /**
+             * Format: int64
+             * @description Calls without a price: a rule denies them, and they were there.
+             */
+            blocked: number;
+            /** @description By destination of the plans, the dearest first; of numbers that no destination has, the name is null. */
+            destinations: components["schemas"]["ChargeRatedTotal"][];
+            /**
+             * Format: date-time
+             * @description From when on was looked at.
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description Of these, calls of which the capture did not see all.
+             */
+            incomplete: number;
+            /**
+             * Format: int64
+             * @description Other legs and copies of calls.
+             */
+            legs: number;
+            /**
+             * Format: int64
+             * @description Calls without a price: no rule of the plan is for that number then.
+             */
+            no_rule: number;
+            /**
+             * Format: int64
+             * @description Calls for which nobody pays.
+             */
+            nobody_pays: number;
+            /**
+             * Format: int64
+             * @description How many callers those had.
+             */
+            nobody_pays_numbers: number;
+            /**
+             * Format: int64
+             * @description Calls without a price: a number is not understood.
+             */
+            not_understood: number;
+            /**
+             * Format: int64
+             * @description Calls without a price: their end was not seen.
+             */
+            open: number;
+            /**
+             * Format: int64
+             * @description Calls that are left out: who pays for them has another plan than the one that was asked for, or none.
+             */
+            other_plan: number;
+            /** @description By prefix, with the destination that it is of. */
+            prefixes: components["schemas"]["ChargeRatedTotal"][];
+            /**
+             * Format: int64
+             * @description Calls with a price, which may be nothing.
+             */
+            priced: number;
+            /** @description By rule. */
+            rules: components["schemas"]["ChargeRatedTotal"][];
+            /** @description Days of the store that could not be read, a sentence each. */
+            skipped: string[];
+            /** @description What all come to, by currency. */
+            sums: components["schemas"]["ChargeRatedTotal"][];
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
+            to: string;
+            /**
+             * Format: int64
+             * @description Calls that nobody answered.
+             */
+            unanswered: number;
+        };
+        /** @description A call, and what became of it. Numbers are masked for who may not see whole ones. */
+        ChargeRatedCall: {
+            /**
+             * Format: int64
+             * @description The account that pays.
+             */
+            account: number | null;
+            /**
+             * Format: date-time
+             * @description When it was answered.
+             */
+            answer: string;
+            /**
+             * Format: int64
+             * @description Seconds that bundles paid for.
+             */
+            bundle_seconds: number | null;
+            /** @description Its identifier: /calls/{id}. */
+            call: string;
+            /** @description Who was called. */
+            called: string;
+            /** @description Who called, as the wire has it. */
+            caller: string;
+            /** @description Whether the capture saw all of it; a call that it did not is rated by what was seen. */
+            complete: boolean;
+            /** @description Its currency (ISO 4217). */
+            currency: string | null;
+            /** @description The destination that was called, in the words of the plan. */
+            destination: string | null;
+            /**
+             * Format: int64
+             * @description What it costs, minor units; null: it has no price.
+             */
+            money: number | null;
+            /** @description The number that is not understood. */
+            not_understood: string | null;
+            /** @description `priced`, `nobody-pays`, `open`, `not-understood`, `no-rule`, `blocked`, `leg`. */
+            outcome: string;
+            /** @description The plan. */
+            plan: string | null;
+            /**
+             * Format: int32
+             * @description The number of its text, from 1 on; null of a text that the ledger does not have.
+             */
+            plan_version: number | null;
+            /** @description The prefix by which it is that one. */
+            prefix: string | null;
+            /** @description The rule that rated it first, or that denies it. */
+            rule: string | null;
+            /**
+             * Format: int64
+             * @description How long it was, a second that began counted as whole.
+             */
+            seconds: number;
+        };
+        /** @description A page of calls. */
+        ChargeRatedCallsPage: {
+            /** @description They. */
+            calls: components["schemas"]["ChargeRatedCall"][];
+            /** @description What to hand back as `cursor` for more; null at the end. */
+            next: string | null;
+            /**
+             * Format: int64
+             * @description How many there are of those that were asked for.
+             */
+            total: number;
+        };
+        /** @description What some of the calls come to. */
+        ChargeRatedTotal: {
+            /**
+             * Format: int64
+             * @description Seconds that bundles paid for.
+             */
+            bundle_seconds: number;
+            /**
+             * Format: int64
+             * @description Calls with a price.
+             */
+            calls: number;
+            /** @description The currency (ISO 4217). */
+            currency: string;
+            /**
+             * Format: int32
+             * @description Digits of its minor unit.
+             */
+            decimals: number;
+            /** @description Of a prefix, the destination that it is of. */
+            destination: string | null;
+            /**
+             * Format: int64
+             * @description Of it, what calls cost of which the capture did not see all.
+             */
+            incomplete_money: number;
+            /**
+             * Format: int64
+             * @description What they cost.
+             */
+            money: number;
+            /** @description The destination, the prefix, the rule or the account; null of what has none, of all, and of `others`. */
+            name: string | null;
+            /** @description It is those that are too many to be told apart. */
+            others: boolean;
+            /** @description The plan; null of all and of `others`. */
+            plan: string | null;
+            /**
+             * Format: int64
+             * @description Their seconds, each call's rounded up to a whole one.
+             */
+            seconds: number;
+            /**
+             * Format: int64
+             * @description Calls that were to be paid and have no price.
+             */
+            without_price: number;
+        };
         /** @description What was answered over time. */
         ChargeRates: {
             /** @description The oldest first. */
             points: components["schemas"]["ChargePoint"][];
+        };
+        /** @description Calls that were rated, or are. */
+        ChargeRating: {
+            /** @description What was asked. */
+            ask: components["schemas"]["ChargeRatingAsk"];
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            asked: string;
+            /** @description Whether there are more, which only the sums hold. */
+            cut: boolean;
+            /** @description Why it failed. */
+            error: string | null;
+            /** @description Its name. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Calls that are listed.
+             */
+            listed: number;
+            rated: null | components["schemas"]["ChargeRated"];
+            /**
+             * Format: int64
+             * @description Calls that were read in this step, those before the time among them, as far as bundles reach back.
+             */
+            read: number;
+            /** @description How far it is. */
+            state: components["schemas"]["WorkState"];
+            /**
+             * @description What is done now, or was last: `payers` (who pays, by the ledger), `filter` (the calls that it wants), `calls`;
+             *     null before it begins.
+             */
+            step: string | null;
+        };
+        /** @description What is to be rated, and by what. */
+        ChargeRatingAsk: {
+            /** @description Which calls are told; all are rated, because all use up bundles. */
+            filter?: string | null;
+            /** @description From when on, as 2026-11-20, 2026-11-20T10:00:00Z or -1d. */
+            from?: string | null;
+            /** @description A text that holds in place of the plan of its name; only calls of accounts under that are told. */
+            plan?: string | null;
+            /**
+             * Format: int64
+             * @description A former text of that plan: the entry of the ledger that brought it. It holds in place of the plan.
+             */
+            plan_entry?: number | null;
+            /** @description Only calls of accounts under the plan of this name. */
+            plan_name?: string | null;
+            /** @description How numbers are written (`[numbers]` of docs/manual/wire-against-bill.md); left out: only `+` is understood. */
+            profile?: string | null;
+            /**
+             * Format: int32
+             * @description The Rating-Group that calls have in the plans.
+             */
+            rating_group?: number | null;
+            /**
+             * Format: int32
+             * @description The Service-Identifier that calls have in the plans.
+             */
+            service?: number | null;
+            /** @description Before then; a day is counted in; left out: now. */
+            to?: string | null;
+            /** @description The time zone of days and clock times ("Europe/Paris"). */
+            tz?: string | null;
+        };
+        /** @description Your ratings. */
+        ChargeRatings: {
+            /** @description The newest first. */
+            ratings: components["schemas"]["ChargeRating"][];
+        };
+        /** @description How records of usage (CDRs) get on. */
+        ChargeRecords: {
+            /**
+             * Format: int64
+             * @description Entries of the ledger that they are behind.
+             */
+            behind: number;
+            /** @description Why they cannot be written; null if they can. */
+            failure: string | null;
+            /**
+             * Format: int64
+             * @description Files that are closed.
+             */
+            files: number;
+            /** @description Whether no session begins until they have caught up. */
+            holds: boolean;
+            /**
+             * Format: int64
+             * @description How many were made, all in all.
+             */
+            records: number;
+            sent_on: null | components["schemas"]["ChargeSentOn"];
+        };
+        /** @description Records that are sent on to charging gateways. What is counted is since the node serves. */
+        ChargeSentOn: {
+            /**
+             * Format: int32
+             * @description The cause of the first one (TS 29.060 section 7.7.1).
+             */
+            cause: number | null;
+            /**
+             * Format: int64
+             * @description Packets that a gateway has taken.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description Packets that were sent to another gateway as possible duplicates, since their first one fell silent.
+             */
+            doubtful: number;
+            /** @description Why nothing is sent; null if it is. */
+            failure: string | null;
+            /**
+             * Format: int32
+             * @description The record file up to which they were taken, by its running count, and octets of it.
+             */
+            file: number;
+            /** @description The gateways, the first choice first. */
+            gateways: components["schemas"]["ChargeGateway"][];
+            /**
+             * Format: int64
+             * @description Files that were gone before all of them was taken.
+             */
+            gone_files: number;
+            /**
+             * Format: int64
+             * @description See `file`.
+             */
+            octets: number;
+            /**
+             * Format: int64
+             * @description Packets that are on their way, or wait for a gateway.
+             */
+            packets: number;
+            /**
+             * Format: int64
+             * @description Packets that a gateway refused: they are kept until somebody has looked.
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description Octets of files that wait, as of some seconds ago.
+             */
+            waiting_octets: number;
         };
         /** @description A service of a session. */
         ChargeService: {
@@ -6572,6 +7021,240 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChargeRates"];
+                };
+            };
+        };
+    };
+    get_charge_ratings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeRatings"];
+                };
+            };
+        };
+    };
+    post_charge_ratings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChargeRatingAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeRating"];
+                };
+            };
+        };
+    };
+    get_charge_ratings_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeRating"];
+                };
+            };
+        };
+    };
+    delete_charge_ratings_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_charge_ratings_id_calls: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description To this destination of the plans. */
+                destination?: string;
+                /** @description Rows of a page, 1 to 1000. */
+                limit?: number;
+                /** @description `oldest` (if nothing is said), `newest`, `most` (money) or `least`. */
+                order?: string;
+                /** @description Of these outcomes, between commas; all if nothing is said. */
+                outcome?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargeRatedCallsPage"];
+                };
+            };
+        };
+    };
+    get_charge_ratings_id_calls_csv: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description To this destination of the plans. */
+                destination?: string;
+                /** @description Rows of a page, 1 to 1000. */
+                limit?: number;
+                /** @description `oldest` (if nothing is said), `newest`, `most` (money) or `least`. */
+                order?: string;
+                /** @description Of these outcomes, between commas; all if nothing is said. */
+                outcome?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    get_charge_ratings_id_calls_jsonl: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description To this destination of the plans. */
+                destination?: string;
+                /** @description Rows of a page, 1 to 1000. */
+                limit?: number;
+                /** @description `oldest` (if nothing is said), `newest`, `most` (money) or `least`. */
+                order?: string;
+                /** @description Of these outcomes, between commas; all if nothing is said. */
+                outcome?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
                 };
             };
         };

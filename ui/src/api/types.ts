@@ -93,6 +93,14 @@ export type ChargeCompared = Whole<Shapes["ChargeCompared"]>;
 export type ChargeComparedKind = Whole<Shapes["ChargeComparedKind"]>;
 export type ChargeDifference = Whole<Shapes["ChargeDifference"]>;
 export type ChargeDifferencesPage = Whole<Shapes["ChargeDifferencesPage"]>;
+export type ChargeRating = Whole<Shapes["ChargeRating"]>;
+export type ChargeRatings = Whole<Shapes["ChargeRatings"]>;
+export type ChargeRated = Whole<Shapes["ChargeRated"]>;
+export type ChargeRatedTotal = Whole<Shapes["ChargeRatedTotal"]>;
+export type ChargeRatedCall = Whole<Shapes["ChargeRatedCall"]>;
+export type ChargeRatedCallsPage = Whole<Shapes["ChargeRatedCallsPage"]>;
+export type ChargeRecords = Whole<Shapes["ChargeRecords"]>;
+export type ChargeSentOn = Whole<Shapes["ChargeSentOn"]>;
 export type CallCharge = Whole<Shapes["CallCharge"]>;
 export type CallCharges = Whole<Shapes["CallCharges"]>;
 

@@ -12,7 +12,8 @@ import { known } from "../parts/known";
 import { Tag } from "../parts/meaning";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
-import { ChargeNav, NoNode, useEvery } from "./charge/nav";
+import { useEvery } from "./charge/every";
+import { ChargeNav, NoNode } from "./charge/nav";
 
 const LOOK_MS = 4_800;
 

@@ -15,7 +15,8 @@ import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
 import { unescaped } from "../parts/unescaped";
 import { may } from "../session";
-import { ChargeNav, NoNode, useEvery } from "./charge/nav";
+import { useEvery } from "./charge/every";
+import { ChargeNav, NoNode } from "./charge/nav";
 import { PlanDiff } from "./charge/plan-diff";
 import { Tried } from "./charge/tried";
 
@@ -303,10 +304,13 @@ const SPANS = [
 /** The day so many days from today, UTC. */
 const day = (by: number): string => new Date(Date.now() + by * 86_400_000).toISOString().slice(0, 10);
 
+/** How often one that runs is asked for. */
+const LOOK_MS = 700;
+
 function TryOut(props: { plan: string; text: string }): JSX.Element {
   const [span, setSpan] = createSignal(0);
   const [tryout, setTryout] = createSignal<ChargeTryout>();
-  const running = (): boolean => tryout()?.state === "running";
+  const running = createMemo(() => tryout()?.state === "running");
   const begin = (): void => {
     const { from, to } = SPANS[span()]!;
     post<ChargeTryout>("/charge/tryouts", { text: props.text, from: from(), to: to() }).then(setTryout).catch(toastError);
@@ -322,7 +326,7 @@ function TryOut(props: { plan: string; text: string }): JSX.Element {
         else toastError(problem);
       });
   };
-  useEvery(900, look);
+  createEffect(() => running() && useEvery(LOOK_MS, look));
   // One that was begun before the page was left is found again.
   onMount(() => {
     get<ChargeTryouts>("/charge/tryouts")
@@ -351,7 +355,10 @@ function TryOut(props: { plan: string; text: string }): JSX.Element {
       <Switch fallback={<p class="body muted">Days are those of UTC. Who is refused uses less, and who pays less uses more: that nobody can know, and it stays as it was.</p>}>
         <Match when={running()}>
           <div class="body row">
-            <progress class="charge-progress" max={Math.max(1, tryout()!.total)} value={tryout()!.read} aria-label="Entries of the ledger that were read" />
+            {/* Before the first entry the state of the accounts is read, which tells nothing of how far it is. */}
+            <Show when={tryout()!.total > 0} fallback={<progress class="charge-progress" aria-label="The state before that time is read" />}>
+              <progress class="charge-progress" max={tryout()!.total} value={tryout()!.read} aria-label="Entries of the ledger that were read" />
+            </Show>
             <button class="button" onClick={cancel}>
               Cancel
             </button>

@@ -10,8 +10,10 @@ import { Icon } from "../parts/icon";
 import { known } from "../parts/known";
 import { Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
-import { ChargeNav, NoNode, useEvery } from "./charge/nav";
+import { useEvery } from "./charge/every";
+import { ChargeNav, NoNode } from "./charge/nav";
 import { OverTime } from "./charge/over-time";
+import { SentOn } from "./charge/sent-on";
 import { warningsOf } from "./charge/warnings";
 import { micros, perSecond } from "./charge/words";
 
@@ -53,6 +55,7 @@ export default function Charging(): JSX.Element {
             <div class="charge">
               <Warnings node={node()} peers={known(peers)?.peers ?? []} points={every() === "second" ? points() : []} whole={every() === "second" && known(rates) !== undefined && known(peers) !== undefined && !rates.error && !peers.error} />
               <Figures node={node()} points={points()} />
+              <Show when={node().records?.sent_on}>{(sent) => <SentOn node={node()} records={node().records!} sent={sent()} />}</Show>
               <OverTime points={points()} every={every()} onEvery={(every) => setSearch({ every: every === "second" ? undefined : every })} />
             </div>
           )}

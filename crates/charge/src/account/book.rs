@@ -151,11 +151,7 @@ impl Account {
 
     pub(crate) fn charge(&mut self, charge: &Charge) {
         self.balance = self.balance.minus(charge.money);
-        for (code, units) in &charge.taken {
-            if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.allowance == *code) {
-                bucket.left = bucket.left.saturating_sub(*units);
-            }
-        }
+        self.use_units(charge);
         for (code, (ends, amount)) in &charge.counters {
             let counter = self.counter_mut(*code, *ends);
             // What is reported late counts in the period that is now.
@@ -163,6 +159,15 @@ impl Account {
                 (counter.ends, counter.used) = (*ends, 0);
             }
             counter.used = counter.used.saturating_add(*amount);
+        }
+    }
+
+    /// What bundles paid of a charge.
+    pub(crate) fn use_units(&mut self, charge: &Charge) {
+        for (code, units) in &charge.taken {
+            if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.allowance == *code) {
+                bucket.left = bucket.left.saturating_sub(*units);
+            }
         }
     }
 

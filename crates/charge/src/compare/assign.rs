@@ -4,7 +4,9 @@
 //! exactly (the Hungarian method with potentials: Kuhn 1955, Munkres 1957, n squared times m); a larger one takes its
 //! cheapest candidate again and again, and is told.
 
-use std::collections::BTreeMap;
+use super::{GoesOn, Undone, go_on};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Members of one side of a group that is solved exactly.
 pub const EXACT_MAX: usize = 200;
@@ -24,23 +26,53 @@ pub struct Candidate {
 }
 
 /// The pairs (call, line), and how many candidates were in groups too large to be solved exactly.
-pub fn assign(candidates: &[Candidate]) -> (Vec<(u32, u32)>, u64) {
+///
+/// # Errors
+/// It was given up.
+pub(super) fn assign(candidates: Vec<Candidate>, goes_on: GoesOn<'_>) -> Result<(Vec<(u32, u32)>, u64), Undone> {
     let (mut pairs, mut inexact) = (Vec::new(), 0);
-    for group in groups(candidates) {
-        let group = Group::of(&group);
+    for group in groups(candidates, goes_on)? {
+        go_on(goes_on)?;
+        let group = Group::of(group, goes_on)?;
         if group.calls.len().max(group.lines.len()) <= EXACT_MAX {
             group.solve(&mut pairs);
         } else {
             inexact += group.candidates.len() as u64;
-            group.greedy(&mut pairs);
+            group.greedy(&mut pairs, goes_on)?;
         }
     }
     pairs.sort_unstable();
-    (pairs, inexact)
+    Ok((pairs, inexact))
+}
+
+/// What is sorted at once.
+const PIECE: usize = 1 << 18;
+
+/// Sorts, as `sort_unstable` does, in pieces between which it is asked whether it goes on.
+fn sorted<T: Ord + Copy>(mut all: Vec<T>, goes_on: GoesOn<'_>) -> Result<Vec<T>, Undone> {
+    for piece in all.chunks_mut(PIECE) {
+        go_on(goes_on)?;
+        piece.sort_unstable();
+    }
+    if all.len() <= PIECE {
+        return Ok(all);
+    }
+    let mut pieces: Vec<_> = all.chunks(PIECE).map(|piece| piece.iter().copied()).collect();
+    let heads = pieces.iter_mut().enumerate().filter_map(|(at, piece)| Some(Reverse((piece.next()?, at))));
+    let (mut heads, mut merged): (BinaryHeap<_>, _) = (heads.collect(), Vec::with_capacity(all.len()));
+    while let Some(Reverse((least, at))) = heads.pop() {
+        go_on(goes_on)?;
+        merged.push(least);
+        heads.extend(pieces[at].next().map(|next| Reverse((next, at))));
+    }
+    Ok(merged)
 }
 
 /// Candidates by what they share.
-fn groups(candidates: &[Candidate]) -> Vec<Vec<Candidate>> {
+fn groups(candidates: Vec<Candidate>, goes_on: GoesOn<'_>) -> Result<Vec<Vec<Candidate>>, Undone> {
+    if candidates.len() < 2 {
+        return Ok(if candidates.is_empty() { Vec::new() } else { vec![candidates] });
+    }
     // Nodes: calls with even keys, lines with odd ones.
     let mut at: BTreeMap<u64, usize> = BTreeMap::new();
     let mut above: Vec<usize> = Vec::new();
@@ -51,7 +83,8 @@ fn groups(candidates: &[Candidate]) -> Vec<Vec<Candidate>> {
         })
     };
     let mut ends = Vec::with_capacity(candidates.len());
-    for one in candidates {
+    for one in &candidates {
+        go_on(goes_on)?;
         let (call, line) = (node(u64::from(one.call) * 2, &mut above), node(u64::from(one.line) * 2 + 1, &mut above));
         let (a, b) = (root(&mut above, call), root(&mut above, line));
         above[a.max(b)] = a.min(b);
@@ -59,9 +92,10 @@ fn groups(candidates: &[Candidate]) -> Vec<Vec<Candidate>> {
     }
     let mut all: BTreeMap<usize, Vec<Candidate>> = BTreeMap::new();
     for (one, end) in candidates.iter().zip(ends) {
+        go_on(goes_on)?;
         all.entry(root(&mut above, end)).or_default().push(*one);
     }
-    all.into_values().collect()
+    Ok(all.into_values().collect())
 }
 
 fn root(above: &mut [usize], mut node: usize) -> usize {
@@ -80,27 +114,28 @@ struct Group {
 }
 
 impl Group {
-    fn of(candidates: &[Candidate]) -> Group {
-        let sorted = |of: fn(&Candidate) -> u32| {
-            let mut all: Vec<u32> = candidates.iter().map(of).collect();
-            all.sort_unstable();
+    fn of(candidates: Vec<Candidate>, goes_on: GoesOn<'_>) -> Result<Group, Undone> {
+        let members = |of: fn(&Candidate) -> u32| {
+            let mut all = sorted(candidates.iter().map(of).collect(), goes_on)?;
             all.dedup();
-            all
+            Ok(all)
         };
-        Group { calls: sorted(|one| one.call), lines: sorted(|one| one.line), candidates: candidates.to_vec() }
+        Ok(Group { calls: members(|one| one.call)?, lines: members(|one| one.line)?, candidates })
     }
 
-    fn greedy(mut self, pairs: &mut Vec<(u32, u32)>) {
-        self.candidates.sort_unstable();
+    fn greedy(mut self, pairs: &mut Vec<(u32, u32)>, goes_on: GoesOn<'_>) -> Result<(), Undone> {
+        self.candidates = sorted(self.candidates, goes_on)?;
         let (mut calls, mut lines) = (vec![false; self.calls.len()], vec![false; self.lines.len()]);
         let place = |of: &[u32], what: u32| of.binary_search(&what).unwrap_or_default();
         for one in &self.candidates {
+            go_on(goes_on)?;
             let (call, line) = (place(&self.calls, one.call), place(&self.lines, one.line));
             if !calls[call] && !lines[line] {
                 (calls[call], lines[line]) = (true, true);
                 pairs.push((one.call, one.line));
             }
         }
+        Ok(())
     }
 
     fn solve(self, pairs: &mut Vec<(u32, u32)>) {
@@ -213,7 +248,7 @@ mod tests {
         ) {
             let candidates: Vec<Candidate> =
                 edges.iter().map(|((call, line), cost)| Candidate { cost: *cost, call: *call, line: *line }).collect();
-            let (pairs, inexact) = assign(&candidates);
+            let (pairs, inexact) = assign(candidates.clone(), &|| true).expect("it goes on");
             let cost: i64 = pairs.iter().map(|pair| edges[pair]).sum();
             prop_assert_eq!((pairs.len(), cost), best(&candidates, &mut Vec::new()));
             prop_assert_eq!(inexact, 0);
@@ -228,8 +263,19 @@ mod tests {
         let many = EXACT_MAX as u32 + 10;
         let near = |call: u32| (0..3).map(move |by| Candidate { cost: i64::from(by), call, line: call + by });
         let candidates: Vec<Candidate> = (0..many).flat_map(near).collect();
-        let (pairs, inexact) = assign(&candidates);
+        let (pairs, inexact) = assign(candidates.clone(), &|| true).expect("it goes on");
         assert_eq!(inexact, candidates.len() as u64);
         assert!(pairs.len() == many as usize && pairs.iter().all(|(call, line)| call == line));
+    }
+
+    #[test]
+    fn what_is_sorted_in_pieces_is_sorted() {
+        // A linear congruential generator of full period: many more than a piece, in no order.
+        let next = |x: &u32| Some(x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        let all: Vec<u32> = std::iter::successors(Some(1), next).take(3 * PIECE + 7).collect();
+        let mut expected = all.clone();
+        expected.sort_unstable();
+        assert_eq!(sorted(all.clone(), &|| true), Ok(expected));
+        assert_eq!(sorted(all, &|| false), Err(Undone::GivenUp));
     }
 }

@@ -4,7 +4,7 @@ use super::clock::Clock;
 use super::cover::{Blind, Cover, Settled};
 use super::pairs::{Found, Pairs};
 use super::report::{Finding, KINDS, Kind, Report, Sum, Why};
-use super::{BillLine, Owed, Party, Rules, Seen, WireCall};
+use super::{BillLine, GoesOn, Owed, Party, Rules, Seen, Undone, WireCall, go_on};
 use crate::money::MICROS;
 use crate::rate::price_of_call;
 use crate::tariff::Context;
@@ -24,15 +24,18 @@ struct Making<'a> {
 }
 
 /// Makes the report of a span by our clock.
+///
+/// # Errors
+/// It was given up.
 pub(super) fn report(
-    calls: Vec<WireCall>,
-    lines: Vec<BillLine>,
+    (calls, lines): (Vec<WireCall>, Vec<BillLine>),
     rules: &Rules<'_>,
     clock: Clock,
     pairs: &Pairs,
     cover: &Cover,
     span: (i64, i64),
-) -> Report {
+    goes_on: GoesOn<'_>,
+) -> Result<Report, Undone> {
     let precision = precision(&lines);
     let report = Report { inexact: pairs.inexact, ..empty(calls, lines, clock, span) };
     let (cover, vague_calls, vague_lines) = (cover.settled(), Vec::new(), Vec::new());
@@ -40,6 +43,7 @@ pub(super) fn report(
     making.prepare(pairs);
     let lies_in = |at: i64| (span.0..span.1).contains(&at);
     for (at, found) in pairs.lines.iter().enumerate() {
+        go_on(goes_on)?;
         if !lies_in(making.begin(at, pairs)) {
             making.report.outside += 1;
         } else if making.is_asked_for(*found, pairs) {
@@ -49,6 +53,7 @@ pub(super) fn report(
         }
     }
     for (at, line) in pairs.calls.iter().enumerate() {
+        go_on(goes_on)?;
         let call = &making.report.calls[at];
         if call.owed != Owed::LeftOut && lies_in(clock.begin(call)) {
             making.call(at as u32, line.is_some(), pairs.legs[at]);
@@ -58,7 +63,7 @@ pub(super) fn report(
     let mut findings = std::mem::take(&mut report.findings);
     findings.sort_by_key(|one| (report.at(one), one.line, one.call, one.kind));
     report.findings = findings;
-    report
+    Ok(report)
 }
 
 fn empty(calls: Vec<WireCall>, lines: Vec<BillLine>, clock: Clock, span: (i64, i64)) -> Report {

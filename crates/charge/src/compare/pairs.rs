@@ -2,7 +2,7 @@
 
 use super::assign::{CANDIDATES_MAX, Candidate, assign};
 use super::clock::Clock;
-use super::{BillLine, Party, Rules, Seen, WireCall};
+use super::{BillLine, GoesOn, Party, Rules, Seen, Undone, WireCall, go_on};
 
 /// How far the begin and the end of another leg may be from the call's, milliseconds.
 pub const LEG_MS: i64 = 3000;
@@ -42,6 +42,7 @@ struct Work<'a> {
     lines: &'a [BillLine],
     rules: &'a Rules<'a>,
     clock: &'a Clock,
+    goes_on: GoesOn<'a>,
     pairs: Pairs,
 }
 
@@ -49,7 +50,16 @@ struct Work<'a> {
 type Item<K> = (K, i64, u32);
 
 /// Pairs them; both are in order of time.
-pub(super) fn pair(calls: &[WireCall], lines: &[BillLine], rules: &Rules<'_>, clock: &Clock) -> Pairs {
+///
+/// # Errors
+/// It was given up.
+pub(super) fn pair(
+    calls: &[WireCall],
+    lines: &[BillLine],
+    rules: &Rules<'_>,
+    clock: &Clock,
+    goes_on: GoesOn<'_>,
+) -> Result<Pairs, Undone> {
     let pairs = Pairs {
         lines: vec![Found::Nothing; lines.len()],
         calls: vec![None; calls.len()],
@@ -57,7 +67,7 @@ pub(super) fn pair(calls: &[WireCall], lines: &[BillLine], rules: &Rules<'_>, cl
         of_legs: Vec::new(),
         inexact: 0,
     };
-    let mut work = Work { calls, lines, rules, clock, pairs };
+    let mut work = Work { calls, lines, rules, clock, goes_on, pairs };
     let answered = |seen: Seen| matches!(seen, Seen::Whole | Seen::Open);
     let both = |a: Party, b: Party| (a != Party::NONE && b != Party::NONE).then_some((a, b));
     let reference = |word: u64| (word != 0).then_some(word);
@@ -67,7 +77,7 @@ pub(super) fn pair(calls: &[WireCall], lines: &[BillLine], rules: &Rules<'_>, cl
         i64::MAX,
         Found::Call,
         Work::near,
-    );
+    )?;
     let begin = rules.begin;
     work.step(
         |c| both(c.caller, c.called).filter(|_| answered(c.seen)),
@@ -75,21 +85,33 @@ pub(super) fn pair(calls: &[WireCall], lines: &[BillLine], rules: &Rules<'_>, cl
         begin,
         Found::Call,
         Work::near,
-    );
-    work.twice();
-    work.legs();
+    )?;
+    work.twice()?;
+    work.legs()?;
     let one = |party: Party| (party != Party::NONE).then_some(party);
-    work.step(|c| one(c.caller).filter(|_| answered(c.seen)), |l| one(l.caller), begin, Found::Renumbered, Work::alike);
-    work.step(|c| one(c.called).filter(|_| answered(c.seen)), |l| one(l.called), begin, Found::Renumbered, Work::alike);
-    work.step(|c| reference(c.reference), |l| reference(l.reference), i64::MAX, Found::Unanswered, Work::near);
+    work.step(
+        |c| one(c.caller).filter(|_| answered(c.seen)),
+        |l| one(l.caller),
+        begin,
+        Found::Renumbered,
+        Work::alike,
+    )?;
+    work.step(
+        |c| one(c.called).filter(|_| answered(c.seen)),
+        |l| one(l.called),
+        begin,
+        Found::Renumbered,
+        Work::alike,
+    )?;
+    work.step(|c| reference(c.reference), |l| reference(l.reference), i64::MAX, Found::Unanswered, Work::near)?;
     work.step(
         |c| both(c.caller, c.called).filter(|_| !answered(c.seen)),
         |l| both(l.caller, l.called),
         begin,
         Found::Unanswered,
         Work::near,
-    );
-    work.pairs
+    )?;
+    Ok(work.pairs)
 }
 
 impl Work<'_> {
@@ -101,7 +123,8 @@ impl Work<'_> {
         within: i64,
         found: fn(u32) -> Found,
         cost: fn(&Self, &WireCall, &BillLine) -> Option<i64>,
-    ) {
+    ) -> Result<(), Undone> {
+        go_on(self.goes_on)?;
         let free = |at: &usize| self.pairs.calls[*at].is_none() && !self.pairs.legs[*at];
         let calls = self.calls.iter().enumerate().filter(|(at, _)| free(at));
         let calls = calls.filter_map(|(at, call)| Some((of_call(call)?, self.clock.span(call).0, at as u32)));
@@ -116,8 +139,8 @@ impl Work<'_> {
         for group in calls.chunk_by(|a, b| a.0 == b.0) {
             from += lines[from..].partition_point(|line| line.0 < group[0].0);
             let until = from + lines[from..].partition_point(|line| line.0 == group[0].0);
-            let candidates = self.candidates(group, &lines[from..until], within, cost);
-            let (pairs, inexact) = assign(&candidates);
+            let candidates = self.candidates(group, &lines[from..until], within, cost)?;
+            let (pairs, inexact) = assign(candidates, self.goes_on)?;
             self.pairs.inexact += inexact;
             for (call, line) in pairs {
                 self.pairs.calls[call as usize] = Some(line);
@@ -125,6 +148,7 @@ impl Work<'_> {
             }
             from = until;
         }
+        Ok(())
     }
 
     /// Candidates between calls and lines of one key, both in order of time.
@@ -134,9 +158,10 @@ impl Work<'_> {
         lines: &[Item<K>],
         within: i64,
         cost: fn(&Self, &WireCall, &BillLine) -> Option<i64>,
-    ) -> Vec<Candidate> {
+    ) -> Result<Vec<Candidate>, Undone> {
         let mut all = Vec::new();
         for (_, _, at) in calls {
+            go_on(self.goes_on)?;
             let call = &self.calls[*at as usize];
             let (first, last) = self.clock.span(call);
             let from = lines.partition_point(|line| line.1 < first.saturating_sub(within));
@@ -150,7 +175,7 @@ impl Work<'_> {
             near.truncate(CANDIDATES_MAX);
             all.extend(near);
         }
-        all
+        Ok(all)
     }
 
     /// How far a line is from a call in time and length, milliseconds.
@@ -167,12 +192,13 @@ impl Work<'_> {
     }
 
     /// Lines like one that has its call, while that one was still up.
-    fn twice(&mut self) {
+    fn twice(&mut self) -> Result<(), Undone> {
         let key = |line: &BillLine| (line.caller, line.called);
         let mut all: Vec<_> = (0..self.lines.len() as u32).map(|at| (key(&self.lines[at as usize]), at)).collect();
         all.sort_unstable();
         for group in all.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
             for (place, (_, at)) in group.iter().enumerate() {
+                go_on(self.goes_on)?;
                 if self.pairs.lines[*at as usize] != Found::Nothing {
                     continue;
                 }
@@ -185,6 +211,7 @@ impl Work<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     fn is_copy(&self, line: u32, other: u32) -> bool {
@@ -201,7 +228,7 @@ impl Work<'_> {
 
     /// Calls like another one and up at the same time: other legs and copies of it. The one with a line counts, else
     /// the first.
-    fn legs(&mut self) {
+    fn legs(&mut self) -> Result<(), Undone> {
         let answered = |at: &usize| matches!(self.calls[*at].seen, Seen::Whole | Seen::Open);
         let all: Vec<usize> = (0..self.calls.len()).filter(answered).collect();
         let told = |call: &WireCall| call.caller != Party::NONE && call.called != Party::NONE;
@@ -209,14 +236,15 @@ impl Work<'_> {
         let mut by_numbers: Vec<_> = by_numbers.map(|(call, at)| ((call.caller, call.called), at)).collect();
         let by_reference = all.iter().map(|at| (self.calls[*at].reference, *at));
         let mut by_reference: Vec<_> = by_reference.filter(|(reference, _)| *reference != 0).collect();
-        self.legs_among(&mut by_numbers);
-        self.legs_among(&mut by_reference);
+        self.legs_among(&mut by_numbers)?;
+        self.legs_among(&mut by_reference)
     }
 
-    fn legs_among<K: Ord>(&mut self, all: &mut [(K, usize)]) {
+    fn legs_among<K: Ord>(&mut self, all: &mut [(K, usize)]) -> Result<(), Undone> {
         all.sort_unstable();
         for group in all.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
             for (place, (_, at)) in group.iter().enumerate() {
+                go_on(self.goes_on)?;
                 if self.pairs.calls[*at].is_some() || self.pairs.legs[*at] {
                     continue;
                 }
@@ -228,6 +256,7 @@ impl Work<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     fn is_leg(&self, at: usize, other: usize) -> bool {

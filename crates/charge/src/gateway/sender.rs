@@ -7,11 +7,13 @@
 mod answers;
 mod entry;
 mod path;
+mod refused;
 mod route;
 mod snapshot;
 mod state;
 
 pub use entry::{Change, Entry};
+pub use refused::{NotAgain, Refused};
 pub use snapshot::Restoring;
 pub use state::State;
 
@@ -87,6 +89,10 @@ trunkline_kit::counters! {
         cancelled: "trunkline_charge_sender_packets_cancelled_total",
         /// packets that a gateway refused for what they are: they are kept
         refused: "trunkline_charge_sender_packets_refused_total",
+        /// packets that were refused and that somebody had sent anew
+        anew: "trunkline_charge_sender_packets_anew_total",
+        /// packets that somebody gave up
+        discarded: "trunkline_charge_sender_packets_discarded_total",
         /// requests that were sent
         requests: "trunkline_charge_sender_requests_total",
         /// requests that were sent again
@@ -213,6 +219,7 @@ impl Sender {
     /// Gives up a packet, such as one that was refused. What is to be written; none if there is no such packet.
     pub fn discard(&mut self, packet: u64) -> Option<Entry> {
         self.state.packet(packet)?;
+        self.counts.discarded += 1;
         let entry = self.write(Change::Done { packet });
         self.send_on(packet);
         Some(entry)

@@ -405,33 +405,25 @@ impl Desk<'_> {
 
     /// A file of records ends; the entry that says so. None while nothing is decided.
     pub fn close_file(&mut self, file: u32, closure: u8, wall: Moment) -> Option<u64> {
-        let now = self.now(wall);
-        if self.behind >= BUSY_PERCENT[1] {
-            return None;
-        }
-        let entry = self.inner.core.close_file(file, closure, now);
-        self.inner.outbox.put(&entry);
-        Some(entry.sequence)
+        self.enter(wall, |core, now| core.close_file(file, closure, now))
     }
 
     /// Records are on their way to charging gateways; the entry that says so. None while nothing is decided.
-    pub fn forward(&mut self, at: Option<Mark>, sent: &[sender::Entry], wall: Moment) -> Option<u64> {
-        let now = self.now(wall);
-        if self.behind >= BUSY_PERCENT[1] {
-            return None;
-        }
-        let entry = self.inner.core.forward(at, sent.to_vec(), now);
-        self.inner.outbox.put(&entry);
-        Some(entry.sequence)
+    pub fn forward(&mut self, at: Option<Mark>, sent: Vec<sender::Entry>, wall: Moment) -> Option<u64> {
+        self.enter(wall, |core, now| core.forward(at, sent, now))
     }
 
     /// Records of others came, or what was said of them; the entry. None while nothing is decided.
     pub fn receive(&mut self, entries: Vec<receiver::Entry>, wall: Moment) -> Option<u64> {
+        self.enter(wall, |core, now| core.receive(entries, now))
+    }
+
+    fn enter(&mut self, wall: Moment, does: impl FnOnce(&mut Core, Moment) -> Entry) -> Option<u64> {
         let now = self.now(wall);
         if self.behind >= BUSY_PERCENT[1] {
             return None;
         }
-        let entry = self.inner.core.receive(entries, now);
+        let entry = does(&mut self.inner.core, now);
         self.inner.outbox.put(&entry);
         Some(entry.sequence)
     }

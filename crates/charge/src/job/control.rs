@@ -9,6 +9,7 @@
 mod told;
 
 use super::book::{Desk, Stream, Undone};
+use super::forward::Settle;
 use super::link::{Link, PENDING_OCTETS_MAX};
 use super::moment;
 use super::requests::Flow;
@@ -21,6 +22,7 @@ use crate::session::{self, Core, OrderKey, Refused, Sought};
 use crate::tariff::read;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use trunkline_directory::counts::{ServerShown, Shown};
 use trunkline_kit::config::Mistake;
@@ -115,6 +117,14 @@ enum Order {
     Forget { identity: String },
     /// How many there are of everything.
     Status {},
+    /// Packets of records that gateways refused.
+    Refused {},
+    /// What is to become of them: `packets`, or all.
+    Settle {
+        #[serde(default)]
+        packets: BTreeSet<u64>,
+        again: bool,
+    },
     /// Entries of the ledger are given up: those before one, or before a moment (seconds since 1970).
     Retain {
         #[serde(default)]
@@ -190,6 +200,8 @@ impl Worker {
                 Ok((sequence, json!({ "sequence": sequence })))
             }
             Order::Retain { before, before_time } => Ok((0, self.retain(before, before_time)?)),
+            Order::Refused {} => Ok((durable, told::refused(&self.shared))),
+            Order::Settle { packets, again } => Ok((durable, self.settle_refused(packets, again)?)),
             Order::Forget { identity: text } => {
                 let wrong = |why: String| Fault::new("bad-request", why);
                 let profiles =
@@ -221,6 +233,19 @@ impl Worker {
     /// Begins to give up entries; what it is answered then.
     fn retain(&self, before: Option<u64>, before_time: Option<i64>) -> Result<Value, Fault> {
         begin(&self.shared.retaining, before, before_time)
+    }
+}
+
+impl Worker {
+    /// Has the thread that sends records say what becomes of refused packets; what it is answered then.
+    fn settle_refused(&self, packets: BTreeSet<u64>, again: bool) -> Result<Value, Fault> {
+        let none = || Fault::new("conflict", "this node sends no records on");
+        let told = self.shared.records.as_ref().filter(|told| told.forwarded().is_some()).ok_or_else(none)?;
+        let done = told.settling.settled().done;
+        match told.settling.want(Settle { packets, again }) {
+            true => Ok(json!({ "begun": true, "done": done })),
+            false => Err(Fault::new("conflict", "another such order is being carried out")),
+        }
     }
 }
 

@@ -5,7 +5,10 @@
 //! start goes on where they end, on this node or on another one that leads then, with the same numbers of requests.
 //! Nothing leaves before the entry that it follows from is durable, and nothing at all while this node does not lead.
 
+mod settling;
 mod tail;
+
+pub use settling::{Settle, Settled, Settling};
 
 use super::Shared;
 use super::house::present;
@@ -155,6 +158,7 @@ impl Runner {
 
     /// Sends until it is to end.
     fn serve(&mut self) -> io::Result<()> {
+        self.told.settling.forget();
         let Some((at, is_known)) = self.begin() else { return Ok(()) };
         let mut work = Work::new(self, at)?;
         work.first = (!is_known).then_some(at);
@@ -198,6 +202,8 @@ struct Work {
     pending: VecDeque<(Entry, Option<Mark>)>,
     /// Entries of the ledger that are not durable yet, each with the last of the sender's own and a place of the files.
     waits: VecDeque<(u64, u64, Option<Mark>)>,
+    /// What an order came to whose entries may not be durable yet.
+    settling: Option<Settled>,
     told: Option<Instant>,
     looked: Option<Instant>,
     waiting_octets: u64,
@@ -224,6 +230,7 @@ impl Work {
             first: None,
             pending: VecDeque::new(),
             waits: VecDeque::new(),
+            settling: None,
             told: None,
             looked: None,
             waiting_octets: 0,
@@ -239,6 +246,9 @@ impl Work {
             self.sender.handle_timeout(now, &mut entries);
         }
         self.pending.extend(entries.into_iter().map(|entry| (entry, None)));
+        if leads {
+            self.settle(&runner.told.settling);
+        }
         self.queue(runner)?;
         self.hand_over(runner);
         let durable = runner.shared.book.durable();
@@ -276,7 +286,7 @@ impl Work {
     fn hand_over(&mut self, runner: &Runner) {
         let book = &runner.shared.book;
         if self.first.is_some() {
-            if book.desk().forward(self.first, &[], present()).is_none() {
+            if book.desk().forward(self.first, Vec::new(), present()).is_none() {
                 return;
             }
             self.first = None;
@@ -292,7 +302,7 @@ impl Work {
             let at = some.clone().rev().find_map(|(_, at)| *at);
             let sent: Vec<Entry> = some.map(|(entry, _)| entry.clone()).collect();
             let last = sent.last().map_or(0, |entry| entry.sequence);
-            let taken = book.desk().forward(at, &sent, present());
+            let taken = book.desk().forward(at, sent, present());
             let Some(entry) = taken else { break };
             self.pending.drain(..count);
             self.waits.push_back((entry, last, at));
@@ -306,9 +316,12 @@ impl Work {
             return Ok(());
         }
         self.told = Some(Instant::now());
-        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+        let open = runner.told.report().file;
+        // The folder is looked into now and then; that nothing waits is never said by what it was before.
+        let is_quick = self.waiting_octets == 0 || self.tail.at().file == open.0;
+        if is_quick || self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
             self.looked = Some(Instant::now());
-            self.waiting_octets = self.tail.waiting(runner.told.report().file)?;
+            self.waiting_octets = self.tail.waiting(open)?;
         }
         let gateways = self.sender.gateways().map(|(gateway, up)| {
             let address = SocketAddr::new(gateway.address.to_ip(), gateway.port);

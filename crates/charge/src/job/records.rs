@@ -18,7 +18,7 @@ pub use follow::{Failure, Files, Step};
 pub(super) use series::count_of;
 pub use series::{Closed, End, FILE_OCTETS_MAX, Form, Series, Settings};
 
-use super::forward::Forwarded;
+use super::forward::{Forwarded, Settling};
 use super::post::Owner;
 use crate::account::Recording;
 use crate::cdr::Cuts;
@@ -117,6 +117,8 @@ pub struct Told {
     spared: Mutex<Option<u32>>,
     /// How records are sent on, where they are.
     forwarded: Mutex<Option<Forwarded>>,
+    /// What is to become of packets that gateways refused.
+    pub(super) settling: Settling,
     /// The entry up to which received records of several nodes are in files, where any are taken; and why they cannot
     /// be written.
     received: Mutex<(Option<u64>, Option<String>)>,

@@ -1,10 +1,11 @@
 //! The ledger of a time is charged anew by a plan that does not hold yet: beside a node that serves, or without one.
 
 use super::reading::Reading;
-use super::{Fault, read, read_snapshot};
+use super::{Fault, read};
 use crate::calendar::Moment;
 use crate::session::{State, Trial, TryOut};
 use crate::tariff::Plan;
+use core::cell::Cell;
 use core::ops::ControlFlow;
 use trunkline_commit::{Disk, Fault as LogFault, Snapshot};
 
@@ -44,7 +45,8 @@ pub fn try_out<D: Disk>(
     span: Span,
     mut goes_on: impl FnMut(u64, u64) -> bool,
 ) -> Result<Option<Tried>, Fault> {
-    let mut trial = Trial::new(plan, state_before(disk, span.from)?);
+    let Some(state) = state_before(disk, span.from, &mut goes_on)? else { return Ok(None) };
+    let mut trial = Trial::new(plan, state);
     let begin = trial.sequence();
     let (mut first, mut last, mut stopped) = (None, None, false);
     let newest = trunkline_commit::sealed(disk)?;
@@ -66,8 +68,12 @@ pub fn try_out<D: Disk>(
     Ok((!stopped).then_some(tried))
 }
 
-/// The state of the newest snapshot before a moment, or what the entries begin with.
-fn state_before<D: Disk>(disk: &D, from: Moment) -> Result<State, Fault> {
+/// The state of the newest snapshot before a moment, or what the entries begin with; none where it is not to go on.
+fn state_before<D: Disk>(
+    disk: &D,
+    from: Moment,
+    goes_on: &mut impl FnMut(u64, u64) -> bool,
+) -> Result<Option<State>, Fault> {
     let mut found = None;
     for snapshot in Snapshot::all(disk)? {
         let mut is_before = false;
@@ -81,8 +87,19 @@ fn state_before<D: Disk>(disk: &D, from: Moment) -> Result<State, Fault> {
         }
     }
     let base = found.map_or_else(|| Snapshot::opening(disk), |found| Ok(Some(found)))?;
-    let mut rest = || {};
-    let reading: Reading = read_snapshot(disk, base.as_ref(), &mut rest)?;
+    let (mut reading, mut seen, stopped) = (Reading::default(), 0u64, Cell::new(false));
+    if let Some(base) = &base {
+        let read = base.each(disk, |record| {
+            seen += 1;
+            // Nothing of the entries is read yet, but the snapshot has as many records as sessions.
+            stopped.set(seen % TELL_EVERY == 0 && !goes_on(0, 0));
+            if stopped.get() { Err(String::new()) } else { reading.snapshot(record) }
+        });
+        if stopped.get() {
+            return Ok(None);
+        }
+        read?;
+    }
     let number = base.map_or(0, |base| base.last);
-    Ok(reading.state().map_err(|why| LogFault::Refused { number, why })?)
+    Ok(Some(reading.state().map_err(|why| LogFault::Refused { number, why })?))
 }

@@ -17,7 +17,9 @@ pub use session::{NUMBERS_MAX, SESSION_SERVICES_MAX};
 pub(super) use session::{Phase, Service, Session};
 pub use snapshot::{NoSnapshot, RECEIVED, Restoring, SNAPSHOT_VERSION};
 
-use crate::account::{Account, Charge, Effect, Entry, Grant, Identity, Kept, Place, Recording, ServiceKey};
+use crate::account::{
+    Account, Charge, Effect, Entry, Grant, Identity, IdentityKind, Kept, Place, Recording, ServiceKey,
+};
 use crate::calendar::Moment;
 use crate::gateway::receiver;
 use crate::tariff::Code;
@@ -221,6 +223,23 @@ impl State {
         for slot in 0..self.sessions.used() {
             self.session_mut(slot).into_iter().for_each(|session| session.answers = Answers::default());
         }
+    }
+
+    /// Does of an entry what says who pays for which number and by which plan; accounts have no balance then, and there
+    /// are no sessions.
+    pub fn fold_payers(&mut self, entry: &Entry) {
+        for effect in &entry.effects {
+            match effect {
+                Effect::Subscriber { subscriber, account, identities } => {
+                    self.set_subscriber(*subscriber, *account, &numbers(identities));
+                }
+                Effect::Account { .. } | Effect::Units { .. } | Effect::Plan { .. } => self.apply(effect),
+                Effect::Charged { account, charge, .. } => self.with(*account, |account| account.use_units(charge)),
+                _ => {}
+            }
+        }
+        self.sequence = entry.sequence;
+        self.latest = self.latest.max(entry.at);
     }
 
     /// Does what an effect of the entry after the newest says; one that names what is not there does nothing.
@@ -459,4 +478,9 @@ impl State {
             }
         }
     }
+}
+
+/// Telephone numbers among identities.
+fn numbers(identities: &[Identity]) -> Vec<Identity> {
+    identities.iter().filter(|identity| identity.kind == IdentityKind::E164).cloned().collect()
 }

@@ -12,9 +12,9 @@
 //! - **What rolls over** is what the period before left of its own units; what had come over to that one is used last,
 //!   and goes no further. So one period more is enough to know it. A period without calls leaves all.
 
-use super::State;
+use super::Payers;
 use super::charge::{charge, view};
-use crate::account::{Account, Identity, IdentityKind, ServiceKey};
+use crate::account::{Account, ServiceKey};
 use crate::calendar::Moment;
 use crate::money::Money;
 use crate::rate::{Bought, Meter, buy, pieces};
@@ -65,7 +65,8 @@ pub struct CallPrice {
     pub account: u64,
     /// The plan.
     pub plan: Arc<str>,
-    /// The number of the plan's text, from 1 on: the same call by the same text costs the same.
+    /// The number of the plan's text, from 1 on: the same call by the same text costs the same. 0 is one that the
+    /// ledger does not have.
     pub version: u32,
     /// The first rule that rated it; it begins with that one.
     pub rule: String,
@@ -75,6 +76,17 @@ pub struct CallPrice {
     pub currency: Arc<str>,
     /// Seconds that bundles paid for.
     pub bundle_units: u64,
+}
+
+/// Who pays for a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallPayer {
+    /// The account.
+    pub account: u64,
+    /// Its plan and the number of the plan's text; none where it has one that is not there.
+    pub plan: Option<(Arc<str>, u32)>,
+    /// That plan's currency.
+    pub currency: Option<Arc<str>>,
 }
 
 /// A plan and the number of its text.
@@ -89,7 +101,7 @@ struct Known {
 /// What calls add up to as they are rated.
 #[derive(Debug)]
 pub struct CallRater {
-    state: State,
+    payers: Payers,
     plans: HashMap<Code, Known>,
     /// Accounts with the bundles and counters of calls.
     purses: HashMap<u64, Purse>,
@@ -101,15 +113,40 @@ impl CallRater {
     ///
     /// # Errors
     /// This program does not read the text of a plan that holds.
-    pub fn new(state: State, key: ServiceKey) -> Result<CallRater, PlanFault> {
+    pub fn new(payers: Payers, key: ServiceKey) -> Result<CallRater, PlanFault> {
         let mut plans = HashMap::new();
-        for known in state.plans() {
+        for known in payers.plans() {
             let fault = |mistakes| PlanFault { name: known.name.clone(), version: known.version, mistakes };
             let plan = read("plan", &known.text).map_err(fault)?;
             let (name, currency) = (Arc::from(&*known.name), Arc::from(plan.currency.as_str()));
             plans.insert(super::plan_code(&known.name), Known { plan, name, currency, version: known.version });
         }
-        Ok(CallRater { state, plans, purses: HashMap::new(), key })
+        Ok(CallRater { payers, plans, purses: HashMap::new(), key })
+    }
+
+    /// Has a text hold in place of the one of its name; `version` is its number, 0 where the ledger does not have it.
+    ///
+    /// # Errors
+    /// There is no plan of that name, which is given back.
+    pub fn with_plan(mut self, plan: Plan, version: u32) -> Result<CallRater, String> {
+        let Some(known) = self.plans.get_mut(&super::plan_code(&plan.name)) else { return Err(plan.name) };
+        let (name, currency) = (Arc::from(plan.name.as_str()), Arc::from(plan.currency.as_str()));
+        *known = Known { plan, name, currency, version };
+        Ok(self)
+    }
+
+    /// Who pays for the calls of a number, and by which plan; none where nobody does.
+    pub fn payer(&self, caller: &str) -> Option<CallPayer> {
+        let account = self.payers.account(caller)?;
+        let known = self.payers.of(account).and_then(|there| self.plans.get(&there.plan));
+        let plan = known.map(|known| (Arc::clone(&known.name), known.version));
+        Some(CallPayer { account, plan, currency: known.map(|known| Arc::clone(&known.currency)) })
+    }
+
+    /// Where a number is by the plan of an account: the name of the table of destinations, and the prefix in it.
+    pub fn destination<'a>(&'a self, account: u64, called: &'a str) -> Option<(&'a str, &'a str)> {
+        let there = self.payers.of(account)?;
+        self.plans.get(&there.plan)?.plan.destinations.named(called)
     }
 
     /// Since when calls have to be brought, so that those from `from` on are rated as they always are: the begin of
@@ -137,10 +174,10 @@ impl CallRater {
 
     /// Rates a call; they come in the order in which they were answered.
     pub fn rate(&mut self, call: &Spoken<'_>) -> CallRated {
-        let Some(account) = self.state.payer(&Identity::new(IdentityKind::E164, call.caller)) else {
+        let Some(account) = self.payers.account(call.caller) else {
             return CallRated::NobodyPays;
         };
-        let known = self.state.account(account).and_then(|there| self.plans.get(&there.plan).map(|plan| (there, plan)));
+        let known = self.payers.of(account).and_then(|there| self.plans.get(&there.plan).map(|plan| (there, plan)));
         let Some((there, known)) = known else { return CallRated::NoRule { account } };
         let purse = self.purses.entry(account).or_insert_with(|| Purse::of(there, &known.plan, call.begin));
         purse.renew(&known.plan, call.begin);

@@ -49,15 +49,26 @@ impl Prefixes {
 
     /// The table of the longest prefix that a number begins with; what is no digit ends the number.
     pub fn longest(&self, number: &str) -> Option<u16> {
+        self.found(number).map(|(table, _)| table)
+    }
+
+    /// The name of that table, and the prefix.
+    pub fn named<'a>(&'a self, number: &'a str) -> Option<(&'a str, &'a str)> {
+        let (table, digits) = self.found(number)?;
+        Some((self.names.get(usize::from(table))?, number.get(..digits)?))
+    }
+
+    /// That table, and the digits of the prefix.
+    fn found(&self, number: &str) -> Option<(u16, usize)> {
         let digits = number.bytes().take(PREFIX_DIGITS_MAX).take_while(u8::is_ascii_digit);
         let (mut key, mut found) = (1u64, None);
         if self.entries.is_empty() {
             return None;
         }
-        for digit in digits {
+        for (place, digit) in digits.enumerate() {
             key = key * 10 + u64::from(digit - b'0');
             if let Ok(at) = self.entries.binary_search_by_key(&key, |entry| entry.0) {
-                found = Some(self.entries[at].1);
+                found = Some((self.entries[at].1, place + 1));
             }
         }
         found
@@ -84,6 +95,7 @@ mod tests {
             assert_eq!(prefixes.longest(number), found, "{number}");
         }
         assert_eq!(prefixes.longest("336@example"), Some(1));
+        assert_eq!((prefixes.named("33612"), prefixes.named("44")), (Some(("mobile", "336")), None));
         let wrong = Prefixes::new(vec![table("a", &["33", "x"]), table("b", &["33"])]).expect_err("twice");
         assert_eq!(wrong.len(), 2);
     }

@@ -1,6 +1,7 @@
 //! The charging node of a data folder as the web asks it: orders over its socket, the ledger from the disk beside it.
 
 mod compare;
+mod rate;
 mod told;
 
 use super::configured;
@@ -17,8 +18,9 @@ use trunkline_charge::money::Money;
 use trunkline_charge::tariff;
 use trunkline_commit::Folder;
 use trunkline_web::sources::{
-    Cancel, ChargeCompareAsk, ChargeCompared, ChargeDifference, ChargeLedgerPart, ChargeMark, ChargeTimeline,
-    ChargeTried, ChargeTryAsk, ChargeUsage, Charging, Progress, SourceError, Trouble,
+    Cancel, ChargeCompareAsk, ChargeCompared, ChargeDifference, ChargeLedgerPart, ChargeMark, ChargeRateAsk,
+    ChargeRated, ChargeRatedCall, ChargeTimeline, ChargeTried, ChargeTryAsk, ChargeUsage, Charging, Progress,
+    SourceError, Trouble,
 };
 
 /// How long a reply of the node may take.
@@ -242,6 +244,16 @@ impl Charging for Asked {
         cancel: &Cancel,
     ) -> Result<ChargeCompared, SourceError> {
         compare::compare(&self.data, ask, tell, progress, cancel)
+    }
+
+    fn rate_calls(
+        &self,
+        ask: &ChargeRateAsk,
+        tell: &mut dyn FnMut(&ChargeRatedCall),
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<ChargeRated, SourceError> {
+        rate::rate(&self.data, ask, tell, progress, cancel)
     }
 }
 

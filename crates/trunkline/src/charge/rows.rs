@@ -81,7 +81,12 @@ impl Rows {
         let (ends, ended) = channel();
         let done = Arc::<Done>::default();
         let mut taking = Taking { files, to, told, done: Arc::clone(&done), taken: BTreeMap::new() };
-        let thread = std::thread::Builder::new().name("charge-rows".to_owned()).spawn(move || taking.run(&ended))?;
+        let runs = move || {
+            // Answers go first; where the system does not let it be lower it is as all others.
+            let _lower = rustix::process::nice(10);
+            taking.run(&ended);
+        };
+        let thread = std::thread::Builder::new().name("charge-rows".to_owned()).spawn(runs)?;
         Ok(Rows { done, ends: Some(ends), thread: Some(thread) })
     }
 

@@ -10,6 +10,7 @@ mod operate;
 pub mod place;
 mod rate_calls;
 mod records;
+mod refused;
 mod send;
 mod serve;
 mod server;
@@ -55,6 +56,7 @@ enum Tool {
     Ledger(books::Statement),
     Try(tryout::Try),
     Records(records::Records),
+    Refused(refused::Refused),
     RateCalls(rate_calls::RateCalls),
     Compare(Box<compare::Compare>),
     Load(Box<load::Load>),
@@ -74,6 +76,7 @@ impl Charge {
             Tool::Ledger(ledger) => ledger.run(terminal),
             Tool::Try(tryout) => tryout.run(terminal),
             Tool::Records(records) => records.run(terminal),
+            Tool::Refused(refused) => refused.run(terminal),
             Tool::RateCalls(rates) => rates.run(terminal),
             Tool::Compare(compare) => compare.run(terminal),
             Tool::Load(load) => load.run(terminal),

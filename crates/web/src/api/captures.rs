@@ -10,7 +10,7 @@ use crate::problem::{Kind, Problem};
 use crate::room::{self, LOOK_EVERY_OCTETS};
 use crate::sources::{ReadDone, Reader};
 use crate::state::Web;
-use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Limits, Places, Shelf, Work, WorkState};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -29,6 +29,7 @@ use utoipa::{IntoParams, ToSchema};
 pub const CAPTURES: Limits = Limits {
     running: 1,
     kept: 100,
+    places: Places::Shared,
     waiting_of_one: 8,
     octets: 4 << 30,
     octets_in_all: 64 << 30,
@@ -102,16 +103,8 @@ pub async fn bring(
 ) -> Result<(StatusCode, Json<Taken>), Problem> {
     who.need(Permission::CapturesUpload)?;
     let reader = reader(&web)?;
-    let name: String = ask.name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
-    if name.trim().is_empty() {
-        return Err(Problem::parameter("name", "The capture needs a name."));
-    }
-    let octets_max = web.captures.limits().octets;
-    let told = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
-    if told.is_some_and(|octets| octets > octets_max) {
-        return Err(too_large(&CAPTURE, octets_max));
-    }
-    web.refuse_without_room(told.unwrap_or(0)).await?;
+    let (name, octets_max) = (CAPTURE.name(&ask.name)?, web.captures.limits().octets);
+    web.refuse_without_room(CAPTURE.octets(&headers, octets_max)?).await?;
     who.audit(&web, action::CAPTURE_UPLOAD, &name).await?;
     let work = web.captures.take(who.id(), CaptureAsk { name: name.clone() }, who.now_ns)?;
     let mut arriving = Arriving { web: &web, work: Some(Arc::clone(&work)) };
@@ -189,7 +182,7 @@ pub(super) async fn receive<A, D>(
         };
         octets = octets.saturating_add(piece.len() as u64);
         if octets > octets_max {
-            return Err(too_large(brought, octets_max));
+            return Err(brought.too_large(octets_max));
         }
         if octets - looked_at >= LOOK_EVERY_OCTETS {
             looked_at = octets;
@@ -205,10 +198,30 @@ pub(super) async fn receive<A, D>(
     Ok(())
 }
 
-pub(super) fn too_large(brought: &Brought, octets_max: u64) -> Problem {
-    let Brought { what, elsewhere } = brought;
-    let text = format!("A {what} may have {} MB here; {elsewhere} takes larger ones.", octets_max / 1_000_000);
-    Problem::new(Kind::TooLarge, text)
+impl Brought {
+    /// What its user calls it, as it is shown.
+    pub(super) fn name(&self, name: &str) -> Result<String, Problem> {
+        let name: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
+        match name.trim().is_empty() {
+            true => Err(Problem::parameter("name", format!("The {} needs a name.", self.what))),
+            false => Ok(name),
+        }
+    }
+
+    /// How long it says that it is; 0 if it does not.
+    pub(super) fn octets(&self, headers: &HeaderMap, octets_max: u64) -> Result<u64, Problem> {
+        let told = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+        match told {
+            Some(octets) if octets > octets_max => Err(self.too_large(octets_max)),
+            told => Ok(told.unwrap_or(0)),
+        }
+    }
+
+    fn too_large(&self, octets_max: u64) -> Problem {
+        let Brought { what, elsewhere } = self;
+        let text = format!("A {what} may have {} MB here; {elsewhere} takes larger ones.", octets_max / 1_000_000);
+        Problem::new(Kind::TooLarge, text)
+    }
 }
 
 /// What reads captures.

@@ -4,8 +4,10 @@ pub mod accounts;
 pub mod bills;
 pub mod comparisons;
 pub mod differences;
+pub mod listed;
 pub mod of_call;
 pub mod plans;
+pub mod ratings;
 pub mod sessions;
 pub mod tryouts;
 
@@ -106,9 +108,15 @@ pub async fn status(State(web): State<Arc<Web>>, who: Who) -> Result<Json<Charge
 }
 
 /// A node whose words name no files.
-fn named(node: ChargeNode) -> ChargeNode {
-    let troubles = node.troubles.iter().map(|trouble| paths::named(trouble)).collect();
-    ChargeNode { failure: node.failure.as_deref().map(paths::named), troubles, ..node }
+fn named(mut node: ChargeNode) -> ChargeNode {
+    let name = |why: &mut Option<String>| why.iter_mut().for_each(|why| *why = paths::named(why));
+    name(&mut node.failure);
+    node.troubles.iter_mut().for_each(|trouble| *trouble = paths::named(trouble));
+    if let Some(records) = &mut node.records {
+        name(&mut records.failure);
+        records.sent_on.iter_mut().for_each(|sent| name(&mut sent.failure));
+    }
+    node
 }
 
 /// How long back.

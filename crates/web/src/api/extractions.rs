@@ -11,7 +11,7 @@ use crate::problem::{Kind, Problem};
 use crate::room;
 use crate::sources::{Cancel, ExtractAsk, Packets, Progress, SourceError, Trouble};
 use crate::state::Web;
-use crate::work::{AGE_MAX_S, Bounded, Limits, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Bounded, Limits, Places, Shelf, Work, WorkState};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -30,6 +30,7 @@ use utoipa::ToSchema;
 pub const EXTRACTIONS: Limits = Limits {
     running: 2,
     kept: 40,
+    places: Places::Shared,
     waiting_of_one: 4,
     octets: 4 << 30,
     octets_in_all: 64 << 30,

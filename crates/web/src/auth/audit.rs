@@ -61,6 +61,8 @@ pub mod action {
     pub const CHARGE_BILL: &str = "charge.bill";
     pub const CHARGE_COMPARE: &str = "charge.compare";
     pub const CHARGE_DIFFERENCES: &str = "charge.differences";
+    pub const CHARGE_RATE: &str = "charge.rate";
+    pub const CHARGE_RATED_CALLS: &str = "charge.rated-calls";
     pub const REFUSED: &str = "refused";
 }
 

@@ -9,7 +9,10 @@
 mod ask;
 mod scrub;
 
-use crate::sources::{CacheSnapshot, CallUp, ChargeAccount, ChargeDifference, ChargeEvent, ChargeLine, ChargeSession};
+use crate::sources::{
+    CacheSnapshot, CallUp, ChargeAccount, ChargeDifference, ChargeEvent, ChargeLine, ChargeRated, ChargeRatedCall,
+    ChargeSession,
+};
 pub use ask::{check_filter, check_search, names_numbers};
 use scrub::{Kind, Scrub};
 use trunkline_store::row::{Call, Ladder, Registration, SipEvent, Stream};
@@ -133,6 +136,31 @@ pub fn charge_difference(one: &mut ChargeDifference) {
     for line in one.line.iter_mut().chain(&mut one.other) {
         (line.caller, line.called) = (user(&line.caller), user(&line.called));
         line.session.iter_mut().for_each(|session| *session = words(session));
+    }
+}
+
+/// Masks a call that was rated: its numbers, and what of the one that was called a prefix tells.
+pub fn charge_rated_call(one: &mut ChargeRatedCall) {
+    let digits = one.called.chars().filter(char::is_ascii_digit).count();
+    (one.caller, one.called) = (user(&one.caller), user(&one.called));
+    one.not_understood.iter_mut().for_each(|number| *number = user(number));
+    // Of a short number the head is hidden, too.
+    let hides = digits < HEAD_DIGITS_MAX + HIDDEN_DIGITS_MIN + TAIL_DIGITS;
+    one.prefix.iter_mut().for_each(|digits| *digits = if hides { HIDDEN.to_owned() } else { prefix(digits) });
+}
+
+/// Masks what calls come to by prefix.
+pub fn charge_rated(rated: &mut ChargeRated) {
+    for total in &mut rated.prefixes {
+        total.name.iter_mut().for_each(|digits| *digits = prefix(digits));
+    }
+}
+
+/// The digits of a prefix that a masked number shows, too.
+fn prefix(digits: &str) -> String {
+    match digits.get(..HEAD_DIGITS_MAX) {
+        Some(head) if digits.len() > HEAD_DIGITS_MAX => format!("{head}{HIDDEN}"),
+        _ => digits.to_owned(),
     }
 }
 

@@ -3,11 +3,13 @@
 
 mod compared;
 mod ledger;
+mod rated;
 mod tryout;
 
 use super::{Cancel, Progress, SourceError};
 pub use compared::*;
 pub use ledger::{ChargeDay, ChargeEvent, ChargeLedgerPart, ChargeLine, ChargeMark, ChargeTimeline, ChargeUsage};
+pub use rated::{ChargeRateAsk, ChargeRated, ChargeRatedCall, ChargeRatedTotal};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 pub use tryout::{ChargeTried, ChargeTriedAccount, ChargeTriedGroup, ChargeTryAsk};
@@ -66,7 +68,7 @@ pub trait Charging: Send + Sync {
     /// The plan is wrong ([`super::Trouble::Refused`]); the ledger cannot be read; [`super::Trouble::Cancelled`].
     fn try_out(&self, ask: &ChargeTryAsk, progress: &Progress, cancel: &Cancel) -> Result<ChargeTried, SourceError>;
 
-    /// What is wrong with the texts of a profile and a plan before anything is compared by them.
+    /// What is wrong with the texts of a profile and a plan before anything is compared or rated by them.
     ///
     /// # Errors
     /// All mistakes ([`super::Trouble::Refused`]).
@@ -85,6 +87,18 @@ pub trait Charging: Send + Sync {
         progress: &Progress,
         cancel: &Cancel,
     ) -> Result<ChargeCompared, SourceError>;
+
+    /// Rates calls of the store by the plans of who made them; each is told, in the order in which they were answered.
+    ///
+    /// # Errors
+    /// As [`Charging::compare`]; there is no ledger ([`super::Trouble::NotFound`]).
+    fn rate_calls(
+        &self,
+        ask: &ChargeRateAsk,
+        tell: &mut dyn FnMut(&ChargeRatedCall),
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<ChargeRated, SourceError>;
 }
 
 /// Seconds since 1970 as RFC 3339.
@@ -147,6 +161,63 @@ pub struct ChargeNode {
     pub unrated: u64,
     /// Clients that are connected.
     pub clients: u64,
+    /// How records of usage get on; null where none are made.
+    #[serde(default)]
+    pub records: Option<ChargeRecords>,
+}
+
+/// How records of usage (CDRs) get on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChargeRecords {
+    /// How many were made, all in all.
+    pub records: u64,
+    /// Files that are closed.
+    pub files: u64,
+    /// Entries of the ledger that they are behind.
+    pub behind: u64,
+    /// Whether no session begins until they have caught up.
+    pub holds: bool,
+    /// Why they cannot be written; null if they can.
+    pub failure: Option<String>,
+    /// How they are sent on to charging gateways (GTP'); null where they are not.
+    #[serde(default)]
+    pub sent_on: Option<ChargeSentOn>,
+}
+
+/// Records that are sent on to charging gateways. What is counted is since the node serves.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChargeSentOn {
+    /// The gateways, the first choice first.
+    pub gateways: Vec<ChargeGateway>,
+    /// The record file up to which they were taken, by its running count, and octets of it.
+    pub file: u32,
+    /// See `file`.
+    pub octets: u64,
+    /// Octets of files that wait, as of some seconds ago.
+    pub waiting_octets: u64,
+    /// Packets that are on their way, or wait for a gateway.
+    pub packets: u64,
+    /// Packets that a gateway has taken.
+    pub done: u64,
+    /// Packets that were sent to another gateway as possible duplicates, since their first one fell silent.
+    pub doubtful: u64,
+    /// Packets that a gateway refused: they are kept until somebody has looked.
+    pub refused: u64,
+    /// The cause of the first one (TS 29.060 section 7.7.1).
+    pub cause: Option<u32>,
+    /// Files that were gone before all of them was taken.
+    pub gone_files: u64,
+    /// Why nothing is sent; null if it is.
+    pub failure: Option<String>,
+}
+
+/// A charging gateway that records are sent to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChargeGateway {
+    /// Its address and port.
+    pub address: String,
+    /// Whether it answers, as far as is known.
+    pub up: bool,
 }
 
 /// A plan by its name.

@@ -11,6 +11,15 @@ fn a_node_is_shown_or_that_there_is_none() {
     let status = viewer.get("/charge").ok(200);
     assert_eq!((&status["serving"], &status["node"]["accounts"]), (&json!(true), &json!(2)));
     assert_eq!(status["node"]["since"], "2026-11-19T00:00:00.000000Z");
+    let sent = &status["node"]["records"]["sent_on"];
+    let [first, second] = [&sent["gateways"][0], &sent["gateways"][1]];
+    assert_eq!(
+        (&first["address"], &first["up"], &second["up"]),
+        (&json!("192.0.2.3:3386"), &json!(true), &json!(false))
+    );
+    let counts = ["packets", "done", "doubtful", "refused", "cause", "waiting_octets"].map(|key| sent[key].as_u64());
+    assert_eq!(counts, [3, 40, 2, 1, 205, 5000].map(Some), "{sent}");
+    assert!(!status.to_string().contains(crate::world::HOME), "{status}");
     let rates = viewer.get("/charge/rates").ok(200);
     assert_eq!(rates["points"][0]["answered"][1][0], 40);
     viewer.get("/charge/rates?every=minute").ok(200);

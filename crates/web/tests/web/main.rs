@@ -16,6 +16,7 @@ mod oidc;
 mod one_call;
 mod people;
 mod provider;
+mod ratings;
 mod roles;
 mod schema;
 mod sessions;

@@ -41,7 +41,7 @@ const EXPORTS: May = All(&[P::ChargeRead, P::CallsRead, P::CallsExport]);
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 98] = [
+const ENDPOINTS: [(&str, &str, &str, May); 105] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -130,6 +130,13 @@ const ENDPOINTS: [(&str, &str, &str, May); 98] = [
     ("GET", "/charge/comparisons/nothing/differences", "", COMPARES),
     ("GET", "/charge/comparisons/nothing/differences.csv", "", EXPORTS),
     ("GET", "/charge/comparisons/nothing/differences.jsonl", "", EXPORTS),
+    ("GET", "/charge/ratings", "", COMPARES),
+    ("POST", "/charge/ratings", r#"{"from": "nothing"}"#, COMPARES),
+    ("GET", "/charge/ratings/nothing", "", COMPARES),
+    ("DELETE", "/charge/ratings/nothing", "", COMPARES),
+    ("GET", "/charge/ratings/nothing/calls", "", COMPARES),
+    ("GET", "/charge/ratings/nothing/calls.csv", "", EXPORTS),
+    ("GET", "/charge/ratings/nothing/calls.jsonl", "", EXPORTS),
     ("GET", "/calls/nothing/charges", "", COMPARES),
     ("GET", "/users", "", Having(P::UsersAdmin)),
     ("POST", "/users", r#"{"name": "Not A Name", "role": "viewer"}"#, Having(P::UsersAdmin)),

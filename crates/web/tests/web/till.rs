@@ -30,6 +30,16 @@ impl Till {
         !self.ordered(kind).is_empty()
     }
 
+    fn held(&self, cancel: &Cancel) -> Result<(), SourceError> {
+        while self.hold.load(Ordering::SeqCst) {
+            if cancel.is_cancelled() {
+                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
     fn done(&self, order: &Value, account: Value) -> Value {
         let keys = self.orders.lock().unwrap();
         let again = keys.iter().filter(|known| !order["key"].is_null() && known["key"] == order["key"]).count() > 1;
@@ -60,6 +70,33 @@ fn account() -> Value {
         "offers": [{ "name": "gift", "unit": "octets", "amount": 1024, "lasts_s": null }],
         "subscribers": [{ "subscriber": 1, "identities": ["imsi:001010000000017", "sip:bob@example.com"] }],
     })
+}
+
+/// Every seventh call has no rule, every fifth of the others nobody who pays.
+fn rated(n: i64) -> ChargeRatedCall {
+    let outcome = if n % 7 == 0 {
+        "no-rule"
+    } else if n % 5 == 0 {
+        "nobody-pays"
+    } else {
+        "priced"
+    };
+    let pays = outcome != "nobody-pays";
+    ChargeRatedCall {
+        call: crate::world::call(1).id.to_string(),
+        caller: "+442071000042".to_owned(),
+        called: "=1+1".to_owned(),
+        answer: trunkline_store::time::rfc3339((DAY_S + n) * 1_000_000_000),
+        seconds: 60,
+        outcome: outcome.to_owned(),
+        account: pays.then_some(17),
+        destination: pays.then(|| if n % 2 == 0 { "near" } else { "far" }.to_owned()),
+        prefix: pays.then(|| "44207100".to_owned()),
+        money: (outcome == "priced").then_some(n % 100),
+        currency: pays.then(|| "EUR".to_owned()),
+        complete: true,
+        ..Default::default()
+    }
 }
 
 /// One of three kinds; every fifth is not certain, and money in dispute rises and falls.
@@ -103,6 +140,16 @@ impl Charging for Till {
                 "behind_percent": 0, "failure": format!("{HOME}/ledger: full"), "written_octets": 9, "groups": 3,
                 "plans": [{ "name": "standard", "version": 2 }], "accounts": 2, "subscribers": 1,
                 "open_sessions": 20, "kept_sessions": 20, "sessions_limit": 100, "unrated": 0, "clients": 1,
+                "records": {
+                    "entry": 8, "behind": 0, "holds": false, "records": 5, "next_number": 6, "open": 2, "needed": 1,
+                    "files": 1, "lost": 0, "failures": 1, "failure": format!("{HOME}/records: full"), "sent_on": {
+                        "gateways": [
+                            { "address": "192.0.2.3:3386", "up": true }, { "address": "192.0.2.4:3386", "up": false },
+                        ],
+                        "file": 2, "octets": 900, "packets": 3, "waiting_octets": 5000, "refused": 1, "cause": 205,
+                        "gone_files": 0, "done": 40, "doubtful": 2, "failure": null,
+                    },
+                },
             }),
             "rates" => json!({ "points": [{
                 "at": DAY_S, "seconds": 1, "answered": [[1, 0, 0, 0], [40, 2, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]],
@@ -188,12 +235,7 @@ impl Charging for Till {
         if ask.text == "bad" {
             return Err(SourceError::new(Trouble::Refused, "no plan"));
         }
-        while self.hold.load(Ordering::SeqCst) {
-            if cancel.is_cancelled() {
-                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
-            }
-            std::thread::park_timeout(std::time::Duration::from_millis(5));
-        }
+        self.held(cancel)?;
         progress.packets.store(50, Ordering::Relaxed);
         let all = ChargeTriedGroup { was: 96, would: 118, ..Default::default() };
         Ok(ChargeTried { plan: "standard".to_owned(), currency: "EUR".to_owned(), all, ..Default::default() })
@@ -213,13 +255,8 @@ impl Charging for Till {
         progress: &Progress,
         cancel: &Cancel,
     ) -> Result<ChargeCompared, SourceError> {
-        progress.calls.store(240, Ordering::Relaxed);
-        while self.hold.load(Ordering::SeqCst) {
-            if cancel.is_cancelled() {
-                return Err(SourceError::new(Trouble::Cancelled, "cancelled"));
-            }
-            std::thread::park_timeout(std::time::Duration::from_millis(5));
-        }
+        progress.at("calls", 240);
+        self.held(cancel)?;
         let bill = ask.bill.as_ref().map(|path| std::fs::read_to_string(path).expect("the bill"));
         if bill.as_deref().is_some_and(|text| text.starts_with("nothing")) {
             return Err(SourceError::new(Trouble::Refused, "Line 2: no number: '+442071000042'."));
@@ -231,5 +268,27 @@ impl Charging for Till {
             vec![ChargeComparedUnread { line: 7, what: "no time of a begin: '+442071000042'".to_owned() }];
         let (decimals, skipped) = (2, vec![format!("{HOME}/store/2026-11-19.sqlite: damaged")]);
         Ok(ChargeCompared { lines: 300, unread: 1, unread_lines, decimals, skipped, ..Default::default() })
+    }
+
+    fn rate_calls(
+        &self,
+        ask: &ChargeRateAsk,
+        tell: &mut dyn FnMut(&ChargeRatedCall),
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<ChargeRated, SourceError> {
+        progress.at("calls", 350);
+        self.held(cancel)?;
+        if ask.plan_name.as_deref() == Some("gone") {
+            return Err(SourceError::new(Trouble::Refused, "No account can have the plan 'gone'."));
+        }
+        let all = 350 + self.more_differences.load(Ordering::SeqCst);
+        (1..=all).for_each(|n| tell(&rated(n)));
+        let name = ask.plan.as_ref().map(|(text, version)| format!("{text} {version}"));
+        let total = |name: &str| ChargeRatedTotal { name: Some(name.to_owned()), ..Default::default() };
+        let sums = vec![ChargeRatedTotal { plan: name, currency: "EUR".to_owned(), ..Default::default() }];
+        let skipped = vec![format!("{HOME}/store/2026-11-19.sqlite: damaged")];
+        let (destinations, prefixes) = (vec![total("near")], vec![total("44207100")]);
+        Ok(ChargeRated { priced: 240, no_rule: 50, sums, destinations, prefixes, skipped, ..Default::default() })
     }
 }

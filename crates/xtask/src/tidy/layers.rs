@@ -7,7 +7,7 @@ use toml::{Table, Value};
 /// Octets in, values out.
 const PURE: &[&str] = &["wire", "audio"];
 /// The only crates that touch kernel, disk or database.
-const ENGINES: &[&str] = &["capture", "commit", "directory", "net", "replica", "spool", "store"];
+const ENGINES: &[&str] = &["capture", "commit", "directory", "net", "replica", "rrd", "spool", "store"];
 /// Core modules without I/O and one thin `job.rs` each.
 const JOBS: &[&str] = &["calls", "flows", "record", "archive", "charge", "cache", "graph", "alert", "link"];
 /// Crates that may hold `unsafe`, and so need not forbid it. Shorten only.

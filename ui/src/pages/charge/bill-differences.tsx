@@ -1,8 +1,8 @@
 // The differences of a comparison, by the page: chosen by kind, sorted by time or money, each with its call and packets.
 
 import { A, useSearchParams } from "@solidjs/router";
-import { createEffect, createSignal, For, on, Show, type JSX } from "solid-js";
-import { get, url } from "../../api/client";
+import { For, Show, type JSX } from "solid-js";
+import { url } from "../../api/client";
 import type { ChargeCompared, ChargeComparison, ChargeDifference, ChargeDifferencesPage } from "../../api/types";
 import { duration, of, whole } from "../../format";
 import { Icon } from "../../parts/icon";
@@ -13,44 +13,20 @@ import { Time } from "../../parts/time";
 import { may } from "../../session";
 import { ms, rfc3339 } from "../../time";
 import { coinOf, kindName, kindWhat, micros, otherNumber, parties, sessionPath, sumsOf, whyText } from "./bill-words";
+import { Files, More, Sorted, useRows, type Asked } from "./rows";
 import type { Coin } from "./words";
 
-const PAGE = 100;
 /** How far around a line without a call one looks for calls, milliseconds. */
 const AROUND_MS = 10 * 60_000;
 
-interface Asked {
-  kind: string | undefined;
-  sure: string | undefined;
-  order: string | undefined;
-}
-
 export function Differences(props: { one: ChargeComparison; compared: ChargeCompared }): JSX.Element {
   const [search, setSearch] = useSearchParams<{ kind?: string; sure?: string; order?: string }>();
-  const [rows, setRows] = createSignal<ChargeDifference[]>([]);
-  const [page, setPage] = createSignal<{ next: string | null; total: number }>();
-  const [busy, setBusy] = createSignal(true);
-  const [error, setError] = createSignal<unknown>();
   const path = (): string => `/charge/comparisons/${props.one.id}/differences`;
   const sums = sumsOf(props.compared);
   // Where nothing is certain, what cannot be said is what there is.
   const sure = (): string => search.sure ?? (sums.count > 0 ? "true" : "false");
   const asked = (): Asked => ({ kind: search.kind, sure: sure(), order: search.order });
-  const load = async (cursor?: string | null): Promise<void> => {
-    const wanted = JSON.stringify(asked());
-    setBusy(true);
-    try {
-      const found = await get<ChargeDifferencesPage>(path(), { ...asked(), limit: PAGE, cursor });
-      if (wanted !== JSON.stringify(asked())) return;
-      setRows((before) => (cursor ? [...before, ...found.differences] : found.differences));
-      setPage({ next: found.next, total: found.total });
-      setError(undefined);
-    } catch (problem) {
-      setError(() => problem);
-    }
-    setBusy(false);
-  };
-  createEffect(on(() => props.one.id + JSON.stringify(asked()), () => void load()));
+  const found = useRows<ChargeDifferencesPage, ChargeDifference>(path, asked, (page) => page.differences);
   useRowKeys("differences");
   const there = (): string[] => props.compared.kinds.filter((kind) => (sure() === "true" ? kind.count : kind.unsure) > 0).map((kind) => kind.kind);
   const show = (next: string): void => setSearch({ sure: next === "true" ? undefined : next, kind: undefined });
@@ -71,25 +47,16 @@ export function Differences(props: { one: ChargeComparison; compared: ChargeComp
           <For each={there()}>{(kind) => <option value={kind} selected={kind === search.kind}>{kindName(kind)}</option>}</For>
         </select>
         <span class="muted" role="status">
-          {page() ? of(page()!.total, "row", "rows") : ""}
+          {found.page() ? of(found.page()!.total, "row", "rows") : ""}
         </span>
-        <Show when={may("calls.export")}>
-          <div class="row">
-            <a class="button" href={url(`${path()}.csv`, { ...asked() })} download="differences.csv">
-              <Icon name="download" /> CSV
-            </a>
-            <a class="button" href={url(`${path()}.jsonl`, { ...asked() })} download="differences.jsonl" title="One object a line">
-              JSON
-            </a>
-          </div>
-        </Show>
+        <Files path={path()} asked={asked()} name="differences" />
       </header>
       <Show when={props.one.cut}>
         <p class="body warn-ink">Only the first {whole(props.one.listed)} are listed; the sums above hold all. A shorter time lists all of them.</p>
       </Show>
-      <Show when={!error()} fallback={<Trouble error={error()} retry={() => void load()} />}>
-        <Show when={rows().length > 0} fallback={<Show when={!busy()} fallback={<Loading what="differences" />}><p class="body muted">Nothing of this kind. Choose another one above.</p></Show>}>
-          <div class="scroll" tabindex="0" role="group" aria-label="Table of differences" aria-busy={busy()}>
+      <Show when={!found.error()} fallback={<Trouble error={found.error()} retry={() => void found.load()} />}>
+        <Show when={found.rows().length > 0} fallback={<Show when={!found.busy()} fallback={<Loading what="differences" />}><p class="body muted">Nothing of this kind. Choose another one above.</p></Show>}>
+          <div class="scroll" tabindex="0" role="group" aria-label="Table of differences" aria-busy={found.busy()}>
             <table class="table">
               <thead>
                 <tr>
@@ -110,37 +77,14 @@ export function Differences(props: { one: ChargeComparison; compared: ChargeComp
                 </tr>
               </thead>
               <tbody>
-                <For each={rows()}>{(row) => <Row row={row} coin={coinOf(props.compared)} />}</For>
+                <For each={found.rows()}>{(row) => <Row row={row} coin={coinOf(props.compared)} />}</For>
               </tbody>
             </table>
           </div>
-          <Show when={page()?.next}>
-            <p class="body row">
-              <button class="button" disabled={busy()} onClick={() => void load(page()!.next)}>
-                More differences
-              </button>
-              <span class="muted">
-                {whole(rows().length)} of {whole(page()!.total)}
-              </span>
-            </p>
-          </Show>
+          <More of={found} name="differences" />
         </Show>
       </Show>
     </section>
-  );
-}
-
-/** A title that sorts: its first order, then the other one. */
-function Sorted(props: { name: string; orders: [string, string]; order: string; sort: (order: string) => void; right?: boolean }): JSX.Element {
-  const at = (): number => props.orders.indexOf(props.order);
-  const next = (): string => props.orders[at() === 0 ? 1 : 0]!;
-  const direction = (): "ascending" | "descending" | "none" => (at() < 0 ? "none" : (at() === 0) === (props.orders[0] === "oldest") ? "ascending" : "descending");
-  return (
-    <th scope="col" class={props.right ? "right" : undefined} aria-sort={direction()}>
-      <button class="charge-sort" onClick={() => props.sort(next())} title={`Sort: ${next()} first`}>
-        {props.name} <span aria-hidden="true">{direction() === "none" ? "↕" : direction() === "ascending" ? "↑" : "↓"}</span>
-      </button>
-    </th>
   );
 }
 

@@ -1,6 +1,5 @@
 import { A } from "@solidjs/router";
-import { createEffect, on, Show, type JSX } from "solid-js";
-import { beat } from "../../live";
+import { Show, type JSX } from "solid-js";
 import { Empty } from "../../parts/states";
 import "./charge.css";
 
@@ -10,6 +9,7 @@ const PARTS = [
   { path: "/charge/sessions", name: "Sessions" },
   { path: "/charge/accounts", name: "Accounts" },
   { path: "/charge/tariffs", name: "Tariffs" },
+  { path: "/charge/rated", name: "Rated calls" },
   { path: "/charge/bill", name: "Wire against bill" },
   { path: "/charge/clients", name: "Clients" },
 ];
@@ -23,22 +23,6 @@ export function ChargeNav(): JSX.Element {
         </A>
       ))}
     </nav>
-  );
-}
-
-/** Does something each time that so many milliseconds have passed while somebody looks: by the beat of the live feed. */
-export function useEvery(ms: number, run: () => void): void {
-  let last = Date.now();
-  createEffect(
-    on(
-      beat,
-      () => {
-        if (Date.now() - last < ms) return;
-        last = Date.now();
-        run();
-      },
-      { defer: true },
-    ),
   );
 }
 

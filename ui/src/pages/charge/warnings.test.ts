@@ -10,7 +10,7 @@ const node: ChargeNode = {
   durable: 9,
   behind_percent: 0,
   failure: null,
-  troubles: [],
+  troubles: [], records: null,
   written_octets: 1,
   groups: 1,
   plans: [{ name: "standard", version: 1 }],

@@ -29,7 +29,7 @@ pub enum Change {
         /// The packet.
         records: Records,
     },
-    /// It goes to another gateway.
+    /// It goes to another gateway; where that is not doubtful, one that was refused goes again.
     Moved {
         /// The packet.
         packet: u64,

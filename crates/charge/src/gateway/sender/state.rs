@@ -152,11 +152,14 @@ impl State {
             }
             Change::Moved { packet, gateway, serial, doubtful } => {
                 let to = Place { gateway: *gateway, serial: *serial };
-                self.change(*packet, |phase| match phase {
-                    Phase::Sending(origin) if *doubtful => Phase::Copying { origin, copy: to },
-                    Phase::Sending(_) => Phase::Sending(to),
-                    other => other,
-                });
+                if let Some(kept) = self.take(*packet) {
+                    let (phase, refused) = match kept.phase {
+                        Phase::Sending(origin) if *doubtful => (Phase::Copying { origin, copy: to }, kept.refused),
+                        Phase::Sending(_) => (Phase::Sending(to), None),
+                        other => (other, kept.refused),
+                    };
+                    self.put(*packet, Packet { phase, refused, after: self.sequence, ..kept });
+                }
             }
             Change::Copied { packet } => self.change(*packet, |phase| match phase {
                 Phase::Copying { origin, copy } => Phase::Copied { origin, copy },

@@ -2,9 +2,11 @@
 
 use super::{SESSIONS_MAX, name_of};
 use crate::account::{Account, Grant, Identity, ServiceKey};
+use crate::gateway::sender::Refused;
 use crate::gy::decimals;
 use crate::job::Shared;
 use crate::job::clients::Client;
+use crate::job::forward::Settled;
 use crate::peer::Shown as Called;
 use crate::session::{Core, PlanText, Shown};
 use crate::tariff::Plan;
@@ -13,6 +15,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use serde_json::{Value, json};
 use std::sync::PoisonError;
 use trunkline_kit::config::{Mistake, Place};
+use trunkline_wire::gtpp;
 
 /// How many there are of everything.
 pub fn status(shared: &Shared) -> Value {
@@ -59,6 +62,32 @@ fn connections(shared: &Shared) -> Option<Value> {
         "handshakes_failed": counts.closed_handshake,
         "handshakes_late": counts.closed_handshake_late,
     }))
+}
+
+/// Packets of records that gateways refused, and what came of the last order about them.
+pub fn refused(shared: &Shared) -> Value {
+    let packet = |refused: Refused| {
+        let Refused { packet, cause, gateway, records, octets, is_doubtful } = refused;
+        json!({
+            "packet": packet,
+            "cause": cause,
+            "why": gtpp::cause::name(cause),
+            "gateway": gateway.to_string(),
+            "records": records,
+            "octets": octets,
+            "doubtful": is_doubtful,
+        })
+    };
+    let of = |core: &Core| -> Vec<Value> {
+        let sender = core.state().forwarding().map(|forwarding| &forwarding.sender);
+        sender.into_iter().flat_map(|sender| sender.refused_packets()).map(packet).collect()
+    };
+    let settled = shared.records.as_ref().map(|told| told.settling.settled()).unwrap_or_default();
+    let Settled { done, anew, dropped, doubtful, full } = settled;
+    json!({
+        "refused": shared.book.look(of),
+        "settled": { "done": done, "anew": anew, "dropped": dropped, "doubtful": doubtful, "full": full },
+    })
 }
 
 /// What was answered, oldest first.

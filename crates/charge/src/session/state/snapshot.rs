@@ -228,9 +228,23 @@ pub struct Restoring {
     ended: bool,
     forwarding: Option<forwarding::Restoring>,
     received: Option<receiver::Restoring>,
+    payers_alone: bool,
 }
 
+/// Kinds of records that say nothing of who pays: sessions, answers and how records get on.
+const NO_PAYERS: [u8; 8] = [1, 5, 6, 8, 9, 11, 12, RECEIVED];
+
 impl Restoring {
+    /// Of which only what says who pays for which number and by which plan is wanted: [`State::fold_payers`].
+    pub fn of_payers() -> Restoring {
+        Restoring { payers_alone: true, ..Restoring::default() }
+    }
+
+    /// Accounts and subscribers that were taken so far.
+    pub fn payers(&self) -> usize {
+        self.state.account_count() + self.state.subscriber_count()
+    }
+
     /// Takes the next record.
     ///
     /// # Errors
@@ -255,6 +269,10 @@ impl Restoring {
 
     fn record(&mut self, kind: u8, from: &mut &[u8]) -> Option<()> {
         let state = &mut self.state;
+        if self.payers_alone && NO_PAYERS.contains(&kind) {
+            *from = &[];
+            return Some(());
+        }
         match kind {
             0 => {
                 let head = Head::take(from)?;
@@ -262,7 +280,9 @@ impl Restoring {
                 self.slots = head.slots;
                 state.accounts.reserve(room(head.accounts));
                 state.subscribers.reserve(room(head.subscribers));
-                state.sessions.reserve(room(head.slots.into()));
+                if !self.payers_alone {
+                    state.sessions.reserve(room(head.slots.into()));
+                }
             }
             1 => state.sessions.restore_free(&Vec::<u32>::take(from)?),
             2 => {
@@ -274,6 +294,9 @@ impl Restoring {
                 let (number, mut account) = (u64::take(from)?, Account::take_without_sessions(from)?);
                 account.sessions = Vec::take(from)?;
                 account.sessions.shrink_to_fit();
+                if self.payers_alone {
+                    (account.sessions, account.counters) = (Vec::new(), Vec::new());
+                }
                 state.accounts.insert(number, Box::new(account));
             }
             8 => {
@@ -281,7 +304,10 @@ impl Restoring {
                 account.sessions.extend(Vec::<u32>::take(from)?);
             }
             4 => {
-                let known = SubscriberRecord::take(from)?;
+                let mut known = SubscriberRecord::take(from)?;
+                if self.payers_alone {
+                    known.identities = super::numbers(&known.identities);
+                }
                 state.set_subscriber(known.number, known.account, &known.identities);
             }
             5 => self.session(from)?,
@@ -341,7 +367,7 @@ impl Restoring {
         self.state.forwarding = forwarding.map_err(|_| missing)?.map(Box::new);
         let received = self.received.take().map(receiver::Restoring::state).transpose();
         self.state.received = received.map_err(|_| missing)?.map(Box::new);
-        let whole = self.ended && self.state.sessions.restored(self.slots).is_some();
+        let whole = self.ended && (self.payers_alone || self.state.sessions.restored(self.slots).is_some());
         if whole { Ok(self.state) } else { Err(missing) }
     }
 }

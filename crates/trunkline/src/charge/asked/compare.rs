@@ -1,22 +1,49 @@
 //! Calls beside a bill or charges, as the web asks for it.
 
-use crate::charge::bill::compared::{self, Lines, Tolerance};
-use crate::charge::bill::{Failed, Which, told};
+use crate::charge::bill::compared::{self, Compared, Lines, Tolerance};
+use crate::charge::bill::{Failed, Step, Waiting, Which, told};
 use crate::charge::configured;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use trunkline_charge::compare::{Profile, read_profile};
 use trunkline_charge::tariff::{self, Plan};
 use trunkline_kit::config::Mistake;
-use trunkline_store::{Access, Store};
+use trunkline_store::{Access, Stop, Store};
 use trunkline_web::sources::{
     Cancel, ChargeCompareAsk, ChargeCompared, ChargeDifference, Progress, SourceError, Trouble,
 };
 
 /// Calls, and lines, that the web compares at once: some 400 MB, beside whatever else this program does.
-const ITEMS_MAX: usize = 1_000_000;
+pub const ITEMS_MAX: usize = 1_000_000;
+/// Accounts and subscribers of a ledger of which the web asks who pays, together: some 600 MB at most.
+pub const PAYERS_MAX: usize = 2_000_000;
+
+/// What a step is called in the API.
+fn word(step: Step) -> &'static str {
+    match step {
+        Step::Bill => "bill",
+        Step::Charges => "charges",
+        Step::Payers => "payers",
+        Step::Filter => "filter",
+        Step::Calls => "calls",
+        Step::Captured => "captured",
+        Step::Pairs => "pairs",
+    }
+}
+
+/// Has what reads tell how far it is, and end when it is cancelled, in the midst of a question to the store, too.
+///
+/// # Errors
+/// Those of `read`.
+pub fn while_wanted<T>(
+    progress: &Progress,
+    cancel: &Cancel,
+    read: impl FnOnce(&Waiting<'_>) -> Result<T, SourceError>,
+) -> Result<T, SourceError> {
+    let tell = |step: Step, count: u64| progress.at(word(step), count);
+    read(&Waiting { stop: Stop::never().or_when(cancel.shared()), tell: &tell })
+}
 
 /// The profile and the plan of these texts.
 ///
@@ -48,28 +75,38 @@ pub fn compare(
     let (profile, plan) = texts(&ask.profile, ask.plan.as_deref())?;
     let store = Store::open(&data.join("store"), Access::Read).map_err(|error| failed(error.into()))?;
     let tolerance = tolerance(ask);
-    let mut goes_on = |read: u64| {
-        progress.calls.fetch_max(read, Ordering::Relaxed);
-        !cancel.is_cancelled()
-    };
-    let (lines, (from_ns, to_ns)) = match &ask.bill {
-        Some(path) => bill(path, ask, &profile, &tolerance)?,
-        None => {
-            let nothing = || SourceError::new(Trouble::Refused, "From when to when?");
-            let span = ask.span_ns.ok_or_else(nothing)?;
-            let lines = compared::charged(&store, span, &profile, &tolerance, &mut goes_on);
-            let ledger = configured::ledger(data);
-            (lines.and_then(|lines| compared::with_payers(lines, &ledger)).map_err(failed)?, span)
-        }
-    };
-    let which = Which { filter: ask.filter.clone(), from_ns, to_ns };
-    let of = compared::against(&store, lines, &profile, plan.as_ref(), &tolerance, &which, &mut goes_on);
-    let of = of.map_err(failed)?;
+    let of = while_wanted(progress, cancel, |waiting| {
+        compared(data, &store, ask, (&profile, plan.as_ref()), &tolerance, waiting)
+    })?;
+    progress.at("lists", 0);
     let all_told = of.report.findings.iter().all(|one| !cancel.is_cancelled() && tell(&told::finding(&of, one)));
     if !all_told && cancel.is_cancelled() {
         return Err(failed(Failed::GivenUp));
     }
     Ok(told::sums(&of))
+}
+
+fn compared(
+    data: &Path,
+    store: &Store,
+    ask: &ChargeCompareAsk,
+    (profile, plan): (&Profile, Option<&Plan>),
+    tolerance: &Tolerance,
+    waiting: &Waiting<'_>,
+) -> Result<Compared, SourceError> {
+    let (lines, (from_ns, to_ns)) = match &ask.bill {
+        Some(path) => bill(path, ask, profile, tolerance, waiting)?,
+        None => {
+            let nothing = || SourceError::new(Trouble::Refused, "From when to when?");
+            let span = ask.span_ns.ok_or_else(nothing)?;
+            let lines = compared::charged(store, span, profile, tolerance, waiting);
+            let ledger = configured::ledger(data);
+            let payers = |lines| compared::with_payers(lines, &ledger, tolerance, waiting);
+            (lines.and_then(payers).map_err(failed)?, span)
+        }
+    };
+    let which = Which { filter: ask.filter.clone(), from_ns, to_ns };
+    compared::against(store, lines, profile, plan, tolerance, &which, waiting).map_err(failed)
 }
 
 fn tolerance(ask: &ChargeCompareAsk) -> Tolerance {
@@ -81,6 +118,7 @@ fn tolerance(ask: &ChargeCompareAsk) -> Tolerance {
         silence_ms: ask.silence_ms,
         rating_group: ask.rating_group,
         items_max: ITEMS_MAX,
+        payers_max: PAYERS_MAX,
     }
 }
 
@@ -89,10 +127,11 @@ fn bill(
     ask: &ChargeCompareAsk,
     profile: &Profile,
     tolerance: &Tolerance,
+    waiting: &Waiting<'_>,
 ) -> Result<(Lines, (i64, i64)), SourceError> {
     let gone = |_| SourceError::new(Trouble::NotFound, "The bill is kept no longer: bring it again.");
     let mut file = BufReader::new(File::open(path).map_err(gone)?);
-    let lines = compared::bill(&mut file, profile, tolerance).map_err(failed)?;
+    let lines = compared::bill(&mut file, profile, tolerance, waiting).map_err(failed)?;
     let first = lines.unread.first().map_or_else(String::new, |line| format!(" Line {}: {}.", line.line, line.what));
     let nothing = || SourceError::new(Trouble::Refused, format!("Not one line of the bill can be read.{first}"));
     if lines.lines.is_empty() {
@@ -102,7 +141,8 @@ fn bill(
     Ok((lines, span))
 }
 
-fn failed(failed: Failed) -> SourceError {
+/// A failure as the web has it.
+pub fn failed(failed: Failed) -> SourceError {
     match failed {
         Failed::Asked(why) => SourceError::new(Trouble::Refused, sentence(&why)),
         Failed::GivenUp => SourceError::new(Trouble::Cancelled, "cancelled"),

@@ -1,17 +1,17 @@
 //! Calls of the store beside lines of a bill, or beside what was charged online.
 
-use super::{Failed, MS, SECOND, Which, add_skipped, calls, cover, length, seen, wanted};
+use super::{Failed, MS, SECOND, Step, TELL_EVERY, Waiting, Which, add_skipped, calls, cover, length, seen, wanted};
 use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 use std::path::Path;
-use trunkline_charge::account::{Identity, IdentityKind};
 use trunkline_charge::compare::{
-    BillLine, BillReader, ITEMS_MAX, LINE_OCTETS_MAX, Owed, Parties, Party, Profile, Report, Rules, Seen, Unread,
-    WireCall, compare,
+    BillLine, BillReader, ITEMS_MAX, LINE_OCTETS_MAX, Owed, Parties, Party, Profile, Report, Rules, Seen, Undone,
+    Unread, WireCall, compare,
 };
 use trunkline_charge::gy::decimals;
+use trunkline_charge::ledger::{self, PAYERS_MAX};
 use trunkline_charge::money::MICROS;
-use trunkline_charge::session::State;
+use trunkline_charge::session;
 use trunkline_charge::tariff::{self, Plan};
 use trunkline_commit::Folder;
 use trunkline_store::row::{Call, Charge};
@@ -43,6 +43,8 @@ pub struct Tolerance {
     pub rating_group: Option<u32>,
     /// Calls, and lines, at most.
     pub items_max: usize,
+    /// Accounts and subscribers of the ledger at most, together.
+    pub payers_max: usize,
 }
 
 impl Default for Tolerance {
@@ -55,6 +57,7 @@ impl Default for Tolerance {
             silence_ms: 3_600_000,
             rating_group: None,
             items_max: ITEMS_MAX,
+            payers_max: PAYERS_MAX,
         }
     }
 }
@@ -68,21 +71,22 @@ pub enum Payers {
     /// Subscribers of a ledger that is not there.
     Unknown,
     /// The subscribers of the ledger.
-    Of(Box<State>),
+    Of(Box<session::Payers>),
 }
 
 /// The same with those who have to pay by the ledger, and the currency of its plans; without a ledger nobody knows.
 ///
 /// # Errors
-/// The ledger is damaged.
-pub fn with_payers(lines: Lines, ledger: &Path) -> Result<Lines, Failed> {
+/// The ledger is damaged, or has too many of them, or it was given up.
+pub fn with_payers(lines: Lines, ledger: &Path, tolerance: &Tolerance, waiting: &Waiting<'_>) -> Result<Lines, Failed> {
     let Ok(disk) = Folder::beside(ledger) else { return Ok(Lines { payers: Payers::Unknown, ..lines }) };
-    let state = trunkline_charge::ledger::standing(&disk)?;
-    let plans = state.plans().filter_map(|plan| tariff::read("plan", &plan.text).ok());
+    waiting.read(Step::Payers, 0)?;
+    let payers = ledger::payers(&disk, tolerance.payers_max, &mut || waiting.goes_on())?;
+    let plans = payers.plans().filter_map(|plan| tariff::read("plan", &plan.text).ok());
     let currencies: BTreeSet<String> = plans.map(|plan| plan.currency).collect();
     let currency = currencies.first().filter(|_| currencies.len() == 1).cloned();
     let decimals = currency.as_deref().map_or(2, |letters| u32::try_from(decimals(letters)).unwrap_or_default());
-    Ok(Lines { payers: Payers::Of(Box::new(state)), currency, decimals, ..lines })
+    Ok(Lines { payers: Payers::Of(Box::new(payers)), currency, decimals, ..lines })
 }
 
 impl Payers {
@@ -92,9 +96,9 @@ impl Payers {
             Payers::Unknown => Owed::Unknown,
             // Who is not told, or not understood, may be one.
             Payers::Of(_) if caller == Party::NONE || caller.is_not_understood() => Owed::Yes,
-            Payers::Of(state) => {
-                let number = caller.digits().map(|digits| Identity::new(IdentityKind::E164, &digits));
-                if number.is_some_and(|number| state.payer(&number).is_some()) { Owed::Yes } else { Owed::No }
+            Payers::Of(payers) => {
+                let is_payer = caller.digits().is_some_and(|digits| payers.account(&digits).is_some());
+                if is_payer { Owed::Yes } else { Owed::No }
             }
         }
     }
@@ -167,15 +171,25 @@ impl Compared {
 /// Reads a bill.
 ///
 /// # Errors
-/// It cannot be read, or a column is missing, or it has too many lines.
-pub fn bill(file: &mut dyn BufRead, profile: &Profile, tolerance: &Tolerance) -> Result<Lines, Failed> {
+/// It cannot be read, or a column is missing, or it has too many lines, or it was given up.
+pub fn bill(
+    file: &mut dyn BufRead,
+    profile: &Profile,
+    tolerance: &Tolerance,
+    waiting: &Waiting<'_>,
+) -> Result<Lines, Failed> {
     let (mut lines, mut text) = (Lines { decimals: profile.bill.minor_digits, ..Lines::default() }, String::new());
     if next(file, &mut text)? == 0 {
         return Err(Failed::Asked("the bill is empty: its first line has the titles of its columns".to_owned()));
     }
     let mut reader = BillReader::new(profile, &text).map_err(|why| Failed::Asked(format!("line 1: {why}")))?;
     lines.has_amounts = reader.has_amounts();
+    let mut read = 0u64;
     while next(file, &mut text)? > 0 {
+        read += 1;
+        if read % TELL_EVERY == 0 {
+            waiting.read(Step::Bill, read)?;
+        }
         match reader.read(&text, &mut lines.parties) {
             Ok(Some(_)) if lines.lines.len() >= tolerance.items_max => return Err(too_much(tolerance, "lines")),
             Ok(line) => lines.lines.extend(line),
@@ -233,7 +247,7 @@ pub fn charged(
     (from_ns, to_ns): (i64, i64),
     profile: &Profile,
     tolerance: &Tolerance,
-    goes_on: &mut dyn FnMut(u64) -> bool,
+    waiting: &Waiting<'_>,
 ) -> Result<Lines, Failed> {
     let (mut lines, mut at) = (Lines { has_amounts: true, decimals: 2, ..Lines::default() }, HashMap::new());
     let mut query = Query {
@@ -245,9 +259,7 @@ pub fn charged(
     };
     loop {
         let page = store.charges(&query)?;
-        if !goes_on(0) {
-            return Err(Failed::GivenUp);
-        }
+        waiting.read(Step::Charges, lines.lines.len() as u64)?;
         for charge in page.rows.iter().filter(|charge| is_call(charge, tolerance.rating_group)) {
             if lines.lines.len() >= tolerance.items_max {
                 return Err(too_much(tolerance, "charges"));
@@ -328,7 +340,7 @@ fn money(lines: &Lines, plan: Option<&Plan>) -> Result<(Option<String>, u32), Fa
     Ok((Some(letters.clone()), digits))
 }
 
-/// Compares calls with lines; `goes_on` is told how many calls were read.
+/// Compares calls with lines.
 ///
 /// # Errors
 /// The store could not be read, there is too much, it was given up, or the plan is held against a bill without amounts
@@ -340,7 +352,7 @@ pub fn against(
     plan: Option<&Plan>,
     tolerance: &Tolerance,
     which: &Which,
-    goes_on: &mut dyn FnMut(u64) -> bool,
+    waiting: &Waiting<'_>,
 ) -> Result<Compared, Failed> {
     if plan.is_some() && !lines.has_amounts {
         let why = "the bill has no column of amounts: there is nothing to hold --plan against; a profile names it";
@@ -350,23 +362,22 @@ pub fn against(
     let Lines { lines, mut parties, sessions, unread, unread_count, payers, skipped: mut passed, .. } = lines;
     let margin = if tolerance.span_of_bill { MARGIN_OF_BILL_NS } else { MARGIN_NS };
     let (from_ns, to_ns) = (which.from_ns.saturating_sub(margin), which.to_ns.saturating_add(margin));
-    let wanted = wanted(store, &Which { filter: which.filter.clone(), from_ns, to_ns })?;
+    let asked_for = Which { filter: which.filter.clone(), from_ns, to_ns };
+    let wanted = wanted(store, &asked_for, tolerance.items_max, waiting)?;
     let wider = Which { filter: None, from_ns, to_ns };
-    let (mut wire, mut read) = (Vec::new(), 0u64);
-    let most = tolerance.items_max as u64;
-    let skipped = calls(store, &wider, &mut |call| {
+    let (mut wire, most) = (Vec::new(), tolerance.items_max);
+    let skipped = calls(store, &wider, (Step::Calls, waiting), &mut |call| {
         let mut one = wire_call(call, profile, &mut parties);
         let is_wanted = wanted.as_ref().is_none_or(|ids| ids.contains(&call.id));
         one.owed = if is_wanted { payers.owed(one.caller) } else { Owed::LeftOut };
         wire.push(one);
-        read += 1;
-        read <= most && (read % 1024 != 0 || goes_on(read))
+        wire.len() <= most
     });
-    if read > most {
+    if wire.len() > most {
         return Err(too_much(tolerance, "calls"));
     }
     add_skipped(&mut passed, skipped?);
-    let (cover, skipped) = cover(store, (from_ns, to_ns), tolerance.silence_ms)?;
+    let (cover, skipped) = cover(store, (from_ns, to_ns), tolerance.silence_ms, waiting)?;
     add_skipped(&mut passed, skipped);
     let rules = Rules {
         begin: tolerance.begin_ms,
@@ -379,7 +390,11 @@ pub fn against(
         span_of_bill: tolerance.span_of_bill,
     };
     let span = (which.from_ns.div_euclid(MS), which.to_ns.div_euclid(MS));
-    let report = compare(wire, lines, &rules, &cover, span).map_err(|e| Failed::Asked(e.to_string()))?;
+    waiting.read(Step::Pairs, wire.len() as u64)?;
+    let report = compare(wire, lines, &rules, &cover, span, &|| waiting.goes_on()).map_err(|undone| match undone {
+        Undone::GivenUp => Failed::GivenUp,
+        Undone::TooMuch(_) => Failed::Asked(undone.to_string()),
+    })?;
     let (blind, captured) = (cover.blind(report.span), cover.seen());
     let of_bill = (report.span.0.saturating_mul(MS), report.span.1.saturating_mul(MS));
     Ok(Compared {

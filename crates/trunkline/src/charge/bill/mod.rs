@@ -5,12 +5,13 @@ pub mod rated;
 pub mod told;
 
 use std::collections::HashSet;
-use trunkline_charge::compare::{Cover, ITEMS_MAX, Seen, TooMuch};
+use trunkline_charge::compare::{Cover, Seen};
+use trunkline_charge::ledger::NoPayers;
 use trunkline_kit::Id;
 use trunkline_store::filter::Filter;
 use trunkline_store::row::{Call, CallState};
 use trunkline_store::store::PAGE_ROWS_MAX;
-use trunkline_store::{Order, Query, Skipped, SqlLimits, SqlValue, Store, StoreError};
+use trunkline_store::{Order, Query, Skipped, SqlLimits, SqlValue, Stop, Store, StoreError};
 
 /// Nanoseconds of a millisecond.
 pub const MS: i64 = 1_000_000;
@@ -20,6 +21,8 @@ pub const SECOND: i64 = 1_000_000_000;
 const MINUTE_MS: i64 = 60_000;
 /// Minutes of a day.
 const MINUTES: i64 = 1440;
+/// Calls or lines after which who waits is told.
+const TELL_EVERY: u64 = 1024;
 /// Nanoseconds of an hour, and of a day.
 const HOUR: i64 = 3600 * SECOND;
 const DAY: i64 = 24 * HOUR;
@@ -44,6 +47,59 @@ pub enum Failed {
     GivenUp,
 }
 
+impl From<NoPayers> for Failed {
+    fn from(why: NoPayers) -> Failed {
+        match why {
+            NoPayers::Ledger(fault) => Failed::Ledger(fault),
+            NoPayers::TooMany(_) => Failed::Asked(why.to_string()),
+            NoPayers::GivenUp => Failed::GivenUp,
+        }
+    }
+}
+
+/// Who waits for it: is told how far it is, and may want it no more.
+pub struct Waiting<'a> {
+    /// Ends what is asked of the store, in the midst of a page.
+    pub stop: Stop,
+    /// Is told which step it is at, and how much of it was read.
+    pub tell: &'a dyn Fn(Step, u64),
+}
+
+/// What is read, or done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Lines of a bill.
+    Bill,
+    /// What was charged online.
+    Charges,
+    /// Who pays, by the ledger.
+    Payers,
+    /// The calls that the filter wants.
+    Filter,
+    /// All calls.
+    Calls,
+    /// What of the time was captured.
+    Captured,
+    /// Calls are paired with lines.
+    Pairs,
+}
+
+impl Waiting<'_> {
+    /// Whether it is still wanted.
+    pub fn goes_on(&self) -> bool {
+        !self.stop.is_due()
+    }
+
+    /// So much was read in this step.
+    ///
+    /// # Errors
+    /// It is wanted no more.
+    pub fn read(&self, step: Step, count: u64) -> Result<(), Failed> {
+        (self.tell)(step, count);
+        if self.goes_on() { Ok(()) } else { Err(Failed::GivenUp) }
+    }
+}
+
 /// Which calls: filter and time, the begin in it, the end not, nanoseconds since 1970.
 #[derive(Clone, Debug)]
 pub struct Which {
@@ -59,16 +115,29 @@ pub struct Which {
 ///
 /// # Errors
 /// The store could not be read, or it was given up.
-pub fn calls(store: &Store, which: &Which, each: &mut dyn FnMut(&Call) -> bool) -> Result<Vec<Skipped>, Failed> {
-    let Which { filter, from_ns, to_ns } = which.clone();
-    let mut query = Query { filter, from_ns, to_ns, order: Order::Oldest, limit: PAGE_ROWS_MAX, ..Query::default() };
-    let mut skipped: Vec<Skipped> = Vec::new();
+pub fn calls(
+    store: &Store,
+    which: &Which,
+    (step, waiting): (Step, &Waiting<'_>),
+    each: &mut dyn FnMut(&Call) -> bool,
+) -> Result<Vec<Skipped>, Failed> {
+    let (Which { filter, from_ns, to_ns }, stop) = (which.clone(), waiting.stop.clone());
+    let (order, limit) = (Order::Oldest, PAGE_ROWS_MAX);
+    let mut query = Query { filter, from_ns, to_ns, order, limit, stop, ..Query::default() };
+    let (mut skipped, mut read): (Vec<Skipped>, u64) = (Vec::new(), 0);
     loop {
         let page = store.calls(&query)?;
         add_skipped(&mut skipped, page.skipped);
-        if !page.rows.iter().all(&mut *each) {
-            return Err(Failed::GivenUp);
+        for call in &page.rows {
+            if !each(call) {
+                return Err(Failed::GivenUp);
+            }
+            read += 1;
+            if read % TELL_EVERY == 0 {
+                waiting.read(step, read)?;
+            }
         }
+        waiting.read(step, read)?;
         match page.next {
             Some(next) => query.cursor = Some(next),
             None => return Ok(skipped),
@@ -85,21 +154,21 @@ fn add_skipped(all: &mut Vec<Skipped>, more: Vec<Skipped>) {
     }
 }
 
-/// The calls that a filter wants; none without a filter, which wants all.
+/// The calls that a filter wants, at most so many, of some 35 octets each; none without a filter, which wants all.
 ///
 /// # Errors
-/// The store could not be read, or there are too many.
-pub fn wanted(store: &Store, which: &Which) -> Result<Option<HashSet<Id>>, Failed> {
+/// The store could not be read, there are too many, or it was given up.
+pub fn wanted(store: &Store, which: &Which, most: usize, waiting: &Waiting<'_>) -> Result<Option<HashSet<Id>>, Failed> {
     if which.filter.is_none() {
         return Ok(None);
     }
     let mut ids = HashSet::new();
-    let read = calls(store, which, &mut |call| {
+    let read = calls(store, which, (Step::Filter, waiting), &mut |call| {
         ids.insert(call.id);
-        ids.len() <= ITEMS_MAX
+        ids.len() <= most
     });
-    if ids.len() > ITEMS_MAX {
-        return Err(Failed::Asked(TooMuch("calls").to_string()));
+    if ids.len() > most {
+        return Err(Failed::Asked(format!("the filter wants more than {most} calls: choose a shorter time")));
     }
     read.map(|_| Some(ids))
 }
@@ -124,12 +193,18 @@ pub fn length(call: &Call) -> i64 {
 /// could not be read.
 ///
 /// # Errors
-/// The store could not be read.
-pub fn cover(store: &Store, (from_ns, to_ns): (i64, i64), silence_ms: i64) -> Result<(Cover, Vec<Skipped>), Failed> {
+/// The store could not be read, or it was given up.
+pub fn cover(
+    store: &Store,
+    (from_ns, to_ns): (i64, i64),
+    silence_ms: i64,
+    waiting: &Waiting<'_>,
+) -> Result<(Cover, Vec<Skipped>), Failed> {
     let mut minutes: Vec<i64> = store.minutes(from_ns, to_ns)?.into_iter().map(|(minute, _)| minute).collect();
     for day in store.days()? {
         let (first, after) = (day.start_ns().max(from_ns), day.end_ns().min(to_ns));
         if first < after {
+            waiting.read(Step::Captured, 0)?;
             others(store, (first, after), &mut minutes)?;
         }
     }
@@ -145,8 +220,9 @@ pub fn cover(store: &Store, (from_ns, to_ns): (i64, i64), silence_ms: i64) -> Re
     let (before, mut skipped) = (from_ns.saturating_sub(DAY), Vec::new());
     for day in store.days()? {
         let (first, after) = (day.start_ns().max(before), day.end_ns().min(to_ns));
+        waiting.read(Step::Captured, 0)?;
         if first < after && !losses(store, (first, after), from_ns, &mut cover, &mut skipped)? {
-            by_hours(store, (first, after), from_ns, &mut cover, &mut skipped)?;
+            by_hours(store, (first, after), (from_ns, waiting), &mut cover, &mut skipped)?;
         }
     }
     Ok((cover, skipped))
@@ -174,12 +250,13 @@ fn losses(
 fn by_hours(
     store: &Store,
     (from_ns, to_ns): (i64, i64),
-    since_ns: i64,
+    (since_ns, waiting): (i64, &Waiting<'_>),
     cover: &mut Cover,
     skipped: &mut Vec<Skipped>,
 ) -> Result<(), Failed> {
     let mut from = from_ns;
     while from < to_ns {
+        waiting.read(Step::Captured, 0)?;
         let until = from.saturating_add(HOUR).min(to_ns);
         if !losses(store, (from, until), since_ns, cover, skipped)? {
             cover.lost(from.div_euclid(MS), until.div_euclid(MS));

@@ -5,14 +5,15 @@
 //! reach back, and are not told; so are those that the filter does not want: they use up bundles like all others.
 //! Another leg of a call, or a copy of it from a second tap, is told and rated no second time.
 
-use super::{Failed, MS, SECOND, Which, calls, length, seen, wanted};
+use super::{Failed, MS, SECOND, Step, Waiting, Which, calls, length, seen, wanted};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet, VecDeque};
 use trunkline_charge::account::ServiceKey;
-use trunkline_charge::compare::{LEG_MS, Parties, Party, Seen};
-use trunkline_charge::ledger;
+use trunkline_charge::compare::{ITEMS_MAX, LEG_MS, Parties, Party, Seen};
+use trunkline_charge::ledger::{self, PAYERS_MAX};
 use trunkline_charge::numbers::Numbers;
-use trunkline_charge::session::{CallRated, CallRater, Spoken};
+use trunkline_charge::session::{CallPayer, CallRated, CallRater, Spoken};
+use trunkline_charge::tariff::Plan;
 use trunkline_commit::Folder;
 use trunkline_kit::Id;
 use trunkline_store::row::Call;
@@ -40,6 +41,10 @@ pub struct Told {
     pub seconds: u64,
     /// What became of it.
     pub end: End,
+    /// Who pays for it, where that is known.
+    pub payer: Option<CallPayer>,
+    /// The name of the destination that was called in the plan, and the prefix, where it has one.
+    pub destination: Option<(String, String)>,
     /// Whether the capture saw all of it; a call that it did not is rated by what was seen.
     pub complete: bool,
 }
@@ -82,6 +87,8 @@ pub struct Sums {
     pub priced: u64,
     /// See `priced`.
     pub incomplete: u64,
+    /// Calls of accounts that have another plan than the one that was asked for.
+    pub other_plan: u64,
     numbers: HashSet<u64>,
 }
 
@@ -141,37 +148,71 @@ impl Sums {
     }
 }
 
+/// By what calls are rated, and which of them are told.
+#[derive(Clone, Debug)]
+pub struct By {
+    /// What calls are in the plans.
+    pub key: ServiceKey,
+    /// A text that holds in place of the one of its name, and its number (0: the ledger does not have it).
+    pub text: Option<(Plan, u32)>,
+    /// Only calls of accounts under the plan of this name are told.
+    pub plan_name: Option<String>,
+    /// Accounts and subscribers at most, together.
+    pub payers_max: usize,
+    /// Calls that a filter wants, at most.
+    pub items_max: usize,
+}
+
+impl By {
+    /// By the plans that hold, all calls.
+    pub fn plans(key: ServiceKey) -> By {
+        By { key, text: None, plan_name: None, payers_max: PAYERS_MAX, items_max: ITEMS_MAX }
+    }
+}
+
 /// A rater of what a ledger says.
 ///
 /// # Errors
-/// There is no ledger, or it is damaged.
-pub fn rater(disk: &Folder, key: ServiceKey) -> Result<CallRater, Failed> {
-    CallRater::new(ledger::standing(disk)?, key).map_err(|fault| Failed::Asked(fault.to_string()))
+/// There is no ledger, or it is damaged or too large, or has no plan of that name; it was given up.
+pub fn rater(disk: &Folder, by: &By, waiting: &Waiting<'_>) -> Result<CallRater, Failed> {
+    waiting.read(Step::Payers, 0)?;
+    let payers = ledger::payers(disk, by.payers_max, &mut || waiting.goes_on())?;
+    let absent = |name: &str| Failed::Asked(format!("no account can have the plan '{name}': the ledger has none"));
+    if let Some(name) = by.plan_name.as_ref().filter(|name| payers.plans().all(|plan| *plan.name != ***name)) {
+        return Err(absent(name));
+    }
+    let rater = CallRater::new(payers, by.key).map_err(|fault| Failed::Asked(fault.to_string()))?;
+    match by.text.clone() {
+        Some((plan, version)) => rater.with_plan(plan, version).map_err(|name| absent(&name)),
+        None => Ok(rater),
+    }
 }
 
 /// Rates the calls of a store; each one that began in the span and was answered is told.
 ///
 /// # Errors
-/// The store could not be read, or `tell` gave it up.
+/// The store could not be read, or it was given up, by `tell` or by who waits.
 pub fn rate(
     store: &Store,
     rater: CallRater,
-    numbers: &Numbers,
+    (numbers, by): (&Numbers, &By),
     which: &Which,
+    waiting: &Waiting<'_>,
     tell: &mut dyn FnMut(&Told) -> bool,
 ) -> Result<(Sums, Vec<Skipped>), Failed> {
     let since = rater.since(which.from_ns.div_euclid(SECOND));
     let since_ns = since.saturating_mul(SECOND);
-    let ids = wanted(store, which)?;
+    let ids = wanted(store, which, by.items_max, waiting)?;
     // What begins after the span may be answered before what rings at its end.
     let (from_ns, to_ns) = (since_ns.saturating_sub(RINGS_NS), which.to_ns.saturating_add(RINGS_NS));
     let wider = Which { filter: None, from_ns, to_ns };
     let is_told = |call: &Call| {
         (which.from_ns..which.to_ns).contains(&call.start_ns) && ids.as_ref().is_none_or(|ids| ids.contains(&call.id))
     };
-    let (sums, waiting, recent) = (Sums::default(), BinaryHeap::new(), VecDeque::new());
-    let mut work = Work { rater, numbers, is_told: &is_told, since_ns, sums, waiting, recent };
-    let skipped = calls(store, &wider, &mut |call| work.take(call, tell))?;
+    let (sums, ringing, recent) = (Sums::default(), BinaryHeap::new(), VecDeque::new());
+    let plan_name = by.plan_name.as_deref();
+    let mut work = Work { rater, numbers, plan_name, is_told: &is_told, since_ns, sums, ringing, recent };
+    let skipped = calls(store, &wider, (Step::Calls, waiting), &mut |call| work.take(call, tell))?;
     if !work.settle(i64::MAX, tell) {
         return Err(Failed::GivenUp);
     }
@@ -179,7 +220,7 @@ pub fn rate(
 }
 
 /// A call that waits for its turn: by its answer, then by its identifier.
-type Waiting = Reverse<(i64, Id, Box<Waits>)>;
+type Ringing = Reverse<(i64, Id, Box<Waits>)>;
 
 /// What of a call is needed; it is put in order by what stands before it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,10 +260,11 @@ impl Recent {
 struct Work<'a> {
     rater: CallRater,
     numbers: &'a Numbers,
+    plan_name: Option<&'a str>,
     is_told: &'a dyn Fn(&Call) -> bool,
     since_ns: i64,
     sums: Sums,
-    waiting: BinaryHeap<Waiting>,
+    ringing: BinaryHeap<Ringing>,
     /// Calls that were answered last, in that order.
     recent: VecDeque<Recent>,
 }
@@ -244,7 +286,7 @@ impl Work<'_> {
                     complete: call.capture.complete,
                     is_told: (self.is_told)(call),
                 };
-                self.waiting.push(Reverse((answer_ns, call.id, Box::new(waits))));
+                self.ringing.push(Reverse((answer_ns, call.id, Box::new(waits))));
             }
             _ => self.sums.unanswered += u64::from((self.is_told)(call)),
         }
@@ -253,8 +295,8 @@ impl Work<'_> {
 
     /// Rates those that were answered before a time.
     fn settle(&mut self, before_ns: i64, tell: &mut dyn FnMut(&Told) -> bool) -> bool {
-        while self.waiting.peek().is_some_and(|Reverse((answer, ..))| *answer <= before_ns) {
-            let Some(Reverse((answer_ns, id, waits))) = self.waiting.pop() else { break };
+        while self.ringing.peek().is_some_and(|Reverse((answer, ..))| *answer <= before_ns) {
+            let Some(Reverse((answer_ns, id, waits))) = self.ringing.pop() else { break };
             let is_leg = self.is_leg(answer_ns, &waits);
             if answer_ns < self.since_ns {
                 continue;
@@ -263,8 +305,13 @@ impl Work<'_> {
             if !waits.is_told {
                 continue;
             }
+            let (payer, destination) = self.of(&waits);
+            if self.plan_name.is_some_and(|name| !has_plan(payer.as_ref(), name)) {
+                self.sums.other_plan += 1;
+                continue;
+            }
             let Waits { caller, called, seconds, complete, .. } = *waits;
-            let told = Told { id, caller, called, answer_ns, seconds, end, complete };
+            let told = Told { id, caller, called, answer_ns, seconds, end, payer, destination, complete };
             self.sums.add(&told);
             if !tell(&told) {
                 return false;
@@ -290,6 +337,17 @@ impl Work<'_> {
         is_leg
     }
 
+    /// Who pays, and where to it was.
+    fn of(&self, waits: &Waits) -> (Option<CallPayer>, Option<(String, String)>) {
+        let caller = self.numbers.international(&waits.caller);
+        let payer = caller.and_then(|caller| self.rater.payer(&caller));
+        let called = self.numbers.international(&waits.called);
+        let found = payer.as_ref().zip(called.as_deref());
+        let found = found.and_then(|(payer, called)| self.rater.destination(payer.account, called));
+        let destination = found.map(|(name, prefix)| (name.to_owned(), prefix.to_owned()));
+        (payer, destination)
+    }
+
     fn end(&mut self, answer_ns: i64, waits: &Waits) -> End {
         if waits.open {
             return End::Open;
@@ -305,4 +363,8 @@ impl Work<'_> {
             (_, None) => End::NotUnderstood(waits.called.clone()),
         }
     }
+}
+
+fn has_plan(payer: Option<&CallPayer>, name: &str) -> bool {
+    payer.and_then(|payer| payer.plan.as_ref()).is_some_and(|(plan, _)| **plan == *name)
 }

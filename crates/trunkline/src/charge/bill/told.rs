@@ -2,7 +2,6 @@
 
 use super::compared::Compared;
 use super::rated::{End, Told};
-use serde_json::{Value, json};
 use trunkline_charge::compare::{Basis, BillLine, Clock, Finding, Kind, Seen, Sum, Unread, WireCall};
 use trunkline_charge::money::Price;
 use trunkline_charge::session::CallRated;
@@ -10,7 +9,7 @@ use trunkline_store::time::rfc3339;
 use trunkline_web::sources::{
     ChargeCompared, ChargeComparedBlind, ChargeComparedClock, ChargeComparedDeviations, ChargeComparedKind,
     ChargeComparedTime, ChargeComparedUnread, ChargeComparedVague, ChargeDifference, ChargeDifferenceCall,
-    ChargeDifferenceLine,
+    ChargeDifferenceLine, ChargeRatedCall,
 };
 
 /// Minor units with up to six places.
@@ -145,24 +144,36 @@ pub fn outcome(end: &End) -> (&'static str, Option<i64>) {
 }
 
 /// A rated call.
-pub fn rated(told: &Told) -> Value {
+pub fn rated(told: &Told) -> ChargeRatedCall {
     let (outcome, money) = outcome(&told.end);
     let price = if let End::Rated(CallRated::Priced(price)) = &told.end { Some(price) } else { None };
-    let account = match &told.end {
-        End::Rated(CallRated::NoRule { account } | CallRated::Blocked { account, .. }) => Some(*account),
-        _ => price.map(|price| price.account),
-    };
     let rule = match &told.end {
-        End::Rated(CallRated::Blocked { rule, .. }) => Some(rule.as_str()),
-        _ => price.map(|price| price.rule.as_str()),
+        End::Rated(CallRated::Blocked { rule, .. }) => Some(rule),
+        _ => price.map(|price| &price.rule),
     };
-    json!({
-        "call": told.id.to_string(), "caller": told.caller, "called": told.called, "answer": rfc3339(told.answer_ns),
-        "seconds": told.seconds, "outcome": outcome, "account": account, "rule": rule, "money": money,
-        "plan": price.map(|price| &*price.plan), "plan_version": price.map(|price| price.version),
-        "currency": price.map(|price| &*price.currency), "bundle_seconds": price.map(|price| price.bundle_units),
-        "complete": told.complete,
-    })
+    let payer = told.payer.as_ref().filter(|_| !matches!(told.end, End::Leg));
+    let plan = payer.and_then(|payer| payer.plan.as_ref());
+    let destination = told.destination.as_ref().filter(|_| payer.is_some());
+    let unread = if let End::NotUnderstood(number) = &told.end { Some(number) } else { None };
+    ChargeRatedCall {
+        call: told.id.to_string(),
+        caller: told.caller.clone(),
+        called: told.called.clone(),
+        answer: rfc3339(told.answer_ns),
+        seconds: told.seconds,
+        outcome: outcome.to_owned(),
+        not_understood: unread.cloned(),
+        account: payer.map(|payer| payer.account),
+        rule: rule.cloned(),
+        destination: destination.map(|(name, _)| name.clone()),
+        prefix: destination.map(|(_, prefix)| prefix.clone()),
+        money,
+        plan: plan.map(|(name, _)| name.to_string()),
+        plan_version: plan.map(|(_, version)| *version).filter(|version| *version > 0),
+        currency: payer.and_then(|payer| payer.currency.as_ref()).map(ToString::to_string),
+        bundle_seconds: price.map(|price| price.bundle_units),
+        complete: told.complete,
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::when::{self, Profiled};
 use crate::bar::Bar;
 use crate::charge::bill::compared::{self, Compared, Lines, Tolerance};
-use crate::charge::bill::{Which, told};
+use crate::charge::bill::{Step, Waiting, Which, told};
 use crate::charge::configured;
 use crate::cli::DataFolder;
 use crate::command::calls::parse;
@@ -16,12 +16,14 @@ use crate::show::text::Keep;
 use crate::terminal::Terminal;
 use serde::Serialize;
 use serde_json::Value;
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 use trunkline_charge::compare::{Basis, Finding, Kind, Profile};
 use trunkline_kit::exit::Exit;
+use trunkline_store::Stop;
 use trunkline_web::sources::ChargeCompared;
 
 /// Differences of the table.
@@ -96,23 +98,28 @@ impl Compare {
         let (profile, given) = (self.profile.read()?, self.when.read(terminal)?);
         let plan = self.plan.as_deref().map(when::plan).transpose()?;
         let (store, tolerance) = (search::open(&self.data)?, self.tolerance()?);
+        let (bar, stop) = (RefCell::new(Bar::new()), Stop::never());
+        let tell = |step: Step, read: u64| {
+            if step == Step::Calls {
+                bar.borrow_mut().draw(read, 0, || format!("{read} calls"));
+            }
+        };
+        let waiting = Waiting { stop, tell: &tell };
         let (lines, (from_ns, to_ns)) = match &self.bill {
-            Some(path) => bill(path, &profile, given, &tolerance)?,
+            Some(path) => bill(path, &profile, given, &tolerance, &waiting)?,
             None => {
                 let span = given.map_or_else(|| when::yesterday(&terminal.zone), Ok)?;
-                let charged = compared::charged(&store, span, &profile, &tolerance, &mut |_| true);
+                let charged = compared::charged(&store, span, &profile, &tolerance, &waiting);
                 let ledger = configured::ledger(&self.data.path);
-                let charged = charged.and_then(|lines| compared::with_payers(lines, &ledger)).map_err(when::failure)?;
+                let payers = |lines| compared::with_payers(lines, &ledger, &tolerance, &waiting);
+                let charged = charged.and_then(payers).map_err(when::failure)?;
                 (charged, span)
             }
         };
-        let (which, mut bar) = (Which { filter, from_ns, to_ns }, Bar::new());
+        let which = Which { filter, from_ns, to_ns };
         let tolerance = Tolerance { span_of_bill: self.bill.is_some() && given.is_none(), ..tolerance };
-        let of = compared::against(&store, lines, &profile, plan.as_ref(), &tolerance, &which, &mut |read| {
-            bar.draw(read, 0, || format!("{read} calls"));
-            true
-        });
-        bar.end();
+        let of = compared::against(&store, lines, &profile, plan.as_ref(), &tolerance, &which, &waiting);
+        bar.into_inner().end();
         let of = of.map_err(when::failure)?;
         when::tell_skipped(&of.skipped);
         for unread in &of.unread {
@@ -165,16 +172,17 @@ fn bill(
     profile: &Profile,
     given: Option<(i64, i64)>,
     tolerance: &Tolerance,
+    waiting: &Waiting<'_>,
 ) -> Result<(Lines, (i64, i64)), Failure> {
     let named = |failed| match failed {
         crate::charge::bill::Failed::Asked(why) => Failure::Failed(format!("{}: {why}", path.display())),
         other => when::failure(other),
     };
     let lines = if path.as_os_str() == "-" {
-        compared::bill(&mut std::io::stdin().lock(), profile, tolerance).map_err(named)?
+        compared::bill(&mut std::io::stdin().lock(), profile, tolerance, waiting).map_err(named)?
     } else {
         let file = File::open(path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
-        compared::bill(&mut BufReader::new(file), profile, tolerance).map_err(named)?
+        compared::bill(&mut BufReader::new(file), profile, tolerance, waiting).map_err(named)?
     };
     let nothing = || Failure::Failed(format!("{}: not one line of it can be read", path.display()));
     let span = given.or_else(|| compared::days_of(&lines.lines, profile)).ok_or_else(nothing)?;

@@ -404,7 +404,11 @@ fn sent_lines(out: &mut impl Write, sent: &Value) -> std::io::Result<()> {
         writeln!(out, "gateway         {address}  {}", if up { "up" } else { "silent" })?;
     }
     if sent["refused"] != 0 {
-        writeln!(out, "                {} packets were refused, the first with {}", sent["refused"], sent["cause"])?;
+        let (count, cause) = (&sent["refused"], &sent["cause"]);
+        writeln!(
+            out,
+            "                {count} packets were refused, the first with {cause}: `trunkline charge refused`"
+        )?;
     }
     if sent["gone_files"] != 0 {
         writeln!(out, "                {} files were gone before they were sent on", sent["gone_files"])?;

@@ -2,8 +2,8 @@
 
 use super::when::{self, Profiled};
 use crate::bar::Bar;
-use crate::charge::bill::rated::{self, Account, Sums, Told};
-use crate::charge::bill::{Which, told};
+use crate::charge::bill::rated::{self, Account, By, Sums, Told};
+use crate::charge::bill::{Waiting, Which, told};
 use crate::charge::configured;
 use crate::cli::DataFolder;
 use crate::command::calls::parse;
@@ -17,11 +17,12 @@ use std::io::Write;
 use trunkline_charge::account::ServiceKey;
 use trunkline_commit::Folder;
 use trunkline_kit::exit::Exit;
+use trunkline_store::Stop;
 
 /// Accounts of the table.
 const ACCOUNTS: usize = 50;
 /// The columns of `--csv`: names as in JSON.
-const CSV: [&str; 14] = [
+const CSV: [&str; 17] = [
     "call",
     "caller",
     "called",
@@ -36,6 +37,9 @@ const CSV: [&str; 14] = [
     "currency",
     "bundle_seconds",
     "complete",
+    "destination",
+    "prefix",
+    "not_understood",
 ];
 
 /// Rate the calls of the store by the plans of the accounts that pay for them
@@ -87,13 +91,14 @@ impl RateCalls {
         let disk = Folder::beside(&folder)
             .map_err(|e| Failure::Failed(format!("no ledger in {}, and so no plan: {e}", folder.display())))?;
         let key = ServiceKey { rating_group: self.rating_group, service: self.service };
-        let rater = rated::rater(&disk, key).map_err(when::failure)?;
+        let (by, waiting) = (By::plans(key), Waiting { stop: Stop::never(), tell: &|_, _| {} });
+        let rater = rated::rater(&disk, &by, &waiting).map_err(when::failure)?;
         let (mut out, mut bar, mut count, mut broken) = (stdout(), Bar::new(), 0u64, None);
         if self.csv {
             writeln!(out, "{}", CSV.join(","))?;
         }
         let which = Which { filter, from_ns, to_ns };
-        let done = rated::rate(&store, rater, &profile.numbers, &which, &mut |call| {
+        let done = rated::rate(&store, rater, (&profile.numbers, &by), &which, &waiting, &mut |call| {
             count += 1;
             bar.draw(count, 0, || format!("{count} calls"));
             broken = self.print(&mut out, call).err();
@@ -116,8 +121,8 @@ impl RateCalls {
 
     fn print(&self, out: &mut impl Write, call: &Told) -> std::io::Result<()> {
         match (self.json, self.csv) {
-            (true, _) => writeln!(out, "{}", told::rated(call)),
-            (_, true) => writeln!(out, "{}", when::csv_line(&CSV, &told::rated(call))),
+            (true, _) => writeln!(out, "{}", serde_json::to_string(&told::rated(call))?),
+            (_, true) => writeln!(out, "{}", when::csv_line(&CSV, &serde_json::to_value(told::rated(call))?)),
             _ => Ok(()),
         }
     }

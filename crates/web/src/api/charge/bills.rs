@@ -1,17 +1,17 @@
 //! Bills that users bring, to be compared with calls: kept on the disk for a day, and nobody else's.
 
 use crate::api::ask::Ask;
-use crate::api::captures::{Brought, receive, too_large};
+use crate::api::captures::{Brought, receive};
 use crate::api::schema;
 use crate::auth::{Permission, Refusal, action, mask};
 use crate::guard::Who;
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
-use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Limits, Places, Shelf, Work, WorkState};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,14 +21,13 @@ use utoipa::{IntoParams, ToSchema};
 /// How bills are bounded.
 pub const BILLS: Limits = Limits {
     running: 1,
-    kept: 32,
+    kept: 64,
+    places: Places::OfEach { kept: 8, octets: 512 << 20 },
     waiting_of_one: 2,
     octets: 128 << 20,
-    octets_in_all: 1 << 30,
+    octets_in_all: 4 << 30,
     age_s: Some(AGE_MAX_S),
 };
-/// Longest name of a bill, characters.
-const NAME_CHARS_MAX: usize = 200;
 const BILL: Brought = Brought { what: "bill", elsewhere: "trunkline charge compare" };
 
 /// All bills, by their names.
@@ -88,21 +87,14 @@ pub async fn bring(
 ) -> Result<Json<ChargeBill>, Problem> {
     may_compare(&who)?;
     super::charging(&web)?;
-    let name: String = ask.name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
-    if name.trim().is_empty() {
-        return Err(Problem::parameter("name", "The bill needs a name."));
-    }
+    let name = BILL.name(&ask.name)?;
     if who.masked() {
         // Numbers that somebody brings and that are found tell which ones there are.
         let text = "numbers are masked for you: somebody who sees them may compare a bill".to_owned();
         return Err(who.refused(Refusal::Forbidden(text)));
     }
     let octets_max = web.bills.limits().octets;
-    let told = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
-    if told.is_some_and(|octets| octets > octets_max) {
-        return Err(too_large(&BILL, octets_max));
-    }
-    web.refuse_without_room(told.unwrap_or(0)).await?;
+    web.refuse_without_room(BILL.octets(&headers, octets_max)?).await?;
     who.audit(&web, action::CHARGE_BILL, &name).await?;
     let work = web.bills.take(who.id(), name, who.now_ns)?;
     let mut arriving = Arriving { web: &web, work: Some(Arc::clone(&work)) };

@@ -2,7 +2,7 @@
 //! What came of it is kept for a day; beside: its differences by the page.
 
 use super::bills::{self, may_compare};
-use super::differences::{Listed, Listing};
+use super::listed::{Listed, Listing};
 use super::{charging, order};
 use crate::api::ask::{self, Large};
 use crate::api::schema;
@@ -11,12 +11,13 @@ use crate::guard::Who;
 use crate::moment::{self, End};
 use crate::paths;
 use crate::problem::Problem;
-use crate::sources::{ChargeCompareAsk, ChargeCompared, ChargePlan};
+use crate::sources::{ChargeCompareAsk, ChargeCompared, ChargeDifference, ChargePlan};
 use crate::state::Web;
-use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Limits, Places, Shelf, Work, WorkState};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
@@ -24,13 +25,15 @@ use std::sync::atomic::Ordering;
 use trunkline_store::time::rfc3339;
 use utoipa::ToSchema;
 
-/// How comparisons are bounded: one at a time. Their files are lists of differences.
+/// How comparisons are bounded: one at a time. Their files are lists of differences; in memory each takes some three
+/// megabytes at most beside it.
 pub const COMPARISONS: Limits = Limits {
     running: 1,
-    kept: 16,
+    kept: 64,
+    places: Places::OfEach { kept: 8, octets: 512 << 20 },
     waiting_of_one: 1,
     octets: 128 << 20,
-    octets_in_all: 1 << 30,
+    octets_in_all: 4 << 30,
     age_s: Some(AGE_MAX_S),
 };
 /// The longest silence, and the most that clocks may differ, seconds: a day.
@@ -55,7 +58,7 @@ pub struct Outcome {
     /// The sums.
     pub compared: ChargeCompared,
     /// The differences.
-    pub listed: Listed,
+    pub listed: Listed<ChargeDifference>,
 }
 
 /// What is to be compared.
@@ -97,7 +100,11 @@ pub struct ChargeComparison {
     pub id: String,
     /// How far it is.
     pub state: WorkState,
-    /// Calls that were read.
+    /// What is done now, or was last: `bill` (its lines are read), `charges`, `payers` (who pays, by the ledger),
+    /// `filter` (the calls that it wants), `calls`, `captured` (what of the time was), `pairs`, `lists`; null before it
+    /// begins.
+    pub step: Option<String>,
+    /// What was read in this step: lines, charges, calls.
     pub read: u64,
     /// When it was asked for.
     #[schema(format = DateTime)]
@@ -132,6 +139,7 @@ fn shown(work: &Work<Asked, Arc<Outcome>>, who: &Who) -> ChargeComparison {
     ChargeComparison {
         id: work.id.clone(),
         state,
+        step: work.progress.step().map(str::to_owned),
         read: work.progress.calls.load(Ordering::Relaxed),
         asked: rfc3339(work.asked_ns),
         ask,
@@ -227,14 +235,8 @@ async fn plan(web: &Arc<Web>, told: &ChargeComparisonAsk) -> Result<Option<Strin
 
 fn means(web: &Web, who: &Who, told: &ChargeComparisonAsk) -> Result<ChargeCompareAsk, Problem> {
     let zone = moment::zone(told.tz.as_deref())?;
-    let from_ns = moment::maybe("from", told.from.as_deref(), End::From, who.now_ns, &zone)?;
-    let to_ns = moment::maybe("to", told.to.as_deref(), End::To, who.now_ns, &zone)?;
-    let span_ns = match (from_ns, to_ns) {
-        (Some(from), to) if from < to.unwrap_or(who.now_ns) => Some((from, to.unwrap_or(who.now_ns))),
-        (Some(_), _) => return Err(Problem::parameter("to", "'to' must be after 'from'.")),
-        (None, None) if told.bill.is_some() => None,
-        (None, _) => return Err(Problem::parameter("from", "From when on?")),
-    };
+    let is_whole = told.bill.is_some() && told.from.is_none() && told.to.is_none();
+    let span_ns = (!is_whole).then(|| span(who, told.from.as_deref(), told.to.as_deref(), &zone)).transpose()?;
     Ok(ChargeCompareAsk {
         bill: None,
         profile: told.profile.clone().unwrap_or_default(),
@@ -247,6 +249,17 @@ fn means(web: &Web, who: &Who, told: &ChargeComparisonAsk) -> Result<ChargeCompa
         silence_ms: milliseconds("silence_s", told.silence_s, (60.0, SECONDS_MAX))?.unwrap_or(3_600_000),
         rating_group: told.rating_group,
     })
+}
+
+/// From when to when; until now, where that is not said.
+pub(super) fn span(who: &Who, from: Option<&str>, to: Option<&str>, zone: &TimeZone) -> Result<(i64, i64), Problem> {
+    let from = moment::maybe("from", from, End::From, who.now_ns, zone)?;
+    let to = moment::maybe("to", to, End::To, who.now_ns, zone)?.unwrap_or(who.now_ns);
+    match from {
+        Some(from) if from < to => Ok((from, to)),
+        Some(_) => Err(Problem::parameter("to", "'to' must be after 'from'.")),
+        None => Err(Problem::parameter("from", "From when on?")),
+    }
 }
 
 fn milliseconds(name: &'static str, seconds: Option<f64>, (least, most): (f64, f64)) -> Result<Option<i64>, Problem> {

@@ -9,7 +9,7 @@ use crate::moment::{self, End};
 use crate::problem::Problem;
 use crate::sources::{ChargeChecked, ChargeTried, ChargeTryAsk};
 use crate::state::Web;
-use crate::work::{AGE_MAX_S, Limits, Shelf, Work, WorkState};
+use crate::work::{AGE_MAX_S, Limits, Places, Shelf, Work, WorkState};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -22,8 +22,15 @@ use trunkline_store::time::{SECOND_NS, rfc3339};
 use utoipa::ToSchema;
 
 /// Plans that are tried out: one at a time. They live in memory; there are no files.
-pub const TRYOUTS: Limits =
-    Limits { running: 1, kept: 16, waiting_of_one: 1, octets: 0, octets_in_all: u64::MAX, age_s: Some(AGE_MAX_S) };
+pub const TRYOUTS: Limits = Limits {
+    running: 1,
+    kept: 64,
+    places: Places::OfEach { kept: 8, octets: 0 },
+    waiting_of_one: 1,
+    octets: 0,
+    octets_in_all: u64::MAX,
+    age_s: Some(AGE_MAX_S),
+};
 
 /// All of them.
 pub type Tryouts = Shelf<(ChargeTryAsk, Option<String>), ChargeTried>;

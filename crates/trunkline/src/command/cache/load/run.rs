@@ -8,17 +8,15 @@ use super::report::Report;
 use super::source::Source;
 use super::tally::Tally;
 use super::versions::Versions;
+use crate::descriptors;
 use crate::failure::Failure;
 use crate::processor;
 use crate::stop::Stop;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Sets of a stream that wait at a time while a server is filled.
 const FILL_IN_FLIGHT: usize = 32;
-/// Files that are open besides the connections.
-const FILES_BESIDES: u64 = 300;
 
 /// Fills, measures, adds up.
 ///
@@ -26,7 +24,7 @@ const FILES_BESIDES: u64 = 300;
 /// Nobody listens, nothing is answered, or the server cannot be filled.
 pub fn run(load: &Load, plan: &Plan) -> Result<Report, Failure> {
     let failed = |why: String| Failure::Failed(format!("{}: {why}", load.target));
-    allow_files(plan.connections as u64);
+    descriptors::allow(plan.connections as u64);
     let stop = Stop::on_signals();
     let flag = stop.flag();
     let versions = plan.verify.then(|| Versions::new(run_number(), plan.keys, !load.udp));
@@ -107,14 +105,4 @@ fn together<'p>(drivers: &mut [Driver<'_>], start: Instant, of: impl Fn(usize) -
 fn run_number() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     trunkline_kit::random::mixed(since.as_nanos() as u64 ^ u64::from(std::process::id()) << 48) as u32
-}
-
-/// Raises the limit of open files as far as it may be; where that is too little, connecting says so.
-fn allow_files(connections: u64) {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = connections + FILES_BESIDES;
-    if current.is_some_and(|current| current < wanted) {
-        let current = Some(maximum.map_or(wanted, |maximum| maximum.min(wanted)));
-        let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
-    }
 }

@@ -8,11 +8,11 @@ use super::report::Report;
 use super::tally::Tally;
 use super::timeline::{Row, Timeline};
 use crate::bar::{Bar, TICK};
+use crate::descriptors;
 use crate::failure::Failure;
 use crate::processor;
 use crate::show::figure::count;
 use crate::stop::Stop;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -21,15 +21,13 @@ use trunkline_kit::random::mixed;
 
 /// How long connecting may take in all.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-/// Files that are open besides the connections.
-const FILES_BESIDES: u64 = 300;
 
 /// Plays, adds up.
 ///
 /// # Errors
 /// The server cannot be reached, or a file cannot be written.
 pub fn run(load: &Load, plan: &Plan) -> Result<(Report, Vec<Row>), Failure> {
-    allow_files(u64::from(plan.clients) * plan.servers.len() as u64);
+    descriptors::allow(u64::from(plan.clients) * plan.servers.len() as u64);
     let csv = load.csv.as_deref().map(create).transpose()?;
     let ledger = load.ledger.as_deref().map(create).transpose()?.map(Ledger::new);
     let (stop, timeline) = (Stop::on_signals(), Timeline::new(plan.threads, plan.protocol.kinds(), csv));
@@ -114,14 +112,4 @@ fn epoch() -> Epoch {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let run = mixed(since.as_nanos() as u64 ^ u64::from(std::process::id()) << 48) as u32;
     Epoch { unix_seconds: since.as_secs() as i64, run }
-}
-
-/// Raises the limit of open files as far as it may be; where that is too little, connecting says so.
-fn allow_files(connections: u64) {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = connections + FILES_BESIDES;
-    if current.is_some_and(|current| current < wanted) {
-        let current = Some(maximum.map_or(wanted, |maximum| maximum.min(wanted)));
-        let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
-    }
 }

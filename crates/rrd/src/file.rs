@@ -1,0 +1,168 @@
+//! A file on disk, under the lock that rrdtool takes: a whole-file `fcntl` lock, to read or to write.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{FlockOperation, fcntl_lock};
+
+use crate::archive::{Archive, Rows, Time, Value};
+use crate::create::Made;
+use crate::fault::{Fault, Refused};
+use crate::fetch::{Question, Series, Window};
+use crate::shape::Shape;
+use crate::tune::{Tune, tune};
+
+/// Octets that are read at first: the header of most files.
+const FIRST_READ_OCTETS: usize = 8192;
+
+/// An open file. The lock is the process's and ends with any closing of the file in it, as those of `fcntl` do: who
+/// writes and who reads in one process need an order of their own.
+#[derive(Debug)]
+pub struct RrdFile {
+    file: File,
+    archive: Archive,
+}
+
+impl RrdFile {
+    /// Opens a file to read it.
+    ///
+    /// # Errors
+    /// [`Fault`]: the system's, it is locked for writing, or it is no such file.
+    pub fn open(path: &Path) -> Result<RrdFile, Fault> {
+        let file = File::open(path)?;
+        RrdFile::begin(file, FlockOperation::NonBlockingLockShared)
+    }
+
+    /// Opens a file to update it.
+    ///
+    /// # Errors
+    /// [`Fault`]: the system's, it is locked, or it is no such file.
+    pub fn open_to_update(path: &Path) -> Result<RrdFile, Fault> {
+        let file = File::options().read(true).write(true).open(path)?;
+        RrdFile::begin(file, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// Makes a file in place of one that has this name: it is whole under its name, or not there.
+    ///
+    /// # Errors
+    /// [`Fault::Io`].
+    pub fn create(path: &Path, made: &Made) -> Result<(), Fault> {
+        replace(path, &made.octets())
+    }
+
+    /// Changes what a file holds, under its lock: afterwards it is another file under the same name, or the old one.
+    ///
+    /// # Errors
+    /// [`Fault`]: the system's, it is locked, it is no such file, or a change cannot be.
+    pub fn tune(path: &Path, changes: &[Tune]) -> Result<(), Fault> {
+        let file = RrdFile::open_to_update(path)?;
+        let mut octets = vec![0; usize::try_from(file.file.metadata()?.len()).unwrap_or(usize::MAX)];
+        file.file.read_exact_at(&mut octets, 0)?;
+        replace(path, &tune(&octets, changes)?)
+    }
+
+    fn begin(file: File, lock: FlockOperation) -> Result<RrdFile, Fault> {
+        fcntl_lock(&file, lock).map_err(|error| match error {
+            rustix::io::Errno::ACCESS | rustix::io::Errno::AGAIN => Fault::Locked,
+            error => Fault::Io(error.into()),
+        })?;
+        let archive = read_archive(|at, into| read_some(&file, at, into))?;
+        check_length(&file, archive.shape())?;
+        Ok(RrdFile { file, archive })
+    }
+
+    /// What it holds, and how far it is.
+    #[must_use]
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// Rows of it.
+    ///
+    /// # Errors
+    /// [`Fault`]: what is asked for has no sense, or the system's.
+    pub fn fetch(&self, question: &Question) -> Result<Series, Fault> {
+        Window::choose(&self.archive, question)?
+            .series(&self.archive, |at, into| Ok(self.file.read_exact_at(into, at)?))
+    }
+
+    /// Takes samples and writes what they change: rows first, the header last. Samples that are refused are told, and
+    /// the others go in.
+    ///
+    /// # Errors
+    /// [`Fault::Io`]: rows may be written, and the header not.
+    pub fn update<'v>(
+        &mut self,
+        samples: impl IntoIterator<Item = (Time, &'v [Value<'v>])>,
+        mut refused: impl FnMut(Time, Refused),
+    ) -> Result<(), Fault> {
+        let mut rows = Rows::default();
+        let mut changed = false;
+        for (time, values) in samples {
+            match self.archive.update(time, values, &mut rows) {
+                Ok(()) => changed = true,
+                Err(why) => refused(time, why),
+            }
+        }
+        if !changed {
+            return Ok(());
+        }
+        let mut octets = Vec::new();
+        for write in rows.writes(self.archive.shape()) {
+            octets.clear();
+            write.words.iter().for_each(|word| octets.extend_from_slice(&word.to_le_bytes()));
+            self.file.write_all_at(&octets, write.at)?;
+        }
+        octets.clear();
+        self.archive.write_live(&mut octets);
+        self.file.write_all_at(&octets, self.archive.shape().still_octets as u64)?;
+        Ok(())
+    }
+}
+
+/// On stable storage before it has the name.
+fn replace(path: &Path, octets: &[u8]) -> Result<(), Fault> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    std::fs::write(&part, octets)?;
+    File::open(&part)?.sync_data()?;
+    Ok(std::fs::rename(&part, path)?)
+}
+
+/// Reads a header with one read, or two where it is long. `read` gives how many octets there were.
+pub(crate) fn read_archive(read: impl Fn(u64, &mut [u8]) -> Result<usize, Fault>) -> Result<Archive, Fault> {
+    let mut octets = vec![0; FIRST_READ_OCTETS];
+    let got = read(0, &mut octets)?;
+    octets.truncate(got);
+    let header = Shape::header_octets(&octets)?;
+    if header > octets.len() && got == FIRST_READ_OCTETS {
+        octets.resize(header, 0);
+        let more = read(got as u64, &mut octets[got..])?;
+        octets.truncate(got + more);
+    }
+    Archive::open(&octets)
+}
+
+fn read_some(file: &File, at: u64, into: &mut [u8]) -> Result<usize, Fault> {
+    let mut got = 0;
+    while got < into.len() {
+        match file.read_at(&mut into[got..], at + got as u64) {
+            Ok(0) => break,
+            Ok(more) => got += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(got)
+}
+
+fn check_length(file: &File, shape: &Arc<Shape>) -> Result<(), Fault> {
+    let octets = file.metadata()?.len();
+    if octets < shape.file_octets {
+        let what = format!("the file ends here, and should have {} octets", shape.file_octets);
+        return Err(Fault::format(octets, what));
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! A farm of simulated devices that answer SNMP: what each would say at any moment is known.
+//!
+//! ```
+//! use trunkline_sim::farm::{Counter, Farm, Settings};
+//! let farm = Farm::new(Settings { devices: 3, interfaces: 4, ..Settings::default() });
+//! let hour = farm.settings().begin_ms + 3_600_000;
+//! assert!(farm.counter(1, 2, Counter::InOctets, hour) > farm.counter(1, 2, Counter::InOctets, hour - 60_000));
+//! ```
+//!
+//! All is a function of the seed and the time, in whole numbers: nothing is kept, no order of questions matters, and a
+//! simulated year costs no more than a minute. The messages are read and written by this crate's own code
+//! (`farm/ber.rs`), which shares none with what is tested; only version 3 is sealed by [`trunkline_wire`].
+//!
+//! Devices are a tree, a core with distribution below it and access below that, and say so by LLDP and their ARP
+//! tables. Each twentieth or so has a [`Fault`].
+
+mod agent;
+mod ber;
+mod curve;
+mod fate;
+mod mib;
+
+pub use agent::{Answer, COMMUNITY};
+pub use fate::Fault;
+
+use crate::random::Random;
+use curve::Curve;
+use fate::Fate;
+use std::net::Ipv4Addr;
+
+/// Devices of the largest farm: as many as have an address in 127.64.0.0/10, a few left out.
+pub const DEVICES_MAX: usize = 1 << 20;
+/// Interfaces of a device.
+pub const INTERFACES_MAX: u32 = 10_000;
+
+/// What a farm is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The same seed makes the same farm.
+    pub seed: u64,
+    /// Devices, 1 to [`DEVICES_MAX`].
+    pub devices: usize,
+    /// Interfaces of each, 1 to [`INTERFACES_MAX`].
+    pub interfaces: u32,
+    /// When all of them were switched on first, milliseconds since 1970.
+    pub begin_ms: i64,
+    /// Whether some have faults; else all are sound.
+    pub faults: bool,
+    /// Of a thousand devices so many never answer, beside those with other faults.
+    pub dead_permille: u32,
+}
+
+impl Default for Settings {
+    /// 500 devices with 50 interfaces and faults, switched on at the beginning of 2026.
+    fn default() -> Self {
+        Settings { seed: 1, devices: 500, interfaces: 50, begin_ms: 1_767_225_600_000, faults: true, dead_permille: 0 }
+    }
+}
+
+/// What an interface counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Counter {
+    /// Octets that came.
+    InOctets,
+    /// Octets that went.
+    OutOctets,
+    /// Unicast packets that came.
+    InPackets,
+    /// Unicast packets that went.
+    OutPackets,
+    /// Packets that came and were broken.
+    InErrors,
+    /// Packets that could not be sent.
+    OutErrors,
+    /// Packets that came and were dropped.
+    InDiscards,
+    /// Packets that were dropped before they went.
+    OutDiscards,
+}
+
+/// How a device is at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Whether it answers at all.
+    pub is_up: bool,
+    /// How often it has started, 1 at first.
+    pub boots: u32,
+    /// Milliseconds since it started.
+    pub uptime_ms: i64,
+}
+
+/// The farm.
+#[derive(Clone, Debug)]
+pub struct Farm {
+    settings: Settings,
+}
+
+impl Farm {
+    /// The farm of these settings; what is beyond the limits is cut.
+    pub fn new(settings: Settings) -> Farm {
+        let devices = settings.devices.clamp(1, DEVICES_MAX);
+        let interfaces = settings.interfaces.clamp(1, INTERFACES_MAX);
+        Farm { settings: Settings { devices, interfaces, ..settings } }
+    }
+
+    /// What it is made of.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The address of a device, in 127.64.0.0/10.
+    pub fn address(&self, device: usize) -> Ipv4Addr {
+        Ipv4Addr::from(0x7f40_0000 + device as u32 + 1)
+    }
+
+    /// The device of an address.
+    pub fn device_of(&self, address: Ipv4Addr) -> Option<usize> {
+        let device = u32::from(address).checked_sub(0x7f40_0001)? as usize;
+        (device < self.settings.devices).then_some(device)
+    }
+
+    /// Its `sysName`.
+    pub fn name(&self, device: usize) -> String {
+        let sort = match device {
+            0 => "core",
+            d if d < 1 + ACCESS_PER_DISTRIBUTION => "dist",
+            _ => "access",
+        };
+        format!("{sort}-{device}.farm.example")
+    }
+
+    /// The device that it is reached through; none for the core.
+    pub fn parent(&self, device: usize) -> Option<usize> {
+        (device > 0).then(|| (device - 1) / ACCESS_PER_DISTRIBUTION)
+    }
+
+    /// What is wrong with it.
+    pub fn fault(&self, device: usize) -> Option<Fault> {
+        self.fate(device).fault
+    }
+
+    /// How it is at a moment.
+    pub fn state(&self, device: usize, at_ms: i64) -> State {
+        self.fate(device).state(at_ms - self.settings.begin_ms)
+    }
+
+    /// The name of an interface, which it keeps (`ifName`).
+    pub fn interface_name(&self, interface: u32) -> String {
+        format!("Gi{}/{}", 1 + interface / 48, 1 + interface % 48)
+    }
+
+    /// Where an interface stands in the tables at a moment (`ifIndex`).
+    pub fn interface_index(&self, device: usize, interface: u32, at_ms: i64) -> u32 {
+        let state = self.state(device, at_ms);
+        self.fate(device).numbering(state.boots, self.settings.interfaces).index(interface)
+    }
+
+    /// Bits a second that it could carry (`ifHighSpeed` in millions).
+    pub fn interface_speed(&self, device: usize, interface: u32) -> u64 {
+        self.curve(device, interface).speed
+    }
+
+    /// Whether an interface is up at a moment (`ifOperStatus`).
+    pub fn interface_is_up(&self, device: usize, interface: u32, at_ms: i64) -> bool {
+        self.fate(device).interface_is_up(interface, at_ms - self.settings.begin_ms)
+    }
+
+    /// What a counter of 64 bits would say at a moment; those of 32 bits are its lower half.
+    pub fn counter(&self, device: usize, interface: u32, counter: Counter, at_ms: i64) -> u64 {
+        let (fate, since) = (self.fate(device), at_ms - self.settings.begin_ms);
+        let state = fate.state(since);
+        let curve = self.curve(device, interface);
+        let active = |since: i64| fate.interface_active_ms(interface, since);
+        // A start forgets what was counted; the first one was long before the farm begins.
+        match state.boots {
+            1 => curve.base(counter).wrapping_add(curve.count(counter, active(since))),
+            _ => {
+                let booted = since - state.uptime_ms;
+                curve.count(counter, active(since)).wrapping_sub(curve.count(counter, active(booted)))
+            }
+        }
+    }
+
+    fn fate(&self, device: usize) -> Fate {
+        Fate::of(&self.settings, device)
+    }
+
+    fn curve(&self, device: usize, interface: u32) -> Curve {
+        Curve::new(&mut Random::of(self.settings.seed, (device as u64) << 20 | u64::from(interface)))
+    }
+}
+
+/// How many devices stand below one.
+const ACCESS_PER_DISTRIBUTION: usize = 24;

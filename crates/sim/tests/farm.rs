@@ -1,0 +1,141 @@
+//! The simulated devices are walked by net-snmp's own program, and say what the farm knows.
+
+use std::collections::HashMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use trunkline_sim::farm::{Answer, Counter, Farm, Fault, Settings};
+
+/// A device at a moment that stands still, on a socket.
+struct Device {
+    address: SocketAddr,
+    ends: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Device {
+    fn start(farm: &Farm, device: usize, at_ms: i64) -> Device {
+        let socket = UdpSocket::bind((farm.address(device), 0)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let (address, ends) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
+        let (farm, over) = (farm.clone(), Arc::clone(&ends));
+        let serve = move || {
+            let (mut room, mut out, mut asked) = ([0; 65_536], Vec::new(), 0);
+            while !over.load(Ordering::Relaxed) {
+                let Ok((octets, from)) = socket.recv_from(&mut room) else { continue };
+                out.clear();
+                asked += 1;
+                if farm.answer(device, &room[..octets], at_ms, asked, &mut out) != Answer::Silence {
+                    socket.send_to(&out, from).unwrap();
+                }
+            }
+        };
+        Device { address, ends, thread: Some(std::thread::spawn(serve)) }
+    }
+
+    /// What net-snmp reads below a name: numeric names and plain values.
+    fn walk(&self, program: &str, version: &str, below: &str) -> HashMap<String, String> {
+        let run = Command::new(program)
+            .args(["-v", version, "-c", "public", "-t", "0.1", "-r", "20", "-OnqUe"])
+            .args([&self.address.to_string(), below])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert!(run.status.success(), "{program} {version} {below}: {text}{}", String::from_utf8_lossy(&run.stderr));
+        text.lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(n, v)| (n.to_owned(), v.trim_matches('"').to_owned()))
+            .collect()
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        let _ended = self.thread.take().map(std::thread::JoinHandle::join);
+    }
+}
+
+const COLUMNS: [(Counter, u32, u32); 8] = [
+    (Counter::InOctets, 10, 6),
+    (Counter::OutOctets, 16, 10),
+    (Counter::InPackets, 11, 7),
+    (Counter::OutPackets, 17, 11),
+    (Counter::InErrors, 14, 0),
+    (Counter::OutErrors, 20, 0),
+    (Counter::InDiscards, 13, 0),
+    (Counter::OutDiscards, 19, 0),
+];
+
+#[test]
+fn net_snmp_walks_every_sort_of_device_and_reads_the_truth() {
+    if Command::new("snmpwalk").arg("-V").output().is_err() {
+        eprintln!("skipped: snmp is not installed");
+        return;
+    }
+    let farm = Farm::new(Settings { devices: 60, interfaces: 50, ..Settings::default() });
+    let at = farm.settings().begin_ms + 29 * 3_600_000;
+    let mut seen = Vec::new();
+    for device in 0..farm.settings().devices {
+        let fault = farm.fault(device);
+        let is_new = !seen.contains(&fault) && fault != Some(Fault::Dead);
+        let moment = (at..).step_by(60_000).find(|at| farm.state(device, *at).is_up || !is_new).unwrap();
+        if !is_new {
+            continue;
+        }
+        seen.push(fault);
+        let agent = Device::start(&farm, device, moment);
+        let (program, version) = match fault {
+            Some(Fault::VersionOne) => ("snmpwalk", "1"),
+            _ => ("snmpbulkwalk", "2c"),
+        };
+        let system = agent.walk(program, version, ".1.3.6.1.2.1.1");
+        assert_eq!(system[".1.3.6.1.2.1.1.5.0"], farm.name(device));
+        let interfaces = agent.walk(program, version, ".1.3.6.1.2.1.2");
+        let wide = agent.walk(program, version, ".1.3.6.1.2.1.31");
+        for interface in 0..50 {
+            let index = farm.interface_index(device, interface, moment);
+            let name = &wide[&format!(".1.3.6.1.2.1.31.1.1.1.1.{index}")];
+            assert_eq!(*name, farm.interface_name(interface), "{fault:?}");
+            for (counter, column, column64) in COLUMNS {
+                let truth = farm.counter(device, interface, counter, moment);
+                let narrow = &interfaces[&format!(".1.3.6.1.2.1.2.2.1.{column}.{index}")];
+                assert_eq!(*narrow, (truth & 0xffff_ffff).to_string(), "{fault:?} {counter:?}");
+                let known = wide.get(&format!(".1.3.6.1.2.1.31.1.1.1.{column64}.{index}"));
+                let has_wide = column64 != 0 && !matches!(fault, Some(Fault::Narrow | Fault::VersionOne));
+                assert_eq!(known.cloned(), has_wide.then(|| truth.to_string()), "{fault:?} {counter:?}");
+            }
+        }
+        if fault.is_none() {
+            let neighbours = agent.walk(program, version, ".1.0.8802.1.1.2.1.4.1.1.9");
+            assert_eq!(neighbours.len(), 24, "the core's are one each for what is below it");
+            assert!(neighbours.values().any(|name| *name == farm.name(1)));
+            assert_eq!(agent.walk(program, version, ".1.3.6.1.2.1.4.22.1.3").len(), 24);
+            assert!(!agent.walk("snmpwalk", "1", ".1").is_empty());
+        }
+    }
+    assert_eq!(seen.len(), Fault::ALL.len(), "{seen:?}");
+}
+
+#[test]
+fn a_start_begins_counters_anew_and_may_number_anew() {
+    let farm = Farm::new(Settings { devices: 60, ..Settings::default() });
+    let begin = farm.settings().begin_ms;
+    let device = (0..60).find(|device| farm.fault(*device) == Some(Fault::Renumbers)).unwrap();
+    let (mut numbers, mut boots) = (Vec::new(), Vec::new());
+    for minute in 0..3 * 24 * 60 {
+        let at = begin + minute * 60_000;
+        let state = farm.state(device, at);
+        if boots.last() != Some(&state.boots) {
+            boots.push(state.boots);
+            numbers.push((0..50).map(|interface| farm.interface_index(device, interface, at)).collect::<Vec<_>>());
+            let counted = farm.counter(device, 0, Counter::InOctets, at);
+            assert!(state.boots == 1 || counted <= farm.interface_speed(device, 0) / 8 * 60, "{counted}");
+        }
+    }
+    assert_eq!(boots, (1..=boots.len() as u32).collect::<Vec<_>>());
+    numbers.dedup();
+    assert!(boots.len() > 8 && numbers.len() == boots.len(), "{} starts, {} numberings", boots.len(), numbers.len());
+}
