@@ -32,6 +32,7 @@ pub use condition::{Comparison, Condition};
 pub use fields::{ARGUMENT_PREFIX, DEVICE_FIELDS, Piece, ROW_FIELDS, Text, expand};
 pub use graph::{Definition, Expression, GraphTemplate, Item, Legend, Threshold};
 pub use oid::{OID_ARCS_MAX, Oid};
+pub(crate) use read::read_among;
 pub use read::{TEMPLATE_FILE_OCTETS_MAX, TEMPLATE_FILES_MAX, check_format, read};
 pub use rpn::{RPN_WORDS_MAX, check_computed, check_value, is_operator};
 pub use settings::{

@@ -10,7 +10,7 @@ use super::expression::Expressions;
 use super::query::Query;
 use super::tables::{Record, Tables};
 use crate::inventory::{Change, Inventory};
-use crate::template::{Library, built_in, read, write};
+use crate::template::{Library, built_in, read_among, write};
 use std::collections::{BTreeMap, HashMap};
 use words::Names;
 
@@ -152,6 +152,22 @@ impl<'t> Converter<'t> {
         }
     }
 
+    /// Puts a template to the others if it is read as it is written; else tells why not.
+    fn put(&mut self, what: &str, template: Library) -> bool {
+        let text = write(&template);
+        match read_among(&[("cacti.toml", &text)], &[built_in::library(), &self.import.library]) {
+            Ok(_) => {
+                self.import.library.merge(template);
+                true
+            }
+            Err(mistakes) => {
+                let first = mistakes.into_iter().next().map(|mistake| mistake.what).unwrap_or_default();
+                self.tell(format!("{what} is not taken over: {first}"));
+                false
+            }
+        }
+    }
+
     fn templates(&mut self) {
         self.all_profiles();
         self.all_queries();
@@ -183,8 +199,11 @@ impl<'t> Converter<'t> {
             let name = self.names.unique("device", &title);
             let template =
                 crate::template::DeviceTemplate { title, matches: Vec::new(), data: Vec::new(), graphs: names };
-            self.import.library.devices.insert(name.clone(), template);
-            self.devices.insert(row.text("id"), name);
+            let what = format!("device template '{}'", template.title);
+            let devices = [(name.clone(), template)].into();
+            if self.put(&what, Library { devices, ..Library::default() }) {
+                self.devices.insert(row.text("id"), name);
+            }
         }
     }
 
@@ -197,15 +216,7 @@ impl<'t> Converter<'t> {
         self.all_trees();
     }
 
-    /// Sees to it that the templates are read as they are written: one that is not would not be there after a start.
     fn finish(mut self) -> Import {
-        let text = write(&self.import.library);
-        if let Err(mistakes) = read(&[("cacti.toml", &text)], built_in::library()) {
-            for mistake in mistakes {
-                let what = format!("a template is not as it should be: {}", mistake.what);
-                self.tell(what);
-            }
-        }
         for (table, count) in &self.tables.passed_over {
             let told = format!("rows of table '{table}' are not taken over");
             *self.import.told.entry(told).or_default() += count;

@@ -56,6 +56,11 @@ fn parts(list: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Exchange {
+    /// The names of the graph templates that are in it.
+    pub fn graph_templates(&self) -> impl Iterator<Item = &str> {
+        self.tables.rows("graph_templates").map(|row| row.text("name"))
+    }
+
     fn package(&mut self, outer: &Element) -> Result<(), String> {
         let files = outer.child("files").ok_or("a package without files")?;
         let mut exports = 0;

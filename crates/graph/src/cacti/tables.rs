@@ -152,7 +152,6 @@ const WANTED: &[(&str, &[&str])] = &[
     ("host_template", &["id", "name"]),
     ("host_template_graph", &["host_template_id", "graph_template_id"]),
     ("host_template_snmp_query", &["host_template_id", "snmp_query_id"]),
-    ("poller_item", &["local_data_id", "rrd_name", "action", "arg1"]),
     ("rra", &["id", "x_files_factor", "steps", "rows"]),
     ("rra_cf", &["rra_id", "consolidation_function_id"]),
     (

@@ -27,6 +27,14 @@ const SECTIONS: [&str; 5] = ["profile", "table", "data", "graph", "device"];
 /// # Errors
 /// All mistakes, file by file in their order; at most [`MISTAKES_MAX`](config::MISTAKES_MAX) of each.
 pub fn read(files: &[(&str, &str)], known: &Library) -> Result<Library, Vec<Mistake>> {
+    read_among(files, &[known])
+}
+
+/// The same among several libraries.
+///
+/// # Errors
+/// As [`read()`].
+pub(crate) fn read_among(files: &[(&str, &str)], known: &[&Library]) -> Result<Library, Vec<Mistake>> {
     let mut names = Names::of(known);
     for (path, text) in files.iter().take(TEMPLATE_FILES_MAX) {
         // What is wrong here is told below.

@@ -149,6 +149,15 @@ color = "xyz"
 }
 
 #[test]
+fn the_manual_shows_what_is_read() {
+    let manual = include_str!("../../../../docs/manual/graphs.md");
+    let example = manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let library = parsed(example).unwrap();
+    assert_eq!(library.graphs["traffic"].data(), ["traffic"]);
+    assert_eq!(library.devices["router"].graphs, ["traffic"]);
+}
+
+#[test]
 fn names_of_two_files_are_told() {
     let file = "[profile.p]\narchives = [\"1 min for 1 day\"]\n";
     let wrong = read(&[("a.toml", file), ("b.toml", file)], &Library::default()).unwrap_err();

@@ -6,7 +6,7 @@ use super::Converter;
 use super::words::fields;
 use crate::template::{
     Aggregate, Bound, Color, Definition, Expression, Function, GraphTemplate, ITEMS_MAX, Item, ItemKind, Legend,
-    Number, Text, check_computed, check_value,
+    Library, Number, Text, check_computed, check_value,
 };
 use std::collections::HashMap;
 
@@ -115,8 +115,10 @@ impl<'t> Converter<'t> {
             thresholds: Vec::new(),
         };
         let name = self.names.unique("graph", &title);
-        self.import.library.graphs.insert(name.clone(), template);
-        self.graphs.insert(row.text("id"), name);
+        let graphs = [(name.clone(), template)].into();
+        if self.put(&format!("graph template '{title}'"), Library { graphs, ..Library::default() }) {
+            self.graphs.insert(row.text("id"), name);
+        }
     }
 
     /// A text with the fields of the rows that the graph is of.

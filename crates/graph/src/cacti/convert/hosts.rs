@@ -313,7 +313,7 @@ impl<'t> Converter<'t> {
         let name = match free {
             Some((name, _)) => name.clone(),
             None => {
-                let name = self.names.unique("data", data.trim_start_matches("cacti-"));
+                let name = self.names.unique("data", data.strip_prefix("cacti-").unwrap_or(data));
                 self.import.library.data.insert(name.clone(), template);
                 self.copies.entry(data.to_owned()).or_default().push(name.clone());
                 self.tell(format!("devices with several data sources of '{data}' have copies of it for the others"));

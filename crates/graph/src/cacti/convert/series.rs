@@ -5,8 +5,8 @@ use super::super::tables::{Record, Tables};
 use super::words::fields;
 use super::{Converter, Made, MadeSeries};
 use crate::template::{
-    Archive, Bound, DataTemplate, Function, Number, Oid, Profile, Reading, SERIES_NAME_MAX, Series, SeriesKind, Source,
-    Text, built_in,
+    Archive, Bound, DataTemplate, Function, Library, Number, Oid, Profile, Reading, SERIES_NAME_MAX, Series,
+    SeriesKind, Source, Text, built_in,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -110,11 +110,16 @@ impl<'t> Converter<'t> {
             return None;
         }
         let same = self.import.library.profiles.iter().find(|(_, known)| **known == profile);
-        let name = same.map(|(name, _)| name.clone()).unwrap_or_else(|| {
-            let name = self.names.unique("profile", &profile.title);
-            self.import.library.profiles.insert(name.clone(), profile);
-            name
-        });
+        if let Some(name) = same.map(|(name, _)| name.clone()) {
+            self.profiles.insert(id, name.clone());
+            return Some(name);
+        }
+        let name = self.names.unique("profile", &profile.title);
+        let what = format!("profile '{}'", profile.title);
+        let profiles = [(name.clone(), profile)].into();
+        if !self.put(&what, Library { profiles, ..Library::default() }) {
+            return None;
+        }
         self.profiles.insert(id, name.clone());
         Some(name)
     }
@@ -170,8 +175,10 @@ impl<'t> Converter<'t> {
                     }
                     query.table.title = title.to_owned();
                     let name = self.names.unique("table", title);
-                    self.import.library.tables.insert(name.clone(), query.table.clone());
-                    self.queries.insert(id, (name, query));
+                    let tables = [(name.clone(), query.table.clone())].into();
+                    if self.put(&format!("data query '{title}'"), Library { tables, ..Library::default() }) {
+                        self.queries.insert(id, (name, query));
+                    }
                 }
                 Err(what) => self.tell(format!("data query '{title}': {file}: {what}")),
             }
@@ -279,8 +286,10 @@ impl<'t> Converter<'t> {
         let profile = profile.to_owned();
         let template =
             DataTemplate { title, source, table, only: Vec::new(), matches: Vec::new(), profile, step, series };
-        self.import.library.data.insert(made.name.clone(), template);
-        self.data.entry(row.text("id")).or_default().push(made);
+        let data = [(made.name.clone(), template)].into();
+        if self.put(&format!("data template '{}'", row.text("name")), Library { data, ..Library::default() }) {
+            self.data.entry(row.text("id")).or_default().push(made);
+        }
     }
 
     /// The fields of a table, here or with the program.

@@ -16,6 +16,9 @@ impl<'t> Converter<'t> {
             let name = Some(plain.to_owned()).filter(free).or_else(|| numbered.find(free)).unwrap_or_default();
             let id = self.work.trees().next();
             let tree = Tree { name: name.into(), order: row.number("sequence").unwrap_or(0) };
+            if !matches!(row.text("enabled"), "" | "on") {
+                self.tell(format!("tree '{plain}' is not shown in Cacti; here it is"));
+            }
             if self.change(&format!("tree '{plain}'"), Change::Tree { id, tree }) {
                 let items = items.get(row.text("id")).map(Vec::as_slice).unwrap_or_default();
                 self.tree(id, items);

@@ -17,17 +17,20 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names of a library.
-    pub fn of(library: &Library) -> Names {
-        let series = |template: &crate::template::DataTemplate| {
-            (template.table.clone(), template.series.iter().map(|series| series.name.clone()).collect())
-        };
-        Names {
-            profiles: library.profiles.keys().cloned().collect(),
-            tables: library.tables.iter().map(|(n, t)| (n.clone(), t.fields.keys().cloned().collect())).collect(),
-            data: library.data.iter().map(|(name, template)| (name.clone(), series(template))).collect(),
-            graphs: library.graphs.keys().cloned().collect(),
+    /// The names of libraries.
+    pub fn of(libraries: &[&Library]) -> Names {
+        let mut names = Names::default();
+        for library in libraries {
+            names.profiles.extend(library.profiles.keys().cloned());
+            let fields = library.tables.iter().map(|(n, t)| (n.clone(), t.fields.keys().cloned().collect()));
+            names.tables.extend(fields);
+            for (name, template) in &library.data {
+                let series = template.series.iter().map(|series| series.name.clone()).collect();
+                names.data.insert(name.clone(), (template.table.clone(), series));
+            }
+            names.graphs.extend(library.graphs.keys().cloned());
         }
+        names
     }
 
     /// Adds the names of a file.
