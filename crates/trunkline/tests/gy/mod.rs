@@ -10,11 +10,12 @@ pub use memcached::free_port;
 pub use records::Recorded;
 
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use trunkline_charge::account::{Effect, Entry};
 use trunkline_commit::Folder;
 
@@ -38,11 +39,16 @@ tranche-least = "1 KiB"
 validity = "1 h"
 "#;
 
+/// Octets that are kept of what a node says.
+const SAID_OCTETS_MAX: usize = 64 << 10;
+
 /// The process.
 pub struct Node {
     child: Child,
     folder: PathBuf,
     pub address: SocketAddr,
+    /// What it said since it served, for whoever wants to know why it ended.
+    said: Arc<Mutex<String>>,
 }
 
 /// The name of an account's subscriber.
@@ -92,13 +98,27 @@ impl Node {
             assert_ne!(said.read_line(&mut line).expect("text"), 0, "it does not serve");
         }
         // What it says later must find somebody who reads.
-        std::thread::spawn(move || said.read_to_end(&mut Vec::new()));
-        Node { child, folder: folder.to_path_buf(), address: listen.parse().expect("an address") }
+        let later = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&later);
+        std::thread::spawn(move || {
+            for line in said.lines().map_while(Result::ok) {
+                let mut kept = kept.lock().expect("no panic");
+                if kept.len() < SAID_OCTETS_MAX {
+                    *kept += &format!("{line}\n");
+                }
+            }
+        });
+        Node { child, folder: folder.to_path_buf(), address: listen.parse().expect("an address"), said: later }
     }
 
     /// The process.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What it wrote to its standard error since it served.
+    pub fn said(&self) -> String {
+        self.said.lock().expect("no panic").clone()
     }
 
     /// What it says of itself; none where it does not answer.
