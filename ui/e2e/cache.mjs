@@ -23,7 +23,7 @@ export function cacheTests(world) {
  */
 export async function cacheOfDemo(page) {
   await page.getByRole("link", { name: "Cache" }).click();
-  await page.getByRole("heading", { level: 1, name: "Cache" }).waitFor();
+  await shows(page, "Cache");
   await page.getByText("with simulated traffic").waitFor();
   const now = page.getByRole("region", { name: "Now" });
   await now.getByText(/^\d+(\.\d)? %$/).first().waitFor();

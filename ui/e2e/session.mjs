@@ -20,7 +20,11 @@ export const signedIn = (world, options = {}) => page(world, { ...options, state
  * @param {string | RegExp} head
  */
 export async function shows(page, head) {
-  await page.getByRole("heading", { level: 1, name: head }).waitFor();
+  const found = page.getByRole("heading", { level: 1, name: head }).waitFor();
+  await found.catch(async (cause) => {
+    const instead = await page.locator("body").innerText();
+    throw new Error(`${page.url()} does not show ${head} but:\n${instead.slice(0, 2000)}`, { cause });
+  });
   await page.locator(".spinner").first().waitFor({ state: "detached" });
 }
 
