@@ -1,6 +1,8 @@
 //! Polling over a network that the test makes: agents whose values are known, and all that goes wrong on the way.
 
 mod network;
+mod room;
+mod times;
 
 use super::*;
 use network::{Agent, Faults, Network, target, value_of};
