@@ -8,6 +8,7 @@ use super::walk::Walk;
 use super::{
     Batch, Counts, DEVICES_MAX, Event, Health, Sample, Target, TargetError, Unknown, WALKS_MAX, WalkEnd, WalkError,
 };
+use core::fmt;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use trunkline_kit::random::mixed;
@@ -32,8 +33,7 @@ pub struct LaneOptions {
     pub seed: u64,
 }
 
-/// Polls its devices.
-#[derive(Debug)]
+/// Polls its devices. What it sends is not shown: communities are among it.
 pub struct Lane {
     pub(super) devices: Vec<Option<Device>>,
     by_id: HashMap<u32, u32>,
@@ -49,6 +49,14 @@ pub struct Lane {
     pub(super) salt: u64,
     pub(super) scratch: Vec<u8>,
     pub(super) opened: Vec<u8>,
+}
+
+impl fmt::Debug for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Lane");
+        shown.field("devices", &self.devices).field("outstanding", &self.outstanding).field("counts", &self.counts);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Lane {
