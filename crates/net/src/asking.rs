@@ -202,8 +202,8 @@ impl Asking {
         matches!(poll(&mut events, Some(&timespec(longest))), Ok(1..))
     }
 
-    /// The same, and hands over what came ([`Asking::receive`]) to those that have something. Whether there may be more:
-    /// who gives up what is not answered asks again before that.
+    /// The same, and hands over what came ([`Asking::receive`]) to those that have something. Whether there may be
+    /// more: who gives up what is not answered asks again before that.
     pub fn receive_any(sockets: &mut [Asking], longest: Duration, mut each: impl FnMut(Came<'_>)) -> bool {
         let mut events: Vec<PollFd<'_>> = sockets.iter().map(|s| PollFd::new(&s.socket, PollFlags::IN)).collect();
         let Ok(1..) = poll(&mut events, Some(&timespec(longest))) else { return false };

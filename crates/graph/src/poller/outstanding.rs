@@ -194,7 +194,7 @@ mod tests {
             tries: 0,
             reports: 0,
         };
-        let mut fill = |outstanding: &mut Outstanding, standing| {
+        let fill = |outstanding: &mut Outstanding, standing| {
             core::iter::from_fn(|| outstanding.insert(request(standing))).collect::<Vec<_>>()
         };
         let unwell = fill(&mut outstanding, Standing::Unwell);
