@@ -202,14 +202,17 @@ impl Asking {
         matches!(poll(&mut events, Some(&timespec(longest))), Ok(1..))
     }
 
-    /// The same, and hands over what came ([`Asking::receive`]) to those that have something.
-    pub fn receive_any(sockets: &mut [Asking], longest: Duration, mut each: impl FnMut(Came<'_>)) {
+    /// The same, and hands over what came ([`Asking::receive`]) to those that have something. Whether there may be
+    /// more: who gives up what is not answered asks again before that.
+    pub fn receive_any(sockets: &mut [Asking], longest: Duration, mut each: impl FnMut(Came<'_>)) -> bool {
         let mut events: Vec<PollFd<'_>> = sockets.iter().map(|s| PollFd::new(&s.socket, PollFlags::IN)).collect();
-        let Ok(1..) = poll(&mut events, Some(&timespec(longest))) else { return };
+        let Ok(1..) = poll(&mut events, Some(&timespec(longest))) else { return false };
         let ready: Vec<bool> = events.iter().map(|event| !event.revents().is_empty()).collect();
+        let mut is_more = false;
         for (socket, _) in sockets.iter_mut().zip(ready).filter(|(_, is_ready)| *is_ready) {
-            socket.receive(&mut each);
+            is_more |= socket.receive(&mut each);
         }
+        is_more
     }
 }
 
@@ -227,7 +230,7 @@ mod tests {
 
     fn open(bind: &str, tell_local: bool) -> Asking {
         let bind = bind.parse().expect("an address");
-        Asking::open(&AskingOptions { bind, datagram_octets: 100, buffer_octets: 1 << 20, tell_local }).expect("opened")
+        Asking::open(&AskingOptions { bind, datagram_octets: 100, buffer_octets: 4 << 20, tell_local }).expect("opened")
     }
 
     /// What has come once so many have.
@@ -287,6 +290,28 @@ mod tests {
         assert_eq!(local, Some(to.ip()));
         answering.send(&[Going { to: from, local, payload: b"!" }]);
         assert_eq!(received(&mut asking, 1), [(to, None, b"!".to_vec())]);
+    }
+
+    /// One call takes so many that others have their turn, and says that there are more.
+    #[test]
+    fn what_is_left_in_a_socket_is_told() {
+        let mut asking = open("127.0.0.1:0", false);
+        let peer = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let at_once = BATCHES_MAX * BATCH_DATAGRAMS_MAX;
+        let room = asking.receive_buffer_octets().expect("its room");
+        if room < 2 * at_once * 1280 {
+            eprintln!("SKIPPED: a socket has room for {room} octets here; as root it would be more");
+            return;
+        }
+        let to = asking.address().expect("an address");
+        (0..at_once + 10).for_each(|_| assert_eq!(peer.send_to(b"!", to).expect("sent"), 1));
+        let mut came = 0;
+        let sockets = core::slice::from_mut(&mut asking);
+        assert!(Asking::receive_any(sockets, PATIENCE, |_| came += 1));
+        assert_eq!(came, at_once);
+        assert!(!Asking::receive_any(sockets, PATIENCE, |_| came += 1));
+        assert_eq!(came, at_once + 10);
+        assert!(!Asking::receive_any(sockets, Duration::ZERO, |_| came += 1));
     }
 
     /// What a peer that is not there has caused is no reason to stop asking others.

@@ -9,6 +9,7 @@ mod rows;
 use std::sync::Arc;
 
 pub use reading::{Reading, Template, Time, Value};
+pub(crate) use rows::spread;
 pub use rows::{Rows, Write};
 
 use crate::fault::{Fault, Refused};
@@ -391,7 +392,7 @@ impl Archive {
         let target = rows.ring(number, ring.rows, primary.len());
         let first = (0..primary.len()).map(|source| value(source, CDP_PRIMARY));
         pointers[0] = target.put(pointers[0], first);
-        let others = || (0..primary.len()).map(|source| value(source, CDP_SECONDARY));
+        let others = (0..primary.len()).map(|source| value(source, CDP_SECONDARY));
         pointers[0] = target.put_many(pointers[0], finished - 1, others);
     }
 }

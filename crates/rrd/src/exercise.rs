@@ -33,7 +33,7 @@ pub fn file(octets: &[u8]) {
         }
     }
     for write in rows.writes(archive.shape()) {
-        let end = write.at + write.words.len() as u64 * 8;
+        let end = write.at + write.octets();
         assert!(write.at >= archive.shape().header_octets as u64 && end <= archive.shape().file_octets);
     }
     let mut live = Vec::new();

@@ -8,6 +8,10 @@ pub enum Fault {
     /// The system failed.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// The disk did not keep what was written (a sync has failed), and the system may have forgotten it: another sync
+    /// would say that all is well. Nothing counts as stored any more until the writer is opened anew.
+    #[error("what was written may not be on the disk: {0}")]
+    Unsynced(io::Error),
     /// Another process holds the lock of the file: rrdtool reads or writes it just now. To be tried again.
     #[error("another process holds the file's lock")]
     Locked,

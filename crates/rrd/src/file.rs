@@ -1,14 +1,15 @@
 //! A file on disk, under the lock that rrdtool takes: a whole-file `fcntl` lock, to read or to write.
 
 use std::fs::File;
+use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 
-use crate::archive::{Archive, Rows, Time, Value};
-use crate::create::Made;
+use crate::archive::{Archive, Rows, Time, Value, spread};
+use crate::create::{FILE_OCTETS_MAX, Made};
 use crate::fault::{Fault, Refused};
 use crate::fetch::{Question, Series, Window};
 use crate::shape::Shape;
@@ -38,10 +39,12 @@ impl RrdFile {
     /// Opens a file to update it.
     ///
     /// # Errors
-    /// [`Fault`]: the system's, it is locked, or it is no such file.
+    /// [`Fault`]: the system's, it is locked, it is no such file, or has more than [`FILE_OCTETS_MAX`].
     pub fn open_to_update(path: &Path) -> Result<RrdFile, Fault> {
         let file = File::options().read(true).write(true).open(path)?;
-        RrdFile::begin(file, FlockOperation::NonBlockingLockExclusive)
+        let file = RrdFile::begin(file, FlockOperation::NonBlockingLockExclusive)?;
+        check_size(file.archive.shape().file_octets)?;
+        Ok(file)
     }
 
     /// Makes a file in place of one that has this name: it is whole under its name, or not there.
@@ -58,7 +61,7 @@ impl RrdFile {
     /// [`Fault`]: the system's, it is locked, it is no such file, or a change cannot be.
     pub fn tune(path: &Path, changes: &[Tune]) -> Result<(), Fault> {
         let file = RrdFile::open_to_update(path)?;
-        let mut octets = vec![0; usize::try_from(file.file.metadata()?.len()).unwrap_or(usize::MAX)];
+        let mut octets = vec![0; check_size(file.file.metadata()?.len())?];
         file.file.read_exact_at(&mut octets, 0)?;
         replace(path, &tune(&octets, changes)?)
     }
@@ -113,7 +116,7 @@ impl RrdFile {
         for write in rows.writes(self.archive.shape()) {
             octets.clear();
             write.words.iter().for_each(|word| octets.extend_from_slice(&word.to_le_bytes()));
-            self.file.write_all_at(&octets, write.at)?;
+            spread(write.at, &octets, write.times, |at, octets| self.file.write_all_at(octets, at))?;
         }
         octets.clear();
         self.archive.write_live(&mut octets);
@@ -122,13 +125,33 @@ impl RrdFile {
     }
 }
 
-/// On stable storage before it has the name.
+/// On stable storage before it has the name, and so is the name when this is done.
 fn replace(path: &Path, octets: &[u8]) -> Result<(), Fault> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
-    std::fs::write(&part, octets)?;
-    File::open(&part)?.sync_data()?;
-    Ok(std::fs::rename(&part, path)?)
+    let part = Path::new(&part);
+    let replaced = stable(part, octets).and_then(|()| std::fs::rename(part, path));
+    if let Err(error) = replaced {
+        // What is left of it has no use; that it could not be made is what counts.
+        let _ = std::fs::remove_file(part);
+        return Err(error.into());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok(File::open(folder)?.sync_all()?)
+}
+
+fn stable(path: &Path, octets: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(octets)?;
+    file.sync_all()
+}
+
+/// A file that is changed is as small as one that we would make: a header alone can claim terabytes of rows, and a file
+/// with holes can be that long.
+pub(crate) fn check_size(octets: u64) -> Result<usize, Fault> {
+    let there = usize::try_from(octets).ok().filter(|_| octets <= FILE_OCTETS_MAX);
+    let more = || Fault::asked(format!("a file of {octets} octets: more than {FILE_OCTETS_MAX} are read, not written"));
+    there.ok_or_else(more)
 }
 
 /// Reads a header with one read, or two where it is long. `read` gives how many octets there were.

@@ -3,6 +3,7 @@
 use crate::archive::Archive;
 use crate::create::bound;
 use crate::fault::Fault;
+use crate::file::check_size;
 use crate::number::UNKNOWN;
 use crate::shape::{
     DS_DEF, DS_PARAMETERS, NAME, ROWS_MAX, RRA_DEF, STAT_HEAD, Shape, SourceKind, is_source_name, word,
@@ -103,6 +104,7 @@ fn resized(archive: &Archive, octets: &[u8], number: usize, rows: u64) -> Result
         return Err(Fault::asked(format!("archive {number} cannot have {rows} rows")));
     }
     let row_octets = shape.sources.len() * 8;
+    check_size(shape.file_octets - ring.rows * row_octets as u64 + rows * row_octets as u64)?;
     let (begin, end) = (ring.at as usize, ring.at as usize + ring.rows as usize * row_octets);
     let row = |place: u64| &octets[begin + (place % ring.rows) as usize * row_octets..][..row_octets];
     let oldest = archive.row(number) + 1;

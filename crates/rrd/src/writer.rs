@@ -8,6 +8,7 @@ mod cache;
 mod pending;
 mod redo;
 
+use core::ops::ControlFlow;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,10 @@ use std::path::{Path, PathBuf};
 use crate::archive::{Reading, Rows, Time};
 use crate::disk::Disk;
 use crate::fault::{Fault, Refused};
+use crate::file::check_size;
 use cache::{Headers, Known};
 use pending::Pending;
-use redo::Redo;
+use redo::{Piece, Redo};
 
 pub use redo::Recovered;
 
@@ -38,7 +40,8 @@ pub struct Options {
     pub header_octets_max: usize,
     /// Files that are open at once: those of one sync.
     pub files_per_sync_max: usize,
-    /// Octets of each of the two redo files; when one is full, all files are synced.
+    /// Octets of each of the two redo files, at least 64 KiB; when one is full, all files are synced. Files whose
+    /// header and one sample take more than a quarter of it cannot be written; 16 MiB have room for all that can be.
     pub redo_octets: u64,
 }
 
@@ -113,26 +116,31 @@ pub struct Writer<D: Disk> {
     rows: Rows,
     values: Vec<Reading>,
     /// Of files whose writes failed: written before anything else is.
-    unwritten: HashMap<u64, Pieces>,
+    unwritten: HashMap<u64, Unwritten>,
     counters: Counters,
 }
 
 /// A file that is open, with what is to be written to it in the redo file's buffer.
 struct Opened<F> {
     file: u64,
+    entered: Entered<F>,
+    pending: Pending,
+}
+
+/// Pieces that a file did not take, and the number of that file: another one of its name has no use for them.
+struct Unwritten {
+    number: u64,
+    pieces: Vec<Piece>,
+}
+
+/// An open file, its header with the samples in it, its place in the redo file; how many samples and values.
+struct Entered<F> {
     handle: F,
     known: Known,
     entry: redo::Place,
-    pending: Pending,
     samples: u64,
     values: u64,
 }
-
-/// Pieces that a file did not take: where, and what.
-type Pieces = Vec<(u64, Vec<u8>)>;
-
-/// An open file, its header with the samples in it, its place in the redo file; how many samples and values.
-type Entered<F> = (F, Known, redo::Place, (u64, u64));
 
 impl<D: Disk> Writer<D> {
     /// Repeats what redo files hold, and begins new ones.
@@ -160,6 +168,13 @@ impl<D: Disk> Writer<D> {
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// Whether a sync has failed: nothing is written any more, samples wait until they are too many. Opened anew, a
+    /// writer repeats what redo files hold, which makes up for what the system may have dropped.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.redo.is_broken()
     }
 
     /// Octets of the samples that wait.
@@ -191,7 +206,8 @@ impl<D: Disk> Writer<D> {
     /// samples are the oldest, until less is. `path` names a file.
     ///
     /// # Errors
-    /// [`Fault::Io`]: a redo file could not be written or synced; nothing is lost, samples wait on.
+    /// [`Fault::Io`]: a redo file could not be written; nothing is lost, samples wait on, and it can be tried again.
+    /// [`Fault::Unsynced`]: a sync has failed, now or before ([`Writer::is_broken`]).
     pub fn flush_due(&mut self, now_s: i64, path: impl Fn(u64) -> Option<PathBuf>) -> Result<Flushed, Fault> {
         let due = self.due(now_s);
         self.write(due, path)
@@ -217,6 +233,7 @@ impl<D: Disk> Writer<D> {
     /// Forgets a file: it is gone, or is made anew. Its samples are dropped; how many they were.
     pub fn forget(&mut self, file: u64) -> u64 {
         self.headers.forget(file);
+        self.unwritten.remove(&file);
         let Some(pending) = self.waiting.remove(&file) else { return 0 };
         self.waiting_octets -= pending.octets();
         pending.samples()
@@ -244,39 +261,46 @@ impl<D: Disk> Writer<D> {
         due
     }
 
-    /// In the order of files, a sync for as many as may be open.
+    /// In the order of files, a sync for as many as may be open and have room.
     fn write(&mut self, mut files: Vec<u64>, path: impl Fn(u64) -> Option<PathBuf>) -> Result<Flushed, Fault> {
+        self.redo.check()?;
         files.sort_unstable();
         let mut flushed = Flushed::default();
-        for some in files.chunks(self.options.files_per_sync_max.max(1)) {
-            let mut opened = Vec::with_capacity(some.len());
-            self.redo.clear();
-            for file in some {
-                if let Some(pending) = self.waiting.remove(file) {
-                    self.waiting_octets -= pending.octets();
-                    self.prepare(*file, pending, path(*file), &mut opened, &mut flushed);
+        let mut opened = Vec::new();
+        self.redo.clear();
+        for file in files {
+            while let Some(pending) = self.waiting.remove(&file) {
+                self.waiting_octets -= pending.octets();
+                let is_whole = self.prepare(file, pending, path(file), &mut opened, &mut flushed);
+                if !is_whole || self.redo.is_full() || opened.len() >= self.options.files_per_sync_max {
+                    self.commit(&mut opened, &mut flushed)?;
+                }
+                if is_whole {
+                    break;
                 }
             }
-            self.commit(opened, &mut flushed)?;
         }
+        self.commit(&mut opened, &mut flushed)?;
         Ok(flushed)
     }
 
-    /// Opens a file and puts what its samples change into the redo file's buffer.
+    /// Opens a file and puts what its samples change into the redo file's buffer. Says whether all were looked at: the
+    /// others wait for room.
     fn prepare(
         &mut self,
         file: u64,
-        pending: Pending,
+        mut pending: Pending,
         path: Option<PathBuf>,
         opened: &mut Vec<Opened<D::File>>,
         flushed: &mut Flushed,
-    ) {
-        let Some(path) = path else { return self.lost(file, &pending, no_name(), flushed) };
-        let entered = self.enter(file, &pending, &path, &mut flushed.refused);
-        match entered {
-            Ok(Some((handle, known, entry, (samples, values)))) => {
-                opened.push(Opened { file, handle, known, entry, pending, samples, values });
-            }
+    ) -> bool {
+        let Some(path) = path else {
+            self.lost(file, &pending, no_name(), flushed);
+            return true;
+        };
+        let mut later = None;
+        match self.enter(file, &mut pending, &mut later, &path, &mut flushed.refused) {
+            Ok(Some(entered)) => opened.push(Opened { file, entered, pending }),
             Ok(None) => {}
             Err(fault @ (Fault::Format { .. } | Fault::Asked(_))) => self.lost(file, &pending, fault, flushed),
             Err(Fault::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
@@ -288,23 +312,34 @@ impl<D: Disk> Writer<D> {
                 flushed.failed.push((file, fault));
             }
         }
+        let is_whole = later.is_none();
+        later.into_iter().for_each(|later| self.wait_on(file, later));
+        is_whole
     }
 
     fn lost(&mut self, file: u64, pending: &Pending, fault: Fault, flushed: &mut Flushed) {
         self.headers.forget(file);
+        self.unwritten.remove(&file);
         self.counters.samples_lost_total += pending.samples();
         flushed.failed.push((file, fault));
     }
 
-    fn wait_on(&mut self, file: u64, pending: Pending) {
+    /// Before those that wait already.
+    fn wait_on(&mut self, file: u64, mut pending: Pending) {
+        if let Some(later) = self.waiting.remove(&file) {
+            self.waiting_octets -= later.octets();
+            pending.append(later);
+        }
         self.waiting_octets += pending.octets();
         self.waiting.insert(file, pending);
     }
 
+    /// Samples that have no room go from `pending` to `later`.
     fn enter(
         &mut self,
         file: u64,
-        pending: &Pending,
+        pending: &mut Pending,
+        later: &mut Option<Pending>,
         path: &Path,
         refused: &mut Vec<(u64, Time, Refused)>,
     ) -> Result<Option<Entered<D::File>>, Fault> {
@@ -314,37 +349,60 @@ impl<D: Disk> Writer<D> {
         })?;
         self.write_the_unwritten(file, &handle)?;
         let mut known = self.header(file, &handle)?;
+        let room = self.redo.room(path, known.archive.shape())?;
         let from = known.archive.last();
-        self.rows.clear();
-        let (mut samples, mut stored) = (0, 0);
         let mut values = core::mem::take(&mut self.values);
-        pending.each(&mut values, |time, values| match known.archive.update(time, values, &mut self.rows) {
-            Ok(()) => {
-                samples += 1;
-                stored += values.len() as u64;
-            }
-            Err(why) => {
-                let past = matches!(why, Refused::Past(_));
-                self.counters.samples_past_total += u64::from(past);
-                self.counters.samples_refused_total += u64::from(!past);
-                if refused.len() < REFUSALS_TOLD_MAX {
-                    refused.push((file, time, why));
-                }
-            }
-        });
+        let told = self.update(file, &mut known, pending, room, &mut values, refused);
         self.values = values;
-        if samples == 0 {
+        *later = pending.split_off(told.looked_at);
+        if told.samples == 0 {
             self.headers.keep(file, known);
             return Ok(None);
         }
         let entry = self.redo.enter(path, &known, from, &self.rows);
-        Ok(Some((handle, known, entry, (samples, stored))))
+        Ok(Some(Entered { handle, known, entry, samples: told.samples, values: told.values }))
+    }
+
+    /// Samples into the header and rows, as many as have room.
+    fn update(
+        &mut self,
+        file: u64,
+        known: &mut Known,
+        pending: &Pending,
+        room: usize,
+        values: &mut Vec<Reading>,
+        refused: &mut Vec<(u64, Time, Refused)>,
+    ) -> Told {
+        self.rows.clear();
+        let mut told = Told::default();
+        told.looked_at = pending.each(values, |time, values| {
+            match known.archive.update(time, values, &mut self.rows) {
+                Ok(()) => {
+                    told.samples += 1;
+                    told.values += values.len() as u64;
+                }
+                Err(why) => {
+                    let past = matches!(why, Refused::Past(_));
+                    self.counters.samples_past_total += u64::from(past);
+                    self.counters.samples_refused_total += u64::from(!past);
+                    if refused.len() < REFUSALS_TOLD_MAX {
+                        refused.push((file, time, why));
+                    }
+                }
+            }
+            let (octets, pieces) = self.rows.size();
+            if redo::octets_of(octets, pieces) > room { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        told
     }
 
     /// What is in the redo file and did not get into the file.
     fn write_the_unwritten(&mut self, file: u64, handle: &D::File) -> Result<(), Fault> {
-        let Some(pieces) = self.unwritten.get(&file) else { return Ok(()) };
-        pieces.iter().try_for_each(|(at, octets)| self.disk.write(handle, *at, octets))?;
+        let Some(unwritten) = self.unwritten.get(&file) else { return Ok(()) };
+        if unwritten.number == self.disk.mark(handle)?.number {
+            let mut pieces = unwritten.pieces.iter();
+            pieces.try_for_each(|piece| piece.write(|at, octets| self.disk.write(handle, at, octets)))?;
+        }
         self.unwritten.remove(&file);
         Ok(())
     }
@@ -362,44 +420,54 @@ impl<D: Disk> Writer<D> {
         if mark.octets < least {
             return Err(Fault::format(mark.octets, format!("the file ends here, and should have {least} octets")));
         }
+        check_size(least)?;
         Ok(known)
     }
 
     /// To the redo file, and when that is on stable storage to the files.
-    fn commit(&mut self, opened: Vec<Opened<D::File>>, flushed: &mut Flushed) -> Result<(), Fault> {
+    fn commit(&mut self, opened: &mut Vec<Opened<D::File>>, flushed: &mut Flushed) -> Result<(), Fault> {
         if opened.is_empty() {
             return Ok(());
         }
         let written = self.redo.commit(&self.disk, &mut self.counters);
         if let Err(fault) = written {
-            opened.into_iter().for_each(|one| self.wait_on(one.file, one.pending));
+            opened.drain(..).for_each(|one| self.wait_on(one.file, one.pending));
             return Err(fault);
         }
-        for one in opened {
-            self.put_in_place(one, flushed);
-        }
+        opened.drain(..).for_each(|one| self.put_in_place(one, flushed));
+        self.redo.clear();
         Ok(())
     }
 
     /// What fails here is in the redo file; it is tried again before the file is written next, or at the next start.
-    fn put_in_place(&mut self, mut one: Opened<D::File>, flushed: &mut Flushed) {
-        let written = self.redo.apply(&one.entry, |at, octets| self.disk.write(&one.handle, at, octets));
-        self.counters.samples_stored_total += one.samples;
-        self.counters.values_stored_total += one.values;
+    fn put_in_place(&mut self, one: Opened<D::File>, flushed: &mut Flushed) {
+        let Opened { file, entered: Entered { handle, mut known, entry, samples, values }, .. } = one;
+        let written = self.redo.apply(&entry, |at, octets| self.disk.write(&handle, at, octets));
+        self.counters.samples_stored_total += samples;
+        self.counters.values_stored_total += values;
         self.counters.files_written_total += 1;
-        flushed.stored.push((one.file, one.known.archive.last()));
-        match written.and_then(|()| self.disk.mark(&one.handle)) {
+        flushed.stored.push((file, known.archive.last()));
+        match written.and_then(|()| self.disk.mark(&handle)) {
             Ok(mark) => {
-                one.known.mark = mark;
-                self.headers.keep(one.file, one.known);
+                known.mark = mark;
+                self.headers.keep(file, known);
             }
             Err(error) => {
-                self.headers.forget(one.file);
-                self.unwritten.insert(one.file, self.redo.pieces(&one.entry));
-                flushed.failed.push((one.file, error.into()));
+                self.headers.forget(file);
+                let unwritten = Unwritten { number: known.mark.number, pieces: self.redo.pieces(&entry) };
+                self.unwritten.insert(file, unwritten);
+                flushed.failed.push((file, error.into()));
             }
         }
     }
+}
+
+/// What became of a file's samples: how many were looked at, how many were taken, and their values.
+#[derive(Default)]
+struct Told {
+    looked_at: u64,
+    samples: u64,
+    values: u64,
 }
 
 fn no_name() -> Fault {

@@ -1,141 +1,15 @@
 //! What was told to be stored is in the files after any end, and every file is whole: after power is lost at any write,
 //! with any of the blocks since the last sync kept or not, and after kill -9.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+mod power;
 
+use std::path::PathBuf;
+
+use power::World;
 use proptest::prelude::*;
-use trunkline_rrd::{Archive, Disk, Made, Mark, Options, Plan, Reading, Rows, Time, Value, Writer};
+use trunkline_rrd::{Archive, Made, Options, Plan, Reading, Rows, Time, Value, Writer};
 
 const START_S: i64 = 1_700_000_000;
-/// What a disk keeps or loses as a whole.
-const SECTOR: usize = 512;
-
-#[derive(Default)]
-struct State {
-    number: u64,
-    /// As it is read now.
-    now: Vec<u8>,
-    stable: Vec<u8>,
-    /// Sectors that were written since the last sync, with all that they were.
-    unsynced: BTreeMap<usize, Vec<Vec<u8>>>,
-}
-
-impl State {
-    fn sync(&mut self) {
-        self.stable.clone_from(&self.now);
-        self.unsynced.clear();
-    }
-}
-
-/// A disk that loses power after so many operations.
-#[derive(Default)]
-struct Power {
-    files: RefCell<HashMap<PathBuf, State>>,
-    left: Cell<Option<u32>>,
-}
-
-#[derive(Clone, Default)]
-struct World(Rc<Power>);
-
-impl World {
-    fn step(&self) -> io::Result<()> {
-        match self.0.left.get() {
-            Some(0) => Err(io::Error::other("no power")),
-            Some(left) => {
-                self.0.left.set(Some(left - 1));
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Of each sector that was not synced what it was or one of what it became.
-    fn lose_power(&self, mut chance: u64) {
-        for state in self.0.files.borrow_mut().values_mut() {
-            for (sector, versions) in core::mem::take(&mut state.unsynced) {
-                chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let kept = (chance >> 33) as usize % (versions.len() + 1);
-                if let Some(octets) = versions.get(kept) {
-                    let at = sector * SECTOR;
-                    let end = (at + SECTOR).min(state.stable.len());
-                    state.stable[at..end].copy_from_slice(&octets[..end - at]);
-                }
-            }
-            state.now.clone_from(&state.stable);
-        }
-        self.0.left.set(None);
-    }
-
-    fn put(&self, path: &Path, octets: Vec<u8>) {
-        let number = self.0.files.borrow().len() as u64 + 1;
-        let state = State { number, stable: octets.clone(), now: octets, unsynced: BTreeMap::new() };
-        self.0.files.borrow_mut().insert(path.to_owned(), state);
-    }
-
-    fn octets(&self, path: &Path) -> Vec<u8> {
-        self.0.files.borrow()[path].now.clone()
-    }
-}
-
-impl Disk for World {
-    type File = PathBuf;
-
-    fn open(&self, path: &Path) -> io::Result<PathBuf> {
-        let there = self.0.files.borrow().contains_key(path);
-        there.then(|| path.to_owned()).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn make(&self, path: &Path, octets: u64) -> io::Result<PathBuf> {
-        if !self.0.files.borrow().contains_key(path) {
-            self.put(path, vec![0; octets as usize]);
-        }
-        Ok(path.to_owned())
-    }
-
-    fn mark(&self, file: &PathBuf) -> io::Result<Mark> {
-        let state = &self.0.files.borrow()[file];
-        Ok(Mark { number: state.number, octets: state.now.len() as u64, written_ns: 0 })
-    }
-
-    fn read(&self, file: &PathBuf, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        let files = self.0.files.borrow();
-        let rest = files[file].now.get(at as usize..).unwrap_or(&[]);
-        let got = rest.len().min(into.len());
-        into[..got].copy_from_slice(&rest[..got]);
-        Ok(got)
-    }
-
-    fn write(&self, file: &PathBuf, at: u64, octets: &[u8]) -> io::Result<()> {
-        self.step()?;
-        let mut files = self.0.files.borrow_mut();
-        let state = files.get_mut(file).unwrap();
-        let (from, to) = (at as usize, at as usize + octets.len());
-        state.now[from..to].copy_from_slice(octets);
-        for sector in from / SECTOR..to.div_ceil(SECTOR) {
-            let mut version = state.now[sector * SECTOR..((sector + 1) * SECTOR).min(state.now.len())].to_vec();
-            version.resize(SECTOR, 0);
-            state.unsynced.entry(sector).or_default().push(version);
-        }
-        Ok(())
-    }
-
-    fn sync(&self, file: &PathBuf) -> io::Result<()> {
-        self.step()?;
-        self.0.files.borrow_mut().get_mut(file).unwrap().sync();
-        Ok(())
-    }
-
-    fn sync_all(&self) -> io::Result<()> {
-        self.step()?;
-        self.0.files.borrow_mut().values_mut().for_each(State::sync);
-        Ok(())
-    }
-}
-
 fn plan() -> Plan {
     let definitions = [
         "DS:in:COUNTER:120:U:U",
@@ -173,7 +47,8 @@ fn expected(file: u64, samples: u64) -> Vec<u8> {
         archive.update(time, &values, &mut rows).unwrap();
     }
     for write in rows.writes(archive.shape()) {
-        for (place, word) in write.words.iter().enumerate() {
+        let words = (0..write.times).flat_map(|_| write.words);
+        for (place, word) in words.enumerate() {
             let at = write.at as usize + place * 8;
             octets[at..at + 8].copy_from_slice(&word.to_le_bytes());
         }
@@ -278,9 +153,9 @@ proptest! {
         let mut truth = Truth { put: [0; FILES as usize], stored: [Time::at(START_S); FILES as usize] };
         for (acts, power, power_at_the_start, chance) in lives {
             // The start itself may lose power, too.
-            world.0.left.set(Some(power_at_the_start));
+            world.last_for(power_at_the_start);
             if let Ok((mut writer, _)) = Writer::open(world.clone(), OPTIONS) {
-                world.0.left.set(Some(power));
+                world.last_for(power);
                 check(&world, &truth);
                 if replay(&mut writer, &truth).is_ok() {
                     let _ = live(&mut writer, &acts, &mut truth);

@@ -4,6 +4,7 @@
 //! REPLACE or CREATE TABLE is passed over. Values are as MySQL writes them (reference manual, "Literal Values"): texts
 //! in either quotes with backslashes or doubled quotes, numbers, NULL, hexadecimal and introducers before texts.
 
+use core::fmt;
 use std::collections::HashMap;
 
 /// Octets of one row; a longer one is passed over and counted.
@@ -13,8 +14,7 @@ const HEAD_OCTETS_MAX: usize = 1 << 20;
 /// Tables whose columns are known.
 const TABLES_MAX: usize = 10_000;
 
-/// A row of a table.
-#[derive(Debug)]
+/// A row of a table. Its values are not shown: communities and passwords are among them.
 pub struct Statement<'d> {
     /// The table.
     pub table: &'d str,
@@ -25,7 +25,6 @@ pub struct Statement<'d> {
 }
 
 /// Reads a dump.
-#[derive(Debug)]
 pub struct DumpReader {
     place: Place,
     /// The statement's head, or the row.
@@ -44,6 +43,22 @@ pub struct DumpReader {
     pub unread: u64,
     /// Rows that were read.
     pub rows: u64,
+}
+
+impl fmt::Debug for Statement<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Statement { table, columns, values } = self;
+        let mut shown = f.debug_struct("Statement");
+        shown.field("table", table).field("columns", columns).field("values", &values.len()).finish()
+    }
+}
+
+impl fmt::Debug for DumpReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DumpReader { table, rows, unread, .. } = self;
+        let mut shown = f.debug_struct("DumpReader");
+        shown.field("table", table).field("rows", rows).field("unread", unread).finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

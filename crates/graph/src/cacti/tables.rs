@@ -1,6 +1,7 @@
 //! Rows of Cacti's tables, by the names of their columns: only those that are needed, and no more than memory holds.
 
 use super::dump::Statement;
+use core::fmt;
 use std::collections::{BTreeMap, HashMap};
 
 /// Octets of all rows that are kept.
@@ -177,8 +178,8 @@ const WANTED: &[(&str, &[&str])] = &[
     ("vdef_items", &["vdef_id", "sequence", "type", "value"]),
 ];
 
-/// Rows of the tables that are wanted.
-#[derive(Clone, Debug, Default)]
+/// Rows of the tables that are wanted. They are counted, not shown: communities and passwords are among them.
+#[derive(Clone, Default)]
 pub struct Tables {
     tables: BTreeMap<&'static str, Vec<Box<[Box<str>]>>>,
     /// Of which rows each local graph shows series: an item each would be tens of millions of rows.
@@ -190,11 +191,26 @@ pub struct Tables {
     pub left_out: u64,
 }
 
-/// A row of a table.
-#[derive(Clone, Copy, Debug)]
+/// A row of a table. Its values are not shown, either.
+#[derive(Clone, Copy)]
 pub(super) struct Record<'t> {
     columns: &'static [&'static str],
     values: &'t [Box<str>],
+}
+
+impl fmt::Debug for Tables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows: BTreeMap<&str, usize> = self.tables.iter().map(|(table, rows)| (*table, rows.len())).collect();
+        let mut shown = f.debug_struct("Tables");
+        shown.field("rows", &rows).field("passed_over", &self.passed_over).field("left_out", &self.left_out);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Record<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record").field("columns", &self.columns).finish_non_exhaustive()
+    }
 }
 
 impl<'t> Record<'t> {

@@ -111,16 +111,20 @@ pub enum Privacy {
     Des,
     /// CFB128-AES-128 (RFC 3826).
     Aes128,
-    /// CFB128-AES-192, keys as net-snmp makes them.
+    /// CFB128-AES-192, keys as net-snmp makes them (Blumenthal's way).
     Aes192,
-    /// CFB128-AES-256, keys as net-snmp makes them.
+    /// CFB128-AES-256, keys as net-snmp makes them (Blumenthal's way).
     Aes256,
+    /// CFB128-AES-192, keys as Cisco makes them (Reeder's way).
+    Aes192Cisco,
+    /// CFB128-AES-256, keys as Cisco makes them (Reeder's way).
+    Aes256Cisco,
 }
 
 octet_fields! { Credential { name, login } }
 octet_words! {
     Authentication { 0 => None, 1 => Md5, 2 => Sha1, 3 => Sha224, 4 => Sha256, 5 => Sha384, 6 => Sha512 }
-    Privacy { 0 => None, 1 => Des, 2 => Aes128, 3 => Aes192, 4 => Aes256 }
+    Privacy { 0 => None, 1 => Des, 2 => Aes128, 3 => Aes192, 4 => Aes256, 5 => Aes192Cisco, 6 => Aes256Cisco }
 }
 octet_variants! {
     Login {

@@ -72,14 +72,14 @@ pub fn remap(inventory: &Inventory, device: u32, table: &str, walk: &[Walked]) -
     matching.by_name();
     matching.by_place();
     let mut remap = Remap { left_out, alike: matching.alike(), ..Remap::default() };
-    let mut names: HashSet<Box<str>> = known.iter().map(|(_, row)| row.name.clone()).collect();
+    let mut names = Names { taken: known.iter().map(|(_, row)| row.name.clone()).collect(), next: HashMap::new() };
     for (at, walked) in walk.iter().enumerate() {
         let found = matching.found[at].map(|place| known[place]);
         let name = match found {
             Some((_, row)) if row.identity.name.as_ref() == clean(&walked.name) => row.name.clone(),
-            _ => unique(&matching.shown(at), &names),
+            _ => names.unique(&matching.shown(at)),
         };
-        names.insert(name.clone());
+        names.taken.insert(name.clone());
         put(&mut remap, &mut draft, found, &Named { device, table, name, shared: matching.shared(at), walked });
     }
     for (place, (id, row)) in known.iter().enumerate() {
@@ -160,15 +160,30 @@ fn cut(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// A name that none of `taken` is, as long as names may be.
-fn unique(name: &str, taken: &HashSet<Box<str>>) -> Box<str> {
-    let plain = cut(name, NAME_OCTETS_MAX).trim_end();
-    if !taken.contains(plain) {
-        return plain.into();
+/// The names of rows, and how far numbers of each were tried: names are taken, never given back.
+struct Names {
+    taken: HashSet<Box<str>>,
+    next: HashMap<String, u32>,
+}
+
+impl Names {
+    /// A name that none of the others is, as long as names may be.
+    fn unique(&mut self, name: &str) -> Box<str> {
+        let plain = cut(name, NAME_OCTETS_MAX).trim_end();
+        if !self.taken.contains(plain) {
+            return plain.into();
+        }
+        let begin = cut(name, NAME_OCTETS_MAX - 12).trim_end();
+        let next = self.next.entry(begin.to_owned()).or_insert(2);
+        loop {
+            // There are fewer names than numbers.
+            let numbered = format!("{begin} #{next}").into_boxed_str();
+            *next = next.wrapping_add(1);
+            if !self.taken.contains(&numbered) {
+                return numbered;
+            }
+        }
     }
-    // There are fewer names than numbers.
-    let numbered = (2u32..).map(|number| format!("{} #{number}", cut(name, NAME_OCTETS_MAX - 12).trim_end()));
-    numbered.map(String::into_boxed_str).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
 /// Which known row each walked one is.
@@ -177,20 +192,23 @@ struct Matching<'w> {
     walk: &'w [&'w Walked],
     /// How often a name is in the walk.
     names: HashMap<&'w str, usize>,
-    /// How often a whole identity is.
+    /// How often a whole identity is, and one without its label.
     wholes: HashMap<[&'w str; 4], usize>,
+    unlabelled: HashMap<[&'w str; 3], usize>,
     found: Vec<Option<usize>>,
     taken: Vec<bool>,
 }
 
 impl<'w> Matching<'w> {
     fn new(known: &'w [(u32, &'w Row)], walk: &'w [&'w Walked]) -> Self {
-        let (mut names, mut wholes) = (HashMap::new(), HashMap::new());
+        let (mut names, mut wholes, mut unlabelled) = (HashMap::new(), HashMap::new(), HashMap::new());
         for walked in walk {
             *names.entry(clean(&walked.name)).or_default() += 1;
             *wholes.entry(whole(walked)).or_default() += 1;
+            *unlabelled.entry(without_label(walked)).or_default() += 1;
         }
-        Matching { known, walk, names, wholes, found: vec![None; walk.len()], taken: vec![false; known.len()] }
+        let (found, taken) = (vec![None; walk.len()], vec![false; known.len()]);
+        Matching { known, walk, names, wholes, unlabelled, found, taken }
     }
 
     /// Whether another row of the walk has the same name.
@@ -217,16 +235,20 @@ impl<'w> Matching<'w> {
 
     /// Rows of the same name. Where a name is or was shared, all that the row says must be the same.
     fn by_name(&mut self) {
-        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (place, (_, row)) in self.known.iter().enumerate() {
-            places.entry(&row.identity.name).or_default().push(place);
-        }
+        let places = Places::new(self.known);
         for at in 0..self.walk.len() {
-            let walked = &self.walk[at];
-            let Some(places) = places.get(clean(&walked.name)) else { continue };
-            let free = places.iter().copied().filter(|place| !self.taken[*place]);
-            let same: Vec<usize> = free.filter(|place| self.is_same(at, *place, places.len())).collect();
-            if let [place] = same[..] {
+            let walked = self.walk[at];
+            let Some(named) = places.names.get(clean(&walked.name)) else { continue };
+            // A table may have a hundred thousand rows of one name: only those are looked at that say the same.
+            let likely = match named.len() {
+                1 => Some(named),
+                _ if self.is_alike(at) => places.indexes.get(&(without_label(walked), &walked.index[..])),
+                _ if self.is_told_by_label(at) => places.wholes.get(&whole(walked)),
+                _ => places.unlabelled.get(&without_label(walked)),
+            };
+            let free = likely.into_iter().flatten().copied().filter(|place| !self.taken[*place]);
+            let mut same = free.filter(|place| self.is_same(at, *place, named.len()));
+            if let (Some(place), None) = (same.next(), same.next()) {
                 self.take(at, place);
             }
         }
@@ -239,21 +261,15 @@ impl<'w> Matching<'w> {
         if self.is_alike(at) {
             return says && row.index.as_deref() == Some(&walked.index[..]);
         }
-        // Two that differ in the label alone are told apart by it.
-        let told_apart = self.names.get(clean(&walked.name)).is_some_and(|count| *count > 1);
-        let only_label = told_apart && self.same_but_label(at) > 1;
-        match row.identity.shared || told_apart || known > 1 {
-            true => says && (!only_label || *row.label == *walked.label),
+        match row.identity.shared || self.shared(at) || known > 1 {
+            true => says && (!self.is_told_by_label(at) || *row.label == *walked.label),
             false => true,
         }
     }
 
-    fn same_but_label(&self, at: usize) -> usize {
-        let walked = &self.walk[at];
-        let same = |other: &&&Walked| {
-            clean(&other.name) == clean(&walked.name) && other.second == walked.second && other.mark == walked.mark
-        };
-        self.walk.iter().filter(same).count()
+    /// Two that differ in the label alone are told apart by it.
+    fn is_told_by_label(&self, at: usize) -> bool {
+        self.unlabelled.get(&without_label(self.walk[at])).is_some_and(|count| *count > 1)
     }
 
     /// Rows that are where another one was which is not there any more, and that have its address or its label.
@@ -262,6 +278,7 @@ impl<'w> Matching<'w> {
             .filter(|place| !self.taken[*place])
             .filter_map(|place| Some((self.known[place].1.index.as_deref()?, place)))
             .collect();
+        let names: HashSet<&str> = self.known.iter().map(|(_, row)| &*row.identity.name).collect();
         let (marks, labels) = (self.count(|w| &w.mark, |r| &r.identity.mark), self.count(|w| &w.label, |r| &r.label));
         for at in 0..self.walk.len() {
             let walked = &self.walk[at];
@@ -275,7 +292,7 @@ impl<'w> Matching<'w> {
             let unmarked = walked.mark.is_empty() && row.identity.mark.is_empty();
             let label = !walked.label.is_empty() && *row.label == *walked.label && once(&walked.label, &labels);
             // What had the new name before, though it is not here now, is the one that has it.
-            let named = self.known.iter().any(|(_, other)| *other.identity.name == *clean(&walked.name));
+            let named = names.contains(clean(&walked.name));
             if lonely && !named && (mark || (unmarked && label)) {
                 self.take(at, place);
             }
@@ -313,6 +330,37 @@ impl<'w> Matching<'w> {
             _ => name,
         }
     }
+}
+
+/// The known rows, by all that they may be found by.
+struct Places<'w> {
+    names: HashMap<&'w str, Vec<usize>>,
+    unlabelled: HashMap<[&'w str; 3], Vec<usize>>,
+    wholes: HashMap<[&'w str; 4], Vec<usize>>,
+    indexes: HashMap<([&'w str; 3], &'w [u32]), Vec<usize>>,
+}
+
+impl<'w> Places<'w> {
+    fn new(known: &'w [(u32, &'w Row)]) -> Self {
+        let (names, unlabelled, wholes) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut places = Places { names, unlabelled, wholes, indexes: HashMap::new() };
+        for (place, (_, row)) in known.iter().enumerate() {
+            let Identity { name, second, mark, .. } = &row.identity;
+            let without_label: [&str; 3] = [name, second, mark];
+            places.names.entry(name).or_default().push(place);
+            places.unlabelled.entry(without_label).or_default().push(place);
+            places.wholes.entry([name, second, mark, &row.label]).or_default().push(place);
+            if let Some(index) = &row.index {
+                places.indexes.entry((without_label, index)).or_default().push(place);
+            }
+        }
+        places
+    }
+}
+
+/// All that a row says of itself but its label.
+fn without_label(walked: &Walked) -> [&str; 3] {
+    [clean(&walked.name), &walked.second, &walked.mark]
 }
 
 /// All that a row says of itself.

@@ -16,6 +16,10 @@ const OUTSTANDING_MIN: usize = 64;
 /// Octets of the longest answer: what UDP carries.
 const ANSWER_OCTETS_MAX: usize = 65_535;
 
+/// How often one turn asks the sockets for more before what is late is given up all the same: some hundred thousand
+/// answers, which is more than there are requests.
+const ROUNDS_MAX: usize = 128;
+
 /// How a lane is given sockets.
 #[derive(Clone, Copy, Debug)]
 pub struct PollingOptions {
@@ -92,12 +96,19 @@ impl Polling {
         let due_ns = self.lane.next_timeout_ns().map_or(u64::MAX, |due| due.saturating_sub(now_ns));
         let Polling { lane, sockets, started, .. } = self;
         let longest = longest.min(Duration::from_nanos(due_ns));
-        let mut now = None;
-        Asking::receive_any(sockets, longest, |came| {
-            // What came together came now; the wait before it is over.
-            let now = *now.get_or_insert_with(|| Polling::time(*started));
-            lane.handle(came.from, came.payload, now);
-        });
+        let mut longest = longest;
+        for _ in 0..ROUNDS_MAX {
+            let mut now = None;
+            let is_more = Asking::receive_any(sockets, longest, |came| {
+                // What came together came now; the wait before it is over.
+                let now = *now.get_or_insert_with(|| Polling::time(*started));
+                lane.handle(came.from, came.payload, now);
+            });
+            if !is_more {
+                break;
+            }
+            longest = Duration::ZERO;
+        }
         // Answers that came in time are taken before anything is given up.
         let now = self.now();
         self.lane.handle_timeout(now);

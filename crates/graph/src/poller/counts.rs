@@ -7,6 +7,8 @@ trunkline_kit::counters! {
         cycles: "trunkline_graph_cycles_total",
         /// cycles in which a device did not answer at all
         cycles_failed: "trunkline_graph_cycles_failed_total",
+        /// cycles in which a device was not asked, or too late, because too much was on its way
+        cycles_unasked: "trunkline_graph_cycles_unasked_total",
         /// cycles that were due while the one before still ran
         cycles_missed: "trunkline_graph_cycles_missed_total",
         /// cycles that were ended because their time was over

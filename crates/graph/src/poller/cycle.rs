@@ -24,12 +24,14 @@ pub(super) struct Cycle {
     /// Ranges of it that were not asked for yet, the first one last.
     pending: Vec<(u32, u32)>,
     readings: Vec<Reading>,
-    /// For each data source, when the last of its answers came.
-    times_ms: Vec<i64>,
+    parts: Vec<Parts>,
     unresolved: u32,
     pub(super) uptime: UptimeState,
     /// Only the small question is asked until it is answered.
     pub(super) is_careful: bool,
+    /// Whether anything was sent, and whether that had to wait for other devices of the lane.
+    pub(super) is_asked: bool,
+    pub(super) was_held: bool,
     pub(super) is_answered: bool,
     pub(super) is_restarted: bool,
     /// Tries that were not answered since the last answer.
@@ -38,19 +40,33 @@ pub(super) struct Cycle {
     pub(super) is_lossy: bool,
 }
 
+/// A data source in a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parts {
+    /// Its first place in the order, if it has one.
+    first: Option<u32>,
+    /// When the last of its answers came: those of a source that is larger than a request are not of one time.
+    last_ms: i64,
+}
+
 impl Cycle {
     /// Of all variables but those that are known not to be there: for these `absent` counts down the cycles until they
     /// are asked for again.
     pub(super) fn new(variables: &Variables, absent: &mut [u8], deadline_ns: u64) -> Cycle {
         let mut readings = vec![Reading::Unknown(Unknown::NoTime); variables.len()];
         let mut order = Vec::with_capacity(variables.len());
+        let mut parts = vec![Parts::default(); variables.source_count()];
         for (variable, reading) in readings.iter_mut().enumerate() {
             match absent.get_mut(variable) {
                 Some(cycles @ 1..) => {
                     *cycles -= 1;
                     *reading = Reading::Unknown(Unknown::NoSuchInstance);
                 }
-                _ => order.push(variable as u32),
+                _ => {
+                    let parts = &mut parts[variables.source_of(variable as u32) as usize];
+                    parts.first.get_or_insert(order.len() as u32);
+                    order.push(variable as u32);
+                }
             }
         }
         let asked = order.len() as u32;
@@ -59,10 +75,12 @@ impl Cycle {
             order,
             pending: if asked > 0 { vec![(0, asked)] } else { Vec::new() },
             readings,
-            times_ms: vec![0; variables.source_count()],
+            parts,
             unresolved: asked,
             uptime: UptimeState::Wanted,
             is_careful: true,
+            is_asked: false,
+            was_held: false,
             is_answered: false,
             is_restarted: false,
             silent: 0,
@@ -113,14 +131,23 @@ impl Cycle {
         self.order[place as usize]
     }
 
+    /// Moves the variable at a place before those of its data source that are asked for with it, so that these are
+    /// asked for together without it; its new place.
+    pub(super) fn put_aside(&mut self, variables: &Variables, from: u32, place: u32) -> u32 {
+        let source = self.parts[variables.source_of(self.variable(place)) as usize];
+        let first = source.first.unwrap_or(place).max(from);
+        self.order[first as usize..=place as usize].rotate_right(1);
+        first
+    }
+
     /// What is known of it now.
     pub(super) fn resolve(&mut self, variables: &Variables, place: u32, reading: Reading, unix_ms: i64) {
         let variable = self.variable(place);
         self.readings[variable as usize] = reading;
         // That a part is given up later makes nothing of what is known later.
         if reading.is_known() {
-            let time = &mut self.times_ms[variables.source_of(variable) as usize];
-            *time = (*time).max(unix_ms);
+            let parts = &mut self.parts[variables.source_of(variable) as usize];
+            parts.last_ms = parts.last_ms.max(unix_ms);
         }
         self.unresolved -= 1;
     }
@@ -132,6 +159,11 @@ impl Cycle {
         self.unresolved = 0;
         self.pending.clear();
         self.uptime = UptimeState::Done;
+    }
+
+    /// Whether its device had the chance to answer: it was asked in time, or a try has gone by without an answer.
+    pub(super) fn was_tried(&self) -> bool {
+        self.silent > 0 || (self.is_asked && !self.was_held)
     }
 
     pub(super) fn unresolved(&self) -> u32 {
@@ -148,6 +180,6 @@ impl Cycle {
 
     /// When the answers for a data source came; none if nothing has.
     pub(super) fn time_ms(&self, source: usize) -> Option<i64> {
-        Some(self.times_ms[source]).filter(|time| *time != 0)
+        Some(self.parts[source].last_ms).filter(|time| *time != 0)
     }
 }

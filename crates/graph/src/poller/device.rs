@@ -1,7 +1,7 @@
 //! A device of a lane: what is known of it from cycle to cycle.
 
 use super::cycle::{Cycle, SECURED_HEAD_OCTETS, UptimeState};
-use super::outstanding::Asked;
+use super::outstanding::{Asked, Standing};
 use super::pace::Pace;
 use super::secured::Secured;
 use super::uptime::Uptime;
@@ -37,8 +37,8 @@ pub(super) struct Device {
     pub(super) pace: Pace,
     pub(super) health: Health,
     pub(super) uptime: Option<Uptime>,
-    /// Whether it knows sysUpTime at all.
-    pub(super) has_uptime: bool,
+    /// Cycles in which it is not asked for sysUpTime, as it does not know it.
+    pub(super) uptime_absent: u8,
     pub(super) secured: Secured,
     /// For each variable the cycles in which it is not asked for; empty while all are.
     pub(super) absent: Vec<u8>,
@@ -69,7 +69,7 @@ impl Device {
             pace: Pace::new(&target.settings),
             health: Health::default(),
             uptime: None,
-            has_uptime: true,
+            uptime_absent: 0,
             secured: Secured::default(),
             absent: Vec::new(),
             gone,
@@ -115,7 +115,7 @@ impl Device {
         }
         self.health = before.health;
         self.uptime = before.uptime;
-        self.has_uptime = before.has_uptime;
+        self.uptime_absent = before.uptime_absent;
         self.secured = before.secured;
         self.missed = before.missed;
         self.refused = before.refused;
@@ -123,6 +123,15 @@ impl Device {
 
     pub(super) fn is_secured(&self) -> bool {
         matches!(self.access, Access::V3(_))
+    }
+
+    /// What counts for how much of the lane it may take now.
+    pub(super) fn standing(&self) -> Standing {
+        match self.health.state() {
+            _ if self.cycle.as_ref().is_some_and(|cycle| cycle.is_answered) || self.health.is_well() => Standing::Well,
+            None => Standing::New,
+            Some(_) => Standing::Unwell,
+        }
     }
 
     /// How often a request is sent.

@@ -2,12 +2,13 @@
 
 use super::cycle::{Cycle, UptimeState};
 use super::device::Device;
-use super::outstanding::Outstanding;
+use super::outstanding::{Outstanding, Standing};
 use super::timers::Timers;
 use super::walk::Walk;
 use super::{
     Batch, Counts, DEVICES_MAX, Event, Health, Sample, Target, TargetError, Unknown, WALKS_MAX, WalkEnd, WalkError,
 };
+use core::fmt;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use trunkline_kit::random::mixed;
@@ -32,15 +33,15 @@ pub struct LaneOptions {
     pub seed: u64,
 }
 
-/// Polls its devices.
-#[derive(Debug)]
+/// Polls its devices. What it sends is not shown: communities are among it.
 pub struct Lane {
     pub(super) devices: Vec<Option<Device>>,
     by_id: HashMap<u32, u32>,
     free: Vec<u32>,
     timers: Timers,
     pub(super) outstanding: Outstanding,
-    held: VecDeque<u32>,
+    /// Devices that wait for room, by standing.
+    held: [VecDeque<u32>; 3],
     pub(super) transmits: Vec<(SocketAddr, usize)>,
     pub(super) octets: Vec<u8>,
     pub(super) batch: Batch,
@@ -48,6 +49,14 @@ pub struct Lane {
     pub(super) salt: u64,
     pub(super) scratch: Vec<u8>,
     pub(super) opened: Vec<u8>,
+}
+
+impl fmt::Debug for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Lane");
+        shown.field("devices", &self.devices).field("outstanding", &self.outstanding).field("counts", &self.counts);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Lane {
@@ -59,7 +68,7 @@ impl Lane {
             free: Vec::new(),
             timers: Timers::default(),
             outstanding: Outstanding::new(options.outstanding_max, options.seed),
-            held: VecDeque::new(),
+            held: [const { VecDeque::new() }; 3],
             transmits: Vec::new(),
             octets: Vec::new(),
             batch: Batch::default(),
@@ -105,7 +114,7 @@ impl Lane {
     fn take_out(&mut self, id: u32) -> Option<Device> {
         let slot = self.by_id.remove(&id)?;
         self.drop_requests(slot, |_| true);
-        self.held.retain(|held| *held != slot);
+        self.held.iter_mut().for_each(|held| held.retain(|held| *held != slot));
         self.free.push(slot);
         self.devices[slot as usize].take()
     }
@@ -201,7 +210,7 @@ impl Lane {
         let Some(device) = self.device(slot) else { return };
         if let Some(cycle) = device.cycle.as_mut().filter(|cycle| cycle.deadline_ns <= now.steady_ns) {
             let (id, readings) = (device.id, cycle.unresolved());
-            if cycle.is_answered {
+            if cycle.is_answered || !cycle.was_tried() {
                 self.batch.event(Event::Cut { device: id, readings });
                 self.counts.cycles_cut += 1;
                 self.end_cycle(slot, Unknown::NoTime, now);
@@ -225,7 +234,8 @@ impl Lane {
             let deadline_ns = now.steady_ns + budget_ns;
             let mut cycle = Cycle::new(&device.variables, &mut device.absent, deadline_ns);
             cycle.is_careful = !device.health.is_well();
-            if !device.has_uptime && !cycle.is_careful {
+            if device.uptime_absent > 0 && !cycle.is_careful {
+                device.uptime_absent -= 1;
                 cycle.uptime = UptimeState::Done;
             }
             device.cycle = Some(cycle);
@@ -243,20 +253,25 @@ impl Lane {
         let Some(device) = self.devices.get_mut(slot as usize).and_then(Option::as_mut) else { return };
         let Some(mut cycle) = device.cycle.take() else { return };
         let is_answered = cycle.is_answered && !matches!(reason, Unknown::Refused(_) | Unknown::Unauthentic);
+        // Where our own room was the reason, nothing is known of the device.
+        let is_checked = cycle.is_answered || reason != Unknown::NoTime;
         let is_whole = cycle.is_done() && !cycle.is_lossy;
         let was_down = device.health.is_down();
-        cycle.give_up(if was_down && reason == Unknown::Timeout { Unknown::Down } else { reason });
+        let is_away = was_down && (reason == Unknown::Timeout || !is_checked);
+        cycle.give_up(if is_away { Unknown::Down } else { reason });
         if is_answered && is_whole {
             device.pace.went_well(&device.settings);
         }
         if is_answered {
             device.refused = None;
-        } else {
+        } else if is_checked {
             self.counts.cycles_failed += 1;
+        } else {
+            self.counts.cycles_unasked += 1;
         }
         let settings = device.settings;
-        let change = device.health.check(is_answered, settings.failures_to_down, settings.successes_to_up);
-        if let Some(change) = change {
+        let check = || device.health.check(is_answered, settings.failures_to_down, settings.successes_to_up);
+        if let Some(change) = is_checked.then(check).flatten() {
             self.batch.event(Event::Health { device: device.id, change });
         }
         tell(device, &cycle, now, &mut self.batch, &mut self.counts);
@@ -285,9 +300,9 @@ impl Lane {
 
     /// Sends what the device may be asked now, and sets its timer.
     pub(super) fn advance(&mut self, slot: u32, now: Now) {
-        loop {
-            if self.outstanding.is_full() {
-                self.hold(slot);
+        while let Some(standing) = self.device(slot).map(|device| device.standing()) {
+            if !self.outstanding.has_room(standing) {
+                self.hold(slot, standing);
                 break;
             }
             let Some(asked) = self.device(slot).and_then(Device::next_asked) else { break };
@@ -296,22 +311,27 @@ impl Lane {
         self.set_timer(slot);
     }
 
-    fn hold(&mut self, slot: u32) {
-        let Some(device) = self.device(slot).filter(|device| !device.is_held) else { return };
-        if device.cycle.is_some() || !device.walks.is_empty() {
+    fn hold(&mut self, slot: u32, standing: Standing) {
+        let Some(device) = self.device(slot) else { return };
+        if let Some(cycle) = device.cycle.as_mut().filter(|cycle| !cycle.is_asked) {
+            cycle.was_held = true;
+        }
+        if !device.is_held && (device.cycle.is_some() || !device.walks.is_empty()) {
             device.is_held = true;
-            self.held.push_back(slot);
+            self.held[standing as usize].push_back(slot);
             self.counts.held += 1;
         }
     }
 
     /// Lets devices go on that were held, as far as there is room.
     pub(super) fn let_go(&mut self, now: Now) {
-        while !self.outstanding.is_full() {
-            let Some(slot) = self.held.pop_front() else { return };
-            if let Some(device) = self.device(slot) {
-                device.is_held = false;
-                self.advance(slot, now);
+        for standing in Standing::ALL {
+            while self.outstanding.has_room(standing) {
+                let Some(slot) = self.held[standing as usize].pop_front() else { break };
+                if let Some(device) = self.device(slot) {
+                    device.is_held = false;
+                    self.advance(slot, now);
+                }
             }
         }
     }

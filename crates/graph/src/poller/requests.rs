@@ -15,10 +15,14 @@ const TRIES_WHOLE: u8 = 2;
 impl Lane {
     /// Sends a request that was not sent yet.
     pub(super) fn ask(&mut self, slot: u32, asked: Asked, now: Now) {
-        let request = Request { device: slot, asked, id: 0, sent_ns: 0, deadline_ns: 0, tries: 0, reports: 0 };
+        let Some(device) = self.devices.get_mut(slot as usize).and_then(Option::as_mut) else { return };
+        let standing = device.standing();
+        let request =
+            Request { device: slot, standing, asked, id: 0, sent_ns: 0, deadline_ns: 0, tries: 0, reports: 0 };
         let Some(place) = self.outstanding.insert(request) else { return };
-        if let Some(device) = self.device(slot) {
-            device.requests.push(place);
+        device.requests.push(place);
+        if let Some(cycle) = device.cycle.as_mut().filter(|_| asked.is_of_cycle()) {
+            cycle.is_asked = true;
         }
         self.send(place, now);
     }

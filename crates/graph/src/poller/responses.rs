@@ -11,6 +11,8 @@ use trunkline_wire::snmp::{Cause, Contents, ErrorStatus, Exchange, Kind, Message
 
 /// Cycles in which an agent of version 1, which answers to nothing else then, is not asked for what it does not have.
 const ABSENT_CYCLES: u8 = 10;
+/// Cycles in which a device that does not know sysUpTime is not asked for it.
+const UPTIME_ABSENT_CYCLES: u8 = 10;
 /// How often one request is changed because of what the device reports.
 const REPORTS_MAX: u8 = 3;
 
@@ -153,25 +155,35 @@ impl Lane {
 
     fn probed(&mut self, slot: u32, answer: &Exchange<'_>, now: Now) {
         let varbind = answer.varbinds.clone().next().and_then(Result::ok);
-        match varbind.map(|varbind| varbind.value) {
-            Some(Value::TimeTicks(ticks)) if answer.status() == ErrorStatus::NoError => self.up(slot, ticks, now),
-            _ => self.no_uptime(slot),
+        match (answer.status(), varbind.map(|varbind| varbind.value)) {
+            (ErrorStatus::NoError, value) => self.uptime_read(slot, value, now),
+            (ErrorStatus::NoSuchName, _) => self.no_uptime(slot),
+            // It could not read it this time.
+            _ => {}
         }
         self.uptime_done(slot, now);
+    }
+
+    /// What stands at the place of sysUpTime.
+    fn uptime_read(&mut self, slot: u32, value: Option<Value<'_>>, now: Now) {
+        match value {
+            Some(Value::TimeTicks(ticks)) => self.up(slot, ticks, now),
+            Some(value) if value.is_exception() => self.no_uptime(slot),
+            _ => {}
+        }
     }
 
     /// The device does not know sysUpTime: it answers all the same.
     fn no_uptime(&mut self, slot: u32) {
         if let Some(device) = self.device(slot) {
-            device.has_uptime = false;
-            device.uptime = None;
+            device.uptime_absent = UPTIME_ABSENT_CYCLES;
         }
     }
 
     /// What sysUpTime says.
     fn up(&mut self, slot: u32, ticks: u32, now: Now) {
         let Some(device) = self.device(slot) else { return };
-        device.has_uptime = true;
+        device.uptime_absent = 0;
         let is_restarted = match &mut device.uptime {
             Some(uptime) => uptime.next(ticks, now.steady_ns),
             none => {
@@ -217,10 +229,7 @@ impl Lane {
         let mut varbinds = answer.varbinds;
         if with_uptime {
             let first = varbinds.next().and_then(Result::ok).filter(|first| first.name.octets() == &UPTIME[4..12]);
-            match first.map(|first| first.value) {
-                Some(Value::TimeTicks(ticks)) => self.up(slot, ticks, now),
-                _ => self.no_uptime(slot),
-            }
+            self.uptime_read(slot, first.map(|first| first.value), now);
             self.uptime_done_unended(slot);
         }
         let Some(device) = self.device(slot) else { return };
@@ -273,7 +282,9 @@ impl Lane {
             device.pace.too_many((to - from) as u16);
         }
         if !is_too_big && with_uptime && index == 1 {
-            self.no_uptime(slot);
+            if status == ErrorStatus::NoSuchName {
+                self.no_uptime(slot);
+            }
             self.uptime_done_unended(slot);
             return self.ask_again(slot, from, to);
         }
@@ -284,6 +295,7 @@ impl Lane {
         }
         match culprit {
             Some(place) => {
+                let place = cycle.put_aside(&device.variables, from, place);
                 cycle.give_back(place + 1, to);
                 cycle.give_back(from, place);
                 self.absent(slot, place, status, is_v1, now);

@@ -1,6 +1,8 @@
 //! Polling over a network that the test makes: agents whose values are known, and all that goes wrong on the way.
 
 mod network;
+mod room;
+mod times;
 
 use super::*;
 use network::{Agent, Faults, Network, target, value_of};
@@ -219,6 +221,22 @@ fn a_full_lane_lets_everybody_have_a_turn() {
     assert!(network.most_outstanding <= 3 && network.lane.counts().held > 0);
     assert_eq!(found.len(), 100 * 120);
     assert!(all(&found).all(Reading::is_known));
+}
+
+#[test]
+fn a_lane_does_not_show_what_lets_it_in() {
+    let mut lane = Lane::new(&LaneOptions { outstanding_max: 10, seed: 1 });
+    let mut device = target(1, 2, 2);
+    device.access = Access::V2c(b"abcdefgh".to_vec());
+    lane.add(device, Now::default()).expect("a good description");
+    lane.handle_timeout(Now { steady_ns: 10 * S, unix_ms: 0 });
+    let sent: Vec<u8> = lane.transmits().flat_map(|(_, octets)| octets.to_vec()).collect();
+    assert!(sent.windows(8).any(|octets| octets == b"abcdefgh"));
+    let shown = format!("{lane:?}");
+    assert!(shown.contains("127.0.0.2") && !shown.contains("abcdefgh") && !shown.contains("97, 98, 99"), "{shown}");
+    let message = trunkline_wire::snmp::Message::new(&sent).expect("a message");
+    let shown = format!("{message:?}");
+    assert!(shown.contains("V2c") && !shown.contains("abcdefgh") && !shown.contains("97, 98, 99"), "{shown}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The samples of one file that wait, each in words: how many values, the time, of what kinds they are, the values.
 
+use core::ops::ControlFlow;
+
 use crate::archive::{Reading, Time, Value};
 
 /// Values whose kinds one word tells, two bits each.
@@ -46,9 +48,31 @@ impl Pending {
         self.words.extend(values.iter().map(word));
     }
 
-    /// One after the other; `room` is lent.
-    pub fn each(&self, room: &mut Vec<Reading>, mut take: impl FnMut(Time, &[Reading])) {
+    /// Puts samples behind these, which came later.
+    pub fn append(&mut self, mut later: Pending) {
+        self.since_s = self.since_s.min(later.since_s);
+        self.samples += later.samples;
+        self.words.append(&mut later.words);
+    }
+
+    /// Takes the samples from this place in the order on out, if there are such.
+    pub fn split_off(&mut self, place: u64) -> Option<Pending> {
+        if place >= self.samples {
+            return None;
+        }
+        let mut at = 0;
+        for _ in 0..place {
+            at += self.words.get(at).map_or(0, |width| words_of(*width as usize));
+        }
+        let later = Pending { since_s: self.since_s, samples: self.samples - place, words: self.words.split_off(at) };
+        self.samples = place;
+        Some(later)
+    }
+
+    /// One after the other, until `take` has enough; how many were taken. `room` is lent.
+    pub fn each(&self, room: &mut Vec<Reading>, mut take: impl FnMut(Time, &[Reading]) -> ControlFlow<()>) -> u64 {
         let mut rest = self.words.as_slice();
+        let mut taken = 0;
         while let [width, time, more @ ..] = rest {
             let width = *width as usize;
             let (kinds, more) = more.split_at(width.div_ceil(KINDS_PER_WORD));
@@ -57,8 +81,13 @@ impl Pending {
             room.clear();
             let kind = |place: usize| kinds[place / KINDS_PER_WORD] >> (2 * (place % KINDS_PER_WORD)) & 3;
             room.extend(words.iter().enumerate().map(|(place, word)| value(kind(place), *word)));
-            take(Time { seconds: (*time >> 20) as i64, microseconds: (*time & 0xf_ffff) as u32 }, room);
+            taken += 1;
+            let time = Time { seconds: (*time >> 20) as i64, microseconds: (*time & 0xf_ffff) as u32 };
+            if take(time, room).is_break() {
+                break;
+            }
         }
+        taken
     }
 }
 
@@ -110,10 +139,29 @@ mod tests {
         ];
         samples.iter().for_each(|(time, values)| pending.push(*time, values));
         let mut out = Vec::new();
-        pending.each(&mut Vec::new(), |time, values| out.push((time, values.to_vec())));
-        assert_eq!(out, samples);
+        let mut each = |pending: &Pending, most: usize| {
+            out.clear();
+            let taken = pending.each(&mut Vec::new(), |time, values| {
+                out.push((time, values.to_vec()));
+                if out.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            assert_eq!(taken, out.len() as u64);
+            out.clone()
+        };
+        assert_eq!(each(&pending, 9), samples);
+        assert_eq!(each(&pending, 3), samples[..3]);
         assert_eq!(pending.samples(), 4);
         let octets: usize = samples.iter().map(|(_, values)| Pending::octets_of(values)).sum();
         assert_eq!(pending.octets(), Pending::OCTETS + octets);
+        for place in 0..4 {
+            let later = pending.split_off(place).unwrap();
+            assert_eq!(
+                (each(&pending, 9), each(&later, 9)),
+                (samples[..place as usize].to_vec(), samples[place as usize..].to_vec())
+            );
+            pending.append(later);
+        }
+        assert!(pending.split_off(4).is_none());
+        assert_eq!(each(&pending, 9), samples);
     }
 }

@@ -5,7 +5,9 @@
 //! before and after its samples, and pieces with their places. What was written of an earlier generation has another
 //! checksum, so reading ends where writing did.
 //!
-//! 1. Entries of several files are appended, and the redo file is synced. From here on they count: `stored`.
+//! 1. Entries of several files are appended, and the redo file is synced. From here on they count: `stored`. Together
+//!    they take at most about half of a redo file, and one of them a quarter: of a file that has more samples the
+//!    others wait for another round. Equal rows of a gap are one piece that says how often it is written.
 //! 2. The pieces are written to the files, in no order and without a sync.
 //! 3. When the redo file is full, all files are synced, and only then the other redo file is written over.
 //!
@@ -14,7 +16,7 @@
 //! that is not whole was not counted, and nothing of it is in a file. Entries of a file that somebody has made anew,
 //! cut or updated since are left out.
 
-use core::ops::RangeInclusive;
+use core::ops::{Range, RangeInclusive};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
@@ -23,17 +25,21 @@ use std::path::{Path, PathBuf};
 
 use super::Counters;
 use super::cache::Known;
-use crate::archive::{Rows, Time};
+use crate::archive::{Rows, Time, spread};
 use crate::disk::Disk;
 use crate::fault::Fault;
-use crate::shape::word;
+use crate::shape::{Shape, word};
 
 const NAMES: [&str; 2] = ["redo.0", "redo.1"];
-const MAGIC: &[u8; 8] = b"TRRDREDO";
+const MAGIC: &[u8; 8] = b"TRRDRED2";
 const HEAD_OCTETS: usize = 24;
 const ENTRY_HEAD_OCTETS: usize = 8;
-/// Octets of an entry that is read: a file's header and all its rows.
-const ENTRY_OCTETS_MAX: u64 = 1 << 32;
+/// Octets of an entry's own head, behind that, without the path; and of each piece's.
+const BODY_HEAD_OCTETS: usize = 40;
+const PIECE_HEAD_OCTETS: usize = 24;
+/// Pieces that one sample makes of an archive: the row that was open, the one after a gap's first step, and equal ones
+/// of each, which may go round.
+const PIECES_OF_A_SAMPLE: usize = 6;
 /// Octets of a redo file at least.
 const REDO_OCTETS_MIN: u64 = 1 << 16;
 
@@ -56,13 +62,29 @@ pub(super) struct Redo<D: Disk> {
     at: u64,
     generation: u64,
     buffer: Vec<u8>,
+    /// A sync has failed: the system may have dropped what it was to write, and another one would not tell.
+    broken: bool,
 }
 
 /// An entry in the buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// Its pieces: where in the file, and where in the buffer.
-    pieces: Vec<(u64, core::ops::Range<usize>)>,
+    /// Its pieces: where in the file, where in the buffer, and how often it is written.
+    pieces: Vec<(u64, Range<usize>, u64)>,
+}
+
+/// A piece: where in the file, its octets, and how often they stand there.
+#[derive(Debug)]
+pub(super) struct Piece {
+    at: u64,
+    octets: Vec<u8>,
+    times: u64,
+}
+
+impl Piece {
+    pub fn write(&self, write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        spread(self.at, &self.octets, self.times, write)
+    }
 }
 
 impl<D: Disk> Redo<D> {
@@ -91,7 +113,7 @@ impl<D: Disk> Redo<D> {
         }
         disk.sync_all()?;
         let generation = found[1].generation;
-        let mut redo = Redo { files, octets, turn: 0, at: 0, generation, buffer: Vec::new() };
+        let mut redo = Redo { files, octets, turn: 0, at: 0, generation, buffer: Vec::new(), broken: false };
         // Both, so that no entry of before is repeated over what comes now.
         redo.begin(disk)?;
         redo.begin(disk)?;
@@ -99,17 +121,59 @@ impl<D: Disk> Redo<D> {
     }
 
     /// Begins the other file: all files are synced.
-    fn begin(&mut self, disk: &D) -> io::Result<()> {
-        self.turn = 1 - self.turn;
-        self.generation += 1;
+    fn begin(&mut self, disk: &D) -> Result<(), Fault> {
+        let (turn, generation) = (1 - self.turn, self.generation + 1);
         let mut head = MAGIC.to_vec();
-        head.extend_from_slice(&self.generation.to_le_bytes());
+        head.extend_from_slice(&generation.to_le_bytes());
         let crc = crc32fast::hash(&head);
         head.extend_from_slice(&u64::from(crc).to_le_bytes());
-        disk.write(&self.files[self.turn], 0, &head)?;
-        disk.sync(&self.files[self.turn])?;
-        self.at = HEAD_OCTETS as u64;
+        disk.write(&self.files[turn], 0, &head)?;
+        self.synced(disk.sync(&self.files[turn]))?;
+        (self.turn, self.generation, self.at) = (turn, generation, HEAD_OCTETS as u64);
         Ok(())
+    }
+
+    fn synced(&mut self, result: io::Result<()>) -> Result<(), Fault> {
+        self.broken |= result.is_err();
+        result.map_err(Fault::Unsynced)
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Whether what is written still counts.
+    pub fn check(&self) -> Result<(), Fault> {
+        if self.broken {
+            return Err(Fault::Unsynced(io::Error::other("a sync has failed before")));
+        }
+        Ok(())
+    }
+
+    /// Octets that an entry may have.
+    fn entry_octets_max(&self) -> usize {
+        (self.octets as usize - HEAD_OCTETS) / 4
+    }
+
+    /// Octets that the rows of an entry may take before its last sample, those of a piece's head with them.
+    ///
+    /// # Errors
+    /// [`Fault::Asked`]: the file's header and one sample alone have no room.
+    pub fn room(&self, path: &Path, shape: &Shape) -> Result<usize, Fault> {
+        let header = ENTRY_HEAD_OCTETS + BODY_HEAD_OCTETS + path.as_os_str().len() + shape.header_octets;
+        let row = shape.sources.len() * 8 + PIECE_HEAD_OCTETS;
+        let least = header + PIECE_HEAD_OCTETS + shape.rings.len() * PIECES_OF_A_SAMPLE * row;
+        self.entry_octets_max().checked_sub(least).ok_or_else(|| {
+            let redo = self.octets;
+            Fault::asked(format!(
+                "a sample of this file takes up to {least} octets, too much for a redo file of {redo}"
+            ))
+        })
+    }
+
+    /// Whether there is no room for another entry.
+    pub fn is_full(&self) -> bool {
+        self.buffer.len() >= 2 * self.entry_octets_max()
     }
 
     pub fn clear(&mut self) {
@@ -132,39 +196,37 @@ impl<D: Disk> Redo<D> {
         self.buffer.extend_from_slice(path);
         let mut pieces = Vec::with_capacity(16);
         for write in rows.writes(shape) {
-            self.piece_head(write.at, write.words.len() * 8);
+            self.piece_head(write.at, write.words.len() * 8, write.times);
             let from = self.buffer.len();
             write.words.iter().for_each(|word| self.buffer.extend_from_slice(&word.to_le_bytes()));
-            pieces.push((write.at, from..self.buffer.len()));
+            pieces.push((write.at, from..self.buffer.len(), write.times));
         }
-        self.piece_head(shape.still_octets as u64, archive.live_words() * 8);
+        self.piece_head(shape.still_octets as u64, archive.live_words() * 8, 1);
         let from = self.buffer.len();
         archive.write_live(&mut self.buffer);
-        pieces.push((shape.still_octets as u64, from..self.buffer.len()));
+        pieces.push((shape.still_octets as u64, from..self.buffer.len(), 1));
         let length = (self.buffer.len() - begin - ENTRY_HEAD_OCTETS) as u32;
         self.buffer[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
         Place { pieces }
     }
 
-    fn piece_head(&mut self, at: u64, octets: usize) {
-        self.buffer.extend_from_slice(&at.to_le_bytes());
-        self.buffer.extend_from_slice(&(octets as u64).to_le_bytes());
+    fn piece_head(&mut self, at: u64, octets: usize, times: u64) {
+        [at, octets as u64, times].iter().for_each(|word| self.buffer.extend_from_slice(&word.to_le_bytes()));
     }
 
     /// The buffer to stable storage.
+    ///
+    /// # Errors
+    /// [`Fault::Io`]: it can be tried again. [`Fault::Unsynced`]: never again.
     pub fn commit(&mut self, disk: &D, counters: &mut Counters) -> Result<(), Fault> {
         if self.at + self.buffer.len() as u64 > self.octets {
-            disk.sync_all()?;
+            self.synced(disk.sync_all())?;
             counters.full_syncs_total += 1;
             self.begin(disk)?;
         }
-        if self.at + self.buffer.len() as u64 > self.octets {
-            let what = format!("{} octets at once, a redo file has {}", self.buffer.len(), self.octets);
-            return Err(Fault::asked(what));
-        }
         self.seal();
         disk.write(&self.files[self.turn], self.at, &self.buffer)?;
-        disk.sync(&self.files[self.turn])?;
+        self.synced(disk.sync(&self.files[self.turn]))?;
         self.at += self.buffer.len() as u64;
         counters.redo_octets_total += self.buffer.len() as u64;
         counters.redo_syncs_total += 1;
@@ -184,14 +246,25 @@ impl<D: Disk> Redo<D> {
     }
 
     /// Writes the pieces of an entry to its file.
-    pub fn apply(&self, place: &Place, write: impl Fn(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
-        place.pieces.iter().try_for_each(|(at, range)| write(*at, &self.buffer[range.clone()]))
+    pub fn apply(&self, place: &Place, mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        let mut pieces = place.pieces.iter();
+        pieces.try_for_each(|(at, range, times)| spread(*at, &self.buffer[range.clone()], *times, &mut write))
     }
 
     /// The pieces of an entry, for who writes them later.
-    pub fn pieces(&self, place: &Place) -> Vec<(u64, Vec<u8>)> {
-        place.pieces.iter().map(|(at, range)| (*at, self.buffer[range.clone()].to_vec())).collect()
+    pub fn pieces(&self, place: &Place) -> Vec<Piece> {
+        let piece = |(at, range, times): &(u64, Range<usize>, u64)| Piece {
+            at: *at,
+            octets: self.buffer[range.clone()].to_vec(),
+            times: *times,
+        };
+        place.pieces.iter().map(piece).collect()
     }
+}
+
+/// Octets of an entry that the words of so many pieces take.
+pub(super) fn octets_of(words: usize, pieces: usize) -> usize {
+    words + pieces * PIECE_HEAD_OCTETS
 }
 
 fn checksum(generation: u64, octets: &[u8]) -> u32 {
@@ -219,7 +292,7 @@ struct Entry {
     from_s: i64,
     last_s: i64,
     still_octets: u64,
-    pieces: Vec<(u64, Vec<u8>)>,
+    pieces: Vec<Piece>,
 }
 
 impl Found {
@@ -256,7 +329,7 @@ fn read_entry<D: Disk>(
     }
     let octets = u64::from(u32_at(&head, 0));
     let room = length.saturating_sub(at + ENTRY_HEAD_OCTETS as u64);
-    if octets == 0 || octets > room.min(ENTRY_OCTETS_MAX) {
+    if octets == 0 || octets > room {
         return Ok(None);
     }
     let mut body = vec![0; octets as usize];
@@ -268,16 +341,16 @@ fn read_entry<D: Disk>(
 }
 
 fn parse_entry(body: &[u8]) -> Option<Entry> {
-    let head = body.get(..40)?;
+    let head = body.get(..BODY_HEAD_OCTETS)?;
     let path_octets = u32_at(head, 0) as usize;
-    let path = body.get(40..40 + path_octets)?;
-    let mut rest = &body[40 + path_octets..];
+    let path = body.get(BODY_HEAD_OCTETS..BODY_HEAD_OCTETS + path_octets)?;
+    let mut rest = &body[BODY_HEAD_OCTETS + path_octets..];
     let mut pieces = Vec::new();
     while !rest.is_empty() {
-        let piece_head = rest.get(..16)?;
-        let (at, octets) = (word(piece_head, 0), usize::try_from(word(piece_head, 8)).ok()?);
-        pieces.push((at, rest.get(16..16usize.checked_add(octets)?)?.to_vec()));
-        rest = &rest[16 + octets..];
+        let (piece_head, more) = rest.split_at_checked(PIECE_HEAD_OCTETS)?;
+        let (octets, more) = more.split_at_checked(usize::try_from(word(piece_head, 8)).ok()?)?;
+        pieces.push(Piece { at: word(piece_head, 0), octets: octets.to_vec(), times: word(piece_head, 16) });
+        rest = more;
     }
     Some(Entry {
         path: PathBuf::from(OsStr::from_bytes(path)),
@@ -310,7 +383,7 @@ fn repeat<D: Disk>(
         recovered.changed += 1;
         return Ok(());
     }
-    entry.pieces.iter().try_for_each(|(at, octets)| disk.write(&file, *at, octets))?;
+    entry.pieces.iter().try_for_each(|piece| piece.write(|at, octets| disk.write(&file, at, octets)))?;
     recovered.entries += 1;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::ber::{self, Reader, tag};
 use super::{Layer, Pdu, Problem, SnmpError, V3};
+use core::fmt;
 
 /// Octets of a message: more do not fit into a datagram.
 pub const MESSAGE_OCTETS_MAX: usize = 65_535;
@@ -16,7 +17,7 @@ pub enum Version {
 }
 
 /// A message.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Message<'a> {
     /// Of versions 1 and 2c.
     Community {
@@ -29,6 +30,18 @@ pub enum Message<'a> {
     },
     /// Of version 3.
     V3(V3<'a>),
+}
+
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Community { version, pdu, .. } => {
+                let mut shown = f.debug_struct("Community");
+                shown.field("version", version).field("pdu", pdu).finish_non_exhaustive()
+            }
+            Message::V3(message) => f.debug_tuple("V3").field(message).finish(),
+        }
+    }
 }
 
 impl<'a> Message<'a> {

@@ -345,7 +345,15 @@ impl<'t> Converter<'t> {
             };
             let value = match name.as_str() {
                 "host_id" => Some(row.text("host_id")),
-                _ => values.clone().find(named).map(|value| value.text("value")),
+                _ => {
+                    let found = values.clone().find(named);
+                    let field = found.and_then(|value| parts.fields.get(value.text("data_input_field_id")));
+                    if field.is_some_and(|field| series::is_credential(*field)) {
+                        self.tell(format!("data sources of '{data}' say their '{name}', a credential: it is left out"));
+                        continue;
+                    }
+                    found.map(|value| value.text("value"))
+                }
             };
             match value.filter(|value| !value.is_empty()) {
                 Some(value) => arguments.push((name.as_str().into(), value.trim_start_matches('.').into())),
@@ -443,8 +451,10 @@ fn privacy(row: Record<'_>) -> Privacy {
     match row.text("snmp_priv_protocol").trim_matches(['[', ']']).replace('-', "").as_str() {
         "DES" => Privacy::Des,
         "AES" | "AES128" => Privacy::Aes128,
-        "AES192" | "AES192C" => Privacy::Aes192,
-        "AES256" | "AES256C" => Privacy::Aes256,
+        "AES192" => Privacy::Aes192,
+        "AES192C" => Privacy::Aes192Cisco,
+        "AES256" => Privacy::Aes256,
+        "AES256C" => Privacy::Aes256Cisco,
         _ => Privacy::None,
     }
 }

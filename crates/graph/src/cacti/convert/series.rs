@@ -457,14 +457,18 @@ impl<'t> Converter<'t> {
             }
             let values = parts.values.get(own.text("id")).into_iter().flatten();
             let value = values.clone().find(|row| row.text("data_input_field_id") == field.text("id"));
-            let filled = match (code, value) {
+            let is_credential = is_credential(*field);
+            if is_credential {
+                let what = if code.is_empty() { name } else { code };
+                self.tell(format!(
+                    "data template '{title}': its program wants {what} of a device: credentials are not given to programs"
+                ));
+            }
+            let filled = match (code, value.filter(|_| !is_credential)) {
                 ("hostname" | "management_ip" | "host_hostname", _) => "|address|".to_owned(),
                 ("host_description", _) => "|device|".to_owned(),
                 (_, Some(value)) => value.text("value").to_owned(),
-                (code, None) => {
-                    if code.starts_with("snmp_") {
-                        self.tell(format!("data template '{title}': its program wants {code} of a device: credentials are not given to programs"));
-                    }
+                (_, None) => {
                     let inside = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
                     format!("|argument.{}|", name.chars().filter(|c| inside(*c)).take(48).collect::<String>())
                 }
@@ -473,6 +477,27 @@ impl<'t> Converter<'t> {
         }
         word
     }
+}
+
+/// What SNMP wants of a device that is no secret.
+const OPEN_CODES: [&str; 8] = [
+    "snmp_oid",
+    "snmp_version",
+    "snmp_port",
+    "snmp_timeout",
+    "snmp_context",
+    "snmp_engine_id",
+    "snmp_auth_protocol",
+    "snmp_priv_protocol",
+];
+/// Parts of names that people give to inputs for secrets.
+const SECRET_WORDS: [&str; 5] = ["pass", "secret", "community", "token", "credential"];
+
+/// Whether what is put into a field lets somebody in: an argument of a program is seen by all users of a machine.
+pub(super) fn is_credential(field: Record<'_>) -> bool {
+    let (code, name) = (field.text("type_code"), field.text("data_name").to_ascii_lowercase());
+    let is_of_snmp = code.starts_with("snmp_") && !OPEN_CODES.contains(&code);
+    is_of_snmp || SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
 /// Columns of interfaces that Cacti's own data query reads again and again: field, number, whether of ifXTable.

@@ -53,7 +53,7 @@ CREATE TABLE `data_input` (
 LOCK TABLES `data_input` WRITE;
 INSERT INTO `data_input` VALUES (1,'x','Get SNMP Data','',2),
 (2,'x','Get SNMP Data (Indexed)','',3),
-(5,'x','Load','perl <path_cacti>/scripts/load.pl <ip> <port> <minutes>',1),
+(5,'x','Load','perl <path_cacti>/scripts/load.pl <ip> <port> <minutes> <passwd>',1),
 (6,'x','With','x <community>',1);
 UNLOCK TABLES;
 
@@ -67,11 +67,14 @@ CREATE TABLE `data_input_data` (
 ) ENGINE=MyISAM DEFAULT CHARSET=latin1;
 LOCK TABLES `data_input_data` WRITE;
 INSERT INTO `data_input_data` VALUES (22,3,'','15'),
+(21,3,'','secret-1'),
+(26,3,'','secret-2'),
+(26,15,'','secret-3'),
 (14,11,'','1'),
 (14,12,'','2'),
 (6,13,'','.1.3.6.1.4.1.9.2.1.58.0'),
 (6,14,'','.1.3.6.1.2.1.1.3.0'),
-(21,15,'','8080');
+(21,15,'','secret-4');
 UNLOCK TABLES;
 
 DROP TABLE IF EXISTS `data_input_fields`;
@@ -95,7 +98,8 @@ INSERT INTO `data_input_fields` VALUES (6,'x',1,'OID','oid','in','',0,'snmp_oid'
 (22,'x',5,'min','minutes','in','',0,''),
 (23,'x',5,'1','one','out','on',0,''),
 (24,'x',5,'5','five','out','on',0,''),
-(25,'x',5,'15','fifteen','out','on',0,'');
+(25,'x',5,'15','fifteen','out','on',0,''),
+(26,'x',5,'pw','passwd','in','',0,'');
 UNLOCK TABLES;
 
 DROP TABLE IF EXISTS `data_local`;
@@ -393,7 +397,7 @@ INSERT INTO `host` VALUES (1,1,'edge-1','192.0.2.1','first; (one)','it\'s secret
 (2,1,'edge-2','udp:192.0.2.2','','it\'s secret',2,'','','','','','',161,500,1,1,23,400,1,10,'',3),
 (3,0,'old-1','192.0.2.3','','',1,'','','','','','',161,500,2,2,23,400,1,10,'on',1),
 (4,0,'edge-1','192.0.2.4','','',0,'','','','','','',161,500,3,3,80,400,1,10,'',3),
-(5,0,'v3','router.example','','',3,'reader','password-1','SHA','password-2','AES128','vrf',161,500,2,2,23,400,1,10,'',3);
+(5,0,'v3','router.example','','',3,'reader','password-1','SHA','password-2','AES256C','vrf',161,500,2,2,23,400,1,10,'',3);
 UNLOCK TABLES;
 
 DROP TABLE IF EXISTS `host_snmp_cache`;

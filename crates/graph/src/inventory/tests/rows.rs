@@ -76,6 +76,33 @@ fn a_new_name_at_the_same_place_with_the_same_address_is_a_rename() {
     assert_eq!((told.renamed.len(), told.new.len(), told.gone), (0, 1, vec![2]));
 }
 
+/// Some tables call all rows the same. This ends only if no row is compared with all others.
+#[test]
+fn a_table_of_one_name_alone_is_found_again() {
+    const ROWS: u32 = 40_000;
+    let row = |number: u32, index: u32| Walked {
+        index: vec![index],
+        name: "port".to_owned(),
+        label: if number % 2 == 0 { format!("label {number}") } else { String::new() },
+        mark: if number % 4 == 1 { format!("mark {number}") } else { String::new() },
+        ..Walked::default()
+    };
+    let mut house = house();
+    let first: Vec<Walked> = (0..ROWS).map(|number| row(number, number + 1)).collect();
+    assert_eq!(walk(&mut house, &first).new.len() as u32, ROWS);
+    let names: std::collections::HashSet<&str> = house.inventory.rows().iter().map(|(_, row)| &*row.name).collect();
+    assert_eq!(names.len() as u32, ROWS);
+    assert!(walk(&mut house, &first).changes.is_empty());
+    // Three in four say something of their own, and are found elsewhere; the others are where they were.
+    let says = |number: u32| number % 4 != 3;
+    let place = |number: u32| if says(number) { ROWS * 2 - number } else { number + 1 };
+    let moved: Vec<Walked> = (0..ROWS).map(|number| row(number, place(number))).collect();
+    let told = walk(&mut house, &moved);
+    assert_eq!((told.new.len(), told.gone.len()), (0, 0));
+    assert_eq!(told.moved.len() as u32, ROWS / 4 * 3);
+    assert_eq!(told.alike, ["port"]);
+}
+
 #[test]
 fn rows_of_one_name_are_told_apart_by_what_else_they_say() {
     let mut house = house();

@@ -41,6 +41,10 @@ pub(super) struct Agent {
     pub(super) omitted: Option<(u32, usize)>,
     /// Its walks begin again at the front.
     pub(super) is_looping: bool,
+    /// Its values are the milliseconds at which it read them.
+    pub(super) tells_time: bool,
+    /// It cannot read sysUpTime just now: genErr.
+    pub(super) fails_uptime: bool,
     /// Set when it is added.
     pub(super) sources: u32,
     /// The same, of each data source.
@@ -59,6 +63,8 @@ impl Default for Agent {
             is_backward: false,
             omitted: None,
             is_looping: false,
+            tells_time: false,
+            fails_uptime: false,
             sources: 0,
             variables: 0,
         }
@@ -114,7 +120,8 @@ impl Agent {
         if Agent::is_uptime(name) {
             return Some(Value::TimeTicks(((now_ns - self.started_ns) / 10_000_000) as u32));
         }
-        self.place(name).map(|(source, at)| Value::Counter64(value_of(device, source, at)))
+        let value = |source, at| if self.tells_time { now_ns / 1_000_000 } else { value_of(device, source, at) };
+        self.place(name).map(|(source, at)| Value::Counter64(value(source, at)))
     }
 
     fn next(&self, name: Oid<'_>) -> Option<ObjectId> {
@@ -149,6 +156,10 @@ impl Agent {
                     order.reverse();
                 }
                 order.retain(|(_, name)| self.place(**name).is_none_or(|place| self.omitted != Some(place)));
+                let uptime = asked.iter().position(|name| Agent::is_uptime(*name)).filter(|_| self.fails_uptime);
+                if let Some(at) = uptime {
+                    (status, index) = (5, at as u32 + 1);
+                }
                 for (at, name) in order {
                     let value = self.get(device, *name, now_ns);
                     if value.is_none() && version == Version::V1 && status == 0 {
@@ -205,6 +216,8 @@ pub(super) struct Network {
     asked: HashMap<u32, (u64, usize)>,
     begun: HashMap<u32, u64>,
     cycles: HashMap<u32, u64>,
+    /// All such times together, and how many.
+    pub(super) cycles_sum: BTreeMap<u32, (u64, u64)>,
 }
 
 impl Network {
@@ -229,6 +242,7 @@ impl Network {
             asked: HashMap::new(),
             begun: HashMap::new(),
             cycles: HashMap::new(),
+            cycles_sum: BTreeMap::new(),
         }
     }
 
@@ -377,6 +391,8 @@ impl Network {
             if let Some(begun) = self.begun.remove(&sample.device) {
                 let longest = self.cycles.entry(sample.device).or_default();
                 *longest = (*longest).max(self.now_ns - begun);
+                let sum = self.cycles_sum.entry(sample.device).or_default();
+                *sum = (sum.0 + self.now_ns - begun, sum.1 + 1);
             }
         }
         self.events.extend(self.lane.batch.events());
