@@ -52,6 +52,10 @@ trunkline_kit::choices! {
         Prometheus = "prometheus",
         /// ICMP echo.
         Icmp = "icmp",
+        /// A connection to a port.
+        Tcp = "tcp",
+        /// A datagram to a port.
+        Udp = "udp",
         /// A page over HTTP, and how long it takes.
         Http = "http",
         /// The program's own metrics.
@@ -371,6 +375,10 @@ trunkline_kit::section! {
         timeout: Duration = Duration::from_secs(5) => Running, Duration::from_millis(10) => Duration::from_secs(300);
         /// Of ICMP: echo requests of a round.
         count: u32 = 5 => Running, 1 => 100;
+        /// Of a connection or a datagram: the port.
+        port: u16 = 0 => Running;
+        /// Of a datagram: what is sent, with fields between bars; nothing is one octet that is zero.
+        request: String = String::new() => Running;
     }
 }
 

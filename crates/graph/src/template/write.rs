@@ -128,6 +128,13 @@ fn write_data(out: &mut String, name: &str, template: &DataTemplate) {
             section.count = *count;
             section.timeout = *timeout;
         }
+        Source::Tcp { port, timeout } => {
+            (section.source, section.port, section.timeout) = (SourceKind::Tcp, *port, *timeout);
+        }
+        Source::Udp { port, request, timeout } => {
+            (section.source, section.port, section.timeout) = (SourceKind::Udp, *port, *timeout);
+            section.request = request.to_string();
+        }
         Source::Program => section.source = SourceKind::Program,
     }
     keys(out, &section);
