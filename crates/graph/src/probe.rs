@@ -29,6 +29,7 @@ mod flapping;
 mod flight;
 pub mod json;
 pub mod output;
+pub mod page;
 mod prober;
 pub mod prometheus;
 mod round;

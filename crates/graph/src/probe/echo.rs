@@ -37,6 +37,11 @@ pub fn reply(from: IpAddr, octets: &[u8]) -> Option<(u16, u64)> {
     (is_ours && is_whole).then_some((u16::from_be_bytes([header[6], header[7]]), token))
 }
 
+/// Whether a message is an echo reply at all, whoever asked.
+pub fn is_reply(from: IpAddr, octets: &[u8]) -> bool {
+    octets.first() == Some(if from.is_ipv4() { &REPLY_V4 } else { &REPLY_V6 })
+}
+
 /// What is behind the IP header of a packet of IPv4 (RFC 791 section 3.1).
 pub fn behind_ipv4(packet: &[u8]) -> Option<&[u8]> {
     let words = usize::from(packet.first()? & 0x0f);

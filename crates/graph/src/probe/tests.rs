@@ -337,7 +337,7 @@ fn bounds_hold_for_each_kind_and_everybody_comes_in_turn() {
     // Two programs at once, a second each: 40 of them fit into a minute, and each one's turn comes.
     for id in 0..40 {
         let count = world.samples.iter().filter(|(source, ..)| *source == id * 10 + 2).count();
-        assert!((9..=10).contains(&count), "{count}");
+        assert!((9..=11).contains(&count), "{count}");
     }
 }
 
