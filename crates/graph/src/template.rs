@@ -221,8 +221,8 @@ pub enum Source {
 
 /// What one round of ICMP echo gives: percent that were lost, and seconds.
 pub const ICMP_READS: [&str; 6] = ["loss", "rtt-min", "rtt-mean", "rtt-max", "rtt-deviation", "answered"];
-/// What one try of a port gives: 1 or 0 whether it is open, 1 or 0 whether the device has answered at all (that there is
-/// nobody at the port, too), seconds until the connection or the answer was there.
+/// What one try of a port gives: 1 or 0 whether it is open, 1 or 0 whether the device has answered at all (that there
+/// is nobody at the port, too), seconds until the connection or the answer was there.
 pub const PORT_READS: [&str; 3] = ["up", "reached", "time"];
 /// What one run of a program gives beside what it says: its exit code, seconds.
 pub const SCRIPT_READS: [&str; 2] = ["exit-code", "time-total"];

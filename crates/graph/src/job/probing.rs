@@ -1,5 +1,5 @@
-//! A prober with sockets, programs and pages. The caller's thread sends echo requests and tries ports; one thread of its
-//! own runs programs and asks for pages, and reads what they say.
+//! A prober with sockets, programs and pages. The caller's thread sends echo requests and tries ports; one thread of
+//! its own runs programs and asks for pages, and reads what they say.
 
 mod icmp;
 mod page;

@@ -133,7 +133,8 @@ mod tests {
         big_total 18446744073709551615\n\
         # TYPE took_seconds histogram\ntook_seconds_bucket{le=\"0.05\"} 24054\ntook_seconds_bucket{le=\"1.0\"} 1e5\n\
         took_seconds_bucket{le=\"+Inf\"} 144320\ntook_seconds_sum 53423.5\ntook_seconds_count 144320\n\
-        # TYPE load gauge\nload NaN\nload{cpu=\"1\"} +Inf\ntemperature -3.25\nbroken{ 1\nprocess_start_time_seconds 1.5e9\n";
+        # TYPE load gauge\nload NaN\nload{cpu=\"1\"} +Inf\ntemperature -3.25\nbroken{ 1\n\
+        process_start_time_seconds 1.5e9\n";
 
     #[test]
     fn metrics_are_chosen_by_name_and_labels_and_added_up() {

@@ -91,7 +91,8 @@ impl Network {
         let words = [before, &[this.to_str().unwrap(), test, "--exact", "--nocapture"]].concat();
         let ran = self.command(&words).env(PART, part).output().unwrap();
         let said = [ran.stdout, ran.stderr].concat();
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&said));
+        let said = String::from_utf8_lossy(&said);
+        assert!(ran.status.success() && said.contains("1 passed"), "{said}");
     }
 }
 
@@ -110,8 +111,8 @@ impl Drop for Responder {
     }
 }
 
-/// Answers echo requests in the kernel's place 50 ms later, and of 127.0.0.2 four of five; the answers of 127.0.0.3 come
-/// from 127.0.0.4, those of 127.0.0.5 twice.
+/// Answers echo requests in the kernel's place 50 ms later, and of 127.0.0.2 four of five; the answers of 127.0.0.3
+/// come from 127.0.0.4, those of 127.0.0.5 twice.
 const RESPONDER: &str = r#"
 import heapq, select, socket, struct, time
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
@@ -156,8 +157,8 @@ fn known_truth() {
         let read = source(id, 4, Check::Icmp { count: 10, timeout: Duration::from_millis(700) }, &READS);
         probing.add(target(id, &address, &[Probe::Icmp {}], vec![read])).unwrap();
     }
-    // Rounds of being up send requests of 127.0.0.2, too, and each fifth of all is lost: over ten rounds it is 20 %.
-    let seen = see(&mut probing, |seen| [2, 3, 5].iter().all(|id| seen.of(*id).len() >= 3));
+    // Rounds of being up send requests of 127.0.0.2, too, and each fifth of all is lost: over some rounds it is 20 %.
+    let seen = see(&mut probing, |seen| [2, 3, 5].iter().all(|id| seen.of(*id).len() >= 2));
     let lost: f64 = seen.of(2).iter().map(|readings| real(readings[0])).sum::<f64>() / seen.of(2).len() as f64;
     assert!((10.0..=30.0).contains(&lost), "{lost} {:?}", seen.of(2));
     for readings in seen.of(2) {

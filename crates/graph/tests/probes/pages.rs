@@ -17,7 +17,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *a): pass
     def do_GET(self):
         if self.path == '/auth':
-            body = ('{"said": "%s", "accept": %d}' % (self.headers['Authorization'], len(self.headers['Accept']))).encode()
+            said, accept = self.headers['Authorization'], self.headers['Accept']
+            body = ('{"said": "%s", "accept": %d}' % (said, len(accept))).encode()
         elif self.path == '/long':
             body = b'1' * 9000000
         elif self.path == '/slow':
@@ -29,6 +30,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(body)
 server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
 server.daemon_threads = True
+server.handle_error = lambda *a: None
 if len(sys.argv) > 1:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(sys.argv[1], sys.argv[2])

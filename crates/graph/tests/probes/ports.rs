@@ -70,7 +70,12 @@ fn a_device_is_down_when_its_port_is_silent_and_up_again_when_it_is_not() {
     let mut device = target(1, "127.0.0.1", &[Probe::Udp { port }], vec![]);
     (device.availability.timeout_ms, device.availability.retries) = (100, 1);
     probing.add(device).unwrap();
-    let is = |wanted: Change| move |event: &Event| matches!(event, Event::Health { device: 1, change, .. } if *change == wanted);
+    let is = |wanted: Change| {
+        move |event: &Event| match event {
+            Event::Health { device: 1, change, .. } => *change == wanted,
+            _ => false,
+        }
+    };
     see(&mut probing, |seen| seen.events.iter().any(is(Change::Down)));
     assert!(probing.standing(1).unwrap().health.is_down());
     // A port that nobody is at says so: the device is there.
