@@ -194,15 +194,15 @@ pub enum Source {
     },
     /// A connection to a port, which is let go at once: [`Series::read`] are [`PORT_READS`].
     Tcp {
-        /// The port.
-        port: u16,
+        /// The port: a number, or a field that holds one.
+        port: Text,
         /// How long it may take.
         timeout: Duration,
     },
     /// A datagram to a port, and what is answered: [`Series::read`] are [`PORT_READS`].
     Udp {
-        /// The port.
-        port: u16,
+        /// The port: a number, or a field that holds one.
+        port: Text,
         /// What is sent; nothing is one octet that is zero.
         request: Text,
         /// How long the answer may take.

@@ -188,6 +188,8 @@ impl Check {
             url: url.with(field),
             timeout: *timeout,
         };
+        // What is no number is port 0, which is refused.
+        let number = |port: &template::Text| port.with(field).parse().unwrap_or(0);
         Some(match source {
             template::Source::Snmp => return None,
             template::Source::Script { command, timeout } => {
@@ -197,9 +199,9 @@ impl Check {
             template::Source::Prometheus { url, timeout } => page(PageKind::Prometheus, url, timeout),
             template::Source::Http { url, timeout } => page(PageKind::Http, url, timeout),
             template::Source::Icmp { count, timeout } => Check::Icmp { count: *count, timeout: *timeout },
-            template::Source::Tcp { port, timeout } => Check::Tcp { port: *port, timeout: *timeout },
+            template::Source::Tcp { port, timeout } => Check::Tcp { port: number(port), timeout: *timeout },
             template::Source::Udp { port, request, timeout } => {
-                Check::Udp { port: *port, request: request.exactly(field).into_bytes(), timeout: *timeout }
+                Check::Udp { port: number(port), request: request.exactly(field).into_bytes(), timeout: *timeout }
             }
             template::Source::Program => Check::Program,
         })
@@ -273,5 +275,43 @@ impl Target {
             return Err(TargetError::Port);
         }
         self.sources.iter().try_for_each(Source::check)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "[data.t]\nsource = \"udp\"\nport = \"|argument.port|\"\nrequest = \"to |address|\\r\\n\"\n\
+        [[data.t.series]]\nname = \"up\"\nread = [\"up\"]\n\
+        [data.p]\nsource = \"prometheus\"\nurl = \"http://|address|:9100/\"\n\
+        [[data.p.series]]\nname = \"a\"\nread = [\"a{b=\\\"|device|\\\"}\", \"c\"]\n";
+
+    #[test]
+    fn templates_become_checks_with_fields_filled_in() {
+        let library = template::read(&[("t.toml", TEXT)], template::built_in::library()).unwrap();
+        let field = |port: &'static str| {
+            move |name: &str| match name {
+                "address" => Some("192.0.2.1"),
+                "device" => Some("edge-1"),
+                "argument.port" => Some(port),
+                _ => None,
+            }
+        };
+        let of = |name: &str, port| Source::of(7, 60, &library.data[name], field(port)).unwrap().unwrap();
+        let udp = of("t", "5060");
+        let (request, timeout) = (b"to 192.0.2.1\r\n".to_vec(), Duration::from_secs(5));
+        assert_eq!((udp.id, &udp.check), (7, &Check::Udp { port: 5060, request, timeout }));
+        assert_eq!(udp.check(), Ok(()));
+        assert_eq!(of("t", "no port").check(), Err(TargetError::Port));
+        let wanted = ["a{b=\"edge-1\"}", "c"].map(|text| Selector::parse(text).unwrap()).to_vec();
+        assert_eq!(*of("p", "").reads, Reads::Metrics(vec![wanted]));
+        assert!(Source::of(1, 60, &template::built_in::library().data["uptime"], field("")).is_none());
+        // All that comes with the program and is not read by SNMP can be probed.
+        for (name, data) in &template::built_in::library().data {
+            if let Some(source) = Source::of(1, 60, data, field("5060")) {
+                assert_eq!(source.unwrap().check(), Ok(()), "{name}");
+            }
+        }
     }
 }

@@ -60,8 +60,8 @@ impl Reader<'_, '_, '_> {
         if source == SourceKind::Script && section.command.is_empty() {
             self.sheet.wrong(own.at, format!("[{}] needs a command: [\"program\", \"argument\"]", own.section));
         }
-        if ported && section.port == 0 {
-            self.sheet.wrong(keys.at("port"), format!("[{}] needs a port: 1 to 65535", own.section));
+        if ported && section.port.0.is_empty() {
+            self.sheet.wrong(own.at, format!("[{}] needs a port: 1 to 65535", own.section));
         }
         if paged && section.url.is_empty() {
             self.sheet.wrong(own.at, format!("[{}] needs a url: \"http://|address|/metrics\"", own.section));
@@ -84,10 +84,10 @@ impl Reader<'_, '_, '_> {
             SourceKind::Json => Source::Json { url, timeout },
             SourceKind::Prometheus => Source::Prometheus { url, timeout },
             SourceKind::Icmp => Source::Icmp { count: section.count, timeout },
-            SourceKind::Tcp => Source::Tcp { port: section.port, timeout },
+            SourceKind::Tcp => Source::Tcp { port: self.text(&section.port.0, table, keys.at("port")), timeout },
             SourceKind::Udp => {
-                let request = self.text(&section.request, table, keys.at("request"));
-                Source::Udp { port: section.port, request, timeout }
+                let port = self.text(&section.port.0, table, keys.at("port"));
+                Source::Udp { port, request: self.text(&section.request, table, keys.at("request")), timeout }
             }
             SourceKind::Http => Source::Http { url, timeout },
             SourceKind::Program => Source::Program,
