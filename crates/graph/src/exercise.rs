@@ -2,6 +2,8 @@
 
 use crate::cacti::{DumpReader, Options, Query, Tables, convert, exchange};
 use crate::inventory::{Entry, Inventory, Restoring};
+use crate::poller::Reading;
+use crate::probe::{certificate, echo, json, output, prometheus};
 use crate::template::{self, Library, built_in};
 
 /// Files of templates: no text does harm, and one that is read is written as one that is read as the same.
@@ -117,4 +119,42 @@ fn imported(tables: &Tables, options: &Options) {
         assert_eq!(inventory.apply(&entry), Ok(()));
     }
     assert!(import.files.iter().all(|file| inventory.sources().has(file.source)));
+}
+
+/// Metrics in Prometheus's text format: no octets do harm, a metric that is read is found by its own name and labels,
+/// and nothing that is found is infinite.
+pub fn metrics(octets: &[u8]) {
+    let metrics = prometheus::Lines::new(octets).filter_map(|line| match line {
+        Ok(prometheus::Line::Metric(metric)) => Some(metric),
+        _ => None,
+    });
+    for metric in metrics.take(50) {
+        let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let labels: Vec<String> =
+            metric.labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(&value))).collect();
+        let text = format!("{}{{{}}}", metric.name, labels.join(","));
+        // A name that begins with a digit is read, as others do, and is not asked for.
+        let Some(selector) = prometheus::Selector::parse(&text) else {
+            assert!(metric.name.starts_with(|c: char| c.is_ascii_digit()), "{text}");
+            continue;
+        };
+        assert!(selector.fits(&metric), "{text}");
+        let found = prometheus::read(octets, &[vec![selector]]);
+        assert!(!matches!(found.readings[..], [Reading::Real(number)] if !number.is_finite()));
+    }
+}
+
+/// What comes of probes: messages of ICMP, certificates, what programs and pages say. No octets do harm.
+pub fn probe(octets: &[u8]) {
+    for from in [core::net::Ipv4Addr::LOCALHOST.into(), core::net::Ipv6Addr::LOCALHOST.into()] {
+        let known = echo::reply(from, octets);
+        assert!(known.is_none() || (echo::is_reply(from, octets) && octets.len() == echo::ECHO_OCTETS));
+    }
+    assert!(echo::behind_ipv4(octets).is_none_or(|rest| rest.len() + 20 <= octets.len()));
+    certificate::not_after(octets);
+    let wanted = [vec!["a".to_owned(), "/a".to_owned()], vec![String::new()]];
+    assert_eq!(output::read(octets, &wanted).len(), wanted.len());
+    if let Ok(readings) = json::read(octets, &wanted) {
+        assert_eq!(readings.len(), wanted.len());
+    }
 }

@@ -1,5 +1,7 @@
-//! The shell around graphs: sockets and the clock.
+//! The shell around graphs: sockets, processes and the clock.
 
 mod polling;
+mod probing;
 
 pub use polling::{Polling, PollingOptions, SOCKETS_MAX};
+pub use probing::{EchoRight, OwnMetrics, Probing, ProbingOptions};

@@ -2,7 +2,8 @@
 //!
 //! [`template`] says what a data source reads and how a graph looks. [`inventory`] knows the devices, their data
 //! sources, graphs and trees. [`cacti`] brings both from an installation of Cacti. [`poller`] says what is asked of
-//! which device and when. All of that is pure; [`job`] gives it sockets and a clock.
+//! which device and when, [`probe`] does so for whatever is not read by SNMP. All of that is pure; [`job`] gives it
+//! sockets, processes and a clock.
 #![forbid(unsafe_code)]
 
 pub mod cacti;
@@ -10,4 +11,5 @@ pub mod exercise;
 pub mod inventory;
 pub mod job;
 pub mod poller;
+pub mod probe;
 pub mod template;

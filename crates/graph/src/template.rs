@@ -192,6 +192,22 @@ pub enum Source {
         /// How long the answer to the last one may take.
         timeout: Duration,
     },
+    /// A connection to a port, which is let go at once: [`Series::read`] are [`PORT_READS`].
+    Tcp {
+        /// The port: a number, or a field that holds one.
+        port: Text,
+        /// How long it may take.
+        timeout: Duration,
+    },
+    /// A datagram to a port, and what is answered: [`Series::read`] are [`PORT_READS`].
+    Udp {
+        /// The port: a number, or a field that holds one.
+        port: Text,
+        /// What is sent; nothing is one octet that is zero.
+        request: Text,
+        /// How long the answer may take.
+        timeout: Duration,
+    },
     /// A page over HTTP: [`Series::read`] are [`HTTP_READS`].
     Http {
         /// Where it is.
@@ -205,6 +221,11 @@ pub enum Source {
 
 /// What one round of ICMP echo gives: percent that were lost, and seconds.
 pub const ICMP_READS: [&str; 6] = ["loss", "rtt-min", "rtt-mean", "rtt-max", "rtt-deviation", "answered"];
+/// What one try of a port gives: 1 or 0 whether it is open, 1 or 0 whether the device has answered at all (that there
+/// is nobody at the port, too), seconds until the connection or the answer was there.
+pub const PORT_READS: [&str; 3] = ["up", "reached", "time"];
+/// What one run of a program gives beside what it says: its exit code, seconds.
+pub const SCRIPT_READS: [&str; 2] = ["exit-code", "time-total"];
 /// What one page over HTTP gives: 1 or 0, the status code, seconds, octets, seconds until the certificate ends.
 pub const HTTP_READS: [&str; 7] =
     ["up", "status", "time-connect", "time-first-octet", "time-total", "octets", "certificate-left"];

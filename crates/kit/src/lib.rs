@@ -1,5 +1,6 @@
 //! What every engine and job stands on: identifiers, configuration, counters, dates, metrics, exit codes, octets,
-//! latencies, repeatable chance, passwords in files, and (feature `tls`) TLS with servers.
+//! latencies, repeatable chance, passwords in files; TLS with servers (feature `tls`), requests to them (`http`) and
+//! programs that are run (`program`).
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -7,10 +8,14 @@ pub mod counters;
 pub mod date;
 pub mod exit;
 pub mod histogram;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod id;
 pub mod metrics;
 pub mod nearest;
 pub mod octets;
+#[cfg(feature = "program")]
+pub mod program;
 pub mod random;
 pub mod secret;
 #[cfg(feature = "tls")]

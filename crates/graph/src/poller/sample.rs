@@ -35,6 +35,8 @@ pub enum Unknown {
     NoSuchObject,
     /// It has, but not with this index; of version 1 either.
     NoSuchInstance,
+    /// It could not be asked for from here.
+    NotAsked,
     /// The value is no number.
     NoNumber,
     /// The value is malformed.
@@ -210,7 +212,7 @@ impl Batch {
         self.walked_octets.clear();
     }
 
-    pub(super) fn sample(&mut self, sample: &Sample<'_>) {
+    pub(crate) fn sample(&mut self, sample: &Sample<'_>) {
         self.readings.extend_from_slice(sample.readings);
         let Sample { device, source, unix_ms, is_restarted, .. } = *sample;
         self.samples.push(Kept { device, source, unix_ms, is_restarted, end: self.readings.len() });

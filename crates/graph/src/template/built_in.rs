@@ -9,6 +9,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("profiles.toml", include_str!("built_in/profiles.toml")),
     ("interfaces.toml", include_str!("built_in/interfaces.toml")),
     ("system.toml", include_str!("built_in/system.toml")),
+    ("ports.toml", include_str!("built_in/ports.toml")),
     ("host.toml", include_str!("built_in/host.toml")),
     ("net-snmp.toml", include_str!("built_in/net-snmp.toml")),
     ("sensors.toml", include_str!("built_in/sensors.toml")),

@@ -69,6 +69,15 @@ impl Text {
         self.0.is_empty()
     }
 
+    /// With exactly what the fields hold.
+    pub fn exactly<'f>(&self, field: impl Fn(&str) -> Option<&'f str>) -> String {
+        let text = |piece: &'_ Piece| match piece {
+            Piece::Plain(plain) => plain.clone(),
+            Piece::Field(name) => field(name).unwrap_or_default().to_owned(),
+        };
+        self.0.iter().map(text).collect()
+    }
+
     /// With what the fields hold; one that holds nothing leaves nothing, and no blank more than there was.
     pub fn with<'f>(&self, field: impl Fn(&str) -> Option<&'f str>) -> String {
         let (mut out, mut after_nothing) = (String::new(), false);
@@ -124,6 +133,7 @@ mod tests {
         assert_eq!(expand("|label| |device|", field), "edge-1");
         assert_eq!(expand("|device| |label| (up)", field), "edge-1 (up)");
         assert_eq!(expand("a | b |device|c|", field), "a | b edge-1c|");
+        assert_eq!(Text::parse(" |device| |label| \r\n").exactly(field), " edge-1  \r\n");
         // What a field holds is not read again.
         assert_eq!(expand("|x|", |_| Some("|x|")), "|x|");
     }

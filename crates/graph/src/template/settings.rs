@@ -2,6 +2,7 @@
 
 use super::archive::{ARCHIVE_ROWS_MAX, Archive};
 use super::condition::Condition;
+use super::fields::{Piece, Text};
 use super::oid::Oid;
 use core::fmt;
 use std::time::Duration;
@@ -52,6 +53,10 @@ trunkline_kit::choices! {
         Prometheus = "prometheus",
         /// ICMP echo.
         Icmp = "icmp",
+        /// A connection to a port.
+        Tcp = "tcp",
+        /// A datagram to a port.
+        Udp = "udp",
         /// A page over HTTP, and how long it takes.
         Http = "http",
         /// The program's own metrics.
@@ -201,6 +206,30 @@ impl Value for Bound {
             Bound::Speed => quoted("speed"),
             Bound::Number(number) => number.text(),
         }
+    }
+}
+
+/// A port: a number, or a field that holds one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Port(pub String);
+
+impl Value for Port {
+    fn kind() -> String {
+        "a port such as 443, or a field such as \"|argument.port|\"".to_owned()
+    }
+
+    fn of(raw: &Raw) -> Result<Self, String> {
+        let text = match raw {
+            Raw::Integer(number) => number.to_string(),
+            _ => raw.as_text().unwrap_or_default().to_owned(),
+        };
+        let is_field = matches!(Text::parse(&text).pieces(), [Piece::Field(_)]);
+        let is_right = is_field || text.parse::<u16>().is_ok_and(|port| port > 0);
+        if is_right { Ok(Port(text)) } else { Err(format!("expected {}, not {}", Self::kind(), raw.describe())) }
+    }
+
+    fn text(&self) -> String {
+        if self.0.parse::<u16>().is_ok() { self.0.clone() } else { quoted(&self.0) }
     }
 }
 
@@ -371,6 +400,10 @@ trunkline_kit::section! {
         timeout: Duration = Duration::from_secs(5) => Running, Duration::from_millis(10) => Duration::from_secs(300);
         /// Of ICMP: echo requests of a round.
         count: u32 = 5 => Running, 1 => 100;
+        /// Of a connection or a datagram: the port, or a field between bars that holds it.
+        port: Port = Port::default() => Running;
+        /// Of a datagram: what is sent, with fields between bars; nothing is one octet that is zero.
+        request: String = String::new() => Running;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Templates as a file that is read as the same.
 
-use super::settings::{DataSection, GraphSection, ItemSection, ProfileSection, SeriesSection, TableSection};
+use super::settings::{DataSection, GraphSection, ItemSection, Port, ProfileSection, SeriesSection, TableSection};
 use super::settings::{DeviceSection, ThresholdSection};
 use super::{
     Archive, DataTemplate, Definition, GraphTemplate, Item, Library, Profile, Reading, RowName, Series, Source,
@@ -127,6 +127,13 @@ fn write_data(out: &mut String, name: &str, template: &DataTemplate) {
             section.source = SourceKind::Icmp;
             section.count = *count;
             section.timeout = *timeout;
+        }
+        Source::Tcp { port, timeout } => {
+            (section.source, section.port, section.timeout) = (SourceKind::Tcp, Port(port.to_string()), *timeout);
+        }
+        Source::Udp { port, request, timeout } => {
+            (section.source, section.port, section.timeout) = (SourceKind::Udp, Port(port.to_string()), *timeout);
+            section.request = request.to_string();
         }
         Source::Program => section.source = SourceKind::Program,
     }

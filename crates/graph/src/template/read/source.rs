@@ -3,8 +3,8 @@
 use super::{Keys, Own, Reader};
 use crate::template::settings::{DataSection, SeriesSection, SourceKind};
 use crate::template::{
-    ARGUMENT_PREFIX, DataTemplate, HTTP_READS, ICMP_READS, Oid, Piece, READS_MAX, Reading, SERIES_MAX, SERIES_NAME_MAX,
-    Series, Source, Text,
+    ARGUMENT_PREFIX, DataTemplate, HTTP_READS, ICMP_READS, Oid, PORT_READS, Piece, READS_MAX, Reading, SERIES_MAX,
+    SERIES_NAME_MAX, Series, Source, Text,
 };
 use trunkline_kit::nearest::suggestion;
 
@@ -42,12 +42,15 @@ impl Reader<'_, '_, '_> {
     fn misplaced(&mut self, section: &DataSection, own: &Own<'_>, keys: &Keys) {
         let source = section.source;
         let paged = matches!(source, SourceKind::Json | SourceKind::Prometheus | SourceKind::Http);
-        let timed = paged || matches!(source, SourceKind::Script | SourceKind::Icmp);
+        let ported = matches!(source, SourceKind::Tcp | SourceKind::Udp);
+        let timed = paged || ported || matches!(source, SourceKind::Script | SourceKind::Icmp);
         let has = [
             ("command", source == SourceKind::Script),
             ("url", paged),
             ("timeout", timed),
             ("count", source == SourceKind::Icmp),
+            ("port", ported),
+            ("request", source == SourceKind::Udp),
         ];
         for (key, may) in has {
             if keys.has(key) && !may {
@@ -56,6 +59,9 @@ impl Reader<'_, '_, '_> {
         }
         if source == SourceKind::Script && section.command.is_empty() {
             self.sheet.wrong(own.at, format!("[{}] needs a command: [\"program\", \"argument\"]", own.section));
+        }
+        if ported && section.port.0.is_empty() {
+            self.sheet.wrong(own.at, format!("[{}] needs a port: 1 to 65535", own.section));
         }
         if paged && section.url.is_empty() {
             self.sheet.wrong(own.at, format!("[{}] needs a url: \"http://|address|/metrics\"", own.section));
@@ -78,6 +84,11 @@ impl Reader<'_, '_, '_> {
             SourceKind::Json => Source::Json { url, timeout },
             SourceKind::Prometheus => Source::Prometheus { url, timeout },
             SourceKind::Icmp => Source::Icmp { count: section.count, timeout },
+            SourceKind::Tcp => Source::Tcp { port: self.text(&section.port.0, table, keys.at("port")), timeout },
+            SourceKind::Udp => {
+                let port = self.text(&section.port.0, table, keys.at("port"));
+                Source::Udp { port, request: self.text(&section.request, table, keys.at("request")), timeout }
+            }
             SourceKind::Http => Source::Http { url, timeout },
             SourceKind::Program => Source::Program,
         }
@@ -166,6 +177,7 @@ impl Reader<'_, '_, '_> {
                 return oid.map(Reading::Object);
             }
             SourceKind::Icmp => &ICMP_READS,
+            SourceKind::Tcp | SourceKind::Udp => &PORT_READS,
             SourceKind::Http => &HTTP_READS,
             SourceKind::Json if !text.is_empty() && !text.starts_with('/') => {
                 self.sheet.wrong(at, format!("'{text}' is no JSON pointer such as \"/load/0\" (RFC 6901)"));
