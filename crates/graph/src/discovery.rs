@@ -98,6 +98,11 @@ impl Exploration {
         }
     }
 
+    /// What the device says of itself, as far as that is known.
+    pub fn observed(&self) -> &Observed {
+        &self.observed
+    }
+
     /// What is to be walked now: each walk is called by its place in the list.
     pub fn roots(&mut self) -> Vec<ObjectId> {
         let rest = self.waiting.split_off(self.waiting.len().min(WALKS_AT_ONCE_MAX));

@@ -14,20 +14,26 @@
 
 mod addresses;
 mod clock;
+mod control;
 mod handle;
+mod import;
 mod intake;
 mod keeper;
 mod lanes;
 mod owner;
 mod polling;
+mod scan;
 mod status;
 mod twin;
 
+pub use control::Control;
 pub use handle::{Done, Handle, Undone};
+pub use import::{Imported, Sources, cacti};
 pub use intake::{Dropped, Intake};
 pub use keeper::Kept;
 pub use lanes::DeviceShown;
 pub use polling::{Polling, PollingOptions, SOCKETS_MAX};
+pub use scan::ADDRESSES_MAX;
 pub use status::{JournalShown, Status};
 
 use crate::inventory::{Entry, Inventory, Restoring};

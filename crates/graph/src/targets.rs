@@ -1,7 +1,7 @@
 //! What is asked of a device, out of the inventory and the templates: the way from names that stay to the places where
 //! they are found at present.
 
-use crate::inventory::{Authentication, Device, Inventory, Login, Privacy, Probe, Version};
+use crate::inventory::{self, Authentication, Device, Inventory, Login, Privacy, Probe, Version};
 use crate::poller::{self, Security, User};
 use crate::reads::{Recipe, SeriesRead};
 use crate::template::{DataTemplate, Library, Oid, Reading, Series, Source};
@@ -103,15 +103,20 @@ fn privacy_protocol(privacy: Privacy) -> Option<PrivacyProtocol> {
     })
 }
 
+/// What lets us in to a device that is asked so; none if nothing does, or it is not asked by SNMP.
+pub fn access_of(inventory: &Inventory, keys: &mut Keys, access: &inventory::Access) -> Option<poller::Access> {
+    let version = access.version?;
+    match access.credential.and_then(|id| Some((id, inventory.credentials().get(id)?))) {
+        Some((id, credential)) => keys.access(id, &credential.login, version),
+        None => Some(community_access(version, PUBLIC)),
+    }
+}
+
 /// What is asked of a device; none if it is not polled by SNMP, or nothing lets us in.
 pub fn plan(inventory: &Inventory, library: &Library, keys: &mut Keys, id: u32) -> Option<Plan> {
     use crate::inventory::DeviceState;
     let device = inventory.devices().get(id).filter(|device| device.state != DeviceState::Disabled)?;
-    let version = device.access.version?;
-    let access = match device.access.credential.and_then(|id| Some((id, inventory.credentials().get(id)?))) {
-        Some((id, credential)) => keys.access(id, &credential.login, version)?,
-        None => community_access(version, PUBLIC),
-    };
+    let access = access_of(inventory, keys, &device.access)?;
     let (mut recipes, mut unreadable, mut step_s) = (Vec::new(), 0, None);
     for source in inventory.sources_of(id) {
         match recipe(inventory, library, *source) {

@@ -155,6 +155,10 @@ impl Handle {
         self.shared.failure()
     }
 
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     pub(super) fn end_owner(&self) {
         // One that has ended does not hear it; the same below.
         let _ = self.to_owner.send(ToOwner::Stop);
