@@ -7,10 +7,10 @@
 //!                                                                      files <-- rrd::Writer <-- keeper
 //! ```
 //!
-//! One thread owns the inventory ([`Handle::order`]): an order is answered when its entry is on disk. Lanes poll, each
-//! its own devices. Samples count when the journal has them; the keeper follows it and brings them into their files, and
-//! the journal is cut only up to what those have. After a crash the rest of it is brought again, and what was there is
-//! not taken twice (a file takes a time once).
+//! One thread owns the inventory ([`Handle::order`]): an order is answered when its entry is on disk. Lanes poll,
+//! each its own devices. Samples count when the journal has them; the keeper follows it and brings them into their
+//! files, and the journal is cut only up to what those have. After a crash the rest of it is brought again, and what
+//! was there is not taken twice (a file takes a time once).
 
 mod addresses;
 mod clock;
@@ -130,9 +130,13 @@ impl Shared {
         Arc::clone(&self.library.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The first reason stays.
     fn fail(&self, why: String) {
-        tracing::error!("graphs: {why}");
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.is_none() {
+            tracing::error!("graphs: {why}");
+            *failure = Some(why);
+        }
     }
 
     fn failure(&self) -> Option<String> {

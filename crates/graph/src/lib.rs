@@ -2,9 +2,9 @@
 //!
 //! [`template`] says what a data source reads and how a graph looks. [`inventory`] knows the devices, their data
 //! sources, graphs and trees. [`cacti`] brings both from an installation of Cacti. [`poller`] says what is asked of
-//! which device and when, [`targets`] makes that of the inventory, [`reads`] makes numbers of answers, and [`discovery`]
-//! finds out what a device has. [`files`] and [`journal`] say how samples are kept. All of that is pure; [`job`] gives it
-//! sockets, disks and a clock.
+//! which device and when, [`targets`] makes that of the inventory, [`reads`] makes numbers of answers, and
+//! [`discovery`] finds out what a device has. [`files`] and [`journal`] say how samples are kept. All of that is
+//! pure; [`job`] gives it sockets, disks and a clock.
 #![forbid(unsafe_code)]
 
 pub mod cacti;

@@ -29,8 +29,8 @@ pub struct SeriesRead {
 
 /// The data sources of a device, and what was learned of them.
 ///
-/// **Until a device has answered, all ways are asked for; from then on the one that it has.** A counter of 32 bits never
-/// follows one of 64 bits in a file without an unknown between them: their difference would be a spike.
+/// **Until a device has answered, all ways are asked for; from then on the one that it has.** A counter of 32 bits
+/// never follows one of 64 bits in a file without an unknown between them: their difference would be a spike.
 #[derive(Clone, Debug, Default)]
 pub struct Reads {
     sources: Vec<Chosen>,

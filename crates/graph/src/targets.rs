@@ -208,3 +208,128 @@ pub fn step(inventory: &Inventory, library: &Library, source: u32) -> Option<u32
 pub fn template<'l>(inventory: &Inventory, library: &'l Library, source: u32) -> Option<&'l DataTemplate> {
     library.data.get(inventory.template_name(inventory.sources().get(source)?.template)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files;
+    use crate::inventory::order::Order;
+    use crate::inventory::remap::{Walked, remap};
+    use crate::inventory::{Change, Credential, DeviceState, Entry, Kind, Secret};
+    use crate::template::built_in;
+
+    struct House(Inventory);
+
+    impl House {
+        fn apply(&mut self, changes: Vec<Change>) {
+            for entry in Entry::of_changes(self.0.sequence() + 1, 0, "test", changes) {
+                self.0.apply(&entry).unwrap();
+            }
+        }
+
+        fn order(&mut self, order: Order) {
+            let changes = self.0.order(built_in::library(), &order).unwrap();
+            self.apply(changes);
+        }
+
+        /// A device with one interface, which is found there.
+        fn walk(&mut self, index: u32, speed: u64) {
+            let row = Walked { index: vec![index], name: "Gi0/1".into(), speed, ..Walked::default() };
+            let changes = remap(&self.0, 1, "interfaces", &[row]).changes;
+            self.apply(changes);
+        }
+
+        fn traffic(&self) -> u32 {
+            let is_traffic = |source: &&u32| {
+                template(&self.0, built_in::library(), **source) == built_in::library().data.get("interface-traffic")
+            };
+            *self.0.sources_of(1).iter().find(is_traffic).unwrap()
+        }
+
+        fn plan(&self) -> Plan {
+            plan(&self.0, built_in::library(), &mut Keys::default(), 1).unwrap()
+        }
+
+        fn reads(&self) -> Vec<String> {
+            let (plan, traffic) = (self.plan(), self.traffic());
+            let recipe = plan.recipes.iter().find(|recipe| recipe.id == traffic).unwrap();
+            recipe.series[0].reads.iter().map(|oid| oid.to_string().trim_start_matches('.').to_owned()).collect()
+        }
+    }
+
+    fn house() -> House {
+        let mut house = House(Inventory::default());
+        let template = crate::inventory::Template { kind: Kind::DeviceTemplate, name: "any".into() };
+        house.apply(vec![Change::Template { id: 1, template }]);
+        let device = Device { template: Some(1), ..Device::new("edge-1", "192.0.2.1") };
+        house.order(Order::Device(None, device));
+        house.walk(7, 1_000_000_000);
+        house.order(Order::ApplyTemplate(1));
+        house
+    }
+
+    #[test]
+    fn a_row_is_read_where_it_is_and_its_series_stays() {
+        let mut house = house();
+        assert_eq!(house.reads(), ["1.3.6.1.2.1.31.1.1.1.6.7", "1.3.6.1.2.1.2.2.1.10.7"]);
+        let before = house.traffic();
+        house.walk(12, 1_000_000_000);
+        assert_eq!((house.reads()[0].as_str(), house.traffic()), ("1.3.6.1.2.1.31.1.1.1.6.12", before));
+        // One that is not there at present is not asked for.
+        let changes = remap(&house.0, 1, "interfaces", &[]).changes;
+        house.apply(changes);
+        let plan = house.plan();
+        assert!(plan.unreadable > 0 && plan.recipes.iter().all(|recipe| !recipe.of_row));
+    }
+
+    #[test]
+    fn the_step_is_the_shortest_or_the_devices_own() {
+        let mut house = house();
+        assert_eq!(house.plan().settings.step_s, 60);
+        let device = Device { step: Some(10), ..house.0.devices().get(1).unwrap().clone() };
+        house.order(Order::Device(Some(1), device));
+        assert_eq!(house.plan().settings.step_s, 10);
+        let made = files::definition(&house.0, built_in::library(), house.traffic()).unwrap();
+        assert_eq!((made.step_s, made.lines[0].as_str()), (10, "DS:traffic_in:COUNTER:20:0:125000000"));
+        house.order(Order::SetState(vec![1], DeviceState::Disabled));
+        assert!(plan(&house.0, built_in::library(), &mut Keys::default(), 1).is_none());
+    }
+
+    #[test]
+    fn a_file_follows_the_speed_of_its_row_and_takes_values_by_name() {
+        use trunkline_rrd::{Archive, Plan as Made, Tune};
+        let mut house = house();
+        let traffic = house.traffic();
+        let made = files::definition(&house.0, built_in::library(), traffic).unwrap();
+        let lines = made.lines.iter().map(String::as_str);
+        let archive = |lines: Vec<&str>| {
+            let made = Made::read(60, lines).unwrap().create(1_700_000_000, |_| 0).unwrap();
+            Archive::open(&made.octets()).unwrap()
+        };
+        let there = archive(lines.clone().collect());
+        assert_eq!(files::changes(&house.0, built_in::library(), traffic, &there), []);
+        house.walk(7, 10_000_000_000);
+        let changes = files::changes(&house.0, built_in::library(), traffic, &there);
+        assert_eq!(changes[0], Tune::Max("traffic_in".into(), "1250000000".into()));
+        assert_eq!(changes.len(), 2);
+        let names = ["traffic_in", "traffic_out"];
+        assert_eq!(files::order(&there, &names), Ok(files::Order::Same));
+        let mut turned: Vec<&str> = lines.collect();
+        turned.swap(0, 1);
+        assert_eq!(files::order(&archive(turned), &names), Ok(files::Order::Other([1, 0].into())));
+        assert!(files::order(&there, &["traffic_in"]).is_err() && files::order(&there, &["a", "b"]).is_err());
+    }
+
+    #[test]
+    fn credentials_let_in_by_their_version() {
+        let mut house = house();
+        assert_eq!(house.plan().access, poller::Access::V2c(b"public".to_vec()));
+        let login = Login::Community { community: Secret::new(b"other words") };
+        house.order(Order::Credential(None, Credential { name: "lan".into(), login }));
+        let mut device = house.0.devices().get(1).unwrap().clone();
+        device.access.credential = Some(1);
+        device.access.version = Some(Version::V1);
+        house.order(Order::Device(Some(1), device));
+        assert_eq!(house.plan().access, poller::Access::V1(b"other words".to_vec()));
+    }
+}

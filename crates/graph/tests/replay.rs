@@ -6,12 +6,13 @@ use trunkline_graph::exercise;
 /// A target's name, and what it drives.
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 5] = [
+const TARGETS: [Target; 6] = [
     ("graph_template", exercise::template),
     ("graph_entry", exercise::entry),
     ("graph_snapshot", exercise::snapshot),
     ("graph_dump", exercise::dump),
     ("graph_xml", exercise::xml),
+    ("graph_journal", exercise::journal),
 ];
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -34,7 +35,7 @@ proptest::proptest! {
     /// Nor does what is near them: octets changed, cut out and doubled.
     #[test]
     fn nothing_near_the_corpora_does_harm(
-        target in 0usize..5, file in 0usize..8,
+        target in 0usize..6, file in 0usize..8,
         edits in proptest::collection::vec((proptest::num::usize::ANY, 0u8..4, proptest::num::u8::ANY), 1..6),
     ) {
         let (name, run) = TARGETS[target];

@@ -1,5 +1,5 @@
-//! What those who operate graphs ask: a line of JSON each way, over a unix socket. An answer comes when what it tells is
-//! on disk.
+//! What those who operate graphs ask: a line of JSON each way, over a unix socket. An answer comes when what it tells
+//! is on disk.
 //!
 //! ```text
 //!   {"do":"add","name":"edge-1","address":"10.0.0.1","credential":"core"}  ->  {"sequence":17,"device":4}

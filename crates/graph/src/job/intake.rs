@@ -24,6 +24,8 @@ pub(super) struct Flow {
     pub dropped: AtomicU64,
     /// Octets of records that the keeper has not read yet.
     pub behind_octets: AtomicU64,
+    /// The journal takes nothing any more.
+    pub is_closed: AtomicBool,
     /// Why the journal takes nothing at present.
     trouble: Mutex<Option<String>>,
     to_keeper: SyncSender<ToKeeper>,
@@ -40,6 +42,7 @@ impl Flow {
             samples: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             behind_octets: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
             trouble: Mutex::new(None),
             to_keeper,
             is_told: AtomicBool::new(false),
@@ -55,7 +58,10 @@ impl Flow {
                 None
             }
             Progress::Room(fault) => Some(format!("the journal of samples has no room: {fault}")),
-            Progress::Closed(fault) => Some(format!("the journal of samples cannot be written: {fault}")),
+            Progress::Closed(fault) => {
+                self.is_closed.store(true, Ordering::Release);
+                Some(format!("the journal of samples cannot be written any more: {fault}"))
+            }
         };
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
         let _held = self.waits.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,8 +125,7 @@ impl Intake {
     pub fn wait(&self, number: u64) -> bool {
         let mut held = self.flow.waits.0.lock().unwrap_or_else(PoisonError::into_inner);
         while self.durable() < number {
-            let closed = || self.journal.upgrade().is_none_or(|journal| journal.refused().is_some());
-            if self.flow.trouble().is_some() && closed() {
+            if self.flow.is_closed.load(Ordering::Acquire) {
                 return false;
             }
             held = self.flow.waits.1.wait(held).unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,8 @@
 
 mod places;
 
-use super::{OpenError, Shared, status};
+use super::status::Troubles;
+use super::{OpenError, Shared};
 use crate::files;
 use crate::journal;
 use places::Places;
@@ -51,8 +52,8 @@ pub struct Kept {
     pub files_removed: u64,
     /// Samples of data sources that are gone, or whose files cannot be made or do not fit their templates.
     pub samples_lost: u64,
-    /// What is wrong, the newest last.
-    pub troubles: VecDeque<String>,
+    /// What went wrong lately, the newest last.
+    pub troubles: Vec<String>,
 }
 
 /// The disk does not take anything at present: it is tried again.
@@ -76,6 +77,7 @@ pub(super) struct Keeper {
     noted_at: Instant,
     looked_at: Instant,
     kept: Kept,
+    troubles: Troubles,
 }
 
 impl Keeper {
@@ -110,6 +112,7 @@ impl Keeper {
             noted_at: Instant::now(),
             looked_at: Instant::now(),
             kept: Kept::default(),
+            troubles: Troubles::default(),
         })
     }
 
@@ -131,6 +134,9 @@ impl Keeper {
             }
             if self.looked_at.elapsed() >= LOOK {
                 self.looked_at = Instant::now();
+                if self.shared.flow.is_closed.load(Ordering::Acquire) {
+                    self.shared.fail(self.shared.flow.trouble().unwrap_or_default());
+                }
                 self.flush(None);
                 self.note(NOTE);
             }
@@ -170,12 +176,12 @@ impl Keeper {
     fn show(&mut self) {
         self.kept.counters = self.writer.counters();
         self.kept.waiting_octets = self.writer.waiting_octets();
+        self.kept.troubles = self.troubles.told().cloned().collect();
         self.kept.clone_into(&mut self.shared.keeper.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn trouble(&mut self, what: String) {
-        tracing::warn!("graphs: {what}");
-        status::remember(&mut self.kept.troubles, what);
+        self.troubles.remember(what);
     }
 
     /// Brings some of what is in the journal; whether there is nothing more to be done now, or nothing that the disk

@@ -6,10 +6,10 @@ use super::addresses::{Ask, Known};
 use super::keeper::ToKeeper;
 use super::lanes::{ToLane, lane_of};
 use super::twin::Twin;
-use super::{Done, Shared, Undone, status};
+use super::{Done, Shared, Undone};
 use crate::discovery::Findings;
 use crate::inventory::order::Order;
-use crate::inventory::{Change, Entry, Inventory};
+use crate::inventory::{Change, Device, DeviceState, Entry, Inventory};
 use crate::poller;
 use crate::targets::{self, Keys};
 use explore::Exploring;
@@ -92,6 +92,8 @@ struct Turn {
     touched: BTreeSet<u32>,
     /// Devices whose rows are what they had after so many new starts.
     fresh: HashMap<u32, u32>,
+    /// Devices that are elsewhere, or of another kind, than before.
+    other: BTreeSet<u32>,
     /// Data sources that are gone, with their devices.
     gone: Vec<(u32, u32)>,
     /// Data sources whose files take something else.
@@ -219,9 +221,7 @@ impl Owner {
     }
 
     fn trouble(&self, what: String) {
-        tracing::warn!("graphs: {what}");
-        let mut shown = self.shared.owner.lock().unwrap_or_else(PoisonError::into_inner);
-        status::remember(&mut shown.troubles, what);
+        self.shared.owner.lock().unwrap_or_else(PoisonError::into_inner).troubles.remember(what);
     }
 
     /// Makes changes, all or none of them; they are on disk after the turn.
@@ -246,13 +246,16 @@ impl Owner {
             }
         }
         self.turn.touched.extend(follows.touched);
+        if by != explore::BY {
+            self.turn.other.extend(follows.other);
+        }
         self.turn.gone.extend(follows.gone);
         self.turn.changed.extend(follows.changed);
         Ok(Done { sequence: self.twin.newest().sequence(), changes })
     }
 
-    /// Waits until all entries of the turn are on disk, shows the inventory, and tells everybody what follows. Where the
-    /// disk has no room, what follows is done when it has.
+    /// Waits until all entries of the turn are on disk, shows the inventory, and tells everybody what follows. Where
+    /// the disk has no room, what follows is done when it has.
     fn commit(&mut self) {
         let (last, begun) = (self.turn.last, Instant::now());
         let is_closed = || self.log.refused() == Some(Refused::Closed);
@@ -289,12 +292,13 @@ impl Owner {
         touched.extend(turn.fresh.keys());
         for device in touched {
             self.poll(device, turn.fresh.get(&device).copied());
-            match inventory.devices().get(device) {
-                Some(_) if inventory.observed(device).is_none() => self.exploring.begins(device, Instant::now()),
-                Some(_) => {}
-                None => self.exploring.forget(device),
+            if self.is_polled(&inventory, device) {
+                self.exploring.begins(device, Instant::now());
+            } else {
+                self.exploring.forget(device);
             }
         }
+        turn.other.into_iter().for_each(|device| self.exploring.now(device, Instant::now()));
         self.show();
         if !turn.gone.is_empty() {
             self.tell_keeper(ToKeeper::Remove(turn.gone));
@@ -318,9 +322,7 @@ impl Owner {
     fn poll(&mut self, device: u32, fresh: Option<u32>) {
         let (inventory, library) = (self.shared.inventory(), self.shared.library());
         let plan = targets::plan(&inventory, &library, &mut self.keys, device);
-        let wants = inventory.devices().get(device).is_some_and(|device| {
-            device.state != crate::inventory::DeviceState::Disabled && device.access.version.is_some()
-        });
+        let wants = is_to_be_polled(&inventory, device);
         if plan.is_none() && wants {
             self.unasked.insert(device)
         } else {
@@ -337,6 +339,11 @@ impl Owner {
                 self.tell_lane(device, ToLane::Remove(device));
             }
         }
+    }
+
+    /// Whether a device is polled, as the inventory says.
+    fn is_polled(&self, inventory: &Inventory, device: u32) -> bool {
+        is_to_be_polled(inventory, device) && !self.unasked.contains(&device)
     }
 
     fn show(&self) {
@@ -406,6 +413,11 @@ impl Owner {
     }
 }
 
+fn is_to_be_polled(inventory: &Inventory, device: u32) -> bool {
+    let device = inventory.devices().get(device);
+    device.is_some_and(|device| device.state != DeviceState::Disabled && device.access.version.is_some())
+}
+
 fn write_snapshot(shared: &Shared, disk: &Folder, inventory: &Inventory) {
     let written = SnapshotWriter::begin(disk, inventory.sequence()).and_then(|mut snapshot| {
         inventory.snapshot(|record| snapshot.put(record))?;
@@ -413,7 +425,7 @@ fn write_snapshot(shared: &Shared, disk: &Folder, inventory: &Inventory) {
     });
     if let Err(fault) = written {
         let mut shown = shared.owner.lock().unwrap_or_else(PoisonError::into_inner);
-        status::remember(&mut shown.troubles, format!("a snapshot of the inventory cannot be written: {fault}"));
+        shown.troubles.remember(format!("a snapshot of the inventory cannot be written: {fault}"));
     }
 }
 
@@ -421,6 +433,7 @@ fn write_snapshot(shared: &Shared, disk: &Folder, inventory: &Inventory) {
 #[derive(Default)]
 struct Follows {
     touched: BTreeSet<u32>,
+    other: BTreeSet<u32>,
     gone: Vec<(u32, u32)>,
     changed: Vec<u32>,
 }
@@ -442,9 +455,12 @@ impl Follows {
             }
             Change::Device { id, device } => {
                 self.touched.insert(*id);
-                if inventory.devices().get(*id).is_some_and(|before| before.step != device.step) {
+                let Some(before) = inventory.devices().get(*id) else { return };
+                if before.step != device.step {
                     self.changed.extend_from_slice(inventory.sources_of(*id));
                 }
+                let is = |device: &Device| (device.address.clone(), device.template, device.access.clone());
+                self.other.extend((is(before) != is(device)).then_some(*id));
             }
             Change::DeviceGone { id } => {
                 self.touched.insert(*id);

@@ -4,6 +4,7 @@ use super::Shared;
 use super::keeper::Kept;
 use crate::inventory::DeviceState;
 use crate::poller::{Change, Counts};
+use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use trunkline_net::AskingCounts;
@@ -75,19 +76,37 @@ pub struct JournalShown {
 pub(super) struct OwnerShown {
     pub nameless: usize,
     pub unasked: usize,
-    /// The last troubles, the newest last.
-    pub troubles: std::collections::VecDeque<String>,
+    pub troubles: Troubles,
 }
 
-/// Troubles that are remembered.
-pub(super) const TROUBLES_MAX: usize = 20;
+/// Troubles that are told; the oldest goes.
+const TROUBLES_MAX: usize = 20;
+/// For how long one is told that does not come again.
+const TOLD_MS: i64 = 15 * 60 * 1000;
 
-/// Remembers a trouble; the oldest goes.
-pub(super) fn remember(troubles: &mut std::collections::VecDeque<String>, what: String) {
-    troubles.retain(|known| *known != what);
-    troubles.push_back(what);
-    if troubles.len() > TROUBLES_MAX {
-        troubles.pop_front();
+/// What went wrong lately, the newest last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Troubles(VecDeque<(i64, String)>);
+
+impl Troubles {
+    /// Remembers one; it goes to the log, too, unless it is there already.
+    pub fn remember(&mut self, what: String) {
+        let before = self.0.len();
+        let now_ms = super::clock::unix_ms();
+        self.0.retain(|(at_ms, known)| *known != what && now_ms - at_ms < TOLD_MS);
+        if self.0.len() == before {
+            tracing::warn!("graphs: {what}");
+        }
+        self.0.push_back((now_ms, what));
+        if self.0.len() > TROUBLES_MAX {
+            self.0.pop_front();
+        }
+    }
+
+    /// Those of late.
+    pub fn told(&self) -> impl Iterator<Item = &String> {
+        let now_ms = super::clock::unix_ms();
+        self.0.iter().filter(move |(at_ms, _)| now_ms - at_ms < TOLD_MS).map(|(_, what)| what)
     }
 }
 
@@ -133,7 +152,7 @@ pub(super) fn of(shared: &Shared) -> Status {
         }
     }
     let troubles = shared.failure().into_iter().chain(shared.flow.trouble());
-    status.troubles = troubles.chain(owner.troubles).chain(files.troubles.iter().cloned()).collect();
+    status.troubles = troubles.chain(owner.troubles.told().chain(&files.troubles).cloned()).collect();
     status.files = files;
     status
 }

@@ -56,7 +56,8 @@ impl Twin {
         }
     }
 
-    /// What is shown, with the batch: what was shown before brought up to it, or a copy if somebody still looks at that.
+    /// What is shown, with the batch: what was shown before brought up to it, or a copy if somebody still looks at
+    /// that.
     fn another(&mut self) -> Inventory {
         let free = self.former.take().and_then(|(former, missing)| Some((Arc::try_unwrap(former).ok()?, missing)));
         let brought = free.and_then(|(mut inventory, missing)| {

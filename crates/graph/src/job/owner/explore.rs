@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use trunkline_kit::random::mixed;
 
 /// Who the entries name.
-const BY: &str = "discovery";
+pub(super) const BY: &str = "discovery";
 /// After how long a device that could not be looked at is tried again; twice as long each time.
 const AGAIN: Duration = Duration::from_secs(60);
 /// And at most.
@@ -125,7 +125,8 @@ impl Owner {
         let now = Instant::now();
         while let Some(device) = self.exploring.next(now) {
             let inventory = self.shared.inventory();
-            let Some(found) = inventory.devices().get(device) else {
+            let Some(found) = inventory.devices().get(device).filter(|_| self.is_polled(&inventory, device)) else {
+                // When that is another time, it begins anew.
                 self.exploring.forget(device);
                 continue;
             };
@@ -149,7 +150,7 @@ impl Owner {
         let inventory = self.twin.newest();
         let found = inventory.devices().get(device);
         let found = found.ok_or(Refusal::Unknown { what: "device", id: device })?;
-        if found.state == crate::inventory::DeviceState::Disabled || found.access.version.is_none() {
+        if !self.is_polled(inventory, device) {
             return Err(Refusal::Wrong(format!("device '{}' is not polled by SNMP", found.name)).into());
         }
         let sequence = inventory.sequence();
@@ -162,13 +163,22 @@ impl Owner {
     pub(super) fn explored(&mut self, device: u32, starts: u32, found: Result<Box<Findings>, &'static str>) {
         let is_done = match found {
             Ok(findings) => {
-                let is_done = self.take(device, &findings);
-                self.turn.fresh.extend(is_done.then_some((device, starts)));
-                is_done
+                let is_taken = self.take(device, &findings);
+                let is_fresh = is_taken && !findings.broken.iter().any(|table| self.has_rows(device, table));
+                self.turn.fresh.extend(is_fresh.then_some((device, starts)));
+                is_taken && findings.broken.is_empty()
             }
             Err(_) => false,
         };
         self.exploring.ended(device, is_done, Instant::now());
+    }
+
+    /// Whether rows of a table are known, which would be left where they are.
+    fn has_rows(&self, device: u32, table: &str) -> bool {
+        let inventory = self.twin.newest();
+        let Some(table) = inventory.named(Kind::Table, table) else { return false };
+        let is_of = |row: &u32| inventory.rows().get(*row).is_some_and(|row| row.table == table);
+        inventory.rows_of(device).iter().any(is_of)
     }
 
     /// Whether all of it could be taken.
@@ -176,9 +186,8 @@ impl Owner {
         if !self.twin.newest().devices().has(device) {
             return false;
         }
-        let mut is_done = findings.broken.is_empty();
         let is = self.is(device, findings);
-        is_done &= self.changes(device, is);
+        let mut is_done = self.changes(device, is);
         for (table, rows) in &findings.tables {
             let remap = remap(self.twin.newest(), device, table, rows);
             if remap.left_out > 0 {

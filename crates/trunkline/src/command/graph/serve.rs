@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(100);
 #[command(after_help = "Examples:\n  \
     trunkline graph serve --data /var/lib/trunkline\n  \
     trunkline graph serve --metrics 127.0.0.1:9091    with metrics for Prometheus\n\n\
-    Devices are added while it serves: `trunkline help graph`. The section [graph] of the configuration says the rest.\n\
+    Devices are added while it serves: `trunkline help graph`. [graph] of the configuration says the rest.\n\
     SIGTERM ends it after what was polled is in its files. docs/manual/graphs.md has the whole of it.")]
 pub struct Serve {
     /// The data folder
