@@ -2,9 +2,10 @@
 
 use crate::cacti::{DumpReader, Options, Query, Tables, convert, exchange};
 use crate::inventory::{Entry, Inventory, Restoring};
+use crate::journal::{self, Records};
 use crate::poller::Reading;
 use crate::probe::{certificate, echo, json, output, prometheus};
-use crate::template::{self, Library, built_in};
+use crate::template::{self, Library, SERIES_MAX, built_in};
 
 /// Files of templates: no text does harm, and one that is read is written as one that is read as the same.
 pub fn template(octets: &[u8]) {
@@ -32,6 +33,22 @@ pub fn entry(octets: &[u8]) {
     for (graph, _) in inventory.graphs().iter() {
         inventory.title(&Library::default(), graph);
     }
+}
+
+/// A record of the journal: no octets do harm, and what of it is read is written as what is read as the same.
+pub fn journal(octets: &[u8]) {
+    let (mut records, mut samples) = (Records::default(), Vec::new());
+    // What is not whole is told, and what stands before it counts.
+    let _ = journal::each(octets, |source, at_ms, values| {
+        records.put(source, at_ms, values);
+        samples.push((source, at_ms, format!("{:?}", &values[..values.len().min(SERIES_MAX)])));
+    });
+    let mut again = Vec::new();
+    for record in records.records() {
+        let whole = journal::each(record, |source, at_ms, values| again.push((source, at_ms, format!("{values:?}"))));
+        assert!(whole.is_ok());
+    }
+    assert_eq!(again, samples);
 }
 
 /// Records of a snapshot, each behind its length (two octets, the higher one first): a state that is read is written as

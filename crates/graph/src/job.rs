@@ -1,7 +1,345 @@
-//! The shell around graphs: sockets, processes and the clock.
+//! The shell around graphs: threads, sockets, processes, disks and the clock.
+//!
+//! ```text
+//!  orders --> owner: checks, entry on disk, inventory --> plans --> lanes: SNMP --> samples --> journal on disk
+//!               ^                                                     |                            |
+//!               +---------------- what was found, up and down --------+                            v
+//!                                                                      files <-- rrd::Writer <-- keeper
+//! ```
+//!
+//! One thread owns the inventory ([`Handle::order`]): an order is answered when its entry is on disk. Lanes poll,
+//! each its own devices. Samples count when the journal has them; the keeper follows it and brings them into their
+//! files, and the journal is cut only up to what those have. After a crash the rest of it is brought again, and what
+//! was there is not taken twice (a file takes a time once).
 
+mod addresses;
+mod clock;
+mod control;
+mod handle;
+mod import;
+mod intake;
+mod keeper;
+mod lanes;
+mod owner;
 mod polling;
 mod probing;
+mod scan;
+mod status;
+mod twin;
 
+pub use control::Control;
+pub use handle::{Done, Handle, Undone};
+pub use import::{Imported, Sources, cacti};
+pub use intake::{Dropped, Intake};
+pub use keeper::Kept;
+pub use lanes::DeviceShown;
 pub use polling::{Polling, PollingOptions, SOCKETS_MAX};
 pub use probing::{EchoRight, OwnMetrics, Probing, ProbingOptions};
+pub use scan::ADDRESSES_MAX;
+pub use status::{JournalShown, Status};
+
+use crate::inventory::{Entry, Inventory, Restoring};
+use crate::template::{Library, TEMPLATE_FILE_OCTETS_MAX, built_in, read};
+use intake::Flow;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+use trunkline_commit::{Committer, Fault, Folder, Log};
+use trunkline_kit::config::Mistake;
+
+/// Lanes at most.
+pub const LANES_MAX: usize = 64;
+/// Messages that wait for the owner, for a lane, for the keeper: who has one more waits.
+const MESSAGES_MAX: usize = 4096;
+
+/// How graphs are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Threads that poll, 1 to [`LANES_MAX`].
+    pub lanes: usize,
+    /// Sockets of each lane, 1 to [`SOCKETS_MAX`].
+    pub sockets: usize,
+    /// Octets of the room that each socket asks the system for.
+    pub buffer_octets: usize,
+    /// After how long a device is looked at again.
+    pub explore_every: Duration,
+    /// Octets of samples on disk that are not in files yet; then samples are dropped, and counted.
+    pub journal_octets_max: u64,
+    /// Octets of a segment of the journal, and of the log of the inventory.
+    pub segment_octets: u64,
+    /// How files are written.
+    pub writer: trunkline_rrd::Options,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            lanes: 1,
+            sockets: 4,
+            buffer_octets: 4 << 20,
+            explore_every: Duration::from_secs(12 * 3600),
+            journal_octets_max: 4 << 30,
+            segment_octets: 16 << 20,
+            writer: trunkline_rrd::Options::default(),
+        }
+    }
+}
+
+/// Why graphs cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The system's, and with what.
+    #[error("{0}: {1}")]
+    Io(String, io::Error),
+    /// A log is not whole, or another process has it.
+    #[error("{0}: {1}")]
+    Log(&'static str, Fault),
+    /// Round-robin files cannot be written.
+    #[error("round-robin files: {0}")]
+    Files(trunkline_rrd::Fault),
+    /// Templates of the folder have mistakes.
+    #[error("templates have mistakes:{}", .0.iter().map(|mistake| format!("\n  {mistake}")).collect::<String>())]
+    Templates(Vec<Mistake>),
+}
+
+/// What all threads see.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    folder: PathBuf,
+    /// The inventory as it is on disk.
+    inventory: Mutex<Arc<Inventory>>,
+    library: RwLock<Arc<Library>>,
+    flow: Arc<Flow>,
+    lanes: Vec<lanes::Shown>,
+    keeper: Mutex<Kept>,
+    owner: Mutex<status::OwnerShown>,
+    /// Held to write while files are written, and to read while they are read.
+    files: RwLock<()>,
+    /// Why nothing goes on any more.
+    failure: Mutex<Option<String>>,
+}
+
+impl Shared {
+    fn inventory(&self) -> Arc<Inventory> {
+        Arc::clone(&self.inventory.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn library(&self) -> Arc<Library> {
+        Arc::clone(&self.library.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The first reason stays.
+    fn fail(&self, why: String) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.is_none() {
+            tracing::error!("graphs: {why}");
+            *failure = Some(why);
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Graphs that are run. Dropped, they end.
+#[derive(Debug)]
+pub struct Graphs {
+    handle: Handle,
+    owner: Option<JoinHandle<()>>,
+    lanes: Vec<JoinHandle<()>>,
+    to_lanes: Vec<SyncSender<lanes::ToLane>>,
+    keeper: Option<JoinHandle<()>>,
+    journal: Option<Arc<Committer>>,
+}
+
+impl Graphs {
+    /// Opens the folder, which is made if it is not there, and begins to poll what its inventory has.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(folder: &Path, options: &Options) -> Result<Graphs, OpenError> {
+        make(folder)?;
+        let library = Arc::new(templates(&folder.join("templates"))?);
+        let (inventory, log, log_folder) = open_inventory(folder, options)?;
+        let journal_disk = Arc::new(open_log_folder(folder, "journal")?);
+        let journal_options = log_options(options);
+        let mut behind_octets = 0;
+        let count = |_: u64, record: &[u8]| {
+            behind_octets += record.len() as u64;
+            Ok(())
+        };
+        let log_of_samples = Log::open(Arc::clone(&journal_disk), journal_options, |_| Ok(()), count);
+        let log_of_samples = log_of_samples.map_err(|fault| OpenError::Log("the journal of samples", fault))?;
+        let filed = log_of_samples.found().snapshot;
+        let waiting = log_of_samples.next() - 1 - filed;
+        if waiting > 0 || log_of_samples.found().cut_off {
+            tracing::info!(records = waiting, "graphs: records of the journal are brought into files");
+        }
+        let (to_keeper, keeper_hears) = sync_channel(MESSAGES_MAX);
+        let flow = Flow::new(options.journal_octets_max, filed, to_keeper.clone());
+        flow.behind_octets.store(behind_octets, Ordering::Relaxed);
+        let tells = Arc::clone(&flow);
+        let journal = Committer::start(log_of_samples, journal_options, move |progress| tells.tell(&progress))
+            .map_err(|error| OpenError::Io("a thread of the journal".to_owned(), error))?;
+        let journal = Arc::new(journal);
+        flow.durable.store(journal.durable(), Ordering::Release);
+        let lanes = options.lanes.clamp(1, LANES_MAX);
+        let shared = Arc::new(Shared {
+            folder: folder.to_owned(),
+            inventory: Mutex::new(Arc::new(inventory)),
+            library: RwLock::new(library),
+            flow: Arc::clone(&flow),
+            lanes: (0..lanes).map(|_| lanes::Shown::default()).collect(),
+            keeper: Mutex::new(Kept::default()),
+            owner: Mutex::new(status::OwnerShown::default()),
+            files: RwLock::new(()),
+            failure: Mutex::new(None),
+        });
+        let intake = Intake::new(&journal, flow);
+        let keeper = keeper::Keeper::open(Arc::clone(&shared), journal_disk, options.writer, filed)?;
+        let (to_owner, owner_hears) = sync_channel(MESSAGES_MAX);
+        let handle = Handle::new(Arc::clone(&shared), to_owner.clone(), to_keeper.clone(), intake.clone());
+        let mut graphs = Graphs {
+            handle,
+            owner: None,
+            lanes: Vec::new(),
+            to_lanes: Vec::new(),
+            keeper: Some(thread("graph-files", move || keeper.run(&keeper_hears))?),
+            journal: Some(journal),
+        };
+        for place in 0..lanes {
+            let (to_lane, hears) = sync_channel(MESSAGES_MAX);
+            let lane = lanes::Lane::open(Arc::clone(&shared), place, options, intake.clone(), to_owner.clone());
+            let lane = lane.map_err(|error| OpenError::Io("a socket for polling".to_owned(), error))?;
+            graphs.lanes.push(thread(&format!("graph-poll-{place}"), move || lane.run(&hears))?);
+            graphs.to_lanes.push(to_lane);
+        }
+        let asks = addresses::start(to_owner)?;
+        let ways = owner::Ways { lanes: graphs.to_lanes.clone(), keeper: to_keeper, addresses: asks };
+        let owner = owner::Owner::start(shared, log, log_options(options), log_folder, ways, options.explore_every);
+        let owner = owner.map_err(|error| OpenError::Io("a thread of the inventory".to_owned(), error))?;
+        graphs.owner = Some(thread("graph-inventory", move || owner.run(&owner_hears))?);
+        Ok(graphs)
+    }
+
+    /// What orders are given to, and what is to be seen.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Ends it: what was polled is in files.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    /// Who makes samples ends first, who keeps them last.
+    fn end(&mut self) {
+        self.handle.end_owner();
+        join(self.owner.take());
+        for lane in self.to_lanes.drain(..) {
+            // One that has failed does not hear it.
+            let _ = lane.send(lanes::ToLane::Stop);
+        }
+        self.lanes.drain(..).for_each(|lane| join(Some(lane)));
+        if let Some(journal) = self.journal.take() {
+            self.handle.end_intake(journal);
+        }
+        self.handle.end_keeper();
+        join(self.keeper.take());
+    }
+}
+
+impl Drop for Graphs {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn join(thread: Option<JoinHandle<()>>) {
+    if let Some(Err(_)) = thread.map(JoinHandle::join) {
+        tracing::error!("a thread of graphs failed; this is a defect of Trunkline");
+    }
+}
+
+fn thread(name: &str, runs: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
+    Builder::new().name(name.to_owned()).spawn(runs).map_err(|error| OpenError::Io("a thread".to_owned(), error))
+}
+
+fn make(folder: &Path) -> Result<(), OpenError> {
+    std::fs::create_dir_all(folder).map_err(|error| OpenError::Io(folder.display().to_string(), error))
+}
+
+fn log_options(options: &Options) -> trunkline_commit::Options {
+    trunkline_commit::Options { segment_octets: options.segment_octets, ..trunkline_commit::Options::default() }
+}
+
+fn open_log_folder(folder: &Path, name: &str) -> Result<Folder, OpenError> {
+    let path = folder.join(name);
+    Folder::open(&path).map_err(|error| OpenError::Io(path.display().to_string(), error))
+}
+
+/// The inventory as its log tells it.
+fn open_inventory(folder: &Path, options: &Options) -> Result<(Inventory, Log<Folder>, Arc<Folder>), OpenError> {
+    let disk = Arc::new(open_log_folder(folder, "inventory")?);
+    let mut restoring: Option<Restoring> = None;
+    let mut inventory = Inventory::default();
+    let begin =
+        |record: &[u8]| restoring.get_or_insert_with(Restoring::default).take(record).map_err(|why| why.to_string());
+    // The snapshot is read to its end before the first entry behind it.
+    let mut entries: Vec<Entry> = Vec::new();
+    let fold =
+        |_: u64, record: &[u8]| Entry::decode(record).map(|entry| entries.push(entry)).map_err(|e| e.to_string());
+    let fault = |fault| OpenError::Log("the inventory", fault);
+    let log = Log::open(Arc::clone(&disk), log_options(options), begin, fold).map_err(fault)?;
+    if let Some(restoring) = restoring {
+        let refused = |why: crate::inventory::NoSnapshot| Fault::Refused { number: 0, why: why.to_string() };
+        inventory = restoring.inventory().map_err(|why| fault(refused(why)))?;
+    }
+    for entry in &entries {
+        let refused = |why: crate::inventory::Refusal| Fault::Refused { number: entry.sequence, why: why.to_string() };
+        inventory.apply(entry).map_err(|why| fault(refused(why)))?;
+    }
+    if log.found().cut_off {
+        tracing::warn!(
+            "graphs: the end of the inventory's log was cut off by a crash: an order that nobody was told of"
+        );
+    }
+    for damaged in &log.found().damaged {
+        tracing::error!("graphs: a snapshot of the inventory is damaged, the one before it was read: {damaged}");
+    }
+    Ok((inventory, log, disk))
+}
+
+/// The templates that come with the program, and those of a folder: all its files whose names end in `.toml`.
+fn templates(folder: &Path) -> Result<Library, OpenError> {
+    make(folder)?;
+    let failed = |path: &Path| {
+        let path = path.display().to_string();
+        move |error| OpenError::Io(path, error)
+    };
+    let mut files = Vec::new();
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
+        paths.push(entry.map_err(failed(folder))?.path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    for path in paths {
+        let octets = std::fs::metadata(&path).map_err(failed(&path))?.len();
+        if octets > TEMPLATE_FILE_OCTETS_MAX as u64 {
+            let long = io::Error::other(format!("a file of templates has at most {TEMPLATE_FILE_OCTETS_MAX} octets"));
+            return Err(failed(&path)(long));
+        }
+        files.push((path.display().to_string(), std::fs::read_to_string(&path).map_err(failed(&path))?));
+    }
+    let texts: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let own = read(&texts, built_in::library()).map_err(OpenError::Templates)?;
+    let mut library = built_in::library().clone();
+    library.merge(own);
+    Ok(library)
+}

@@ -2,14 +2,20 @@
 //!
 //! [`template`] says what a data source reads and how a graph looks. [`inventory`] knows the devices, their data
 //! sources, graphs and trees. [`cacti`] brings both from an installation of Cacti. [`poller`] says what is asked of
-//! which device and when, [`probe`] does so for whatever is not read by SNMP. All of that is pure; [`job`] gives it
-//! sockets, processes and a clock.
+//! which device and when, [`probe`] does so for whatever is not read by SNMP. [`targets`] makes that of the inventory,
+//! [`reads`] makes numbers of answers, and [`discovery`] finds out what a device has. [`files`] and [`journal`] say how
+//! samples are kept. All of that is pure; [`job`] gives it sockets, processes, disks and a clock.
 #![forbid(unsafe_code)]
 
 pub mod cacti;
+pub mod discovery;
 pub mod exercise;
+pub mod files;
 pub mod inventory;
 pub mod job;
+pub mod journal;
 pub mod poller;
 pub mod probe;
+pub mod reads;
+pub mod targets;
 pub mod template;

@@ -6,7 +6,7 @@ use trunkline_graph::exercise;
 /// A target's name, and what it drives.
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 7] = [
+const TARGETS: [Target; 8] = [
     ("graph_template", exercise::template),
     ("graph_entry", exercise::entry),
     ("graph_snapshot", exercise::snapshot),
@@ -14,6 +14,7 @@ const TARGETS: [Target; 7] = [
     ("graph_xml", exercise::xml),
     ("graph_metrics", exercise::metrics),
     ("graph_probe", exercise::probe),
+    ("graph_journal", exercise::journal),
 ];
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -36,7 +37,7 @@ proptest::proptest! {
     /// Nor does what is near them: octets changed, cut out and doubled.
     #[test]
     fn nothing_near_the_corpora_does_harm(
-        target in 0usize..7, file in 0usize..8,
+        target in 0usize..8, file in 0usize..8,
         edits in proptest::collection::vec((proptest::num::usize::ANY, 0u8..4, proptest::num::u8::ANY), 1..6),
     ) {
         let (name, run) = TARGETS[target];

@@ -183,6 +183,12 @@ impl<D: Disk> Writer<D> {
         self.waiting_octets
     }
 
+    /// Whether samples of a file wait.
+    #[must_use]
+    pub fn waits(&self, file: u64) -> bool {
+        self.waiting.contains_key(&file)
+    }
+
     /// Takes a sample of a file: a reading for each data source that is not computed. It waits.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ mod descriptors;
 mod doctor;
 mod failure;
 mod feed;
+mod graph;
 mod moment;
 mod output;
 mod pager;

@@ -73,8 +73,11 @@ impl Demo {
             &settings.data.folder,
         )?;
         let charging = charging.map(|prepared| charging_node(prepared, &settings)).transpose()?;
-        let mut service =
-            Service::on(&settings, rings, Beside { cache: configured::open(&settings.cache)?, charging })?;
+        let mut service = Service::on(
+            &settings,
+            rings,
+            Beside { cache: configured::open(&settings.cache)?, charging, graphs: None },
+        )?;
         service.show(&settings, "demo");
         let load = service.view().cache().and_then(Running::address).map(|at| Load::start(at, self.seed)).transpose();
         let load = load.map_err(|e| Failure::Failed(format!("a thread cannot be started: {e}")))?;

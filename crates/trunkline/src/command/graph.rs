@@ -1,17 +1,29 @@
 //! `trunkline graph`: what belongs to polling devices and drawing graphs.
 
 mod farm;
+mod node;
+mod operate;
+mod serve;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use trunkline_kit::exit::Exit;
 
-/// Try out polling and graphs
+/// Poll devices, and keep what they say for years
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
-    trunkline graph farm --devices 100             a hundred simulated devices that answer SNMP\n  \
-    snmpbulkwalk -v2c -c public 127.64.0.1:1161    what the first of them says")]
+    trunkline graph serve                                 poll what the inventory has\n  \
+    trunkline graph credential add lan < community.txt    what lets us in\n  \
+    trunkline graph add edge-1 10.0.0.1 --credential lan  a device, which is looked at and polled\n  \
+    trunkline graph discover 10.0.0.0/24 --credential lan look for devices\n  \
+    trunkline graph list                                  which there are, and how they are\n  \
+    trunkline graph device edge-1                         its interfaces, data sources and graphs\n  \
+    trunkline graph fetch 7 --from 2026-11-20             what a data source has\n  \
+    trunkline graph status                                how it goes; exit code 3 if not well\n  \
+    trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n  \
+    trunkline graph farm --devices 100                    a hundred simulated devices that answer SNMP\n\n\
+    docs/manual/graphs.md has the whole of it.")]
 pub struct Graph {
     /// What to do.
     #[command(subcommand)]
@@ -21,6 +33,9 @@ pub struct Graph {
 /// What there is, a file each.
 #[derive(Debug, clap::Subcommand)]
 enum Tool {
+    Serve(serve::Serve),
+    #[command(flatten)]
+    Order(Box<operate::Order>),
     Farm(farm::FarmCommand),
 }
 
@@ -28,6 +43,8 @@ impl Graph {
     /// Does what the subcommand says.
     pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
         match &self.tool {
+            Tool::Serve(serve) => serve.run(),
+            Tool::Order(order) => order.run(terminal),
             Tool::Farm(farm) => farm.run(terminal),
         }
     }

@@ -6,6 +6,7 @@ mod cache;
 mod cdr;
 mod charge;
 mod check;
+mod graph;
 mod load;
 mod standby;
 mod types;
@@ -15,6 +16,7 @@ pub use cache::{Cache, ClientCertificates, Door};
 pub use cdr::{Cdr, Format, Gateway};
 pub use charge::{Called, Charge, ChargeGtpp, FailureHandling, Ip};
 pub use check::calls;
+pub use graph::Graph;
 pub use load::{Given, load, mistakes};
 pub use standby::{Nats, Standby};
 pub use trunkline_directory::DirectorySection;
@@ -214,6 +216,8 @@ trunkline_kit::configuration! {
         charge_gtpp: ChargeGtpp = "charge.gtpp",
         /// Subscribers out of LDAP, for charging.
         directory: DirectorySection = "directory",
+        /// Graphs.
+        graph: Graph = "graph",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

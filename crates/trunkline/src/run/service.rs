@@ -16,6 +16,7 @@ use crate::cache::{configured, here::Running};
 use crate::charge;
 use crate::charge::rows::To;
 use crate::failure::Failure;
+use crate::graph;
 use crate::web::live::Here;
 use crate::web::serve;
 use std::path::Path;
@@ -63,6 +64,8 @@ pub struct Beside {
     pub cache: Option<Opened>,
     /// The charging node.
     pub charging: Option<charge::here::Running>,
+    /// Graphs.
+    pub graphs: Option<graph::here::Running>,
 }
 
 /// How it ended.
@@ -155,7 +158,9 @@ impl Service {
             }
             None => charging.map(|prepared| charging_node(prepared, settings)).transpose()?,
         };
-        let mut service = Service::on(settings, rings, Beside { cache, charging })?;
+        let graphs =
+            settings.graph.enabled.then(|| graph::here::Running::start(&settings.graph, folder)).transpose()?;
+        let mut service = Service::on(settings, rings, Beside { cache, charging, graphs })?;
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
         if let Some(bound) = metrics {
@@ -187,7 +192,7 @@ impl Service {
     /// # Errors
     /// What could not be opened, with what to do about it.
     pub fn on(settings: &Settings, rings: Vec<Box<dyn Live>>, beside: Beside) -> Result<Service, Failure> {
-        let Beside { cache, charging } = beside;
+        let Beside { cache, charging, graphs } = beside;
         let folder = &settings.data.folder;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
@@ -223,7 +228,7 @@ impl Service {
         let cache = cache.map_err(|e| Failure::Failed(e.to_string()))?.map(|job| Running::new(job, &settings.cache));
         let interfaces = names.lanes.iter().map(|(interface, _)| interface.clone()).collect();
         let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
-        let view = Arc::new(view.with_cache(cache).with_charging(charging));
+        let view = Arc::new(view.with_cache(cache).with_charging(charging).with_graphs(graphs));
         let (metrics, socket, web) = (None, None, None);
         Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics, socket, web })
     }
@@ -283,6 +288,10 @@ impl Service {
         if let Some(charging) = self.view.charging() {
             troubles.extend(charging.stop().err().map(|failed| format!("charging: {failed}")));
             troubles.extend(charging.failure().map(|why| format!("charging: the ledger cannot be written: {why}")));
+        }
+        if let Some(graphs) = self.view.graphs() {
+            troubles.extend(graphs.failure().map(|why| format!("graphs: {why}")));
+            graphs.stop();
         }
         let shared = Arc::clone(&self.engine.shared);
         if self.engine.join() {

@@ -4,6 +4,7 @@ pub mod process;
 
 use crate::cache::here::Totals;
 use crate::charge::here::Totals as Charged;
+use crate::graph::here::Totals as Polled;
 use crate::show::figure;
 use core::fmt::Write as _;
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub struct Snapshot {
     pub cache: Option<Totals>,
     /// Charging, where there is some.
     pub charging: Option<Charged>,
+    /// Graphs, where there are any.
+    pub graphs: Option<Polled>,
     /// Processor time of each thread.
     pub threads: Vec<Thread>,
     /// Memory of the process, octets.
@@ -102,6 +105,9 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     if let Some(charging) = &now.charging {
         let _ = write!(out, " | {}", charged(&before.charging.unwrap_or_default(), charging, seconds));
     }
+    if let Some(graphs) = &now.graphs {
+        let _ = write!(out, " | {}", polled(&before.graphs.unwrap_or_default(), graphs, seconds));
+    }
     let _ = write!(out, " | cpu {} | rss {}", cpu(before, now, seconds), figure::octets(now.resident));
     out
 }
@@ -124,6 +130,19 @@ fn cached(before: &Totals, now: &Totals, seconds: f64) -> String {
         rate(more(|t| t.evicted)),
         figure::count(now.items),
         share(now.used_octets as f64 / now.limit_octets.max(1) as f64),
+    )
+}
+
+/// `graphs samples/s 1,200 dropped 0 up 48 down 2`
+fn polled(before: &Polled, now: &Polled, seconds: f64) -> String {
+    let more = now.samples.saturating_sub(before.samples);
+    let rate = if seconds > 0.0 { (more as f64 / seconds).round() as u64 } else { 0 };
+    format!(
+        "graphs samples/s {} dropped {} up {} down {}",
+        figure::count(rate),
+        figure::count(now.dropped.saturating_sub(before.dropped)),
+        figure::count(now.up as u64),
+        figure::count(now.down as u64),
     )
 }
 
@@ -259,6 +278,7 @@ mod tests {
             compress_waiting: 1200,
             cache: None,
             charging: None,
+            graphs: None,
             threads: vec![thread(1, "trunkline", 11), thread(3, "lane-1", 4100), thread(2, "lane-0", 5300)],
             resident: 512_300_000,
         };
@@ -281,6 +301,15 @@ mod tests {
         let same = line(&now, &now);
         assert!(same.contains("sip 0 rtp 0"), "no time passed: {same}");
         assert!(line(&now, &Snapshot::default()).contains("lost none |"), "counters that went back");
+    }
+
+    #[test]
+    fn graphs_are_told_of_where_there_are_some() {
+        let told = |samples| Some(Polled { samples, dropped: 3, up: 48, down: 2 });
+        let before = Snapshot { graphs: told(1_000), ..earlier() };
+        let now = Snapshot { at: Duration::from_secs(20), graphs: told(13_000), ..earlier() };
+        let line = line(&before, &now);
+        assert!(line.contains("| graphs samples/s 1,200 dropped 0 up 48 down 2 | cpu"), "{line}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::rows::{self, Writing};
 use super::status::{Snapshot, process};
 use crate::cache::here::Running;
 use crate::charge::here::Running as Charging;
+use crate::graph::here::Running as Graphs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_capture::LossPlace;
@@ -30,6 +31,8 @@ pub struct View {
     cache: Option<Running>,
     /// The charging node beside the rest, where there is one.
     charging: Option<Charging>,
+    /// Graphs beside the rest, where there are any.
+    graphs: Option<Graphs>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -55,6 +58,7 @@ impl View {
             cards,
             cache: None,
             charging: None,
+            graphs: None,
             closed: Mutex::default(),
             begun: Instant::now(),
             since_ns: super::now_ns(),
@@ -80,6 +84,16 @@ impl View {
     /// The charging node beside the rest, where there is one.
     pub fn charging(&self) -> Option<&Charging> {
         self.charging.as_ref()
+    }
+
+    /// The same with graphs beside the rest.
+    pub fn with_graphs(self, graphs: Option<Graphs>) -> Self {
+        View { graphs, ..self }
+    }
+
+    /// Graphs beside the rest, where there are any.
+    pub fn graphs(&self) -> Option<&Graphs> {
+        self.graphs.as_ref()
     }
 
     /// The packet log is closed, and this was the last of it.
@@ -142,6 +156,7 @@ impl View {
             compress_waiting: self.house().map_or(0, |report| report.roomless as u64),
             cache: self.cache.as_ref().map(Running::totals),
             charging: self.charging.as_ref().map(Charging::totals),
+            graphs: self.graphs.as_ref().map(Graphs::totals),
             threads: process::threads(),
             resident: process::resident(),
         }
@@ -204,6 +219,7 @@ impl View {
         }
         samples.extend(self.cache.iter().flat_map(Running::samples));
         samples.extend(self.charging.iter().flat_map(Charging::samples));
+        samples.extend(self.graphs.iter().flat_map(Graphs::samples));
         samples.extend(process::samples());
         samples.push(build());
         samples
@@ -214,6 +230,7 @@ impl View {
         let stopped = |why| format!("charging answers nothing any more: {why}");
         let mut lines: Vec<String> = self.charging.iter().filter_map(Charging::failure).map(stopped).collect();
         lines.extend(self.charging.iter().flat_map(Charging::troubles));
+        lines.extend(self.graphs.iter().flat_map(Graphs::troubles));
         for (lane, report) in self.shared.lane_reports().into_iter().enumerate() {
             match report.failed {
                 Some(why) => lines.push(format!("lane {lane} ended: {why}")),

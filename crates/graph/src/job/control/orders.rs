@@ -1,0 +1,286 @@
+//! Orders as lines tell them, and what becomes of them.
+
+use super::super::import::{self, Sources};
+use super::super::scan::{Range, Scan};
+use super::super::{Done, Handle};
+use super::{Fault, told};
+use crate::inventory::order::Order as Wanted;
+use crate::inventory::{
+    Authentication, Change, Credential, Device, DeviceState, Inventory, Kind, Login, Privacy, Secret, Version,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use trunkline_rrd::{Consolidation, Question};
+
+/// Who the entries name.
+const BY: &str = "operator";
+
+/// What is asked.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum Order {
+    /// A credential is made, or is another from now on.
+    Credential { name: String, login: LoginSaid },
+    /// It goes.
+    RemoveCredential { name: String },
+    /// Credentials, without what is secret.
+    Credentials {},
+    /// A device is made.
+    Add {
+        name: String,
+        address: String,
+        port: Option<u16>,
+        credential: Option<String>,
+        version: Option<VersionSaid>,
+        template: Option<String>,
+        step: Option<u32>,
+        #[serde(default)]
+        notes: String,
+    },
+    /// Devices.
+    Devices {},
+    /// A device with its rows, data sources and graphs.
+    Device { name: String },
+    /// A device is polled, is polled and does not alarm, or is not polled.
+    State { name: String, state: StateSaid },
+    /// A device goes, with its files.
+    Remove { name: String },
+    /// A device is looked at now.
+    Explore { name: String },
+    /// Devices are looked for by their addresses.
+    Discover { network: String, credential: Option<String>, version: Option<VersionSaid>, port: Option<u16> },
+    /// How that gets on.
+    Discovery {},
+    /// How it goes.
+    Status {},
+    /// What Cacti has is taken over: files by their whole paths.
+    ImportCacti { dump: Option<PathBuf>, rra: Option<PathBuf>, templates: Option<PathBuf> },
+    /// Rows of a file; times in seconds since 1970.
+    Fetch {
+        source: u32,
+        from: i64,
+        to: i64,
+        #[serde(default = "finest")]
+        step: u64,
+        function: Option<String>,
+    },
+}
+
+fn finest() -> u64 {
+    1
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) enum VersionSaid {
+    #[serde(rename = "1")]
+    One,
+    #[serde(rename = "2c")]
+    TwoC,
+    #[serde(rename = "3")]
+    Three,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StateSaid {
+    Active,
+    Maintenance,
+    Disabled,
+}
+
+/// What a credential says. Nothing prints it.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub(super) enum LoginSaid {
+    Community {
+        community: String,
+    },
+    User {
+        user: String,
+        #[serde(default)]
+        authentication: String,
+        #[serde(default)]
+        password: String,
+        #[serde(default)]
+        privacy: String,
+        #[serde(default)]
+        privacy_password: String,
+        #[serde(default)]
+        context: String,
+    },
+}
+
+impl core::fmt::Debug for LoginSaid {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+fn login(said: LoginSaid) -> Result<Login, Fault> {
+    let secret = |text: String| Secret::new(text.as_bytes());
+    match said {
+        LoginSaid::Community { community } => Ok(Login::Community { community: secret(community) }),
+        LoginSaid::User { user, authentication, password, privacy, privacy_password, context } => Ok(Login::User {
+            user: user.into(),
+            authentication: authentication_of(&authentication)?,
+            authentication_password: secret(password),
+            privacy: privacy_of(&privacy)?,
+            privacy_password: secret(privacy_password),
+            context: context.into(),
+        }),
+    }
+}
+
+fn authentication_of(word: &str) -> Result<Authentication, Fault> {
+    Ok(match word {
+        "" | "none" => Authentication::None,
+        "md5" => Authentication::Md5,
+        "sha1" => Authentication::Sha1,
+        "sha224" => Authentication::Sha224,
+        "sha256" => Authentication::Sha256,
+        "sha384" => Authentication::Sha384,
+        "sha512" => Authentication::Sha512,
+        _ => return Err(Fault::new("bad-request", format!("'{word}' is no way to authenticate"))),
+    })
+}
+
+fn privacy_of(word: &str) -> Result<Privacy, Fault> {
+    Ok(match word {
+        "" | "none" => Privacy::None,
+        "des" => Privacy::Des,
+        "aes128" => Privacy::Aes128,
+        "aes192" => Privacy::Aes192,
+        "aes256" => Privacy::Aes256,
+        _ => return Err(Fault::new("bad-request", format!("'{word}' is no way to encrypt"))),
+    })
+}
+
+/// Does it; what is told then.
+pub(super) fn carry_out(handle: &Handle, scan: &Scan, order: Order) -> Result<Value, Fault> {
+    let inventory = handle.inventory();
+    match order {
+        Order::Credential { name, login: said } => {
+            let known = inventory.named(Kind::Credential, &name);
+            let credential = Credential { name: name.into(), login: login(said)? };
+            let done = handle.order(BY, Wanted::Credential(known, credential))?;
+            Ok(json!({ "sequence": done.sequence, "made": known.is_none() }))
+        }
+        Order::RemoveCredential { name } => {
+            let id = inventory.named(Kind::Credential, &name).ok_or_else(|| Fault::absent("credential", &name))?;
+            done(handle.order(BY, Wanted::RemoveCredential(id))?)
+        }
+        Order::Credentials {} => Ok(told::credentials(&inventory)),
+        Order::Add { name, address, port, credential, version, template, step, notes } => {
+            let mut device = Device::new(&name, &address);
+            device.access = access(&inventory, credential.as_deref(), version, port)?;
+            device.step = step;
+            device.notes = notes.into();
+            add(handle, device, template.as_deref())
+        }
+        Order::Devices {} => Ok(told::devices(handle)),
+        Order::Device { name } => Ok(told::device(handle, named(&inventory, &name)?)),
+        Order::State { name, state } => {
+            let state = match state {
+                StateSaid::Active => DeviceState::Active,
+                StateSaid::Maintenance => DeviceState::Maintenance,
+                StateSaid::Disabled => DeviceState::Disabled,
+            };
+            done(handle.order(BY, Wanted::SetState(vec![named(&inventory, &name)?], state))?)
+        }
+        Order::Remove { name } => done(handle.order(BY, Wanted::RemoveDevices(vec![named(&inventory, &name)?]))?),
+        Order::Explore { name } => done(handle.explore(named(&inventory, &name)?)?),
+        Order::Discover { network, credential, version, port } => {
+            let access = access(&inventory, credential.as_deref(), version, port)?;
+            let range = Range::parse(&network).map_err(|why| Fault::new("bad-request", why))?;
+            scan.begin(range, access).map_err(|why| Fault::new("conflict", why))?;
+            Ok(told::discovery(&scan.shown()))
+        }
+        Order::Discovery {} => Ok(told::discovery(&scan.shown())),
+        Order::Status {} => Ok(told::status(&handle.status())),
+        Order::ImportCacti { dump, rra, templates } => {
+            let sources = Sources { dump, rra, templates };
+            let imported = import::cacti(handle, &sources).map_err(|why| Fault::new("bad-request", why))?;
+            Ok(told::imported(&imported))
+        }
+        Order::Fetch { source, from, to, step, function } => fetch(handle, source, (from, to), step, function),
+    }
+}
+
+fn done(done: Done) -> Result<Value, Fault> {
+    Ok(json!({ "sequence": done.sequence }))
+}
+
+fn named(inventory: &Inventory, name: &str) -> Result<u32, Fault> {
+    inventory.device_named(name).ok_or_else(|| Fault::absent("device", name))
+}
+
+/// How a device is asked; the version follows from the credential where it is not said.
+fn access(
+    inventory: &Inventory,
+    credential: Option<&str>,
+    version: Option<VersionSaid>,
+    port: Option<u16>,
+) -> Result<crate::inventory::Access, Fault> {
+    let mut access = crate::inventory::Access::default();
+    if let Some(name) = credential {
+        let id = inventory.named(Kind::Credential, name).ok_or_else(|| Fault::absent("credential", name))?;
+        let is_user = inventory.credentials().get(id).is_some_and(|c| matches!(c.login, Login::User { .. }));
+        access.credential = Some(id);
+        access.version = Some(if is_user { Version::V3 } else { Version::V2c });
+    }
+    access.version = version.map_or(access.version, |version| {
+        Some(match version {
+            VersionSaid::One => Version::V1,
+            VersionSaid::TwoC => Version::V2c,
+            VersionSaid::Three => Version::V3,
+        })
+    });
+    access.port = port.unwrap_or(access.port);
+    Ok(access)
+}
+
+/// A template that is said gets its number with the device.
+fn add(handle: &Handle, mut device: Device, template: Option<&str>) -> Result<Value, Fault> {
+    let inventory = handle.inventory();
+    let made = match template {
+        None => handle.order(BY, Wanted::Device(None, device))?,
+        Some(name) => {
+            if !handle.library().devices.contains_key(name) {
+                return Err(Fault::absent("device template", name));
+            }
+            let mut draft = crate::inventory::order::Draft::new(&inventory);
+            device.template = Some(draft.named(Kind::DeviceTemplate, name));
+            draft.change(Change::Device { id: inventory.devices().next(), device: Box::new(device) });
+            handle.change(BY, draft.changes())?
+        }
+    };
+    let id = made.changes.iter().find_map(|change| match change {
+        Change::Device { id, .. } => Some(*id),
+        _ => None,
+    });
+    Ok(json!({ "sequence": made.sequence, "device": id }))
+}
+
+fn fetch(
+    handle: &Handle,
+    source: u32,
+    (from, to): (i64, i64),
+    step: u64,
+    function: Option<String>,
+) -> Result<Value, Fault> {
+    let name = function.map_or_else(|| "AVERAGE".to_owned(), |name| name.to_uppercase());
+    let consolidation = Consolidation::named(&name)
+        .ok_or_else(|| Fault::new("bad-request", format!("'{name}' is none of average, min, max, last")))?;
+    if !handle.inventory().sources().has(source) {
+        return Err(Fault::absent("data source", &source.to_string()));
+    }
+    let question = Question { consolidation, start_s: from, end_s: to, step_s: step };
+    let series = handle.fetch(source, &question).map_err(|fault| match fault {
+        trunkline_rrd::Fault::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Fault::new("not-found", format!("data source {source} has no sample yet"))
+        }
+        fault => Fault::new("bad-request", fault),
+    })?;
+    Ok(told::series(&series))
+}

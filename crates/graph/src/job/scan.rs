@@ -1,0 +1,303 @@
+//! Devices are looked for by their addresses: each of a range is asked once, so many at a time, and what answers is
+//! added to the inventory.
+
+use super::{Handle, Polling, PollingOptions, Undone};
+use crate::discovery::{Exploration, Step};
+use crate::inventory::order::Order;
+use crate::inventory::{Access, Device, Observed, Refusal};
+use crate::poller::{Change, Event, Settings, Target, WalkEnd};
+use crate::targets::{Keys, access_of};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Addresses of one range.
+pub const ADDRESSES_MAX: u32 = 1 << 16;
+/// Addresses that are asked at a time: within five seconds, so that no network is stormed.
+const AT_ONCE: usize = 256;
+/// Seconds within which an address is asked, and has answered twice over.
+const STEP_S: u32 = 5;
+/// How long an answer is waited for, milliseconds; asked again once.
+const TIMEOUT_MS: u32 = 1000;
+/// How often it looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// Failures that are told.
+const FAILURES_MAX: usize = 20;
+/// Who the entries name.
+const BY: &str = "discovery";
+
+/// Addresses from one to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    first: u32,
+    last: u32,
+}
+
+impl Range {
+    /// Reads `10.0.0.0/24`, `10.0.0.1-10.0.0.99` or `10.0.0.1`. Of a network its own address and that of all are left
+    /// out.
+    pub fn parse(text: &str) -> Result<Range, String> {
+        let wrong = || format!("'{text}' is none of 10.0.0.0/24, 10.0.0.1-10.0.0.99, 10.0.0.1 (IPv4)");
+        let address = |text: &str| text.trim().parse::<Ipv4Addr>().map(u32::from).map_err(|_| wrong());
+        let (first, last) = if let Some((network, bits)) = text.split_once('/') {
+            let bits: u32 = bits.parse().ok().filter(|bits| *bits <= 32).ok_or_else(wrong)?;
+            let hosts = u32::MAX.checked_shr(bits).unwrap_or(0);
+            let first = address(network)? & !hosts;
+            if bits < 31 { (first + 1, first + hosts - 1) } else { (first, first + hosts) }
+        } else if let Some((first, last)) = text.split_once('-') {
+            (address(first)?, address(last)?)
+        } else {
+            (address(text)?, address(text)?)
+        };
+        if last < first {
+            return Err(wrong());
+        }
+        if last - first >= ADDRESSES_MAX {
+            return Err(format!("'{text}' has more than {ADDRESSES_MAX} addresses: look for them in parts"));
+        }
+        Ok(Range { first, last })
+    }
+
+    fn count(self) -> u32 {
+        self.last - self.first + 1
+    }
+}
+
+impl core::fmt::Display for Range {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}-{}", Ipv4Addr::from(self.first), Ipv4Addr::from(self.last))
+    }
+}
+
+/// How a search gets on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ScanShown {
+    pub is_running: bool,
+    pub network: String,
+    /// Addresses that were asked, of so many.
+    pub asked: u32,
+    pub of: u32,
+    pub answered: u32,
+    pub added: Vec<String>,
+    /// Addresses that were in the inventory already.
+    pub known: u32,
+    /// Those that answered and did not let us in.
+    pub refused: u32,
+    pub failures: Vec<String>,
+}
+
+/// A search at a time.
+#[derive(Debug)]
+pub(super) struct Scan {
+    shared: Arc<Running>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    handle: Handle,
+    shown: Mutex<ScanShown>,
+    ends: AtomicBool,
+}
+
+impl Scan {
+    pub fn new(handle: Handle) -> Scan {
+        let running = Running { handle, shown: Mutex::default(), ends: AtomicBool::new(false) };
+        Scan { shared: Arc::new(running), thread: Mutex::new(None) }
+    }
+
+    pub fn shown(&self) -> ScanShown {
+        self.shared.shown().clone()
+    }
+
+    /// Begins to look for devices.
+    ///
+    /// # Errors
+    /// One is going on; no socket, no thread; nothing lets us in.
+    pub fn begin(&self, range: Range, access: Access) -> Result<(), String> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.as_ref().is_some_and(|before| !before.is_finished()) {
+            return Err("a search goes on".to_owned());
+        }
+        let lets_in = access_of(&self.shared.handle.inventory(), &mut Keys::default(), &access);
+        let lets_in = lets_in.ok_or("the credential is not for that version of SNMP")?;
+        let polling = Polling::open(&PollingOptions {
+            sockets: 1,
+            buffer_octets: 1 << 20,
+            seed: RandomState::new().hash_one(range.first),
+        });
+        let polling = polling.map_err(|error| format!("no socket: {error}"))?;
+        *self.shared.shown() =
+            ScanShown { is_running: true, network: range.to_string(), of: range.count(), ..ScanShown::default() };
+        let shared = Arc::clone(&self.shared);
+        let search = Search { shared, range, access, lets_in, polling, asked: HashMap::new() };
+        let named = std::thread::Builder::new().name("graph-search".to_owned());
+        *thread = Some(named.spawn(move || search.run()).map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    /// Ends it.
+    pub fn end(&self) {
+        self.shared.ends.store(true, Ordering::SeqCst);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Err(_)) = thread.map(JoinHandle::join) {
+            tracing::error!("a thread of graphs failed; this is a defect of Trunkline");
+        }
+    }
+}
+
+impl Running {
+    fn shown(&self) -> MutexGuard<'_, ScanShown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Search {
+    shared: Arc<Running>,
+    range: Range,
+    access: Access,
+    lets_in: crate::poller::Access,
+    polling: Polling,
+    /// Those that were asked and have not told all yet.
+    asked: HashMap<u32, Exploration>,
+}
+
+impl Search {
+    fn run(mut self) {
+        let known = self.known();
+        let mut waiting = (self.range.first..=self.range.last).filter(|address| !known.contains(address)).peekable();
+        self.shared.shown().known = known.len() as u32;
+        while !self.shared.ends.load(Ordering::SeqCst) && (waiting.peek().is_some() || !self.asked.is_empty()) {
+            while self.asked.len() < AT_ONCE {
+                let Some(address) = waiting.next() else { break };
+                self.ask(address);
+            }
+            self.polling.turn(LOOK);
+            self.take();
+        }
+        self.shared.shown().is_running = false;
+    }
+
+    /// Addresses of the range that the inventory has.
+    fn known(&self) -> BTreeSet<u32> {
+        let inventory = self.shared.handle.inventory();
+        let of_range = |device: &Device| {
+            let address: u32 = device.address.parse::<Ipv4Addr>().ok()?.into();
+            let is_of =
+                (self.range.first..=self.range.last).contains(&address) && device.access.port == self.access.port;
+            is_of.then_some(address)
+        };
+        inventory.devices().iter().filter_map(|(_, device)| of_range(device)).collect()
+    }
+
+    fn ask(&mut self, address: u32) {
+        let settings = Settings {
+            step_s: STEP_S,
+            tries: 2,
+            first_timeout_ms: TIMEOUT_MS,
+            timeout_ms_max: TIMEOUT_MS,
+            failures_to_down: 1,
+            ..Settings::default()
+        };
+        let to = SocketAddr::from((Ipv4Addr::from(address), self.access.port));
+        let target = Target { id: address, address: to, access: self.lets_in.clone(), settings, sources: Vec::new() };
+        let now = self.polling.now();
+        match self.polling.lane().add(target, now) {
+            Ok(()) => drop(self.asked.insert(address, Exploration::new(None, BTreeSet::new()))),
+            Err(why) => self.failed(address, &why.to_string()),
+        }
+        self.shared.shown().asked += 1;
+    }
+
+    fn failed(&self, address: u32, why: &str) {
+        let mut shown = self.shared.shown();
+        if shown.failures.len() < FAILURES_MAX {
+            shown.failures.push(format!("{}: {why}", Ipv4Addr::from(address)));
+        }
+    }
+
+    fn take(&mut self) {
+        let batch = core::mem::take(self.polling.lane().batch());
+        for walked in batch.walked() {
+            if let Some(exploration) = self.asked.get_mut(&walked.device) {
+                exploration.take(0, &walked.varbind);
+            }
+        }
+        for event in batch.events() {
+            match *event {
+                Event::Health { device, change: Change::Up } => self.answers(device),
+                Event::Health { device, change: Change::Down } => self.forget(device),
+                Event::Refused { device, .. } => {
+                    self.shared.shown().refused += 1;
+                    self.forget(device);
+                }
+                Event::Walked { device, end, .. } => self.walked(device, end),
+                _ => {}
+            }
+        }
+    }
+
+    fn forget(&mut self, address: u32) {
+        self.asked.remove(&address);
+        self.polling.lane().remove(address);
+    }
+
+    fn answers(&mut self, address: u32) {
+        let now = self.polling.now();
+        let Some(exploration) = self.asked.get_mut(&address) else { return };
+        self.shared.shown().answered += 1;
+        for root in exploration.roots() {
+            // The device is there, and has no other walk.
+            let _ = self.polling.lane().walk(address, 0, root, now);
+        }
+    }
+
+    fn walked(&mut self, address: u32, end: WalkEnd) {
+        let library = self.shared.handle.library();
+        let Some(mut exploration) = self.asked.remove(&address) else { return };
+        self.polling.lane().remove(address);
+        match exploration.ended(0, end, &library) {
+            Step::Failed(why) => self.failed(address, why),
+            _ => self.add(address, exploration.observed()),
+        }
+    }
+
+    /// By the name that it gives itself, or by its address.
+    fn add(&self, address: u32, observed: &Observed) {
+        let address_text = Ipv4Addr::from(address).to_string();
+        let own: String = observed.name.chars().filter(|c| !c.is_control()).take(200).collect();
+        let own = own.trim();
+        let names = [own.to_owned(), format!("{own} ({address_text})"), address_text.clone()];
+        for name in names.into_iter().skip(usize::from(own.is_empty()) * 2) {
+            let device = Device { access: self.access.clone(), ..Device::new(&name, &address_text) };
+            match self.shared.handle.order(BY, Order::Device(None, device)) {
+                Ok(_) => return self.shared.shown().added.push(name),
+                Err(Undone::Refused(Refusal::NameTaken { .. })) => {}
+                Err(why) => return self.failed(address, &why.to_string()),
+            }
+        }
+        self.failed(address, "its names are taken");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_networks_spans_and_addresses() {
+        let range = |text: &str| Range::parse(text).map(|range| (range.to_string(), range.count()));
+        assert_eq!(range("10.0.0.7/24"), Ok(("10.0.0.1-10.0.0.254".to_owned(), 254)));
+        assert_eq!(range("10.0.0.0/31"), Ok(("10.0.0.0-10.0.0.1".to_owned(), 2)));
+        assert_eq!(range("10.0.0.9/32"), Ok(("10.0.0.9-10.0.0.9".to_owned(), 1)));
+        assert_eq!(range("10.0.0.9-10.0.1.9"), Ok(("10.0.0.9-10.0.1.9".to_owned(), 257)));
+        assert_eq!(range("10.0.0.9").map(|(_, count)| count), Ok(1));
+        for wrong in ["", "10.0.0.0/33", "10.0.0.0/8", "0.0.0.0/0", "10.0.0.9-10.0.0.1", "x", "::1/64"] {
+            assert!(Range::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

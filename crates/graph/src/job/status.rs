@@ -1,0 +1,158 @@
+//! How it goes, in numbers.
+
+use super::Shared;
+use super::keeper::Kept;
+use crate::inventory::DeviceState;
+use crate::poller::{Change, Counts};
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use trunkline_net::AskingCounts;
+
+/// How it goes at a moment.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    /// The number of the last entry of the inventory.
+    pub sequence: u64,
+    /// Devices in all.
+    pub devices: usize,
+    /// Devices that are polled.
+    pub polled: usize,
+    /// Of these, those that are up.
+    pub up: usize,
+    /// Those that are down.
+    pub down: usize,
+    /// Those that do not let us in.
+    pub refused: usize,
+    /// Devices that are disabled.
+    pub disabled: usize,
+    /// Devices that are being looked at.
+    pub explored: usize,
+    /// Devices without an address: their names are not known.
+    pub nameless: usize,
+    /// Devices that are to be polled and cannot be, as their credential is not for them.
+    pub unasked: usize,
+    /// Data sources.
+    pub sources: usize,
+    /// Graphs.
+    pub graphs: usize,
+    /// Data sources that are polled.
+    pub sources_polled: usize,
+    /// Samples a second, over the last ten seconds.
+    pub samples_per_s: f64,
+    /// Samples that were left out, as rows may have other numbers since their device started anew.
+    pub stale_samples: u64,
+    /// Requests that are on their way.
+    pub outstanding: usize,
+    /// What polling has counted.
+    pub polls: Counts,
+    /// What the sockets have counted.
+    pub sockets: AskingCounts,
+    /// Samples on their way to files.
+    pub journal: JournalShown,
+    /// What files have.
+    pub files: Kept,
+    /// What is wrong, a sentence each.
+    pub troubles: Vec<String>,
+}
+
+/// Samples on their way to files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JournalShown {
+    /// The last record that is on disk: its samples are never lost.
+    pub durable: u64,
+    /// The last record of which all samples are in files.
+    pub filed: u64,
+    /// Octets that are not read for files yet.
+    pub behind_octets: u64,
+    /// Samples taken since the start.
+    pub samples: u64,
+    /// Samples dropped since the start, as the disk was behind or full.
+    pub dropped: u64,
+}
+
+/// What the owner of the inventory shows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnerShown {
+    pub nameless: usize,
+    pub unasked: usize,
+    pub troubles: Troubles,
+}
+
+/// Troubles that are told; the oldest goes.
+const TROUBLES_MAX: usize = 20;
+/// For how long one is told that does not come again.
+const TOLD_MS: i64 = 15 * 60 * 1000;
+
+/// What went wrong lately, the newest last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Troubles(VecDeque<(i64, String)>);
+
+impl Troubles {
+    /// Remembers one; it goes to the log, too, unless it is there already.
+    pub fn remember(&mut self, what: String) {
+        let before = self.0.len();
+        let now_ms = super::clock::unix_ms();
+        self.0.retain(|(at_ms, known)| *known != what && now_ms - at_ms < TOLD_MS);
+        if self.0.len() == before {
+            tracing::warn!("graphs: {what}");
+        }
+        self.0.push_back((now_ms, what));
+        if self.0.len() > TROUBLES_MAX {
+            self.0.pop_front();
+        }
+    }
+
+    /// Those of late.
+    pub fn told(&self) -> impl Iterator<Item = &String> {
+        let now_ms = super::clock::unix_ms();
+        self.0.iter().filter(move |(at_ms, _)| now_ms - at_ms < TOLD_MS).map(|(_, what)| what)
+    }
+}
+
+pub(super) fn of(shared: &Shared) -> Status {
+    let inventory = shared.inventory();
+    let is_disabled = |device: &crate::inventory::Device| device.state == DeviceState::Disabled;
+    let files = shared.keeper.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let owner = shared.owner.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let read = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    let mut status = Status {
+        sequence: inventory.sequence(),
+        devices: inventory.devices().len(),
+        disabled: inventory.devices().iter().filter(|(_, device)| is_disabled(device)).count(),
+        nameless: owner.nameless,
+        unasked: owner.unasked,
+        sources: inventory.sources().len(),
+        graphs: inventory.graphs().len(),
+        journal: JournalShown {
+            durable: shared.flow.durable.load(Ordering::Acquire),
+            filed: shared.flow.filed.load(Ordering::Acquire),
+            behind_octets: read(&shared.flow.behind_octets),
+            samples: read(&shared.flow.samples),
+            dropped: read(&shared.flow.dropped),
+        },
+        ..Status::default()
+    };
+    for lane in &shared.lanes {
+        let level = lane.level.lock().unwrap_or_else(PoisonError::into_inner);
+        status.polls.add(&level.counts);
+        status.sockets.add(&level.sockets);
+        status.outstanding += level.outstanding;
+        status.sources_polled += level.sources;
+        status.stale_samples += level.stale_samples;
+        status.samples_per_s += level.samples_per_s;
+        drop(level);
+        let devices = lane.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        status.polled += devices.len();
+        for device in devices.values() {
+            status.up += usize::from(device.health == Some(Change::Up));
+            status.down += usize::from(device.health == Some(Change::Down));
+            status.refused += usize::from(device.refused.is_some());
+            status.explored += usize::from(device.is_explored);
+        }
+    }
+    let troubles = shared.failure().into_iter().chain(shared.flow.trouble());
+    status.troubles = troubles.chain(owner.troubles.told().chain(&files.troubles).cloned()).collect();
+    status.files = files;
+    status
+}

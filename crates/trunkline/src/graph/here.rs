@@ -1,0 +1,158 @@
+//! The graphs of this process, as the status line and metrics see them.
+
+use crate::failure::Failure;
+use crate::run::config::Graph;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use trunkline_graph::job::{Control, Graphs, Handle, Options};
+use trunkline_kit::metrics::Sample;
+
+/// Where graphs are kept.
+pub fn folder(data: &Path) -> PathBuf {
+    data.join("graphs")
+}
+
+/// Where those who run are asked.
+pub fn socket(data: &Path) -> PathBuf {
+    folder(data).join("control.sock")
+}
+
+/// Graphs that run here.
+pub struct Running {
+    handle: Handle,
+    /// The control first: it asks the others.
+    parts: Mutex<Option<(Control, Graphs)>>,
+}
+
+/// Totals and levels for the status line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Samples taken.
+    pub samples: u64,
+    /// Samples that were dropped.
+    pub dropped: u64,
+    /// Devices that are up.
+    pub up: usize,
+    /// Devices that are down.
+    pub down: usize,
+}
+
+fn options(settings: &Graph) -> Options {
+    let octets = |octets: trunkline_kit::config::Octets| usize::try_from(octets.0).unwrap_or(usize::MAX);
+    let seconds = |time: std::time::Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    let writer = trunkline_rrd::Options {
+        together: settings.write_together.into(),
+        age_s: seconds(settings.write_age),
+        waiting_octets_max: octets(settings.memory),
+        redo_octets: settings.redo.0,
+        ..trunkline_rrd::Options::default()
+    };
+    Options {
+        lanes: settings.lanes.into(),
+        sockets: settings.sockets.into(),
+        buffer_octets: octets(settings.socket_buffer),
+        explore_every: settings.explore_every,
+        journal_octets_max: settings.journal.0,
+        writer,
+        ..Options::default()
+    }
+}
+
+impl Running {
+    /// Opens the folder and begins to poll.
+    ///
+    /// # Errors
+    /// What could not be opened, with what to do about it.
+    pub fn start(settings: &Graph, data: &Path) -> Result<Running, Failure> {
+        let graphs = Graphs::open(&folder(data), &options(settings));
+        let graphs = graphs.map_err(|e| Failure::Failed(format!("graphs: {e}")))?;
+        let (handle, path) = (graphs.handle().clone(), socket(data));
+        let control = Control::serve(handle.clone(), &path);
+        let control = control.map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
+        Ok(Running { handle, parts: Mutex::new(Some((control, graphs))) })
+    }
+
+    /// Totals and levels.
+    pub fn totals(&self) -> Totals {
+        let status = self.handle.status();
+        Totals { samples: status.journal.samples, dropped: status.journal.dropped, up: status.up, down: status.down }
+    }
+
+    /// What is wrong, a sentence each.
+    pub fn troubles(&self) -> Vec<String> {
+        self.handle.status().troubles.into_iter().map(|trouble| format!("graphs: {trouble}")).collect()
+    }
+
+    /// Why nothing goes on any more, if so.
+    pub fn failure(&self) -> Option<String> {
+        self.handle.failure()
+    }
+
+    /// Ends them: what was polled is in files.
+    pub fn stop(&self) {
+        if let Some((control, graphs)) = self.parts.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            drop(control);
+            graphs.stop();
+        }
+    }
+
+    /// Their metrics.
+    pub fn samples(&self) -> Vec<Sample> {
+        let status = self.handle.status();
+        let polls = status.polls.list().into_iter().chain(status.sockets.list());
+        let mut samples: Vec<Sample> = polls.map(|one| Sample::counter(one.name, one.help, one.value)).collect();
+        let (journal, files) = (&status.journal, &status.files.counters);
+        let gauges = [
+            ("trunkline_graph_devices", "devices that are polled", status.polled as f64),
+            ("trunkline_graph_devices_up", "of these, those that are up", status.up as f64),
+            ("trunkline_graph_devices_down", "of these, those that are down", status.down as f64),
+            ("trunkline_graph_devices_refused", "of these, those that do not let us in", status.refused as f64),
+            ("trunkline_graph_sources", "data sources that are polled", status.sources_polled as f64),
+            ("trunkline_graph_outstanding_requests", "requests on their way", status.outstanding as f64),
+            (
+                "trunkline_graph_journal_behind_octets",
+                "octets of samples on disk that were not brought to files yet",
+                journal.behind_octets as f64,
+            ),
+            (
+                "trunkline_graph_file_waiting_octets",
+                "octets of samples in memory that wait for their files",
+                status.files.waiting_octets as f64,
+            ),
+        ];
+        samples.extend(gauges.map(|(name, help, value)| Sample::gauge(name, help, value)));
+        let counters = [
+            ("trunkline_graph_samples_total", "samples taken into the journal", journal.samples),
+            ("trunkline_graph_samples_dropped_total", "samples dropped: the disk was behind or full", journal.dropped),
+            (
+                "trunkline_graph_samples_stale_total",
+                "samples left out until the rows of a device that started anew were found again",
+                status.stale_samples,
+            ),
+            ("trunkline_graph_samples_stored_total", "samples that are in files", files.samples_stored_total),
+            (
+                "trunkline_graph_samples_past_total",
+                "samples that files had already, or that came too late",
+                files.samples_past_total,
+            ),
+            (
+                "trunkline_graph_samples_refused_total",
+                "samples that files did not take for other reasons",
+                files.samples_refused_total,
+            ),
+            (
+                "trunkline_graph_samples_lost_total",
+                "samples whose files are gone, damaged or cannot be made",
+                files.samples_lost_total + status.files.samples_lost,
+            ),
+            ("trunkline_graph_files_written_total", "writes of round-robin files", files.files_written_total),
+            (
+                "trunkline_graph_files_locked_total",
+                "files that others held when they were due",
+                files.files_locked_total,
+            ),
+        ];
+        samples.extend(counters.map(|(name, help, value)| Sample::counter(name, help, value)));
+        samples
+    }
+}
