@@ -101,15 +101,16 @@ impl Intake {
     /// [`Dropped`]: none of them is taken, and they are counted.
     pub fn put(&self, records: &Records) -> Result<u64, Dropped> {
         let octets: u64 = records.records().map(|record| record.len() as u64).sum();
-        let has_room = self.flow.behind_octets.load(Ordering::Relaxed) + octets <= self.flow.octets_max;
-        let journal = self.journal.upgrade().filter(|_| has_room);
+        // Counted before: the keeper may have read it before the append is told.
+        let before = self.flow.behind_octets.fetch_add(octets, Ordering::Relaxed);
+        let journal = self.journal.upgrade().filter(|_| before + octets <= self.flow.octets_max);
         match journal.map(|journal| journal.append(records.records())) {
             Some(Ok(last)) => {
-                self.flow.behind_octets.fetch_add(octets, Ordering::Relaxed);
                 self.flow.samples.fetch_add(records.samples(), Ordering::Relaxed);
                 Ok(last)
             }
             Some(Err(_)) | None => {
+                self.flow.behind_octets.fetch_sub(octets, Ordering::Relaxed);
                 self.flow.dropped.fetch_add(records.samples(), Ordering::Relaxed);
                 Err(Dropped)
             }

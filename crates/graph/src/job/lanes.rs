@@ -339,6 +339,11 @@ impl Lane {
         self.shown(device, |shown| {
             shown.is_explored = false;
             shown.unexplored = found.as_ref().err().copied();
+            // Who has told all of that is up, though its first cycle is still to come.
+            if shown.health.is_none() && found.is_ok() {
+                shown.health = Some(Change::Up);
+                shown.since_ms = super::clock::unix_ms();
+            }
         });
         self.news(ToOwner::Explored { device, starts, found });
     }
