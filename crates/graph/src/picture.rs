@@ -82,6 +82,9 @@ pub trait Files {
     /// # Errors
     /// It cannot be read, or has no archive that answers.
     fn rows(&self, source: u32, question: &Question) -> Result<Series, Fault>;
+
+    /// The time of its last sample, seconds of Unix; none if there is no file, or it cannot be read.
+    fn last_s(&self, source: u32) -> Option<i64>;
 }
 
 /// Why there is no picture.

@@ -122,6 +122,10 @@ impl Files for House {
         let path = self.path(source).ok_or(std::io::ErrorKind::NotFound).map_err(std::io::Error::from)?;
         RrdFile::open(&self.folder.join(path))?.fetch(question)
     }
+
+    fn last_s(&self, source: u32) -> Option<i64> {
+        Some(RrdFile::open(&self.folder.join(self.path(source)?)).ok()?.archive().last().seconds)
+    }
 }
 
 fn interface(number: u32) -> Walked {

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
-use trunkline_web::sources::{Cache, Charging, Live, Reader};
+use trunkline_web::sources::{Cache, Charging, Live, Packets, Reader};
 use trunkline_web::tls::{TlsOptions, own_names};
 use trunkline_web::{Bound, Handle, Mode, Options, ServeError, Server, Sources};
 
@@ -124,7 +124,8 @@ fn start(
     let charging: Option<Arc<dyn Charging>> = Some(Arc::new(Asked::new(&settings.data.folder)));
     let caches = caches::all(cache, &settings.web.caches);
     let store_folder = settings.data.folder.join("store");
-    let sources = Sources { store_folder, packets: Some(Arc::new(packets)), live, reader, caches, charging };
+    let packets = Some(Arc::new(packets) as Arc<dyn Packets>);
+    let sources = Sources { store_folder, packets, live, reader, caches, charging, graphing: None };
     bound.serve(sources).map_err(|e| Failure::Failed(e.to_string()))
 }
 
