@@ -153,9 +153,9 @@ function Facts(props: { device: GraphDevice }): JSX.Element {
     <section class="panel" aria-label="About the device">
       <div class="body stack">
         <Show when={props.device.troubles.length > 0}>
-          <ul role="alert">
-            <For each={props.device.troubles}>{(trouble) => <li class="bad-ink">{trouble}</li>}</For>
-          </ul>
+          <div role="alert">
+            <For each={props.device.troubles}>{(trouble) => <p class="bad-ink">{trouble}</p>}</For>
+          </div>
         </Show>
         <Show when={props.device.system.description}>
           <p class="muted">{props.device.system.description}</p>

@@ -15,7 +15,7 @@ import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { absolute, isRelative, useRange } from "../range";
 import { useEvery } from "./charge/every";
-import { asked, columns, named, SHIFTS, spanOf, unitOf } from "./graphs/words";
+import { asked, columns, named, printName, SHIFTS, spanOf, unitOf } from "./graphs/words";
 import "./graphs/graphs.css";
 
 const LOOK_MS = 5_000;
@@ -194,11 +194,25 @@ function Shown(props: { picture: GraphPicture; before: GraphPicture | undefined;
                 </tr>
               )}
             </For>
-            <For each={props.picture.prints.filter((print) => print.label !== "" || print.is_number)}>
+            <For each={props.picture.rules.filter((rule) => rule.label !== "")}>
+              {(rule) => (
+                <tr>
+                  <td>
+                    <svg class="swatch graph-swatch" width="16" height="10" aria-hidden="true">
+                      <line x1="0" x2="16" y1="5" y2="5" stroke={rule.color ?? "currentColor"} stroke-width="2" stroke-dasharray={rule.dashes.join(" ")} />
+                    </svg>{" "}
+                    {rule.label}
+                  </td>
+                  <td class="right">{rule.at_time ? <Time at={rule.value === null ? null : rule.value * 1000} /> : amount(rule.value, props.picture.base, props.picture.unit)}</td>
+                  <For each={columns(props.picture)}>{() => <td />}</For>
+                </tr>
+              )}
+            </For>
+            <For each={props.picture.prints.filter((print) => printName(print) !== "")}>
               {(print) => (
                 <tr>
-                  <td>{print.label}</td>
-                  <td class="right">{print.is_number ? amount(print.value, props.picture.base, props.picture.unit) : ""}</td>
+                  <td>{printName(print)}</td>
+                  <td class="right">{print.is_number ? amount(print.value, props.picture.base, "") : ""}</td>
                   <For each={columns(props.picture)}>{() => <td />}</For>
                 </tr>
               )}

@@ -83,9 +83,9 @@ export default function Graphs(): JSX.Element {
         </Match>
         <Match when={known(status)}>
           <Show when={(known(status)!.run?.troubles.length ?? 0) > 0}>
-            <ul class="graphs-troubles" role="alert">
-              <For each={known(status)!.run!.troubles}>{(trouble) => <li class="bad-ink">{trouble}</li>}</For>
-            </ul>
+            <div class="graphs-troubles" role="alert">
+              <For each={known(status)!.run!.troubles}>{(trouble) => <p class="bad-ink">{trouble}</p>}</For>
+            </div>
           </Show>
           <Show when={isDevices()} fallback={<Gallery search={search} setSearch={setSearch} range={range()} />}>
             <Devices search={search} setSearch={setSearch} />

@@ -25,7 +25,7 @@ pub trait Graphing: Send + Sync {
     /// It is refused, or none serves.
     fn order(&self, by: &str, order: &Value) -> Result<(), SourceError>;
 
-    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function` as `pictures` has them.
+    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function`, as `pictures` has.
     ///
     /// # Errors
     /// As [`Graphing::ask`]; what draws is not installed, or too much is being drawn ([`super::Trouble::Busy`]).

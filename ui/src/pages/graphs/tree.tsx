@@ -16,7 +16,7 @@ export function Trees(props: { trees: GraphTrees } & Chosen): JSX.Element {
     <For each={props.trees.trees}>
       {(tree) => (
         <section class="graphs-tree">
-          <h3>{tree.name}</h3>
+          <h2>{tree.name}</h2>
           <Level nodes={tree.nodes} node={props.node} choose={props.choose} />
         </section>
       )}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { spanOf, unitOf } from "./words";
+import { printName, spanOf, unitOf } from "./words";
 
 test("a range has two ends, the second later", () => {
   const now = Date.UTC(2026, 10, 23, 12);
@@ -12,4 +12,11 @@ test("a total of a rate is an amount", () => {
   expect(unitOf("total", "bit/s")).toBe("bit");
   expect(unitOf("total", "%")).toBe("%·s");
   expect(unitOf("max", "bit/s")).toBe("bit/s");
+});
+
+test("a number without a label has the words of its format", () => {
+  expect(printName({ label: "", format: "95 %% %8.2lf %s", is_number: true })).toBe("95 %");
+  expect(printName({ label: "Total in", format: "%8.2lf %s", is_number: true })).toBe("Total in");
+  expect(printName({ label: "", format: "%8.2lf %s", is_number: true })).toBe("Value");
+  expect(printName({ label: "", format: "%8.2lf", is_number: false })).toBe("");
 });

@@ -57,3 +57,7 @@ export const unitOf = (figure: string, unit: string): string => (figure !== "tot
 
 /** Series that a legend names. */
 export const named = (picture: GraphPicture): GraphSeries[] => picture.series.filter((series) => series.color !== null || series.label !== "");
+
+/** What stands beside a number of the legend: its label, else the words of the format that rrdtool writes it with. */
+export const printName = (print: { label: string; format: string; is_number: boolean }): string =>
+  print.label || (print.is_number ? print.format.replace(/%%/g, "\u0000").replace(/%[-+ #0-9.]*l?[a-zA-Z]/g, "").replaceAll("\u0000", "%").trim() || "Value" : "");
