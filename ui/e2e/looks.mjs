@@ -26,6 +26,7 @@ const PAGES = [
   { name: "transactions", path: "/registrations?show=events" },
   { name: "packets", path: "/packets" },
   { name: "cache", path: "/cache" },
+  { name: "graphs", path: "/graphs" },
   { name: "charge", path: "/charge" },
   { name: "charge-sessions", path: "/charge/sessions" },
   { name: "charge-accounts", path: "/charge/accounts" },

@@ -15,12 +15,14 @@
 mod addresses;
 mod clock;
 mod control;
+mod drawing;
 mod handle;
 mod import;
 mod intake;
 mod keeper;
 mod lanes;
 mod owner;
+mod pages;
 mod polling;
 mod probing;
 mod scan;
@@ -28,11 +30,13 @@ mod status;
 mod twin;
 
 pub use control::Control;
+pub use drawing::{Drawing, DrawingCounters, DrawingOptions, NotDrawn, PICTURE_OCTETS_MAX};
 pub use handle::{Done, Handle, Undone};
 pub use import::{Imported, Sources, cacti};
 pub use intake::{Dropped, Intake};
 pub use keeper::Kept;
 pub use lanes::DeviceShown;
+pub use pages::{Form, NoFile, Pages, Refused};
 pub use polling::{Polling, PollingOptions, SOCKETS_MAX};
 pub use probing::{EchoRight, OwnMetrics, Probing, ProbingOptions};
 pub use scan::ADDRESSES_MAX;

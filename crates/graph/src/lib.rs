@@ -4,9 +4,11 @@
 //! sources, graphs and trees. [`cacti`] brings both from an installation of Cacti. [`poller`] says what is asked of
 //! which device and when, [`probe`] does so for whatever is not read by SNMP. [`targets`] makes that of the inventory,
 //! [`reads`] makes numbers of answers, and [`discovery`] finds out what a device has. [`files`] and [`journal`] say how
-//! samples are kept. All of that is pure; [`job`] gives it sockets, processes, disks and a clock.
+//! samples are kept. [`answer`] tells it to pages, [`picture`] is how graphs are seen. All of that is pure; [`job`]
+//! gives it sockets, processes, disks and a clock.
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod cacti;
 pub mod discovery;
 pub mod exercise;
@@ -14,6 +16,7 @@ pub mod files;
 pub mod inventory;
 pub mod job;
 pub mod journal;
+pub mod picture;
 pub mod poller;
 pub mod probe;
 pub mod reads;

@@ -13,6 +13,7 @@ mod csv;
 mod events;
 mod extractions;
 mod filters;
+mod graphs;
 mod health;
 mod live;
 mod losses;
@@ -136,6 +137,20 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(charge::ratings::calls_csv))
         .routes(routes!(charge::ratings::calls_jsonl))
         .merge(plans())
+        .routes(routes!(graphs::list))
+        .routes(routes!(graphs::show))
+        .routes(routes!(graphs::status))
+        .routes(routes!(graphs::devices, graphs::orders::add_device))
+        .routes(routes!(graphs::device, graphs::orders::remove_device))
+        .routes(routes!(graphs::orders::set_state))
+        .routes(routes!(graphs::orders::credentials, graphs::orders::add_credential))
+        .routes(routes!(graphs::orders::remove_credential))
+        .routes(routes!(graphs::trees))
+        .routes(routes!(graphs::nodes))
+        .routes(routes!(graphs::pictures::numbers))
+        .routes(routes!(graphs::pictures::png))
+        .routes(routes!(graphs::pictures::svg))
+        .routes(routes!(graphs::pictures::csv))
         .routes(routes!(users::list, users::add))
         .routes(routes!(users::show, users::change, users::remove))
         .routes(routes!(users::link))

@@ -10,7 +10,7 @@ use crate::caches;
 use crate::live;
 use crate::moment;
 use crate::room::{Disks, KEEP_FREE_PERCENT};
-use crate::sources::{Cache, Charging, Live, Packets, Reader};
+use crate::sources::{Cache, Charging, Graphing, Live, Packets, Reader};
 use crate::state::Web;
 use crate::tls::{Tls, TlsError, TlsOptions};
 pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME, IDLE_TIME};
@@ -148,6 +148,8 @@ pub struct Sources {
     pub caches: Vec<Arc<dyn Cache>>,
     /// The charging node and its ledger; none where there can be none.
     pub charging: Option<Arc<dyn Charging>>,
+    /// Graphs; none where there can be none.
+    pub graphing: Option<Arc<dyn Graphing>>,
 }
 
 impl Sources {
@@ -160,6 +162,7 @@ impl Sources {
             reader: None,
             caches: Vec::new(),
             charging: None,
+            graphing: None,
         }
     }
 }

@@ -3,11 +3,13 @@
 
 mod caches;
 mod charging;
+mod graphing;
 
 pub use caches::{
     Cache, CacheBar, CacheHotKey, CacheMemory, CacheRates, CacheRefused, CacheSetting, CacheSlowCommand, CacheSnapshot,
 };
 pub use charging::*;
+pub use graphing::*;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -42,6 +42,8 @@ pub const PROBES_MAX: usize = 4;
 pub const CHARGE_LOOKS_MAX: usize = 6;
 /// Reads in the ledger at a time, each for seconds at most.
 pub const CHARGE_READS_MAX: usize = 3;
+/// Questions at a time about graphs.
+pub const GRAPH_LOOKS_MAX: usize = 4;
 /// How long a look waits for its turn.
 pub const LOOK_TURN_TIME: Duration = Duration::from_secs(5);
 /// Calls whose packets or messages are read at a time.
@@ -125,6 +127,8 @@ pub struct Web {
     pub charge_looks: Arc<Semaphore>,
     /// Reads in its ledger that may be.
     pub charge_reads: Arc<Semaphore>,
+    /// Questions about graphs that may be under way.
+    pub graph_looks: Arc<Semaphore>,
     /// Plans that are tried out.
     pub tryouts: Tryouts,
     /// Bills that users brought.
@@ -166,6 +170,7 @@ impl Web {
             probes: Arc::new(Semaphore::new(PROBES_MAX)),
             charge_looks: Arc::new(Semaphore::new(CHARGE_LOOKS_MAX)),
             charge_reads: Arc::new(Semaphore::new(CHARGE_READS_MAX)),
+            graph_looks: Arc::new(Semaphore::new(GRAPH_LOOKS_MAX)),
             tryouts: Shelf::new(spool.folder(), "tryout", TRYOUTS),
             bills: Shelf::new(spool.folder(), "bill", BILLS),
             comparisons: Shelf::new(spool.folder(), "comparison", COMPARISONS),

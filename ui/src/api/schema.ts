@@ -960,6 +960,247 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/graphs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Graphs: all, those of a device or of a place in a tree, those whose title has words. */
+        get: operations["get_graphs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A graph, with the data sources that it is of. */
+        get: operations["get_graphs_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/{id}/csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The numbers of a graph as comma-separated values: a row a time, a column a series; what is unknown is empty. */
+        get: operations["get_graphs_id_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/{id}/png": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A graph as a picture. */
+        get: operations["get_graphs_id_png"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/{id}/svg": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A graph as a picture of lines. */
+        get: operations["get_graphs_id_svg"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What devices are asked with: names and kinds, never the secrets. */
+        get: operations["get_graphs_credentials"];
+        put?: never;
+        /** Adds a credential. What is secret in it is never told again. */
+        post: operations["post_graphs_credentials"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/credentials/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Removes a credential that no device has. */
+        delete: operations["delete_graphs_credentials_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Devices, in the order of their names. */
+        get: operations["get_graphs_devices"];
+        put?: never;
+        /** Adds a device: it is looked at, gets what its kind has, and is polled from now on. */
+        post: operations["post_graphs_devices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/devices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A device: what it says of itself, its rows, what is read of it, and what does not answer. */
+        get: operations["get_graphs_devices_id"];
+        put?: never;
+        post?: never;
+        /** Removes a device with all that is of it: its graphs and what was read. */
+        delete: operations["delete_graphs_devices_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/devices/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Has devices polled, polled without alarms, or not polled. */
+        post: operations["post_graphs_devices_state"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/pictures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Graphs in numbers, each as its template computes it, or why there are none. */
+        get: operations["get_graphs_pictures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How graphs stand: how many devices and graphs there are, and how polling goes. */
+        get: operations["get_graphs_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/trees": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The trees, each with its first level. */
+        get: operations["get_graphs_trees"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/trees/{id}/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is in a tree, or in a folder of it. */
+        get: operations["get_graphs_trees_id_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/live": {
         parameters: {
             query?: never;
@@ -4210,6 +4451,618 @@ export interface components {
         FiltersList: {
             /** @description By name: your own, and those for all. */
             filters: components["schemas"]["SavedFilter"][];
+        };
+        /** @description A graph in a list. */
+        GraphBrief: {
+            /**
+             * Format: int32
+             * @description The device of its first data source.
+             */
+            device: number | null;
+            /** @description That one's name. */
+            device_name: string | null;
+            /** @description What it stands under, where a place of a tree groups its graphs. */
+            group: string | null;
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description Its graph template. */
+            template: string | null;
+            /** @description Its title. */
+            title: string;
+        };
+        /** @description How many there are. */
+        GraphCounts: {
+            /**
+             * Format: int64
+             * @description Devices.
+             */
+            devices: number;
+            /**
+             * Format: int64
+             * @description Devices that are not polled.
+             */
+            disabled: number;
+            /**
+             * Format: int64
+             * @description Devices that do not.
+             */
+            down: number;
+            /**
+             * Format: int64
+             * @description Graphs.
+             */
+            graphs: number;
+            /**
+             * Format: int64
+             * @description Data sources.
+             */
+            sources: number;
+            /**
+             * Format: int64
+             * @description Trees.
+             */
+            trees: number;
+            /**
+             * Format: int64
+             * @description Devices of which that is not known.
+             */
+            unknown: number;
+            /**
+             * Format: int64
+             * @description Devices that answer.
+             */
+            up: number;
+        };
+        /** @description A credential without its secrets. */
+        GraphCredential: {
+            /**
+             * Format: int64
+             * @description Devices that are asked with it.
+             */
+            devices: number;
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description What it is. */
+            kind: string;
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description A credential that is to be there. */
+        GraphCredentialAsk: {
+            /** @description Of a user: `none`, `md5`, `sha1`, `sha224`, `sha256`, `sha384` or `sha512`. */
+            authentication?: string | null;
+            /** @description Of a user. */
+            authentication_password?: string | null;
+            /** @description Of a community. */
+            community?: string | null;
+            /** @description Of a user: contextName. */
+            context?: string | null;
+            /** @description `community` (SNMP v1, v2c), `user` (SNMP v3), `password` or `token` (HTTP). */
+            kind: string;
+            /** @description Its name, which no other one has. */
+            name: string;
+            /** @description Of a password. */
+            password?: string | null;
+            /** @description Of a user: `none`, `des`, `aes128`, `aes192` or `aes256`. */
+            privacy?: string | null;
+            /** @description Of a user. */
+            privacy_password?: string | null;
+            /** @description Of a token. */
+            token?: string | null;
+            /** @description Of a user or a password. */
+            user?: string | null;
+        };
+        /** @description What devices are asked with, without the secrets. */
+        GraphCredentials: {
+            /** @description In the order of their numbers. */
+            credentials: components["schemas"]["GraphCredential"][];
+        };
+        /** @description A device. */
+        GraphDevice: components["schemas"]["GraphDeviceBrief"] & {
+            /**
+             * Format: date-time
+             * @description When its last answer came.
+             */
+            answered: string | null;
+            /** @description Devices on the way to it. */
+            behind: components["schemas"]["GraphNeighbour"][];
+            /** @description The name of its credential. */
+            credential: string | null;
+            /**
+             * Format: int64
+             * @description Cycles that were left out.
+             */
+            missed: number;
+            /** @description For people. */
+            notes: string;
+            /**
+             * Format: int32
+             * @description The port of its agent.
+             */
+            port: number;
+            /** @description What is read of it, the first data sources. */
+            read: components["schemas"]["GraphRead"][];
+            /**
+             * Format: double
+             * @description How long an answer takes, milliseconds.
+             */
+            round_trip_ms: number | null;
+            /** @description The first of them. */
+            rows: components["schemas"]["GraphRow"][];
+            /**
+             * Format: int64
+             * @description Rows of its tables in all.
+             */
+            rows_total: number;
+            /**
+             * Format: int32
+             * @description Seconds between two cycles, where that is its own.
+             */
+            step_s: number | null;
+            /** @description What it says of itself. */
+            system: components["schemas"]["GraphSystem"];
+            /** @description Its device template. */
+            template: string | null;
+            /** @description The version of SNMP: 1, 2c or 3. */
+            version: string | null;
+        };
+        /** @description A device that is to be polled. */
+        GraphDeviceAsk: {
+            /** @description Its address, or a name that is resolved. */
+            address: string;
+            /** @description The name of its credential. */
+            credential?: string | null;
+            /** @description Its name, which no other device has. */
+            name: string;
+            /** @description For people. */
+            notes?: string | null;
+            /**
+             * Format: int32
+             * @description The port of its agent; 161 when nothing is said.
+             */
+            port?: number | null;
+            /** @description The name of its site. */
+            site?: string | null;
+            /** @description The version of SNMP: `1`, `2c` (when nothing is said), `3`, or `none`. */
+            version?: string | null;
+        };
+        /** @description A device in a list. */
+        GraphDeviceBrief: {
+            /** @description Where it is. */
+            address: string;
+            /**
+             * Format: int64
+             * @description Its graphs.
+             */
+            graphs: number;
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description Its name. */
+            name: string;
+            /** @description Whether it does not alarm at present. */
+            quiet: boolean;
+            /**
+             * Format: date-time
+             * @description Since when it is up or down.
+             */
+            since: string | null;
+            /** @description Where it stands. */
+            site: string | null;
+            /**
+             * Format: int64
+             * @description Its data sources.
+             */
+            sources: number;
+            /** @description `up`, `down`, `unknown` or `disabled`. */
+            state: string;
+            /** @description What does not answer as it should, a sentence each. */
+            troubles: string[];
+        };
+        /** @description Devices, a part of a list. */
+        GraphDevices: {
+            /** @description In the order of their names. */
+            devices: components["schemas"]["GraphDeviceBrief"][];
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            total: number;
+        };
+        /** @description Numbers of a series over the span; null is unknown. */
+        GraphFigures: {
+            /**
+             * Format: double
+             * @description The mean.
+             */
+            average: number | null;
+            /**
+             * Format: double
+             * @description The last value that is known.
+             */
+            last: number | null;
+            /**
+             * Format: double
+             * @description The greatest.
+             */
+            max: number | null;
+            /**
+             * Format: double
+             * @description The least.
+             */
+            min: number | null;
+            /**
+             * Format: double
+             * @description The 95th percentile of what is known.
+             */
+            p95: number | null;
+            /**
+             * Format: double
+             * @description The sum over time.
+             */
+            total: number | null;
+        };
+        /** @description Graphs, a part of a list. */
+        GraphList: {
+            /** @description By group and title; of a search the nearest first. */
+            graphs: components["schemas"]["GraphBrief"][];
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            total: number;
+        };
+        /** @description A device beside another one. */
+        GraphNeighbour: {
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description A place in a tree. */
+        GraphNode: {
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description `folder`, `device`, `site`, `graph` or `rule`. */
+            kind: string;
+            /** @description What it is called. */
+            name: string;
+            /** @description Whether there are places in it. */
+            opens: boolean;
+            /**
+             * Format: int32
+             * @description The number of the device, site or graph.
+             */
+            target: number | null;
+            /**
+             * Format: int32
+             * @description Its tree.
+             */
+            tree: number;
+        };
+        /** @description What is in a folder of a tree. */
+        GraphNodes: {
+            /** @description In their order. */
+            nodes: components["schemas"]["GraphNode"][];
+        };
+        /** @description A graph in numbers. */
+        GraphPicture: {
+            /**
+             * Format: int32
+             * @description 1000, or 1024 for what is counted in powers of two.
+             */
+            base: number;
+            /** @description Whether the axis is logarithmic. */
+            logarithmic: boolean;
+            /**
+             * Format: double
+             * @description The lower end of the axis.
+             */
+            lower: number | null;
+            /** @description What stands in the legend beside. */
+            prints: components["schemas"]["GraphPrint"][];
+            /** @description Whether the ends hold for what lies beyond them, too. */
+            rigid: boolean;
+            /**
+             * Format: int64
+             * @description How many rows.
+             */
+            rows: number;
+            /** @description Lines at a value or a time. */
+            rules: components["schemas"]["GraphRule"][];
+            /** @description What is drawn, in order. */
+            series: components["schemas"]["GraphSeries"][];
+            /**
+             * Format: int64
+             * @description When the first row begins, seconds since 1970.
+             */
+            start: number;
+            /**
+             * Format: int64
+             * @description Seconds of a row.
+             */
+            step: number;
+            /** @description Thresholds. */
+            thresholds: components["schemas"]["GraphThreshold"][];
+            /** @description Its title. */
+            title: string;
+            /** @description What stands at its axis. */
+            unit: string;
+            /** @description Data sources of which nothing has been read yet. */
+            unread: number[];
+            /**
+             * Format: double
+             * @description The upper end of the axis.
+             */
+            upper: number | null;
+        };
+        /** @description The numbers of a graph, or why there are none. */
+        GraphPictureOf: {
+            /**
+             * Format: int32
+             * @description The graph.
+             */
+            id: number;
+            picture: null | components["schemas"]["GraphPicture"];
+            /** @description Why there are none. */
+            trouble: string | null;
+        };
+        /** @description Graphs in numbers. */
+        GraphPictures: {
+            /** @description In the order in which they were asked for. */
+            pictures: components["schemas"]["GraphPictureOf"][];
+        };
+        /** @description A text of the legend, with a number or without. */
+        GraphPrint: {
+            /** @description How rrdtool writes it. */
+            format: string;
+            /** @description Whether there is a number. */
+            is_number: boolean;
+            /** @description The text. */
+            label: string;
+            /**
+             * Format: double
+             * @description The number; null is unknown.
+             */
+            value: number | null;
+        };
+        /** @description A data source. */
+        GraphRead: {
+            /** @description Whether the device does not have that row at present. */
+            absent: boolean;
+            /** @description Whether it is read. */
+            active: boolean;
+            /** @description How it is read: snmp, script, json, prometheus, icmp, http, program; null without its template. */
+            how: string | null;
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /**
+             * Format: date-time
+             * @description The time of the last sample in its file.
+             */
+            last: string | null;
+            /** @description The row that it is of. */
+            row: string | null;
+            /** @description Whether that is longer ago than it should be. */
+            silent: boolean;
+            /**
+             * Format: int32
+             * @description Seconds between two readings.
+             */
+            step_s: number | null;
+            /** @description Its data template. */
+            template: string;
+            /** @description What it is. */
+            title: string;
+        };
+        /** @description A row of a table of a device: an interface, a disk. */
+        GraphRow: {
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description Where it is found at present; null if the device does not have it. */
+            index: string | null;
+            /** @description What people wrote about it. */
+            label: string;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Bit/s, where that is known.
+             */
+            speed: number | null;
+            /** @description What the table holds. */
+            table: string;
+        };
+        /** @description A line at a value, or at a time. */
+        GraphRule: {
+            /** @description Whether it is at a time (seconds since 1970) and not at a value. */
+            at_time: boolean;
+            /** @description Its colour. */
+            color: string | null;
+            /** @description Lengths of dashes and gaps. */
+            dashes: number[];
+            /** @description Its text in the legend. */
+            label: string;
+            /**
+             * Format: double
+             * @description Where.
+             */
+            value: number | null;
+        };
+        /** @description How polling goes. */
+        GraphRun: {
+            /**
+             * Format: int64
+             * @description Cycles that were left out since the start, as the one before was not over.
+             */
+            cycles_missed: number;
+            /**
+             * Format: int64
+             * @description Pictures drawn since the start.
+             */
+            pictures: number;
+            /**
+             * Format: int64
+             * @description Pictures that could not be drawn.
+             */
+            pictures_failed: number;
+            /**
+             * Format: int64
+             * @description Samples that were dropped since the start, as the disk was behind or full.
+             */
+            samples_dropped: number;
+            /**
+             * Format: double
+             * @description Samples that are read each second.
+             */
+            samples_per_s: number;
+            /** @description What is wrong, a sentence each. */
+            troubles: string[];
+            /**
+             * Format: int64
+             * @description Octets of samples that are on the disk and not in their files yet.
+             */
+            waiting_octets: number;
+        };
+        /** @description What is drawn over time. */
+        GraphSeries: {
+            /** @description `#rrggbb` or `#rrggbbaa`; null is nothing that is seen, and that others may stand on. */
+            color: string | null;
+            /** @description Lengths of dashes and gaps. */
+            dashes: number[];
+            /** @description Numbers over the span. */
+            figures: components["schemas"]["GraphFigures"];
+            /** @description `line`, `area` or `tick`. */
+            kind: string;
+            /** @description Its text in the legend. */
+            label: string;
+            /** @description Those that the template wants in the legend. */
+            legend: string[];
+            /** @description The name of the definition. */
+            name: string;
+            /** @description Whether it stands on the one before it. */
+            stack: boolean;
+            /** @description Its rows; null is unknown. */
+            values: (number | null)[];
+            /**
+             * Format: double
+             * @description The width of a line, or the height of a mark as a part of the graph's.
+             */
+            width: number;
+        };
+        /** @description A graph. */
+        GraphShown: components["schemas"]["GraphBrief"] & {
+            /** @description The first of them. */
+            sources: components["schemas"]["GraphSource"][];
+            /**
+             * Format: int64
+             * @description How many data sources it is of.
+             */
+            sources_total: number;
+        };
+        /** @description A data source of a graph. */
+        GraphSource: {
+            /**
+             * Format: int32
+             * @description Its device.
+             */
+            device: number;
+            /** @description The device's name. */
+            device_name: string;
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /**
+             * Format: date-time
+             * @description The time of the last sample in its file.
+             */
+            last: string | null;
+            /** @description The row that it is of. */
+            row: string | null;
+            /** @description Its data template. */
+            template: string | null;
+        };
+        /** @description Devices and what they are to be. */
+        GraphStateAsk: {
+            /** @description Their numbers, at most 1000. */
+            devices: number[];
+            /** @description `active`, `maintenance` (polled, without alarms) or `disabled`. */
+            state: string;
+        };
+        /** @description How graphs stand. */
+        GraphStatus: {
+            counts: null | components["schemas"]["GraphCounts"];
+            run: null | components["schemas"]["GraphRun"];
+            /** @description Whether devices are polled beside these pages. */
+            serving: boolean;
+            /** @description Why it cannot be told; null if it can, and where none is polled. */
+            trouble: string | null;
+        };
+        /** @description What a device says of itself (SNMPv2-MIB, system group). */
+        GraphSystem: {
+            /** @description sysContact. */
+            contact: string;
+            /** @description sysDescr. */
+            description: string;
+            /** @description sysLocation. */
+            location: string;
+            /** @description sysName. */
+            name: string;
+            /** @description sysObjectID. */
+            object: string;
+        };
+        /** @description A threshold. */
+        GraphThreshold: {
+            /** @description Its text in the legend. */
+            label: string;
+            /** @description `warning` or `critical`. */
+            severity: string;
+            /** @description The side that is bad: `above` or `below`. */
+            side: string;
+            /**
+             * Format: double
+             * @description Where.
+             */
+            value: number;
+        };
+        /** @description A tree. */
+        GraphTree: {
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description Its name. */
+            name: string;
+            /** @description What is in it at its first level. */
+            nodes: components["schemas"]["GraphNode"][];
+        };
+        /** @description Trees. */
+        GraphTrees: {
+            /** @description In their order. */
+            trees: components["schemas"]["GraphTree"][];
         };
         /**
          * @description Who hung up.
@@ -7770,6 +8623,554 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    get_graphs: {
+        parameters: {
+            query?: {
+                /** @description Those of a device. */
+                device?: number;
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+                /** @description Those of a place in a tree. */
+                node?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description Those of a graph template. */
+                template?: string;
+                /** @description Words, or phrases in quotes, that stand in the title, all of them; those with `-` before them must not. */
+                text?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphList"];
+                };
+            };
+        };
+    };
+    get_graphs_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphShown"];
+                };
+            };
+        };
+    };
+    get_graphs_id_csv: {
+        parameters: {
+            query?: {
+                /** @description From then on: RFC 3339, or `-1h`; a day before the end when nothing is said. */
+                from?: string;
+                /** @description Of which archives it is taken: `average`, `min`, `max`, `last`; as the template says when nothing is said. */
+                function?: string;
+                /** @description What is shown is so many seconds older. */
+                shift?: number;
+                /** @description Until then; now when nothing is said. */
+                to?: string;
+                /** @description Columns. 500 when nothing is said. */
+                width?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    get_graphs_id_png: {
+        parameters: {
+            query?: {
+                /** @description From then on: RFC 3339, or `-1h`; a day before the end when nothing is said. */
+                from?: string;
+                /** @description Of which archives it is taken: `average`, `min`, `max`, `last`; as the template says when nothing is said. */
+                function?: string;
+                /** @description What is shown is so many seconds older. */
+                shift?: number;
+                /** @description Until then; now when nothing is said. */
+                to?: string;
+                /** @description Columns. 500 when nothing is said. */
+                width?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": number[];
+                };
+            };
+        };
+    };
+    get_graphs_id_svg: {
+        parameters: {
+            query?: {
+                /** @description From then on: RFC 3339, or `-1h`; a day before the end when nothing is said. */
+                from?: string;
+                /** @description Of which archives it is taken: `average`, `min`, `max`, `last`; as the template says when nothing is said. */
+                function?: string;
+                /** @description What is shown is so many seconds older. */
+                shift?: number;
+                /** @description Until then; now when nothing is said. */
+                to?: string;
+                /** @description Columns. 500 when nothing is said. */
+                width?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": number[];
+                };
+            };
+        };
+    };
+    get_graphs_credentials: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphCredentials"];
+                };
+            };
+        };
+    };
+    post_graphs_credentials: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphCredentialAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_graphs_credentials_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_graphs_devices: {
+        parameters: {
+            query?: {
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description `up`, `down`, `unknown` or `disabled`. */
+                state?: string;
+                /** @description Words that stand in name, address, site, description or notes, all of them. */
+                text?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphDevices"];
+                };
+            };
+        };
+    };
+    post_graphs_devices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphDeviceAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_graphs_devices_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphDevice"];
+                };
+            };
+        };
+    };
+    delete_graphs_devices_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    post_graphs_devices_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphStateAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_graphs_pictures: {
+        parameters: {
+            query: {
+                /** @description From then on: RFC 3339, or `-1h`; a day before the end when nothing is said. */
+                from?: string;
+                /** @description Of which archives it is taken: `average`, `min`, `max`, `last`; as the template says when nothing is said. */
+                function?: string;
+                /** @description Numbers of graphs with commas between, at most 60. */
+                ids: string;
+                /** @description What is shown is so many seconds older, and stands at the times of the span. */
+                shift?: number;
+                /** @description Until then; now when nothing is said. */
+                to?: string;
+                /** @description Columns: no series has more rows. 500 when nothing is said. */
+                width?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphPictures"];
+                };
+            };
+        };
+    };
+    get_graphs_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphStatus"];
+                };
+            };
+        };
+    };
+    get_graphs_trees: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphTrees"];
+                };
+            };
+        };
+    };
+    get_graphs_trees_id_nodes: {
+        parameters: {
+            query?: {
+                /** @description The folder; the tree itself when nothing is said. */
+                parent?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphNodes"];
+                };
             };
         };
     };

@@ -119,3 +119,19 @@ export type AuditEntry = Whole<Shapes["AuditEntry"]>;
 // Registrations and other transactions.
 export type Registration = Whole<Shapes["Registration"]>;
 export type SipEvent = Whole<Shapes["SipEvent"]>;
+
+// Graphs.
+export type GraphStatus = Whole<Shapes["GraphStatus"]>;
+export type GraphDevices = Whole<Shapes["GraphDevices"]>;
+export type GraphDeviceBrief = Whole<Shapes["GraphDeviceBrief"]>;
+export type GraphDevice = Whole<Shapes["GraphDevice"]>;
+export type GraphList = Whole<Shapes["GraphList"]>;
+export type GraphBrief = Whole<Shapes["GraphBrief"]>;
+export type GraphShown = Whole<Shapes["GraphShown"]>;
+export type GraphTrees = Whole<Shapes["GraphTrees"]>;
+export type GraphNodes = Whole<Shapes["GraphNodes"]>;
+export type GraphNode = Whole<Shapes["GraphNode"]>;
+export type GraphPictures = Whole<Shapes["GraphPictures"]>;
+export type GraphPicture = Whole<Shapes["GraphPicture"]>;
+export type GraphSeries = Whole<Shapes["GraphSeries"]>;
+export type GraphCredentials = Whole<Shapes["GraphCredentials"]>;

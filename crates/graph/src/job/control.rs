@@ -6,11 +6,12 @@
 //!   {"do":"add","name":"edge-1","address":"10.0.0.1"}  ->  {"error":"a device 'edge-1' is there already",..}
 //! ```
 
+mod asked;
 mod orders;
 mod told;
 
-use super::Handle;
 use super::scan::Scan;
+use super::{Handle, Pages};
 use serde_json::{Value, json};
 use std::fs::Permissions;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -40,6 +41,7 @@ pub struct Control {
 struct Served {
     path: PathBuf,
     handle: Handle,
+    pages: Pages,
     scan: Scan,
     ends: AtomicBool,
     count: AtomicUsize,
@@ -92,6 +94,7 @@ impl Control {
         let shared = Arc::new(Served {
             path: path.to_owned(),
             scan: Scan::new(handle.clone()),
+            pages: Pages::new(handle.clone()),
             handle,
             ends: AtomicBool::new(false),
             count: AtomicUsize::new(0),
@@ -191,7 +194,7 @@ impl Served {
 
     fn answer(&self, line: &[u8]) -> Value {
         let order = serde_json::from_slice(line).map_err(|error| Fault::new("bad-request", error));
-        let answer = order.and_then(|order| orders::carry_out(&self.handle, &self.scan, order));
+        let answer = order.and_then(|order| orders::carry_out(self, order));
         answer.unwrap_or_else(|fault| json!({ "error": fault.why, "kind": fault.kind }))
     }
 }

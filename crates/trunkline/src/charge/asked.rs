@@ -5,9 +5,8 @@ mod rate;
 mod told;
 
 use super::configured;
-use crate::run::metrics::socket::connect;
+use crate::asking::Node;
 use serde_json::{Value, json};
-use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -25,8 +24,6 @@ use trunkline_web::sources::{
 
 /// How long a reply of the node may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Octets of a reply.
-const REPLY_OCTETS_MAX: usize = 16 << 20;
 /// How long the ledger is read for one question.
 const READ_TIME: Duration = Duration::from_secs(3);
 /// Lines that are read at once to add usage up.
@@ -37,6 +34,7 @@ const HAPPENED_MAX: usize = 300;
 /// Of this data folder: a node may come, end and start again.
 pub struct Asked {
     data: PathBuf,
+    node: Node,
 }
 
 fn failed(error: impl std::fmt::Display) -> SourceError {
@@ -46,29 +44,8 @@ fn failed(error: impl std::fmt::Display) -> SourceError {
 impl Asked {
     /// Of this data folder.
     pub fn new(data: &Path) -> Self {
-        Asked { data: data.to_path_buf() }
-    }
-
-    fn exchange(&self, order: &Value) -> io::Result<Value> {
-        let stream = connect(&configured::socket(&self.data))?;
-        let end = Instant::now() + PATIENCE;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        (&stream).write_all(format!("{order}\n").as_bytes())?;
-        let (mut reply, mut octets) = (Vec::new(), vec![0; 64 << 10]);
-        while !reply.ends_with(b"\n") {
-            let left = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
-            stream.set_read_timeout(Some(left.ok_or(ErrorKind::TimedOut)?))?;
-            match (&stream).read(&mut octets) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(read) => reply.extend_from_slice(octets.get(..read).unwrap_or_default()),
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-            if reply.len() > REPLY_OCTETS_MAX {
-                return Err(ErrorKind::FileTooLarge.into());
-            }
-        }
-        serde_json::from_slice(&reply).map_err(|e| io::Error::new(ErrorKind::InvalidData, e))
+        let node = Node::new(configured::socket(data), "charging node", PATIENCE);
+        Asked { data: data.to_path_buf(), node }
     }
 
     fn disk(&self) -> Result<Folder, SourceError> {
@@ -100,37 +77,11 @@ fn mark(mark: ChargeMark) -> Mark {
 
 impl Charging for Asked {
     fn order(&self, order: &Value) -> Result<Value, SourceError> {
-        let reply = self.exchange(order).map_err(|e| match e.kind() {
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-                SourceError::new(Trouble::NotFound, "No charging node serves here.")
-            }
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                SourceError::new(Trouble::Busy, "The charging node does not answer.")
-            }
-            ErrorKind::PermissionDenied => {
-                SourceError::new(Trouble::Conflict, "The charging node belongs to another user of this machine.")
-            }
-            _ => failed(format!("the node's reply: {e}")),
-        })?;
-        let Some(why) = reply.get("error").and_then(Value::as_str) else { return Ok(reply) };
-        let trouble = match reply.get("kind").and_then(Value::as_str) {
-            Some("not-found") => Trouble::NotFound,
-            Some("bad-request") => Trouble::Refused,
-            Some("busy") => Trouble::Busy,
-            _ => Trouble::Conflict,
-        };
-        let mut sentence = why.to_owned();
-        if let Some(first) = sentence.get_mut(..1) {
-            first.make_ascii_uppercase();
-        }
-        Err(SourceError::new(trouble, sentence + "."))
+        self.node.ask(order)
     }
 
     fn serves(&self) -> bool {
-        !matches!(
-            connect(&configured::socket(&self.data)).map_err(|e| e.kind()),
-            Err(ErrorKind::NotFound | ErrorKind::ConnectionRefused)
-        )
+        self.node.serves()
     }
 
     fn ledger(

@@ -3,6 +3,7 @@
 
 mod caches;
 pub mod desk;
+mod graphs;
 pub mod live;
 pub mod packets;
 pub mod reader;

@@ -63,6 +63,8 @@ pub mod action {
     pub const CHARGE_DIFFERENCES: &str = "charge.differences";
     pub const CHARGE_RATE: &str = "charge.rate";
     pub const CHARGE_RATED_CALLS: &str = "charge.rated-calls";
+    pub const GRAPH_DEVICE: &str = "graph.device";
+    pub const GRAPH_CREDENTIAL: &str = "graph.credential";
     pub const REFUSED: &str = "refused";
 }
 

@@ -86,11 +86,15 @@ pub enum Permission {
     ChargeOperate,
     /// Adjust balances, change plans and credit of accounts, try plans out and put them live.
     ChargeManage,
+    /// See devices, graphs and what was read.
+    GraphsRead,
+    /// Add and remove devices and credentials, have them polled or not.
+    GraphsManage,
 }
 
 impl Permission {
     /// All, with the names that `may` and the scopes of tokens have, and the least role that has them.
-    pub const ALL: [(Permission, &'static str, Role); 15] = [
+    pub const ALL: [(Permission, &'static str, Role); 17] = [
         (Permission::CallsRead, "calls.read", Role::Viewer),
         (Permission::NumbersRead, "numbers.read", Role::Viewer),
         (Permission::MessagesRead, "messages.read", Role::Support),
@@ -106,6 +110,8 @@ impl Permission {
         (Permission::ChargeRead, "charge.read", Role::Viewer),
         (Permission::ChargeOperate, "charge.operate", Role::Support),
         (Permission::ChargeManage, "charge.manage", Role::Engineer),
+        (Permission::GraphsRead, "graphs.read", Role::Viewer),
+        (Permission::GraphsManage, "graphs.manage", Role::Administrator),
     ];
 
     /// Its name.
@@ -122,7 +128,7 @@ impl fmt::Display for Permission {
 
 /// A set of permissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Permissions(u16);
+pub struct Permissions(u32);
 
 /// What shows numbers as they are on the wire: nobody has it whose numbers are masked.
 const RAW: [Permission; 3] = [Permission::MessagesRead, Permission::PacketsDownload, Permission::PacketsExtract];
@@ -191,7 +197,7 @@ impl FromIterator<Permission> for Permissions {
     }
 }
 
-fn bit(permission: Permission) -> u16 {
+fn bit(permission: Permission) -> u32 {
     1 << permission as u16
 }
 
@@ -212,12 +218,12 @@ mod tests {
     #[test]
     fn a_masked_role_gets_nothing_raw() {
         let of = |role, mask_below| Permissions::of(role, mask_below).names();
-        assert_eq!(of(Role::Viewer, Role::Support), ["calls.read", "charge.read"]);
-        assert_eq!(of(Role::Viewer, Role::Viewer), ["calls.read", "numbers.read", "charge.read"]);
-        let masked = ["calls.read", "calls.export", "charge.read", "charge.operate"];
+        assert_eq!(of(Role::Viewer, Role::Support), ["calls.read", "charge.read", "graphs.read"]);
+        assert_eq!(of(Role::Viewer, Role::Viewer), ["calls.read", "numbers.read", "charge.read", "graphs.read"]);
+        let masked = ["calls.read", "calls.export", "charge.read", "charge.operate", "graphs.read"];
         assert_eq!(of(Role::Support, Role::Engineer), masked);
         assert!(!of(Role::Engineer, Role::Administrator).contains(&"packets.extract"));
-        assert_eq!(of(Role::Administrator, Role::Administrator).len(), 15);
+        assert_eq!(of(Role::Administrator, Role::Administrator).len(), 17);
     }
 
     #[test]

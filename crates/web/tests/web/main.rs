@@ -6,6 +6,8 @@ mod charging;
 mod client;
 mod comparisons;
 mod document;
+mod gallery;
+mod graphs;
 mod hostile;
 mod http2;
 mod lists;

@@ -24,7 +24,7 @@ fn the_examples_of_the_manual_work() {
     let world = World::new();
     let boss = world.signed_in(Role::Administrator);
     let scopes = ["calls.read", "numbers.read", "messages.read", "packets.download", "packets.extract", "calls.export"];
-    let charging = ["charge.read", "charge.operate", "charge.manage"];
+    let charging = ["charge.read", "charge.operate", "charge.manage", "graphs.read", "graphs.manage"];
     let all = [&scopes[..], &["captures.upload", "aliases.write", "filters.share", "audit.read"], &charging].concat();
     let made = boss.post("/tokens", &json!({"name": "manual", "scopes": all})).ok(201);
     let client = boss.token(made["secret"].as_str().unwrap());

@@ -41,7 +41,7 @@ const EXPORTS: May = All(&[P::ChargeRead, P::CallsRead, P::CallsExport]);
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 105] = [
+const ENDPOINTS: [(&str, &str, &str, May); 122] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -138,6 +138,23 @@ const ENDPOINTS: [(&str, &str, &str, May); 105] = [
     ("GET", "/charge/ratings/nothing/calls.csv", "", EXPORTS),
     ("GET", "/charge/ratings/nothing/calls.jsonl", "", EXPORTS),
     ("GET", "/calls/nothing/charges", "", COMPARES),
+    ("GET", "/graphs", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/nothing", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/status", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/devices", "", Having(P::GraphsRead)),
+    ("POST", "/graphs/devices", r#"{"name": "taken", "address": "a"}"#, Having(P::GraphsManage)),
+    ("GET", "/graphs/devices/99", "", Having(P::GraphsRead)),
+    ("DELETE", "/graphs/devices/nothing", "", Having(P::GraphsManage)),
+    ("POST", "/graphs/devices/state", r#"{"devices": [], "state": "active"}"#, Having(P::GraphsManage)),
+    ("GET", "/graphs/credentials", "", Having(P::GraphsManage)),
+    ("POST", "/graphs/credentials", r#"{"name": "taken", "kind": "token"}"#, Having(P::GraphsManage)),
+    ("DELETE", "/graphs/credentials/nothing", "", Having(P::GraphsManage)),
+    ("GET", "/graphs/trees", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/trees/1/nodes", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/pictures?ids=9999", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/nothing/png", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/nothing/svg", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/nothing/csv", "", Having(P::GraphsRead)),
     ("GET", "/users", "", Having(P::UsersAdmin)),
     ("POST", "/users", r#"{"name": "Not A Name", "role": "viewer"}"#, Having(P::UsersAdmin)),
     ("GET", "/users/nobody", "", Having(P::UsersAdmin)),
@@ -285,6 +302,8 @@ fn a_token_may_what_its_scopes_say_and_never_makes_users_or_tokens() {
         &["audit.read"],
         &["charge.read", "charge.operate"],
         &["charge.manage"],
+        &["graphs.read"],
+        &["graphs.manage"],
     ] {
         let made = boss.post("/tokens", &json!({ "name": scopes[0], "scopes": scopes })).ok(201);
         let token = world.stranger().token(made["secret"].as_str().unwrap());

@@ -1,6 +1,7 @@
 //! A small world: a store with rows of two days, a packet log, a capture and a reader that do what the test says.
 
 use crate::client::Client;
+use crate::gallery::Gallery;
 use crate::till::Till;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ pub struct World {
     pub packets: Arc<Log>,
     pub live: Arc<Capture>,
     pub charging: Arc<Till>,
+    pub graphing: Arc<Gallery>,
     pub folder: TempDir,
 }
 
@@ -45,11 +47,12 @@ pub struct Made {
     pub live: bool,
     pub packets: bool,
     pub charging: bool,
+    pub graphing: bool,
 }
 
 impl Default for Made {
     fn default() -> Self {
-        Made { options: Box::new(|_| {}), live: true, packets: true, charging: true }
+        Made { options: Box::new(|_| {}), live: true, packets: true, charging: true, graphing: true }
     }
 }
 
@@ -67,6 +70,7 @@ impl World {
         options.uploads = true;
         (made.options)(&mut options);
         let charging = Arc::new(Till::default());
+        let graphing = Arc::new(Gallery::default());
         let (packets, live) = (Arc::new(Log::default()), Arc::new(Capture::default()));
         let sources = Sources {
             store_folder: folder.path().join("store"),
@@ -75,9 +79,10 @@ impl World {
             reader: Some(Arc::new(Reading)),
             caches: vec![Arc::new(Pot::default()), Arc::new(Gone)],
             charging: made.charging.then(|| Arc::clone(&charging) as Arc<dyn Charging>),
+            graphing: made.graphing.then(|| Arc::clone(&graphing) as Arc<dyn Graphing>),
         };
         let handle = Server::bind(options).unwrap().serve(sources).unwrap();
-        World { handle, packets, live, charging, folder }
+        World { handle, packets, live, charging, graphing, folder }
     }
 
     /// A client that is not signed in.

@@ -1,9 +1,10 @@
 //! Orders as lines tell them, and what becomes of them.
 
 use super::super::import::{self, Sources};
-use super::super::scan::{Range, Scan};
+use super::super::scan::Range;
 use super::super::{Done, Handle};
-use super::{Fault, told};
+use super::asked::{self, FormSaid};
+use super::{Fault, Served, told};
 use crate::inventory::order::Order as Wanted;
 use crate::inventory::{
     Authentication, Change, Credential, Device, DeviceState, Inventory, Kind, Login, Privacy, Secret, Version,
@@ -65,6 +66,12 @@ pub(super) enum Order {
         step: u64,
         function: Option<String>,
     },
+    /// What pages show: a question of [`crate::answer`].
+    Ask { question: Value },
+    /// What pages order, and for whom.
+    Change { by: String, order: Value },
+    /// A picture as a file.
+    Picture { graph: u32, form: FormSaid, question: Value },
 }
 
 fn finest() -> u64 {
@@ -152,12 +159,15 @@ fn privacy_of(word: &str) -> Result<Privacy, Fault> {
         "aes128" => Privacy::Aes128,
         "aes192" => Privacy::Aes192,
         "aes256" => Privacy::Aes256,
+        "aes192-c" => Privacy::Aes192Cisco,
+        "aes256-c" => Privacy::Aes256Cisco,
         _ => return Err(Fault::new("bad-request", format!("'{word}' is no way to encrypt"))),
     })
 }
 
 /// Does it; what is told then.
-pub(super) fn carry_out(handle: &Handle, scan: &Scan, order: Order) -> Result<Value, Fault> {
+pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
+    let Served { handle, pages, scan, .. } = served;
     let inventory = handle.inventory();
     match order {
         Order::Credential { name, login: said } => {
@@ -204,6 +214,9 @@ pub(super) fn carry_out(handle: &Handle, scan: &Scan, order: Order) -> Result<Va
             Ok(told::imported(&imported))
         }
         Order::Fetch { source, from, to, step, function } => fetch(handle, source, (from, to), step, function),
+        Order::Ask { question } => asked::ask(pages, &question),
+        Order::Change { by, order } => asked::order(pages, &by, &order),
+        Order::Picture { graph, form, question } => asked::picture(pages, graph, form, &question),
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::charge::configured::{open, start};
 use crate::run::config::{Cdr, Charge, ChargeGtpp, DirectorySection, Door};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 
 const PLAN: &str = "[plan]\nname = \"standard\"\n[allowance.gift]\namount = \"1 MiB\"\nlasts = \"7 days\"\n[[version]]\n\

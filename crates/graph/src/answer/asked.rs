@@ -1,0 +1,76 @@
+//! Members of what is asked, read with a word about what is wrong.
+
+use super::Unanswered;
+use serde_json::Value;
+
+/// An object that somebody sent.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'v>(pub &'v Value);
+
+impl<'v> Asked<'v> {
+    fn get(self, key: &str) -> Option<&'v Value> {
+        self.0.get(key).filter(|value| !value.is_null())
+    }
+
+    fn read<T>(
+        self,
+        key: &str,
+        what: &str,
+        read: impl FnOnce(&'v Value) -> Option<T>,
+    ) -> Result<Option<T>, Unanswered> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        read(value).map(Some).ok_or_else(|| Unanswered::Asked(format!("\"{key}\" is {what}")))
+    }
+
+    fn needed<T>(self, key: &str, found: Option<T>) -> Result<T, Unanswered> {
+        found.ok_or_else(|| Unanswered::Asked(format!("\"{key}\" is needed")))
+    }
+
+    pub fn maybe_text(self, key: &str) -> Result<Option<&'v str>, Unanswered> {
+        self.read(key, "a text", Value::as_str)
+    }
+
+    pub fn text(self, key: &str) -> Result<&'v str, Unanswered> {
+        let found = self.maybe_text(key)?;
+        self.needed(key, found)
+    }
+
+    pub fn maybe_id(self, key: &str) -> Result<Option<u32>, Unanswered> {
+        self.read(key, "a number", |value| value.as_u64().and_then(|number| u32::try_from(number).ok()))
+    }
+
+    pub fn id(self, key: &str) -> Result<u32, Unanswered> {
+        let found = self.maybe_id(key)?;
+        self.needed(key, found)
+    }
+
+    pub fn ids(self, key: &str, most: usize) -> Result<Vec<u32>, Unanswered> {
+        let id = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+        let ids = self.read(key, "a list of numbers", |value| value.as_array()?.iter().map(id).collect())?;
+        let ids: Vec<u32> = self.needed(key, ids)?;
+        if ids.len() > most {
+            return Err(Unanswered::Asked(format!("\"{key}\": {} numbers, {most} can be", ids.len())));
+        }
+        Ok(ids)
+    }
+
+    pub fn maybe_whole(self, key: &str) -> Result<Option<i64>, Unanswered> {
+        self.read(key, "a whole number", Value::as_i64)
+    }
+
+    pub fn whole(self, key: &str) -> Result<i64, Unanswered> {
+        let found = self.maybe_whole(key)?;
+        self.needed(key, found)
+    }
+
+    pub fn offset(self) -> Result<usize, Unanswered> {
+        let found = self.maybe_whole("offset")?.unwrap_or_default();
+        usize::try_from(found).map_err(|_| Unanswered::Asked("\"offset\" is not less than 0".to_owned()))
+    }
+
+    pub fn limit(self, most: usize) -> Result<usize, Unanswered> {
+        let found = self.maybe_whole("limit")?.unwrap_or(100);
+        let limit = usize::try_from(found).ok().filter(|limit| (1..=most).contains(limit));
+        limit.ok_or_else(|| Unanswered::Asked(format!("\"limit\" is 1 to {most}")))
+    }
+}

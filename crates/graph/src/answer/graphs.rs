@@ -1,0 +1,158 @@
+//! Graphs: all of them, those of a device, of a place in a tree, or those whose title has words.
+
+use super::asked::Asked;
+use super::{GRAPHS_LISTED_MAX, PART_MAX, Unanswered, View};
+use crate::inventory::{GroupBy, Kind, Node, NodeKind};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+
+/// Folders below a folder whose graphs are shown with it.
+const DEPTH_MAX: usize = 64;
+
+/// A part of the graphs that were asked for.
+pub(super) fn list(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswered> {
+    let (offset, limit) = (asked.offset()?, asked.limit(PART_MAX)?);
+    let text = asked.maybe_text("text")?.unwrap_or_default().trim();
+    let place = asked.maybe_id("node")?;
+    let node = place.map(|id| node(view, id)).transpose()?;
+    let base = match (node, asked.maybe_id("device")?) {
+        (Some(node), _) => Some(of_node(view, place.unwrap_or_default(), node)),
+        (None, Some(device)) if view.inventory.devices().has(device) => Some(view.inventory.graphs_of(device).to_vec()),
+        (None, Some(device)) => return Err(Unanswered::Unknown(format!("there is no device {device}"))),
+        (None, None) => None,
+    };
+    let group = node.map_or(GroupBy::None, |node| match node.kind {
+        NodeKind::Device { group, .. } | NodeKind::Rule { group, .. } => group,
+        _ => GroupBy::None,
+    });
+    let template = asked.maybe_text("template")?;
+    let number = template.map(|name| view.inventory.named(Kind::GraphTemplate, name).unwrap_or_default());
+    let is_wanted = |id: &u32| number.is_none_or(|n| view.inventory.graphs().get(*id).is_some_and(|g| g.template == n));
+    let (total, part) = match (base, text.is_empty(), number) {
+        // The whole of a large inventory is not put in order for each letter that is typed.
+        (None, false, None) => {
+            let found = view.search.find(text, offset.saturating_add(limit));
+            (found.total, found.graphs.into_iter().skip(offset).take(limit).collect())
+        }
+        (None, true, None) => {
+            let all = view.inventory.graphs();
+            (all.len(), all.iter().map(|(id, _)| id).skip(offset).take(limit).collect::<Vec<u32>>())
+        }
+        (base, is_all, _) => {
+            let mut ids = base.unwrap_or_else(|| view.inventory.graphs().iter().map(|(id, _)| id).collect());
+            if !is_all {
+                let found: HashSet<u32> = view.search.find(text, GRAPHS_LISTED_MAX).graphs.into_iter().collect();
+                ids.retain(|id| found.contains(id));
+            }
+            ids.retain(is_wanted);
+            sort(view, &mut ids, group);
+            (ids.len(), ids.into_iter().skip(offset).take(limit).collect())
+        }
+    };
+    let graphs: Vec<Value> = part.into_iter().filter_map(|id| brief(view, id, group)).collect();
+    Ok(json!({ "total": total, "graphs": graphs }))
+}
+
+fn node<'v>(view: &View<'v>, id: u32) -> Result<&'v Node, Unanswered> {
+    let found = view.inventory.nodes().get(id);
+    found.ok_or_else(|| Unanswered::Unknown(format!("there is no place {id} in a tree")))
+}
+
+/// The graphs of a place in a tree, of a folder those of all that is in it.
+fn of_node(view: &View<'_>, id: u32, node: &Node) -> Vec<u32> {
+    let mut graphs = view.inventory.graphs_of_node(&node.kind, GRAPHS_LISTED_MAX);
+    let mut waiting: Vec<(u32, usize)> = vec![(id, 0)];
+    while let Some((id, depth)) = waiting.pop() {
+        for child in view.inventory.children(node.tree, Some(id)) {
+            let Some(found) = view.inventory.nodes().get(child) else { continue };
+            if graphs.len() < GRAPHS_LISTED_MAX {
+                graphs.extend(view.inventory.graphs_of_node(&found.kind, GRAPHS_LISTED_MAX - graphs.len()));
+            }
+            if matches!(found.kind, NodeKind::Folder { .. }) && depth < DEPTH_MAX {
+                waiting.push((child, depth + 1));
+            }
+        }
+    }
+    let mut seen = HashSet::new();
+    graphs.retain(|graph| seen.insert(*graph));
+    graphs
+}
+
+/// By group, then by title; what cannot be told apart so by number.
+fn sort(view: &View<'_>, ids: &mut Vec<u32>, group: GroupBy) {
+    ids.truncate(GRAPHS_LISTED_MAX);
+    let key = |id: &u32| {
+        (group_of(view, *id, group).unwrap_or_default(), natural(&view.inventory.title(view.library, *id)), *id)
+    };
+    ids.sort_by_cached_key(key);
+}
+
+/// A text that sorts as people expect: `Gi0/2` before `Gi0/10`.
+fn natural(text: &str) -> String {
+    let (mut out, mut digits) = (String::with_capacity(text.len() + 16), String::new());
+    for letter in text.chars().chain(['\0']) {
+        if letter.is_ascii_digit() {
+            digits.push(letter);
+            continue;
+        }
+        if !digits.is_empty() {
+            out.push_str(&format!("{digits:0>12}"));
+            digits.clear();
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
+fn group_of(view: &View<'_>, id: u32, group: GroupBy) -> Option<String> {
+    let inventory = view.inventory;
+    let graph = inventory.graphs().get(id)?;
+    let source = inventory.sources().get(*graph.sources.first()?)?;
+    let device = inventory.devices().get(source.device)?;
+    Some(match group {
+        GroupBy::None => return None,
+        GroupBy::Template => template_title(view, graph.template),
+        GroupBy::Row => inventory.rows().get(source.row?).map(|row| row.name.to_string())?,
+        GroupBy::Device => device.name.to_string(),
+        GroupBy::Site => inventory.sites().get(device.site?).map(|site| site.name.to_string())?,
+    })
+}
+
+/// A template's title without its fields, which are of one graph; else its name.
+fn template_title(view: &View<'_>, template: u32) -> String {
+    let name = view.inventory.template_name(template).unwrap_or_default();
+    let title = view.library.graphs.get(name).map(|template| template.title.with(|_| None));
+    let title = title.unwrap_or_default();
+    let title = title.trim_matches(|c: char| c.is_whitespace() || c == '-');
+    if title.is_empty() { name.to_owned() } else { title.to_owned() }
+}
+
+fn brief(view: &View<'_>, id: u32, group: GroupBy) -> Option<Value> {
+    let graph = view.inventory.graphs().get(id)?;
+    let device = view.inventory.device_of_graph(id);
+    let name = device.and_then(|id| view.inventory.devices().get(id)).map(|device| &*device.name);
+    Some(json!({
+        "id": id, "title": view.inventory.title(view.library, id),
+        "template": view.inventory.template_name(graph.template), "device": device, "device_name": name,
+        "group": group_of(view, id, group),
+    }))
+}
+
+/// A graph with the data sources that it is of.
+pub(super) fn show(view: &View<'_>, id: u32) -> Result<Value, Unanswered> {
+    let unknown = || Unanswered::Unknown(format!("there is no graph {id}"));
+    let graph = view.inventory.graphs().get(id).ok_or_else(unknown)?;
+    let mut shown = brief(view, id, GroupBy::None).ok_or_else(unknown)?;
+    let sources = graph.sources.iter().take(PART_MAX).filter_map(|source| {
+        let found = view.inventory.sources().get(*source)?;
+        let device = view.inventory.devices().get(found.device)?;
+        let row = found.row.and_then(|row| view.inventory.rows().get(row));
+        Some(json!({
+            "id": source, "device": found.device, "device_name": &*device.name, "row": row.map(|row| &*row.name),
+            "template": view.inventory.template_name(found.template), "last": view.files.last_s(*source),
+        }))
+    });
+    shown["sources"] = sources.collect();
+    shown["sources_total"] = graph.sources.len().into();
+    Ok(shown)
+}

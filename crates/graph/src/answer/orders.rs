@@ -1,0 +1,118 @@
+//! What people and programs want to be changed, in JSON.
+
+use super::Unanswered;
+use super::asked::Asked;
+use crate::inventory::order::Order;
+use crate::inventory::{
+    Access, Authentication, Credential, Device, DeviceState, Inventory, Kind, Login, Privacy, Secret, Version,
+};
+use serde_json::Value;
+
+/// Things that one order is for.
+const IDS_MAX: usize = 10_000;
+
+/// Reads an order: `add-device`, `set-state`, `remove-devices`, `add-credential`, `remove-credential`,
+/// `remove-graphs`.
+///
+/// # Errors
+/// It is not understood; the text names the member and never what stood in it.
+pub fn order(inventory: &Inventory, wanted: &Value) -> Result<Order, Unanswered> {
+    let asked = Asked(wanted);
+    match asked.text("do")? {
+        "add-device" => Ok(Order::Device(None, device(inventory, asked)?)),
+        "set-state" => Ok(Order::SetState(asked.ids("devices", IDS_MAX)?, state(asked.text("state")?)?)),
+        "remove-devices" => Ok(Order::RemoveDevices(asked.ids("devices", IDS_MAX)?)),
+        "add-credential" => {
+            let name = asked.text("name")?.into();
+            Ok(Order::Credential(None, Credential { name, login: login(asked)? }))
+        }
+        "remove-credential" => Ok(Order::RemoveCredential(asked.id("id")?)),
+        "remove-graphs" => Ok(Order::RemoveGraphs(asked.ids("graphs", IDS_MAX)?)),
+        other => Err(Unanswered::Asked(format!("'{other}' is no order"))),
+    }
+}
+
+fn state(word: &str) -> Result<DeviceState, Unanswered> {
+    match word {
+        "active" => Ok(DeviceState::Active),
+        "maintenance" => Ok(DeviceState::Maintenance),
+        "disabled" => Ok(DeviceState::Disabled),
+        _ => Err(Unanswered::Asked("\"state\" is active, maintenance or disabled".to_owned())),
+    }
+}
+
+fn device(inventory: &Inventory, asked: Asked<'_>) -> Result<Device, Unanswered> {
+    let mut device = Device::new(asked.text("name")?, asked.text("address")?);
+    let version = match asked.maybe_text("version")? {
+        None | Some("2c") => Some(Version::V2c),
+        Some("1") => Some(Version::V1),
+        Some("3") => Some(Version::V3),
+        Some("none") => None,
+        Some(_) => return Err(Unanswered::Asked("\"version\" is 1, 2c, 3 or none".to_owned())),
+    };
+    let port = asked.maybe_id("port")?.unwrap_or(161);
+    let port = u16::try_from(port).ok().filter(|port| *port > 0);
+    let port = port.ok_or_else(|| Unanswered::Asked("\"port\" is 1 to 65535".to_owned()))?;
+    let named = |kind: Kind, key: &str| match asked.maybe_text(key)? {
+        None => Ok(None),
+        Some(name) => inventory
+            .named(kind, name)
+            .map(Some)
+            .ok_or_else(|| Unanswered::Asked(format!("there is no {} '{name}'", kind.name()))),
+    };
+    device.access = Access { version, port, credential: named(Kind::Credential, "credential")?, ..Access::default() };
+    device.site = named(Kind::Site, "site")?;
+    device.notes = asked.maybe_text("notes")?.unwrap_or_default().into();
+    if version.is_none() {
+        device.availability.probes = vec![crate::inventory::Probe::Icmp {}];
+    }
+    Ok(device)
+}
+
+fn login(asked: Asked<'_>) -> Result<Login, Unanswered> {
+    let secret = |key: &str| asked.text(key).map(|text| Secret::new(text.as_bytes()));
+    let maybe = |key: &str| -> Result<Secret, Unanswered> {
+        Ok(asked.maybe_text(key)?.map(|text| Secret::new(text.as_bytes())).unwrap_or_default())
+    };
+    match asked.text("kind")? {
+        "community" => Ok(Login::Community { community: secret("community")? }),
+        "user" => Ok(Login::User {
+            user: asked.text("user")?.into(),
+            authentication: authentication(asked.maybe_text("authentication")?.unwrap_or("none"))?,
+            authentication_password: maybe("authentication_password")?,
+            privacy: privacy(asked.maybe_text("privacy")?.unwrap_or("none"))?,
+            privacy_password: maybe("privacy_password")?,
+            context: asked.maybe_text("context")?.unwrap_or_default().into(),
+        }),
+        "password" => Ok(Login::Password { user: asked.text("user")?.into(), password: secret("password")? }),
+        "token" => Ok(Login::Token { token: secret("token")? }),
+        _ => Err(Unanswered::Asked("\"kind\" is community, user, password or token".to_owned())),
+    }
+}
+
+fn authentication(word: &str) -> Result<Authentication, Unanswered> {
+    Ok(match word {
+        "none" => Authentication::None,
+        "md5" => Authentication::Md5,
+        "sha1" => Authentication::Sha1,
+        "sha224" => Authentication::Sha224,
+        "sha256" => Authentication::Sha256,
+        "sha384" => Authentication::Sha384,
+        "sha512" => Authentication::Sha512,
+        _ => {
+            let all = "\"authentication\" is none, md5, sha1, sha224, sha256, sha384 or sha512";
+            return Err(Unanswered::Asked(all.to_owned()));
+        }
+    })
+}
+
+fn privacy(word: &str) -> Result<Privacy, Unanswered> {
+    Ok(match word {
+        "none" => Privacy::None,
+        "des" => Privacy::Des,
+        "aes128" => Privacy::Aes128,
+        "aes192" => Privacy::Aes192,
+        "aes256" => Privacy::Aes256,
+        _ => return Err(Unanswered::Asked("\"privacy\" is none, des, aes128, aes192 or aes256".to_owned())),
+    })
+}

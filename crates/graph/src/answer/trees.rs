@@ -1,0 +1,47 @@
+//! Trees, a level at a time.
+
+use super::{Unanswered, View};
+use crate::inventory::{Node, NodeKind};
+use serde_json::{Value, json};
+
+/// All trees, each with what is in it at its first level.
+pub(super) fn list(view: &View<'_>) -> Value {
+    let mut trees: Vec<_> = view.inventory.trees().iter().collect();
+    trees.sort_by_key(|(id, tree)| (tree.order, *id));
+    let trees =
+        trees.into_iter().map(|(id, tree)| json!({ "id": id, "name": &*tree.name, "nodes": children(view, id, None) }));
+    json!({ "trees": trees.collect::<Vec<_>>() })
+}
+
+/// What is in a tree or in a folder of it.
+pub(super) fn nodes(view: &View<'_>, tree: u32, parent: Option<u32>) -> Result<Value, Unanswered> {
+    let is_there = match parent {
+        Some(parent) => view.inventory.nodes().get(parent).is_some_and(|node| node.tree == tree),
+        None => view.inventory.trees().has(tree),
+    };
+    match is_there {
+        true => Ok(json!({ "nodes": children(view, tree, parent) })),
+        false => Err(Unanswered::Unknown("there is no such place in a tree".to_owned())),
+    }
+}
+
+fn children(view: &View<'_>, tree: u32, parent: Option<u32>) -> Vec<Value> {
+    let ids = view.inventory.children(tree, parent);
+    ids.into_iter().filter_map(|id| Some(node(view, id, view.inventory.nodes().get(id)?))).collect()
+}
+
+fn node(view: &View<'_>, id: u32, node: &Node) -> Value {
+    let (kind, target) = match &node.kind {
+        NodeKind::Folder { .. } => ("folder", None),
+        NodeKind::Device { device, .. } => ("device", Some(*device)),
+        NodeKind::Site { site } => ("site", Some(*site)),
+        NodeKind::Graph { graph } => ("graph", Some(*graph)),
+        NodeKind::Rule { .. } => ("rule", None),
+    };
+    let name = match &node.kind {
+        NodeKind::Graph { graph } => view.inventory.title(view.library, *graph),
+        _ => view.inventory.node_name(node).unwrap_or_default().to_owned(),
+    };
+    let has_children = kind == "folder" && !view.inventory.children(node.tree, Some(id)).is_empty();
+    json!({ "id": id, "tree": node.tree, "kind": kind, "target": target, "name": name, "opens": has_children })
+}

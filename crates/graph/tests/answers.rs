@@ -1,0 +1,225 @@
+//! What pages are told of an inventory with round-robin files whose values are known.
+
+mod house;
+
+use house::House;
+use serde_json::{Value, json};
+use trunkline_graph::answer::{Polled, Unanswered, View, answer, order};
+use trunkline_graph::inventory::order::Order;
+use trunkline_graph::inventory::{GroupBy, Node, NodeKind, Search, Tree};
+
+const END_S: i64 = 1_790_035_200;
+
+struct Shown {
+    house: House,
+    search: Search,
+    folder: tempfile::TempDir,
+}
+
+impl Shown {
+    fn new() -> Shown {
+        let folder = tempfile::tempdir().unwrap();
+        let mut house = House::new(folder.path());
+        for name in ["edge-2", "edge-10", "core-1"] {
+            house.device(name, 2);
+        }
+        let source = house.source(1, "interface-traffic", 0);
+        // 1000 octets a second in, 2000 out, for three hours.
+        let samples = (1..=180).map(|minute| {
+            let count = minute * 60_000;
+            (END_S - 10_800 + minute as i64 * 60, vec![Some(count), Some(2 * count)])
+        });
+        house.file(source, END_S - 10_800, samples.collect::<Vec<_>>());
+        let search = Search::of(&house.inventory, &house.library);
+        Shown { house, search, folder }
+    }
+
+    fn ask(&self, question: Value) -> Result<Value, Unanswered> {
+        let polled = |id: u32| match id {
+            1 => Some(Polled { up: Some(true), since_s: Some(END_S - 60), ..Polled::default() }),
+            2 => Some(Polled { up: Some(false), troubles: vec!["no answer".to_owned()], ..Polled::default() }),
+            _ => None,
+        };
+        let House { inventory, library, .. } = &self.house;
+        answer(
+            &View { inventory, library, search: &self.search, files: &self.house, polled: &polled, now_s: END_S },
+            &question,
+        )
+    }
+}
+
+fn titles(answer: &Value) -> Vec<&str> {
+    answer["graphs"].as_array().unwrap().iter().map(|graph| graph["title"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn devices_are_listed_searched_and_told_with_what_is_wrong() {
+    let shown = Shown::new();
+    let all = shown.ask(json!({ "do": "devices" })).unwrap();
+    let names: Vec<&str> = all["devices"].as_array().unwrap().iter().map(|d| d["name"].as_str().unwrap()).collect();
+    assert_eq!((&all["total"], names), (&json!(3), vec!["core-1", "edge-10", "edge-2"]));
+    let down = shown.ask(json!({ "do": "devices", "state": "down" })).unwrap();
+    assert_eq!(down["devices"][0]["name"], "edge-10");
+    assert_eq!(down["devices"][0]["troubles"], json!(["no answer"]));
+    let found = shown.ask(json!({ "do": "devices", "text": "EDGE 192.0.2", "limit": 1, "offset": 1 })).unwrap();
+    assert_eq!((&found["total"], &found["devices"][0]["name"]), (&json!(2), &json!("edge-2")));
+    let counts = shown.ask(json!({ "do": "counts" })).unwrap();
+    assert_eq!((&counts["up"], &counts["down"], &counts["unknown"]), (&json!(1), &json!(1), &json!(1)));
+
+    let one = shown.ask(json!({ "do": "device", "id": 1 })).unwrap();
+    assert_eq!((&one["state"], &one["rows"][1]["name"]), (&json!("up"), &json!("Gi0/2")));
+    let read = one["read"].as_array().unwrap();
+    let with_file: Vec<&Value> = read.iter().filter(|source| source["last"] == END_S).collect();
+    assert_eq!((read.len(), with_file.len()), (one["sources"].as_u64().unwrap() as usize, 1));
+    assert!(read.iter().all(|source| source["silent"] == false));
+    assert!(matches!(shown.ask(json!({ "do": "device", "id": 99 })), Err(Unanswered::Unknown(_))));
+}
+
+#[test]
+fn graphs_are_found_by_words_devices_and_places() {
+    let mut shown = Shown::new();
+    let found = shown.ask(json!({ "do": "graphs", "text": "edge-10 traffic" })).unwrap();
+    assert_eq!((found["total"].as_u64(), titles(&found).len()), (Some(2), 2));
+    assert!(titles(&found).iter().all(|title| title.starts_with("edge-10 - Gi0/") && title.ends_with("Traffic")));
+    let all = shown.ask(json!({ "do": "graphs", "limit": 2 })).unwrap();
+    assert_eq!((all["total"].as_u64(), titles(&all).len()), (Some(30), 2));
+    let of = shown.ask(json!({ "do": "graphs", "device": 3, "text": "traffic" })).unwrap();
+    assert_eq!(titles(&of).len(), 2);
+    let template = shown.ask(json!({ "do": "graphs", "template": "interface-bits" })).unwrap();
+    assert_eq!(template["total"], 6);
+    // In the order that people expect.
+    assert!(titles(&template)[0].starts_with("core-1") && titles(&template)[2].starts_with("edge-2 "));
+
+    shown.house.order(Order::Tree(None, Tree { name: "All".into(), order: 0 }));
+    let node = |parent, kind| Order::Node(None, Node { tree: 1, parent, order: 0, kind });
+    shown.house.order(node(None, NodeKind::Folder { name: "Edge".into() }));
+    shown.house.order(node(Some(1), NodeKind::Device { device: 1, group: GroupBy::Row }));
+    shown.house.order(node(Some(1), NodeKind::Device { device: 2, group: GroupBy::None }));
+    let trees = shown.ask(json!({ "do": "trees" })).unwrap();
+    assert_eq!(
+        (&trees["trees"][0]["nodes"][0]["name"], &trees["trees"][0]["nodes"][0]["opens"]),
+        (&json!("Edge"), &json!(true))
+    );
+    let inside = shown.ask(json!({ "do": "nodes", "tree": 1, "parent": 1 })).unwrap();
+    assert_eq!(inside["nodes"][1]["name"], "edge-10");
+    assert_eq!(shown.ask(json!({ "do": "graphs", "node": 1 })).unwrap()["total"], 20);
+    let grouped = shown.ask(json!({ "do": "graphs", "node": 2 })).unwrap();
+    let groups: Vec<&Value> = grouped["graphs"].as_array().unwrap().iter().map(|graph| &graph["group"]).collect();
+    assert_eq!((groups[0], groups[9]), (&Value::Null, &json!("Gi0/2")));
+    assert!(matches!(shown.ask(json!({ "do": "nodes", "tree": 2 })), Err(Unanswered::Unknown(_))));
+    assert!(matches!(shown.ask(json!({ "do": "graphs", "node": 9 })), Err(Unanswered::Unknown(_))));
+}
+
+#[test]
+fn pictures_have_known_values_and_null_for_what_is_unknown() {
+    let shown = Shown::new();
+    let source = shown.house.source(1, "interface-traffic", 0);
+    let graph = shown.house.graph("interface-bits", source);
+    let ask = json!({ "do": "pictures", "ids": [graph, 9999], "from": END_S - 14_400, "to": END_S, "width": 240 });
+    let answer = shown.ask(ask).unwrap();
+    let picture = &answer["pictures"][0]["picture"];
+    assert_eq!((&picture["unit"], &picture["step"]), (&json!("bit/s"), &json!(60)));
+    let values = |series: usize| picture["series"][series]["values"].as_array().unwrap();
+    assert_eq!((&values(0)[100], &values(1)[100]), (&json!(8000.0), &json!(16000.0)));
+    assert_eq!(values(0)[10], Value::Null);
+    assert_eq!(picture["series"][0]["figures"]["p95"], 8000.0);
+    assert_eq!(picture["series"][0]["legend"], json!(["last", "average", "max", "p95"]));
+    assert_eq!(answer["pictures"][1]["trouble"], "there is no graph 9999");
+    for wrong in [
+        json!({ "do": "pictures", "ids": [1], "from": 5, "to": 4 }),
+        json!({ "do": "pictures", "ids": [1], "from": 0, "to": 4, "width": 100_000 }),
+        json!({ "do": "pictures", "ids": [1], "from": 0, "to": 4, "function": "mean" }),
+        json!({ "do": "pictures", "ids": vec![1; 61], "from": 0, "to": 4 }),
+        json!({ "do": "pictures", "ids": "all", "from": 0, "to": 4 }),
+        json!({ "do": "dance" }),
+        json!([]),
+        json!({ "do": "graphs", "limit": 501 }),
+    ] {
+        assert!(matches!(shown.ask(wrong.clone()), Err(Unanswered::Asked(_))), "{wrong}");
+    }
+    drop(shown.folder);
+}
+
+#[test]
+fn a_damaged_file_is_told_and_the_others_are_shown() {
+    let shown = Shown::new();
+    let source = shown.house.source(2, "interface-traffic", 0);
+    std::fs::create_dir_all(shown.folder.path().join("2")).unwrap();
+    std::fs::write(shown.folder.path().join(format!("2/{source}.rrd")), b"not a file of rrdtool").unwrap();
+    let good = shown.house.graph("interface-bits", shown.house.source(1, "interface-traffic", 0));
+    let bad = shown.house.graph("interface-bits", source);
+    let ask = json!({ "do": "pictures", "ids": [bad, good], "from": END_S - 3600, "to": END_S });
+    let answer = shown.ask(ask).unwrap();
+    assert!(
+        answer["pictures"][0]["trouble"].as_str().unwrap().contains("round-robin file"),
+        "{}",
+        answer["pictures"][0]
+    );
+    assert!(answer["pictures"][1]["picture"].is_object());
+}
+
+#[test]
+fn orders_are_read_and_secrets_stay() {
+    let mut shown = Shown::new();
+    let secret = "s3cret-community";
+    let add = json!({ "do": "add-credential", "name": "lab", "kind": "community", "community": secret });
+    let made = order(&shown.house.inventory, &add).unwrap();
+    assert!(!format!("{made:?}").contains(secret));
+    shown.house.order(made);
+    let listed = shown.ask(json!({ "do": "credentials" })).unwrap();
+    assert_eq!(listed, json!({ "credentials": [{ "id": 1, "name": "lab", "kind": "community", "devices": 0 }] }));
+    let add = json!({ "do": "add-device", "name": "new", "address": "192.0.2.9", "credential": "lab" });
+    let made = order(&shown.house.inventory, &add).unwrap();
+    shown.house.order(made);
+    let device = shown.ask(json!({ "do": "device", "id": 4 })).unwrap();
+    assert_eq!((&device["credential"], &device["version"]), (&json!("lab"), &json!("2c")));
+    let disable = json!({ "do": "set-state", "devices": [4], "state": "disabled" });
+    let disable = order(&shown.house.inventory, &disable).unwrap();
+    shown.house.order(disable);
+    let all = shown.ask(json!({ "do": "devices", "state": "disabled" })).unwrap();
+    assert_eq!((&all["total"], all.to_string().contains(secret)), (&json!(1), false));
+    for wrong in [
+        json!({ "do": "add-device", "name": "x", "address": "a", "credential": "none such" }),
+        json!({ "do": "add-device", "name": "x", "address": "a", "version": "4" }),
+        json!({ "do": "add-credential", "name": "x", "kind": "community", "community": 7 }),
+        json!({ "do": "add-credential", "name": "x", "kind": "user", "user": "u", "privacy": "rot13" }),
+        json!({ "do": "set-state", "devices": [1], "state": "asleep" }),
+    ] {
+        assert!(matches!(order(&shown.house.inventory, &wrong), Err(Unanswered::Asked(_))), "{wrong}");
+    }
+}
+
+/// The web's tests answer with these, so that what the web reads is what is told here.
+/// `UPDATE_ANSWERS=1 cargo test -p trunkline-graph --test answers` writes the file anew.
+#[test]
+fn what_the_web_is_tested_with_is_what_is_told() {
+    let mut shown = Shown::new();
+    shown.house.order(Order::Tree(None, Tree { name: "All".into(), order: 0 }));
+    let node = |parent, kind| Order::Node(None, Node { tree: 1, parent, order: 0, kind });
+    shown.house.order(node(None, NodeKind::Folder { name: "Edge".into() }));
+    shown.house.order(node(Some(1), NodeKind::Device { device: 1, group: GroupBy::Row }));
+    let login = json!({ "do": "add-credential", "name": "lab", "kind": "token", "token": "s3cret" });
+    shown.house.order(order(&shown.house.inventory, &login).unwrap());
+    let graph = shown.house.graph("interface-bits", shown.house.source(1, "interface-traffic", 0));
+    let told: Vec<Value> = [
+        json!({ "do": "counts" }),
+        json!({ "do": "devices" }),
+        json!({ "do": "device", "id": 1 }),
+        json!({ "do": "graphs", "device": 1 }),
+        json!({ "do": "graph", "id": graph }),
+        json!({ "do": "trees" }),
+        json!({ "do": "nodes", "tree": 1, "parent": 1 }),
+        json!({ "do": "pictures", "ids": [graph, 9999], "from": END_S - 1200, "to": END_S + 300, "width": 25 }),
+        json!({ "do": "credentials" }),
+    ]
+    .into_iter()
+    .map(|question| json!({ "question": question.clone(), "answer": shown.ask(question).unwrap() }))
+    .collect();
+    let text = serde_json::to_string_pretty(&told).unwrap() + "\n";
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/answers.json");
+    if std::env::var_os("UPDATE_ANSWERS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert!(std::fs::read_to_string(&path).unwrap_or_default() == text, "answers.json is not what is told");
+    assert!(!text.contains("s3cret"));
+}

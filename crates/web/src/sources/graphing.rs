@@ -1,0 +1,481 @@
+//! Graphs, as the web asks them. What the job tells is read out of its answers as it is; times are seconds since 1970
+//! there and RFC 3339 here, but for the rows of a picture, which are numbers on both sides.
+
+use super::SourceError;
+use super::charging::as_maybe;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// Graphs of a data folder: what is polled, and pictures of it.
+pub trait Graphing: Send + Sync {
+    /// Whether devices are polled.
+    fn serves(&self) -> bool;
+
+    /// Answers a question: `counts`, `run`, `devices`, `device`, `graphs`, `graph`, `trees`, `nodes`, `pictures`,
+    /// `credentials` (`trunkline_graph::answer` has them).
+    ///
+    /// # Errors
+    /// There is no such thing, it makes no sense, or it cannot be read.
+    fn ask(&self, question: &Value) -> Result<Value, SourceError>;
+
+    /// Has an order done for a user; it is on the disk when this returns.
+    ///
+    /// # Errors
+    /// It is refused, or none serves.
+    fn order(&self, by: &str, order: &Value) -> Result<(), SourceError>;
+
+    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function`, as `pictures` has.
+    ///
+    /// # Errors
+    /// As [`Graphing::ask`]; what draws is not installed, or too much is being drawn ([`super::Trouble::Busy`]).
+    fn file(&self, graph: u32, form: GraphForm, question: &Value) -> Result<Vec<u8>, SourceError>;
+}
+
+/// What a picture is a file of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphForm {
+    /// Portable Network Graphics.
+    Png,
+    /// Scalable Vector Graphics.
+    Svg,
+    /// Comma-separated values.
+    Csv,
+}
+
+/// How many there are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphCounts {
+    /// Devices.
+    pub devices: u64,
+    /// Devices that answer.
+    pub up: u64,
+    /// Devices that do not.
+    pub down: u64,
+    /// Devices of which that is not known.
+    pub unknown: u64,
+    /// Devices that are not polled.
+    pub disabled: u64,
+    /// Data sources.
+    pub sources: u64,
+    /// Graphs.
+    pub graphs: u64,
+    /// Trees.
+    pub trees: u64,
+}
+
+/// How polling goes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphRun {
+    /// Samples that are read each second.
+    pub samples_per_s: f64,
+    /// Octets of samples that are on the disk and not in their files yet.
+    pub waiting_octets: u64,
+    /// Samples that were dropped since the start, as the disk was behind or full.
+    pub samples_dropped: u64,
+    /// Cycles that were left out since the start, as the one before was not over.
+    pub cycles_missed: u64,
+    /// Pictures drawn since the start.
+    pub pictures: u64,
+    /// Pictures that could not be drawn.
+    pub pictures_failed: u64,
+    /// What is wrong, a sentence each.
+    pub troubles: Vec<String>,
+}
+
+/// Devices, a part of a list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphDevices {
+    /// How many there are in all.
+    pub total: u64,
+    /// In the order of their names.
+    pub devices: Vec<GraphDeviceBrief>,
+}
+
+/// A device in a list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphDeviceBrief {
+    /// Its number.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub address: String,
+    /// Where it stands.
+    pub site: Option<String>,
+    /// `up`, `down`, `unknown` or `disabled`.
+    pub state: String,
+    /// Whether it does not alarm at present.
+    pub quiet: bool,
+    /// Since when it is up or down.
+    #[serde(serialize_with = "as_maybe")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub since: Option<i64>,
+    /// What does not answer as it should, a sentence each.
+    pub troubles: Vec<String>,
+    /// Its graphs.
+    pub graphs: u64,
+    /// Its data sources.
+    pub sources: u64,
+}
+
+/// A device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphDevice {
+    /// As in a list.
+    #[serde(flatten)]
+    pub brief: GraphDeviceBrief,
+    /// When its last answer came.
+    #[serde(serialize_with = "as_maybe")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub answered: Option<i64>,
+    /// Cycles that were left out.
+    pub missed: u64,
+    /// How long an answer takes, milliseconds.
+    pub round_trip_ms: Option<f64>,
+    /// Its device template.
+    pub template: Option<String>,
+    /// The version of SNMP: 1, 2c or 3.
+    pub version: Option<String>,
+    /// The port of its agent.
+    pub port: u16,
+    /// The name of its credential.
+    pub credential: Option<String>,
+    /// Seconds between two cycles, where that is its own.
+    pub step_s: Option<u32>,
+    /// For people.
+    pub notes: String,
+    /// What it says of itself.
+    pub system: GraphSystem,
+    /// Devices on the way to it.
+    pub behind: Vec<GraphNeighbour>,
+    /// Rows of its tables in all.
+    pub rows_total: u64,
+    /// The first of them.
+    pub rows: Vec<GraphRow>,
+    /// What is read of it, the first data sources.
+    pub read: Vec<GraphRead>,
+}
+
+/// What a device says of itself (SNMPv2-MIB, system group).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphSystem {
+    /// sysObjectID.
+    pub object: String,
+    /// sysName.
+    pub name: String,
+    /// sysDescr.
+    pub description: String,
+    /// sysLocation.
+    pub location: String,
+    /// sysContact.
+    pub contact: String,
+}
+
+/// A device beside another one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphNeighbour {
+    /// Its number.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// A row of a table of a device: an interface, a disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphRow {
+    /// Its number.
+    pub id: u32,
+    /// What the table holds.
+    pub table: String,
+    /// Its name.
+    pub name: String,
+    /// What people wrote about it.
+    pub label: String,
+    /// Where it is found at present; null if the device does not have it.
+    pub index: Option<String>,
+    /// Bit/s, where that is known.
+    pub speed: Option<u64>,
+}
+
+/// A data source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphRead {
+    /// Its number.
+    pub id: u32,
+    /// What it is.
+    pub title: String,
+    /// Its data template.
+    pub template: String,
+    /// How it is read: snmp, script, json, prometheus, icmp, http, program; null without its template.
+    pub how: Option<String>,
+    /// The row that it is of.
+    pub row: Option<String>,
+    /// Whether the device does not have that row at present.
+    pub absent: bool,
+    /// Whether it is read.
+    pub active: bool,
+    /// Seconds between two readings.
+    pub step_s: Option<u32>,
+    /// The time of the last sample in its file.
+    #[serde(serialize_with = "as_maybe")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last: Option<i64>,
+    /// Whether that is longer ago than it should be.
+    pub silent: bool,
+}
+
+/// Graphs, a part of a list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphList {
+    /// How many there are in all.
+    pub total: u64,
+    /// By group and title; of a search the nearest first.
+    pub graphs: Vec<GraphBrief>,
+}
+
+/// A graph in a list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphBrief {
+    /// Its number.
+    pub id: u32,
+    /// Its title.
+    pub title: String,
+    /// Its graph template.
+    pub template: Option<String>,
+    /// The device of its first data source.
+    pub device: Option<u32>,
+    /// That one's name.
+    pub device_name: Option<String>,
+    /// What it stands under, where a place of a tree groups its graphs.
+    pub group: Option<String>,
+}
+
+/// A graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphShown {
+    /// As in a list.
+    #[serde(flatten)]
+    pub brief: GraphBrief,
+    /// How many data sources it is of.
+    pub sources_total: u64,
+    /// The first of them.
+    pub sources: Vec<GraphSource>,
+}
+
+/// A data source of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphSource {
+    /// Its number.
+    pub id: u32,
+    /// Its device.
+    pub device: u32,
+    /// The device's name.
+    pub device_name: String,
+    /// The row that it is of.
+    pub row: Option<String>,
+    /// Its data template.
+    pub template: Option<String>,
+    /// The time of the last sample in its file.
+    #[serde(serialize_with = "as_maybe")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last: Option<i64>,
+}
+
+/// Trees.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTrees {
+    /// In their order.
+    pub trees: Vec<GraphTree>,
+}
+
+/// A tree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTree {
+    /// Its number.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// What is in it at its first level.
+    pub nodes: Vec<GraphNode>,
+}
+
+/// What is in a folder of a tree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphNodes {
+    /// In their order.
+    pub nodes: Vec<GraphNode>,
+}
+
+/// A place in a tree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphNode {
+    /// Its number.
+    pub id: u32,
+    /// Its tree.
+    pub tree: u32,
+    /// `folder`, `device`, `site`, `graph` or `rule`.
+    pub kind: String,
+    /// The number of the device, site or graph.
+    pub target: Option<u32>,
+    /// What it is called.
+    pub name: String,
+    /// Whether there are places in it.
+    pub opens: bool,
+}
+
+/// Graphs in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphPictures {
+    /// In the order in which they were asked for.
+    pub pictures: Vec<GraphPictureOf>,
+}
+
+/// The numbers of a graph, or why there are none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphPictureOf {
+    /// The graph.
+    pub id: u32,
+    /// Why there are none.
+    pub trouble: Option<String>,
+    /// The numbers.
+    pub picture: Option<GraphPicture>,
+}
+
+/// A graph in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphPicture {
+    /// Its title.
+    pub title: String,
+    /// What stands at its axis.
+    pub unit: String,
+    /// 1000, or 1024 for what is counted in powers of two.
+    pub base: u32,
+    /// The lower end of the axis.
+    pub lower: Option<f64>,
+    /// The upper end of the axis.
+    pub upper: Option<f64>,
+    /// Whether the ends hold for what lies beyond them, too.
+    pub rigid: bool,
+    /// Whether the axis is logarithmic.
+    pub logarithmic: bool,
+    /// When the first row begins, seconds since 1970.
+    pub start: i64,
+    /// Seconds of a row.
+    pub step: i64,
+    /// How many rows.
+    pub rows: u64,
+    /// What is drawn, in order.
+    pub series: Vec<GraphSeries>,
+    /// Lines at a value or a time.
+    pub rules: Vec<GraphRule>,
+    /// Thresholds.
+    pub thresholds: Vec<GraphThreshold>,
+    /// What stands in the legend beside.
+    pub prints: Vec<GraphPrint>,
+    /// Data sources of which nothing has been read yet.
+    pub unread: Vec<u32>,
+}
+
+/// What is drawn over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphSeries {
+    /// The name of the definition.
+    pub name: String,
+    /// Its text in the legend.
+    pub label: String,
+    /// `line`, `area` or `tick`.
+    pub kind: String,
+    /// `#rrggbb` or `#rrggbbaa`; null is nothing that is seen, and that others may stand on.
+    pub color: Option<String>,
+    /// The width of a line, or the height of a mark as a part of the graph's.
+    pub width: f64,
+    /// Whether it stands on the one before it.
+    pub stack: bool,
+    /// Lengths of dashes and gaps.
+    pub dashes: Vec<u32>,
+    /// Its rows; null is unknown.
+    pub values: Vec<Option<f64>>,
+    /// Numbers over the span.
+    pub figures: GraphFigures,
+    /// Those that the template wants in the legend.
+    pub legend: Vec<String>,
+}
+
+/// Numbers of a series over the span; null is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFigures {
+    /// The last value that is known.
+    pub last: Option<f64>,
+    /// The mean.
+    pub average: Option<f64>,
+    /// The least.
+    pub min: Option<f64>,
+    /// The greatest.
+    pub max: Option<f64>,
+    /// The 95th percentile of what is known.
+    pub p95: Option<f64>,
+    /// The sum over time.
+    pub total: Option<f64>,
+}
+
+/// A line at a value, or at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphRule {
+    /// Whether it is at a time (seconds since 1970) and not at a value.
+    pub at_time: bool,
+    /// Where.
+    pub value: Option<f64>,
+    /// Its colour.
+    pub color: Option<String>,
+    /// Lengths of dashes and gaps.
+    pub dashes: Vec<u32>,
+    /// Its text in the legend.
+    pub label: String,
+}
+
+/// A threshold.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphThreshold {
+    /// Where.
+    pub value: f64,
+    /// The side that is bad: `above` or `below`.
+    pub side: String,
+    /// `warning` or `critical`.
+    pub severity: String,
+    /// Its text in the legend.
+    pub label: String,
+}
+
+/// A text of the legend, with a number or without.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphPrint {
+    /// The text.
+    pub label: String,
+    /// The number; null is unknown.
+    pub value: Option<f64>,
+    /// Whether there is a number.
+    pub is_number: bool,
+    /// How rrdtool writes it.
+    pub format: String,
+}
+
+/// What devices are asked with, without the secrets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphCredentials {
+    /// In the order of their numbers.
+    pub credentials: Vec<GraphCredential>,
+}
+
+/// A credential without its secrets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphCredential {
+    /// Its number.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: String,
+    /// Devices that are asked with it.
+    pub devices: u64,
+}

@@ -1,0 +1,73 @@
+//! Graphs as the job tells them (`crates/graph/tests/answers.json`, which a test there keeps true), and an order book.
+
+use crate::world::HOME;
+use serde_json::{Value, json};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trunkline_web::sources::{GraphForm, Graphing, SourceError, Trouble};
+
+/// Answers that a test of the job wrote.
+const ANSWERS: &str = include_str!("../../../graph/tests/answers.json");
+
+/// It has three devices and their graphs.
+#[derive(Default)]
+pub struct Gallery {
+    /// No device is polled.
+    pub absent: AtomicBool,
+    /// What was asked, of questions and files.
+    pub asked: Mutex<Vec<Value>>,
+    /// By whom, and what.
+    pub orders: Mutex<Vec<(String, Value)>>,
+}
+
+fn refused(trouble: Trouble, text: &str) -> SourceError {
+    SourceError::new(trouble, text)
+}
+
+impl Graphing for Gallery {
+    fn serves(&self) -> bool {
+        !self.absent.load(Ordering::SeqCst)
+    }
+
+    fn ask(&self, question: &Value) -> Result<Value, SourceError> {
+        if !self.serves() {
+            return Err(refused(Trouble::NotFound, "No graphs are made here."));
+        }
+        self.asked.lock().unwrap().push(question.clone());
+        if question["do"] == "run" {
+            return Ok(json!({
+                "samples_per_s": 12.5, "waiting_octets": 0, "samples_dropped": 1, "cycles_missed": 2, "pictures": 3,
+                "pictures_failed": 0, "troubles": [format!("{HOME}/graphs/journal: no space is left")],
+            }));
+        }
+        if ["device", "node", "tree"].iter().any(|what| question[what] == 99) || question["id"] == 99 {
+            return Err(refused(Trouble::NotFound, "there is no such thing"));
+        }
+        if question["limit"] == 0 {
+            return Err(refused(Trouble::Refused, "\"limit\" is 1 to 500"));
+        }
+        let all: Vec<Value> = serde_json::from_str(ANSWERS).unwrap();
+        let known = all.into_iter().find(|one| one["question"]["do"] == question["do"]);
+        let answer = known.ok_or_else(|| refused(Trouble::Refused, "no question"))?;
+        Ok(answer["answer"].clone())
+    }
+
+    fn order(&self, by: &str, order: &Value) -> Result<(), SourceError> {
+        if order["name"] == "taken" {
+            return Err(refused(Trouble::Refused, "a device 'taken' is there already"));
+        }
+        self.orders.lock().unwrap().push((by.to_owned(), order.clone()));
+        Ok(())
+    }
+
+    fn file(&self, graph: u32, form: GraphForm, question: &Value) -> Result<Vec<u8>, SourceError> {
+        self.asked.lock().unwrap().push(question.clone());
+        match (graph, form) {
+            (99, _) => Err(refused(Trouble::NotFound, "there is no graph 99")),
+            (98, _) => Err(refused(Trouble::Failed, &format!("{HOME}/graphs/1/2.rrd: octet 7: damaged"))),
+            (_, GraphForm::Png) => Ok(b"\x89PNG\r\n\x1a\n".to_vec()),
+            (_, GraphForm::Svg) => Ok(b"<?xml version=\"1.0\"?><svg/>".to_vec()),
+            (_, GraphForm::Csv) => Ok(b"time,In\r\n".to_vec()),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Graphs: what is told of devices and graphs, numbers and files, what administrators change and what of it is written
+//! down.
+
+use crate::client::text;
+use crate::world::{Made, World};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+use trunkline_web::auth::Role;
+
+#[test]
+fn what_is_polled_is_shown_or_that_there_is_nothing() {
+    let world = World::new();
+    let viewer = world.signed_in(Role::Viewer);
+    let status = viewer.get("/graphs/status").ok(200);
+    assert_eq!((&status["serving"], &status["counts"]["up"]), (&json!(true), &json!(1)));
+    assert_eq!(status["run"]["samples_per_s"], 12.5);
+    // What is wrong is told without the folders of this machine.
+    let trouble = status["run"]["troubles"][0].as_str().unwrap();
+    assert!(trouble.contains("no space") && !trouble.contains(crate::world::HOME), "{trouble}");
+    world.graphing.absent.store(true, Ordering::SeqCst);
+    let status = viewer.get("/graphs/status").ok(200);
+    assert_eq!((&status["serving"], &status["counts"]), (&json!(false), &Value::Null));
+    viewer.get("/graphs").problem(404, "not-found");
+
+    let without = World::made(Made { graphing: false, ..Made::default() });
+    let viewer = without.signed_in(Role::Viewer);
+    assert_eq!(viewer.get("/graphs/status").ok(200)["serving"], false);
+    viewer.get("/graphs/devices").problem(404, "not-found");
+}
+
+#[test]
+fn devices_graphs_and_trees_are_told() {
+    let world = World::new();
+    let viewer = world.signed_in(Role::Viewer);
+    let devices = viewer.get("/graphs/devices?state=down&text=edge&limit=10").ok(200);
+    assert_eq!((&devices["total"], &devices["devices"][1]["state"]), (&json!(3), &json!("down")));
+    let asked = world.graphing.asked.lock().unwrap().last().cloned().unwrap();
+    assert_eq!((&asked["state"], &asked["text"], &asked["limit"]), (&json!("down"), &json!("edge"), &json!(10)));
+    let device = viewer.get("/graphs/devices/1").ok(200);
+    assert_eq!((&device["name"], &device["since"]), (&json!("edge-2"), &json!("2026-09-21T23:59:00.000000Z")));
+    assert_eq!(device["rows"][0]["name"], "Gi0/1");
+    assert_eq!(viewer.get("/graphs?text=traffic").ok(200)["total"], 10);
+    let graph = viewer.get("/graphs/3").ok(200);
+    assert_eq!(graph["sources"][0]["device_name"], "edge-2");
+    assert_eq!(viewer.get("/graphs/trees").ok(200)["trees"][0]["nodes"][0]["opens"], true);
+    assert_eq!(viewer.get("/graphs/trees/1/nodes?parent=1").ok(200)["nodes"][0]["kind"], "device");
+    for path in ["/graphs/99", "/graphs/devices/99", "/graphs/trees/99/nodes", "/graphs/x", "/graphs?node=99"] {
+        viewer.get(path).problem(404, "not-found");
+    }
+    viewer.get("/graphs/devices?state=odd").problem(400, "bad-parameter");
+    viewer.get(&format!("/graphs?text={}", "x".repeat(501))).problem(400, "bad-parameter");
+    assert!((400..500).contains(&viewer.get("/graphs?limit=0").status));
+}
+
+#[test]
+fn numbers_and_files_are_of_a_span() {
+    let world = World::new();
+    let viewer = world.signed_in(Role::Viewer);
+    let span = "from=2026-09-21T20:00:00Z&to=2026-09-22T00:00:00Z";
+    let pictures = viewer.get(&format!("/graphs/pictures?ids=3,9999&{span}&width=20&shift=3600")).ok(200);
+    let asked = world.graphing.asked.lock().unwrap().last().cloned().unwrap();
+    let wanted = json!({
+        "do": "pictures", "from": 1_790_020_800, "to": 1_790_035_200, "width": 20, "shift": 3600, "function": null,
+        "ids": [3, 9999],
+    });
+    assert_eq!(asked, wanted);
+    let picture = &pictures["pictures"][0]["picture"];
+    // A thousand octets a second, and what is not known yet is null, not nothing.
+    let values = picture["series"][0]["values"].as_array().unwrap();
+    assert_eq!((&values[0], values.last().unwrap()), (&json!(8000.0), &Value::Null));
+    assert_eq!(pictures["pictures"][1]["trouble"], "there is no graph 9999");
+    for (path, kind, begins) in [
+        ("/graphs/3/png", "image/png", &b"\x89PNG"[..]),
+        ("/graphs/3/svg", "image/svg+xml", b"<?xml"),
+        ("/graphs/3/csv", "text/csv; charset=utf-8", b"time,"),
+    ] {
+        let answer = viewer.get(&format!("{path}?{span}"));
+        assert_eq!((answer.status, answer.header("content-type")), (200, kind));
+        assert!(answer.body.starts_with(begins) && answer.header("content-disposition").contains("graph-3."));
+    }
+    viewer.get("/graphs/99/png").problem(404, "not-found");
+    let damaged = viewer.get("/graphs/98/png");
+    assert!(damaged.status >= 500 && !text(&damaged.body).contains(crate::world::HOME), "{}", text(&damaged.body));
+    for wrong in ["ids=", "ids=a", "ids=1&from=now&to=-1h", "ids=1&from=never", "ids=1&width=x"] {
+        let answer = viewer.get(&format!("/graphs/pictures?{wrong}"));
+        assert_eq!(answer.status, 400, "{wrong}");
+    }
+    let many: Vec<String> = (0..61).map(|id| id.to_string()).collect();
+    viewer.get(&format!("/graphs/pictures?ids={}", many.join(","))).problem(400, "bad-parameter");
+}
+
+#[test]
+fn administrators_change_what_is_polled_and_secrets_are_written_nowhere() {
+    let world = World::new();
+    let boss = world.signed_in(Role::Administrator);
+    let secret = "community-that-nobody-sees";
+    let credential = json!({ "name": "lab", "kind": "community", "community": secret });
+    assert_eq!(boss.post("/graphs/credentials", &credential).status, 204);
+    let device = json!({ "name": "edge-9", "address": "192.0.2.9", "credential": "lab" });
+    assert_eq!(boss.post("/graphs/devices", &device).status, 204);
+    assert_eq!(boss.post("/graphs/devices/state", &json!({ "devices": [1, 2], "state": "disabled" })).status, 204);
+    assert_eq!(boss.delete("/graphs/devices/1").status, 204);
+    assert_eq!(boss.delete("/graphs/credentials/1").status, 204);
+    let orders = world.graphing.orders.lock().unwrap().clone();
+    let done: Vec<&str> = orders.iter().map(|(_, order)| order["do"].as_str().unwrap()).collect();
+    assert_eq!(done, ["add-credential", "add-device", "set-state", "remove-devices", "remove-credential"]);
+    assert!(orders.iter().all(|(by, _)| by == "administrator"));
+    assert_eq!(orders[0].1["community"], secret);
+    boss.post("/graphs/devices", &json!({ "name": "taken", "address": "a" })).problem(400, "bad-parameter");
+    boss.post("/graphs/devices/state", &json!({ "devices": [], "state": "disabled" })).problem(400, "bad-parameter");
+    let listed = boss.get("/graphs/credentials");
+    assert_eq!(listed.ok(200)["credentials"][0]["kind"], "token");
+    assert!(!text(&listed.body).contains("s3cret"));
+    let log = text(&boss.get("/audit").body).to_owned();
+    assert!(log.contains("graph.credential") && log.contains("credential lab: community"), "{log}");
+    assert!(log.contains("device edge-9: 192.0.2.9") && !log.contains(secret));
+    for role in [Role::Viewer, Role::Support, Role::Engineer] {
+        let other = world.signed_in(role);
+        other.post("/graphs/devices", &device).problem(403, "forbidden");
+        other.get("/graphs/credentials").problem(403, "forbidden");
+    }
+}

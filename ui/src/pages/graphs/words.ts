@@ -1,0 +1,63 @@
+// What graphs are called, and where they are.
+
+import type { Query } from "../../api/client";
+import type { GraphPicture, GraphSeries } from "../../api/types";
+import type { Meaning } from "../../format";
+import { resolve, type Range } from "../../ranges";
+import { rfc3339 } from "../../time";
+
+/** Graphs on one page of previews: as many as one question may be of. */
+export const PREVIEWS = 60;
+
+/** The ends of a range as it is now, milliseconds since 1970. */
+export function spanOf(range: Range, now = Date.now()): [number, number] {
+  const to = resolve(range.to, now) ?? now;
+  const from = resolve(range.from, now) ?? to - 86_400_000;
+  return from < to ? [from, to] : [to - 60_000, to];
+}
+
+/** The same in a question. */
+export function asked([from, to]: [number, number]): Query {
+  return { from: rfc3339(from), to: rfc3339(to) };
+}
+
+export const STATES: Record<string, { meaning: Meaning; text: string }> = {
+  up: { meaning: "good", text: "up" },
+  down: { meaning: "bad", text: "down" },
+  unknown: { meaning: "none", text: "not known yet" },
+  disabled: { meaning: "none", text: "not polled" },
+};
+
+/** What time a graph is compared with. */
+export const SHIFTS: { s: number; name: string }[] = [
+  { s: 86_400, name: "a day before" },
+  { s: 7 * 86_400, name: "a week before" },
+  { s: 28 * 86_400, name: "four weeks before" },
+  { s: 364 * 86_400, name: "52 weeks before" },
+];
+
+export const FIGURES = [
+  ["last", "Last"],
+  ["average", "Mean"],
+  ["min", "Least"],
+  ["max", "Most"],
+  ["p95", "95 %"],
+  ["total", "Total"],
+] as const;
+
+/** Figures that the template wants of any series; last, mean and most where it wants none. */
+export function columns(picture: GraphPicture): (typeof FIGURES)[number][] {
+  const wanted = new Set(picture.series.flatMap((series) => series.legend));
+  const chosen = wanted.size > 0 ? wanted : new Set(["last", "average", "max"]);
+  return FIGURES.filter(([name]) => chosen.has(name));
+}
+
+/** A sum over time is of the unit times seconds: bits, where the unit is bits a second. */
+export const unitOf = (figure: string, unit: string): string => (figure !== "total" ? unit : unit.endsWith("/s") ? unit.slice(0, -2) : unit ? `${unit}·s` : "");
+
+/** Series that a legend names. */
+export const named = (picture: GraphPicture): GraphSeries[] => picture.series.filter((series) => series.color !== null || series.label !== "");
+
+/** What stands beside a number of the legend: its label, else the words of the format that rrdtool writes it with. */
+export const printName = (print: { label: string; format: string; is_number: boolean }): string =>
+  print.label || (print.is_number ? print.format.replace(/%%/g, "\u0000").replace(/%[-+ #0-9.]*l?[a-zA-Z]/g, "").replaceAll("\u0000", "%").trim() || "Value" : "");

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import type { GraphPicture, GraphSeries } from "../api/types";
+import { amount, areaPath, bands, linePath, marks, place, scaleOf, times } from "./graph-shape";
+
+const series = (values: (number | null)[], stack = false): GraphSeries => ({
+  name: "a", label: "A", kind: "area", color: "#00ff00", width: 1, stack, dashes: [], values, legend: [],
+  figures: { last: null, average: null, min: null, max: null, p95: null, total: null },
+});
+const picture = (more: Partial<GraphPicture>): GraphPicture => ({
+  title: "", unit: "", base: 1000, lower: null, upper: null, rigid: false, logarithmic: false, start: 0, step: 60, rows: 3,
+  series: [], rules: [], thresholds: [], prints: [], unread: [], ...more,
+});
+const same = (n: number): number => n;
+
+test("what stands on another begins at its top, and what is unknown adds nothing", () => {
+  const [, second] = bands([series([1, null, 3]), series([10, 10, null], true)]);
+  expect(second!.low).toEqual([1, 0, 3]);
+  expect(second!.high).toEqual([11, 10, null]);
+});
+
+test("gaps are gaps", () => {
+  expect(linePath([1, 2, null, 4], same, same)).toBe("M0 1H1V2H2M3 4H4");
+  expect(areaPath(bands([series([1, 2, null, 4])])[0]!, same, same)).toBe("M0 1H1V2H2L2 0H1V0H0ZM3 4H4L4 0H3Z");
+  expect(linePath([null, null], same, same)).toBe("");
+});
+
+test("the axis is the template's, wider where it must be", () => {
+  const high = bands([series([5, 100, 7])]);
+  expect(scaleOf(picture({ lower: 0, upper: 50 }), high)).toMatchObject({ low: 0, high: 106 });
+  expect(scaleOf(picture({ lower: 0, upper: 50, rigid: true }), high)).toMatchObject({ low: 0, high: 50 });
+  expect(scaleOf(picture({}), bands([series([null, null, null])]))).toMatchObject({ low: 0, high: 1 });
+  expect(scaleOf(picture({ lower: 0, upper: 100 }), [])).toMatchObject({ low: 0, high: 100 });
+  expect(place({ low: 1, high: 100, logarithmic: true }, 10)).toBeCloseTo(0.5);
+});
+
+test("marks are round numbers", () => {
+  expect(marks({ low: 0, high: 106, logarithmic: false }, 1000, 5)).toEqual([0, 50, 100]);
+  expect(marks({ low: 0, high: 4096, logarithmic: false }, 1024, 4)).toEqual([0, 1024, 2048, 3072, 4096]);
+  expect(marks({ low: 1, high: 1000, logarithmic: true }, 1000, 4)).toEqual([1, 10, 100, 1000]);
+});
+
+test("times are those of the zone, also when clocks change", () => {
+  const from = Date.UTC(2026, 9, 24, 22);
+  const found = times(from, from + 72 * 3_600_000, 4, "Europe/Berlin");
+  expect(found.map((mark) => mark.text)).toEqual(["10-25", "10-26", "10-27"]);
+  expect(found[1]!.at - found[0]!.at).toBe(25 * 3_600_000);
+  expect(times(0, 3_600_000, 6, "UTC").map((mark) => mark.text)).toContain("00:10");
+});
+
+test("amounts have a unit and three digits", () => {
+  expect(amount(12_345_678, 1000, "bit/s")).toBe("12.3 Mbit/s");
+  expect(amount(1024 * 1024, 1024, "B")).toBe("1 MiB");
+  expect(amount(0.00123, 1000, "s")).toBe("1.23 ms");
+  expect(amount(-1500, 1000, "")).toBe("−1.5 k");
+  expect(amount(0, 1000, "%")).toBe("0 %");
+  expect(amount(null, 1000, "%")).toBe("–");
+});
