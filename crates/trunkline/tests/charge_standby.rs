@@ -523,7 +523,7 @@ fn a_node_goes_on_from_a_copy_that_was_made_beside_the_leader() {
     for _ in 0..3 {
         let leader = pair.leader();
         // The stream has given up the first entries.
-        let long = |status: Value| status["written_octets"].as_u64() > Some(2 * 24 << 20);
+        let long = |status: Value| status["written_octets"].as_u64() > Some((2 * 24) << 20);
         pair.until(|pair| pair.nodes[leader].status().is_some_and(long));
         let lost = 1 - leader;
         pair.nodes[lost].kill();
