@@ -2,13 +2,17 @@
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A port that is free on the first device's address.
+/// A port that is free on the first device's address, below those that the kernel gives to whoever asks.
 fn free_port() -> u16 {
-    UdpSocket::bind((Ipv4Addr::new(127, 64, 0, 1), 0)).unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 14_000 + (std::process::id() % 1000) as u16 * 16;
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed) % 2000);
+    ports.find(|port| UdpSocket::bind((Ipv4Addr::new(127, 64, 0, 1), *port)).is_ok()).unwrap()
 }
 
 fn farm(arguments: &[&str]) -> Command {
