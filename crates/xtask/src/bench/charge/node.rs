@@ -73,7 +73,15 @@ impl Node {
     /// # Errors
     /// It does not serve.
     pub fn start(bench: &Bench<'_>, accounts: u64) -> Result<Node, String> {
-        let (data, address) = (bench.folder.join("charge"), free()?);
+        Node::start_in(&bench.folder, bench, accounts)
+    }
+
+    /// The same, its ledger in another folder.
+    ///
+    /// # Errors
+    /// It does not serve.
+    pub fn start_in(folder: &Path, bench: &Bench<'_>, accounts: u64) -> Result<Node, String> {
+        let (data, address) = (folder.join("charge"), free()?);
         if data.exists() {
             std::fs::remove_dir_all(&data).map_err(|e| format!("{}: {e}", data.display()))?;
         }
