@@ -44,6 +44,7 @@ export function GraphChart(props: GraphChartProps): JSX.Element {
   const tall = (): number => props.height - TOP - BOTTOM;
   const now = createMemo(() => bands(props.picture.series));
   const older = createMemo(() => (props.before ? bands(props.before.series) : []));
+  const isUnknown = createMemo(() => ![...now(), ...older()].some((band) => band.series.values.some((value) => value !== null)));
   const scale = createMemo(() => scaleOf(props.picture, [...now(), ...older()]));
   const x = (at: number): number => LEFT + ((at - props.span[0]) / (props.span[1] - props.span[0])) * inner();
   const y = (value: number): number => TOP + (1 - Math.min(1.5, Math.max(-0.5, place(scale(), value)))) * tall();
@@ -164,6 +165,9 @@ export function GraphChart(props: GraphChartProps): JSX.Element {
           <line class="graph-cursor" x1={x(cursor()!)} x2={x(cursor()!)} y1={TOP} y2={TOP + tall()} />
         </Show>
       </svg>
+      <Show when={isUnknown()}>
+        <span class="graph-unknown muted">{props.picture.unread.length > 0 ? "Nothing has been read yet" : "No values in this time"}</span>
+      </Show>
     </div>
   );
 }

@@ -51,14 +51,7 @@ export function Previews(props: { graphs: GraphBrief[]; range: Range; link: (id:
                   </Match>
                   <Match when={known(seen)?.by.get(graph.id)?.trouble}>{(why) => <Bad text={why()} />}</Match>
                   <Match when={known(seen)?.by.get(graph.id)?.picture}>
-                    {(picture) => (
-                      <>
-                        <GraphChart picture={picture()} span={known(seen)!.span} height={130} small />
-                        <Show when={picture().unread.length > 0}>
-                          <span class="graphs-unread muted">nothing read yet</span>
-                        </Show>
-                      </>
-                    )}
+                    {(picture) => <GraphChart picture={picture()} span={known(seen)!.span} height={130} small />}
                   </Match>
                 </Switch>
               </div>
