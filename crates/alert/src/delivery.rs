@@ -15,8 +15,8 @@ mod message;
 mod queue;
 mod render;
 
-pub use incident::{Acknowledged, Escalated, Incident, Kind, Notice};
-pub use message::{Attempted, MESSAGE_ALERTS_MAX, MESSAGE_OCTETS_MAX, Message, Outcome, Outcomes};
+pub use incident::{Acknowledged, Escalated, Incident, Kind, Notice, Past};
+pub use message::{Attempted, MESSAGE_ALERTS_MAX, MESSAGE_OCTETS_MAX, Message, Outcome, Outcomes, TEST_ROUTE, Told};
 pub use queue::{BACK_OFF_MAX_S, MESSAGES_MAX, Waiting};
 pub use render::{field, json, subject_line, text};
 
@@ -25,11 +25,15 @@ use crate::entry::Entry;
 use crate::rule::{Route, Rules};
 use queue::Queues;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Alerts that wait in a group; further ones are only counted in its message.
 pub const GROUP_ALERTS_MAX: usize = 1_000;
+/// Alerts that are over and are remembered; the oldest leaves.
+pub const PAST_MAX: usize = 2_000;
+/// Outcomes of attempts that are remembered until the program ends; the oldest leaves.
+pub const TOLD_MAX: usize = 200;
 
 /// What alerts are known, and what is to be told of them.
 #[derive(Debug, Default)]
@@ -38,6 +42,8 @@ pub struct Delivery {
     incidents: BTreeMap<String, Incident>,
     groups: BTreeMap<GroupName, Group>,
     queues: Queues,
+    past: VecDeque<Past>,
+    told: VecDeque<Told>,
     counts: DeliveryCounts,
 }
 
@@ -66,6 +72,8 @@ pub enum Kept {
     Group(GroupName, Group),
     /// A message that waits.
     Message(Waiting),
+    /// An alert that is over.
+    Past(Past),
 }
 
 /// A message that is to be sent now.
@@ -105,7 +113,7 @@ impl Delivery {
                 }
             }
             Entry::Kept(kept) => self.keep(kept.clone()),
-            Entry::Standing(_) | Entry::Hour(_) => {}
+            Entry::Standing(_) | Entry::Hour(_) | Entry::Silenced(_) | Entry::Unsilenced(_) => {}
         }
     }
 
@@ -160,6 +168,7 @@ impl Delivery {
     /// applied.
     pub fn resume(&mut self, now_s: i64) -> Vec<Vec<Entry>> {
         self.counts = DeliveryCounts::default();
+        self.told.clear();
         let channels = &self.rules.channels;
         let known = |name: &str| channels.get(name).is_none_or(crate::rule::Channel::knows_copies);
         let hidden = self.queues.resume(known, now_s);
@@ -169,6 +178,7 @@ impl Delivery {
 
     /// All that must be known after a restart.
     pub fn snapshot(&self, mut put: impl FnMut(Entry)) {
+        self.past.iter().for_each(|past| put(Entry::Kept(Kept::Past(past.clone()))));
         self.incidents.values().for_each(|incident| put(Entry::Kept(Kept::Incident(incident.clone()))));
         for (name, group) in &self.groups {
             put(Entry::Kept(Kept::Group(name.clone(), Group { waiting: Vec::new(), ..group.clone() })));
@@ -184,6 +194,16 @@ impl Delivery {
     /// Alerts that are not over.
     pub fn incidents(&self) -> impl Iterator<Item = &Incident> {
         self.incidents.values()
+    }
+
+    /// Alerts that are over, the newest last.
+    pub fn past(&self) -> impl DoubleEndedIterator<Item = &Past> {
+        self.past.iter()
+    }
+
+    /// What came of the last attempts, the newest last.
+    pub fn told(&self) -> impl DoubleEndedIterator<Item = &Told> {
+        self.told.iter()
     }
 
     /// Messages that wait.
@@ -224,7 +244,9 @@ impl Delivery {
         incident.state = notice.kind;
         let told: Vec<String> = incident.told.iter().cloned().collect();
         if notice.kind == Kind::Resolved {
-            self.incidents.remove(&notice.incident);
+            if let Some(incident) = self.incidents.remove(&notice.incident) {
+                self.remember(Past { incident, ended_s: notice.at_s });
+            }
         }
         for name in told {
             let resolved = self.rules.routes.get(&name).is_some_and(|route| route.resolved);
@@ -232,6 +254,11 @@ impl Delivery {
                 self.wait(&name, notice);
             }
         }
+    }
+
+    fn remember(&mut self, past: Past) {
+        self.past.push_back(past);
+        self.past.drain(..self.past.len().saturating_sub(PAST_MAX));
     }
 
     fn routes_of(&self, notice: &Notice) -> BTreeSet<String> {
@@ -298,6 +325,10 @@ impl Delivery {
             Outcomes::GivenUp(_) => self.counts.given_up += 1,
             Outcomes::LeftInDoubt(_) => self.counts.left_in_doubt += 1,
         }
+        if let Some(waiting) = self.queues.get(&outcome.message) {
+            self.told.push_back(Told::new(&waiting.message, outcome));
+            self.told.drain(..self.told.len().saturating_sub(TOLD_MAX));
+        }
         self.queues.came(outcome);
     }
 
@@ -347,6 +378,7 @@ impl Delivery {
                 let room = GROUP_ALERTS_MAX.saturating_sub(known.waiting.len());
                 known.waiting.extend(group.waiting.into_iter().take(room));
             }
+            Kept::Past(past) => self.remember(past),
             Kept::Message(waiting) => self.counts.messages_overflow += self.queues.restore(waiting),
         }
     }

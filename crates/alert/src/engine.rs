@@ -15,12 +15,15 @@ mod baseline;
 mod block;
 mod machine;
 mod notice;
+mod silence;
 mod subject;
 mod window;
 
 pub use baseline::{BASELINES_MAX, HourLearned, Learned};
 pub use block::PARENTS_MAX;
 pub use machine::{Block, Opinion, State, Timing, next};
+pub use notice::limit;
+pub use silence::{SILENCE_TESTS_MAX, SILENCES_MAX, Silence, Unsilenced};
 pub use subject::{FIRED_MAX, Standing};
 pub use window::WINDOW_POINTS_MAX;
 
@@ -29,6 +32,7 @@ use crate::entry::Entry;
 use crate::rule::{Condition, Rule, Rules};
 use baseline::Baseline;
 use block::{Topology, Trouble};
+use silence::Silences;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use subject::Subject;
@@ -69,6 +73,7 @@ pub struct Engine {
     subjects: Vec<BTreeMap<Box<str>, Subject>>,
     all: Arc<Rules>,
     topology: Topology,
+    silences: Silences,
     count: usize,
     baselines: usize,
     /// When a subject is looked at without a value.
@@ -98,6 +103,35 @@ impl Engine {
     pub fn set_parents(&mut self, device: &str, parents: &[&str]) {
         self.topology.set_parents(device, parents);
         self.moved = true;
+    }
+
+    /// Keeps alerts back for a time; false if there are too many silences, or its tests cannot be read.
+    pub fn silence(&mut self, silence: &Silence) -> bool {
+        let taken = self.silences.put(silence);
+        self.moved |= taken;
+        taken
+    }
+
+    /// Ends a silence; false if there is none of that name.
+    pub fn unsilence(&mut self, id: &str) -> bool {
+        let removed = self.silences.remove(id);
+        self.moved |= removed;
+        removed
+    }
+
+    /// Silences that are not over.
+    pub fn silences(&self) -> impl Iterator<Item = &Silence> {
+        self.silences.iter()
+    }
+
+    /// The devices that are worked at: nothing of them is an alert.
+    pub fn set_maintained(&mut self, devices: BTreeSet<String>) {
+        self.moved |= self.silences.set_maintained(devices);
+    }
+
+    /// How many subjects a rule has.
+    pub fn watched(&self, rule: &str) -> usize {
+        self.numbers.get(rule).map_or(0, |number| self.subjects[*number].len())
     }
 
     /// Shows a rule a value of a subject.
@@ -135,6 +169,7 @@ impl Engine {
             self.due.remove(&(due_s, number, name.clone()));
             self.fall_due(number, &name, now_s, out);
         }
+        self.moved |= self.silences.expire(now_s);
         if self.moved || now_s.div_euclid(MINUTE_S) != self.looked_s.div_euclid(MINUTE_S) {
             self.look_again(now_s, out);
         }
@@ -155,6 +190,8 @@ impl Engine {
         match entry {
             Entry::Standing(standing) => self.stand(standing),
             Entry::Hour(hour) => self.learned(hour),
+            Entry::Silenced(silence) => drop(self.silence(silence)),
+            Entry::Unsilenced(over) => drop(self.unsilence(&over.id)),
             _ => {}
         }
     }
@@ -177,6 +214,7 @@ impl Engine {
 
     /// All that must be known after a restart, as entries.
     pub fn snapshot(&self, mut put: impl FnMut(Entry)) {
+        self.silences.iter().for_each(|silence| put(Entry::Silenced(silence.clone())));
         for ((rule, declared), subjects) in self.rules.iter().zip(&self.subjects) {
             for (name, subject) in subjects {
                 if subject.is_to_be_kept(declared) {
@@ -187,6 +225,11 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Whether any subject is bad, told or not.
+    pub fn is_any_bad(&self) -> bool {
+        !self.active.is_empty()
     }
 
     /// How all subjects of a rule stand that are not simply well.
@@ -324,7 +367,8 @@ impl Engine {
             }
         }
         let label = |label: &str| notice::label(rule_name, rule, name, subject, label);
-        if self.all.maintenance.values().any(|window| window.holds(at_s, label)) {
+        let maintained = || self.all.maintenance.values().any(|window| window.holds(at_s, label));
+        if self.silences.hold(at_s, &subject.device, label) || maintained() {
             return Block::Maintenance;
         }
         self.topology.block(&rule.depends, &subject.device, (rule_name, name))

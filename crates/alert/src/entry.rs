@@ -1,7 +1,7 @@
 //! Entries: all that changes what alerts know, so that a log of them is their memory.
 
 use crate::delivery::{Acknowledged, Attempted, Escalated, Kept, Message, Notice, Outcome};
-use crate::engine::{HourLearned, Standing};
+use crate::engine::{HourLearned, Silence, Standing, Unsilenced};
 use serde::{Deserialize, Serialize};
 
 /// Octets of a record.
@@ -29,6 +29,10 @@ pub enum Entry {
     Acknowledged(Acknowledged),
     /// A step of escalation was taken.
     Escalated(Escalated),
+    /// Somebody keeps alerts back.
+    Silenced(Silence),
+    /// Nobody keeps them back any more.
+    Unsilenced(Unsilenced),
     /// What delivery knew when a snapshot was taken.
     Kept(Kept),
 }

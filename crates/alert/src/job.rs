@@ -4,6 +4,7 @@
 //! does not fit is refused and counted. Nothing is sent that is not on disk before.
 
 mod command;
+mod control;
 mod log;
 mod mail;
 mod sender;
@@ -12,20 +13,22 @@ mod webhook;
 mod wire;
 
 use crate::counts::{DeliveryCounts, EngineCounts};
-use crate::delivery::{Acknowledged, Incident, Outcomes};
-use crate::engine::{Engine, Observation, Standing};
+use crate::delivery::{Acknowledged, Incident, Message, Outcomes, Past, Told};
+use crate::engine::{Engine, Observation, Silence, Standing, Unsilenced};
 use crate::entry::Entry;
 use crate::rule::Rules;
 use log::Memory;
 use sender::Sender;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trunkline_kit::metrics::Sample;
 
+pub use control::Control;
 pub use log::Fault;
 
 /// Observations that wait for the thread; more are refused.
@@ -34,6 +37,10 @@ pub const OBSERVATIONS_WAITING_MAX: usize = 100_000;
 const ORDERS_TOGETHER: usize = 1024;
 /// How long the thread waits at most.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
+/// How often values of alerts that have not changed otherwise are shown.
+const VALUES_EVERY: Duration = Duration::from_secs(1);
+/// How much longer than an attempt may take a test of a channel is waited for.
+const TEST_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a log that could not be written is left.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -72,7 +79,12 @@ enum Order {
     See(Vec<Seen>),
     Forget { rule: String, subject: String },
     Parents { device: String, parents: Vec<String> },
+    Maintained(BTreeSet<String>),
     Acknowledge { incident: String, who: String },
+    Silence(Silence, SyncSender<bool>),
+    Unsilence(Unsilenced, SyncSender<bool>),
+    Rules(Box<Rules>, SyncSender<Result<(), Fault>>),
+    Test { channel: String, reply: SyncSender<Outcomes> },
     Came { message: String, came: Outcomes },
     Stop,
 }
@@ -93,6 +105,14 @@ pub struct View {
     pub incidents: Vec<Incident>,
     /// Subjects that are not simply well, at most [`View::STANDINGS_MAX`].
     pub standings: Vec<Standing>,
+    /// Alerts that are over, the newest last, at most [`PAST_MAX`](crate::delivery::PAST_MAX).
+    pub past: Vec<Past>,
+    /// What came of the last attempts, the newest last, at most [`TOLD_MAX`](crate::delivery::TOLD_MAX).
+    pub told: Vec<Told>,
+    /// Silences that are not over.
+    pub silences: Vec<Silence>,
+    /// How many subjects each rule has.
+    pub watched: BTreeMap<String, usize>,
     /// Messages that wait.
     pub waiting: usize,
     /// What rules counted.
@@ -113,6 +133,7 @@ impl View {
 pub struct Alerts {
     orders: mpsc::Sender<Order>,
     shared: Arc<Shared>,
+    rules: Arc<RwLock<Arc<Rules>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -123,18 +144,27 @@ impl Alerts {
     /// [`Fault`]: the log cannot be opened, a channel's files cannot be read, a thread cannot be started.
     pub fn start(folder: &Path, rules: Rules) -> Result<Alerts, Fault> {
         let (orders, taken) = mpsc::channel();
-        let back = orders.clone();
-        let sender = Sender::start(&rules, move |message, came| {
-            // Nobody asks any more where the thread has ended.
-            let _ = back.send(Order::Came { message, came });
-        })?;
+        let sender = sender(&rules, &orders)?;
         let rules = Arc::new(rules);
         let memory = Memory::open(folder, &rules, now_s())?;
         let shared = Arc::new(Shared::default());
-        let mut turning = Turning { memory, sender, taken, shared: Arc::clone(&shared), rules };
+        let shown = Arc::new(RwLock::new(Arc::clone(&rules)));
+        let mut turning = Turning {
+            memory,
+            sender,
+            back: orders.clone(),
+            taken,
+            shared: Arc::clone(&shared),
+            shown: Arc::clone(&shown),
+            rules,
+            tests: BTreeMap::new(),
+            count: 0,
+            values_came: false,
+            standings_shown: None,
+        };
         turning.show();
         let thread = std::thread::Builder::new().name("alert".to_owned()).spawn(move || turning.run());
-        Ok(Alerts { orders, shared, thread: Some(thread.map_err(Fault::Thread)?) })
+        Ok(Alerts { orders, shared, rules: shown, thread: Some(thread.map_err(Fault::Thread)?) })
     }
 
     /// Shows rules what was seen.
@@ -160,6 +190,52 @@ impl Alerts {
     /// Through which devices a device is reached.
     pub fn set_parents(&self, device: &str, parents: Vec<String>) {
         let _ended = self.orders.send(Order::Parents { device: device.to_owned(), parents });
+    }
+
+    /// The devices that are worked at: nothing of them is an alert.
+    pub fn set_maintained(&self, devices: BTreeSet<String>) {
+        let _ended = self.orders.send(Order::Maintained(devices));
+    }
+
+    /// The rules that hold now.
+    pub fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Goes on by other rules. States and messages stay, as far as there are still rules and channels for them; what
+    /// was on its way is sent again under the same name. Windows fill anew.
+    ///
+    /// # Errors
+    /// [`Fault`]: a channel's files cannot be read, a thread cannot be started; the rules stay what they were.
+    pub fn reload(&self, rules: Rules) -> Result<(), Fault> {
+        let ended = || Err(Fault::Channel("*".to_owned(), "the job of alerts has ended".to_owned()));
+        self.ask(|reply| Order::Rules(Box::new(rules), reply)).unwrap_or_else(ended)
+    }
+
+    /// Keeps alerts back for a time; false if there are too many silences, its tests cannot be read, or the log cannot
+    /// be written.
+    pub fn silence(&self, silence: Silence) -> bool {
+        self.ask(|reply| Order::Silence(silence, reply)).unwrap_or(false)
+    }
+
+    /// Ends a silence; false if there is none of that name, or the log cannot be written.
+    pub fn unsilence(&self, over: Unsilenced) -> bool {
+        self.ask(|reply| Order::Unsilence(over, reply)).unwrap_or(false)
+    }
+
+    /// Sends a message that tries out a channel, once; what came of it. None where there is no such channel.
+    pub fn test(&self, channel: &str) -> Option<Outcomes> {
+        let patience_s = self.rules().channels.get(channel)?.timeout_s.unsigned_abs();
+        let (reply, comes) = sync_channel(1);
+        self.orders.send(Order::Test { channel: channel.to_owned(), reply }).ok()?;
+        let came = comes.recv_timeout(Duration::from_secs(patience_s) + TEST_PATIENCE);
+        Some(came.unwrap_or_else(|_| Outcomes::Failed("it still waits: those before it were not delivered".to_owned())))
+    }
+
+    fn ask<T>(&self, ask: impl FnOnce(SyncSender<T>) -> Order) -> Option<T> {
+        let (reply, comes) = sync_channel(1);
+        self.orders.send(ask(reply)).ok()?;
+        comes.recv().ok()
     }
 
     /// Somebody takes care of an alert: it is not escalated any more.
@@ -212,9 +288,18 @@ impl Drop for Alerts {
 struct Turning {
     memory: Memory,
     sender: Sender,
+    back: mpsc::Sender<Order>,
     taken: Receiver<Order>,
     shared: Arc<Shared>,
     rules: Arc<Rules>,
+    shown: Arc<RwLock<Arc<Rules>>>,
+    /// Who waits for what comes of a message that tries out a channel.
+    tests: BTreeMap<String, SyncSender<Outcomes>>,
+    count: u64,
+    /// Whether values of alerts came that are not shown yet.
+    values_came: bool,
+    /// When all standings were shown last.
+    standings_shown: Option<Instant>,
 }
 
 impl Turning {
@@ -222,6 +307,7 @@ impl Turning {
         loop {
             let pause = self.turn();
             self.show();
+            let pause = if self.values_came { pause.min(VALUES_EVERY) } else { pause };
             match self.taken.recv_timeout(pause) {
                 Ok(order) => {
                     if self.orders(order).is_break() {
@@ -269,16 +355,38 @@ impl Turning {
                 Order::See(seen) => {
                     self.shared.waiting.fetch_sub(seen.len(), Ordering::AcqRel);
                     seen.iter().for_each(|seen| see(&mut self.memory.engine, seen, &mut out));
+                    self.values_came |= self.memory.engine.is_any_bad();
                 }
                 Order::Forget { rule, subject } => self.memory.engine.forget(&rule, &subject, now_s(), &mut out),
                 Order::Parents { device, parents } => {
                     let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
                     self.memory.engine.set_parents(&device, &parents);
                 }
+                Order::Maintained(devices) => self.memory.engine.set_maintained(devices),
+                Order::Silence(silence, reply) => {
+                    let taken = self.memory.engine.silence(&silence);
+                    let entry = taken.then_some(Entry::Silenced(silence));
+                    self.operated(entry, &reply);
+                }
+                Order::Unsilence(over, reply) => {
+                    let removed = self.memory.engine.unsilence(&over.id);
+                    self.operated(removed.then_some(Entry::Unsilenced(over)), &reply);
+                }
+                Order::Rules(rules, reply) => {
+                    let changed = self.go_on_by(*rules);
+                    let _gone = reply.send(changed);
+                }
+                Order::Test { channel, reply } => {
+                    self.count += 1;
+                    let message = Message::test(&channel, now_s(), self.count);
+                    self.tests.insert(message.id.clone(), reply);
+                    out.push(Entry::Message(message));
+                }
                 Order::Acknowledge { incident, who } => {
                     out.push(Entry::Acknowledged(Acknowledged { incident, who, at_s: now_s() }));
                 }
                 Order::Came { message, came } => {
+                    let came = self.tested(&message, came);
                     log::tell(&message, &came);
                     out.push(self.memory.delivery.outcome(&message, came, now_s()));
                 }
@@ -288,19 +396,70 @@ impl Turning {
         core::ops::ControlFlow::Continue(())
     }
 
+    /// What waits is written by the rules that it came of; then the new ones hold.
+    fn go_on_by(&mut self, rules: Rules) -> Result<(), Fault> {
+        let sender = sender(&rules, &self.back)?;
+        // What it has begun is in doubt from now on.
+        drop(core::mem::replace(&mut self.sender, sender));
+        self.rules = Arc::new(rules);
+        self.memory.go_on_by(&self.rules, now_s());
+        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&self.rules);
+        Ok(())
+    }
+
+    /// What somebody has ordered is on disk before it is answered.
+    fn operated(&mut self, entry: Option<Entry>, reply: &SyncSender<bool>) {
+        let done = entry.is_some_and(|entry| {
+            self.memory.put(vec![entry]);
+            self.memory.flush()
+        });
+        // Who asked may have gone.
+        let _gone = reply.send(done);
+    }
+
+    /// A message that tries out a channel is not sent again: who waits for it is told.
+    fn tested(&mut self, message: &str, came: Outcomes) -> Outcomes {
+        let Some(reply) = self.tests.remove(message) else { return came };
+        let came = match came {
+            Outcomes::Failed(why) => Outcomes::GivenUp(why),
+            Outcomes::InDoubt(why) => Outcomes::LeftInDoubt(why),
+            came => came,
+        };
+        let _gone = reply.send(came.clone());
+        came
+    }
+
     fn show(&mut self) {
         let memory = &mut self.memory;
         let mut view = self.shared.view.lock().unwrap_or_else(PoisonError::into_inner);
-        if core::mem::take(&mut memory.changed) {
+        let changed = core::mem::take(&mut memory.changed);
+        let is_shown_again = self.standings_shown.is_none_or(|shown| shown.elapsed() >= VALUES_EVERY);
+        if changed || self.values_came && is_shown_again {
             let standings = self.rules.rules.keys().flat_map(|rule| memory.engine.standing(rule));
             view.standings = standings.take(View::STANDINGS_MAX).collect();
+            (self.values_came, self.standings_shown) = (false, Some(Instant::now()));
+        }
+        if changed {
+            view.past = memory.delivery.past().cloned().collect();
+            view.told = memory.delivery.told().cloned().collect();
+            view.silences = memory.engine.silences().cloned().collect();
             view.incidents = memory.delivery.incidents().take(View::STANDINGS_MAX).cloned().collect();
         }
+        let watched = |rule: &String| (rule.clone(), memory.engine.watched(rule));
+        view.watched = self.rules.rules.keys().map(watched).collect();
         view.waiting = memory.delivery.waiting();
         (view.engine, view.delivery) = (memory.engine.counts(), memory.delivery.counts());
         view.fault.clone_from(&memory.fault);
         self.shared.shown.notify_all();
     }
+}
+
+fn sender(rules: &Rules, back: &mpsc::Sender<Order>) -> Result<Sender, Fault> {
+    let back = back.clone();
+    Sender::start(rules, move |message, came| {
+        // Nobody asks any more where the thread has ended.
+        let _ = back.send(Order::Came { message, came });
+    })
 }
 
 fn see(engine: &mut Engine, seen: &Seen, out: &mut Vec<Entry>) {

@@ -7,16 +7,18 @@ mod measure;
 mod pattern;
 mod read;
 mod settings;
+mod sliding;
 mod text;
 mod value;
 mod week;
 
-pub use measure::{Cell, Measured, Measuring};
+pub use measure::{Cell, GROUPS_MAX, Grouping, Measured, Tally, columns};
 pub use pattern::{LabelTest, Pattern};
 pub use read::{Known, RULE_FILE_OCTETS_MAX, RULE_FILES_MAX, read};
 pub use settings::{
     ChannelKind, ConditionKind, Function, Measure, Number, SecurityKind, Severity, Side, Table, Transport,
 };
+pub use sliding::{Measurement, Sliding};
 pub use text::{Piece, Text};
 pub use value::Expression;
 pub use week::{HOURS_OF_WEEK, Place, Span, Zone};
@@ -46,6 +48,8 @@ pub struct Rules {
     pub channels: BTreeMap<String, Channel>,
     /// When nobody is told.
     pub maintenance: BTreeMap<String, Maintenance>,
+    /// Each rule as its file has it.
+    pub texts: BTreeMap<String, String>,
 }
 
 /// One rule.
@@ -96,6 +100,25 @@ pub enum Watch {
     Series(SeriesWatch),
     /// Rows of the store.
     Rows(RowsWatch),
+    /// Metrics of the program itself.
+    Metrics(MetricsWatch),
+}
+
+/// Which metrics; each value of one, told apart by its labels, is a subject.
+#[derive(Clone, Debug)]
+pub struct MetricsWatch {
+    /// Their names.
+    pub names: Vec<Pattern>,
+    /// Tests of their labels: all hold.
+    pub labels: Vec<LabelTest>,
+}
+
+impl MetricsWatch {
+    /// Whether a value is watched. Labels are looked up by their name.
+    pub fn takes<'l>(&self, name: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+        self.names.iter().any(|pattern| pattern.takes(name))
+            && self.labels.iter().all(|test| test.holds(label(&test.label)))
+    }
 }
 
 /// Which data sources, and what is made of them.
@@ -143,8 +166,8 @@ pub struct RowsWatch {
     pub column: Option<String>,
     /// Which percentile, 0 to 100.
     pub percentile: f64,
-    /// The column that makes groups, each a subject of its own.
-    pub group: Option<String>,
+    /// What makes groups, each a subject of its own.
+    pub group: Option<Grouping>,
     /// Seconds between two measurements.
     pub every_s: i64,
     /// Seconds before a measurement whose rows are counted.
@@ -319,12 +342,17 @@ pub struct Maintenance {
 impl Maintenance {
     /// Whether it holds at a time, for labels that are looked up.
     pub fn holds<'l>(&self, at_s: i64, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+        self.when.iter().all(|test| test.holds(label(&test.label))) && self.is_now(at_s)
+    }
+
+    /// Whether it is its time.
+    pub fn is_now(&self, at_s: i64) -> bool {
         let once = self.once.is_some_and(|(from, to)| (from..to).contains(&at_s));
         let weekly = || {
             let place = self.zone.place(at_s);
             self.weekly.iter().any(|span| span.holds(place))
         };
-        self.when.iter().all(|test| test.holds(label(&test.label))) && (once || weekly())
+        once || weekly()
     }
 }
 

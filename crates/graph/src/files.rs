@@ -41,13 +41,18 @@ pub fn definition(inventory: &Inventory, library: &Library, source: u32) -> Opti
 }
 
 /// What a data source of a file takes.
-struct Limits {
-    heartbeat: u32,
-    min: String,
-    max: String,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Without a value for so many seconds it is unknown.
+    pub heartbeat: u32,
+    /// What is less is unknown: a number, or `U`.
+    pub min: String,
+    /// What is more is unknown.
+    pub max: String,
 }
 
-fn limits(inventory: &Inventory, library: &Library, source: u32, series: &Series) -> Option<Limits> {
+/// What a series of a data source takes; none if its template is not there.
+pub(crate) fn limits(inventory: &Inventory, library: &Library, source: u32, series: &Series) -> Option<Limits> {
     let template = targets::template(inventory, library, source)?;
     let step = targets::step(inventory, library, source)?;
     let profile = library.profiles.get(&template.profile)?;

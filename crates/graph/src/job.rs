@@ -28,6 +28,7 @@ mod probing;
 mod scan;
 mod status;
 mod twin;
+mod watching;
 
 pub use control::Control;
 pub use drawing::{Drawing, DrawingCounters, DrawingOptions, NotDrawn, PICTURE_OCTETS_MAX};
@@ -41,6 +42,7 @@ pub use polling::{Polling, PollingOptions, SOCKETS_MAX};
 pub use probing::{EchoRight, OwnMetrics, Probing, ProbingOptions};
 pub use scan::ADDRESSES_MAX;
 pub use status::{JournalShown, Status};
+pub use watching::{Health, WATCHED_OCTETS_MAX, Watching};
 
 use crate::inventory::{Entry, Inventory, Restoring};
 use crate::template::{Library, TEMPLATE_FILE_OCTETS_MAX, built_in, read};
@@ -317,6 +319,15 @@ fn open_inventory(folder: &Path, options: &Options) -> Result<(Inventory, Log<Fo
         tracing::error!("graphs: a snapshot of the inventory is damaged, the one before it was read: {damaged}");
     }
     Ok((inventory, log, disk))
+}
+
+/// The templates that graphs of a folder have; nothing is made where there is none.
+///
+/// # Errors
+/// [`OpenError`]: they cannot be read, or have mistakes.
+pub fn library(folder: &Path) -> Result<Library, OpenError> {
+    let templates_folder = folder.join("templates");
+    if templates_folder.is_dir() { templates(&templates_folder) } else { Ok(built_in::library().clone()) }
 }
 
 /// The templates that come with the program, and those of a folder: all its files whose names end in `.toml`.

@@ -19,6 +19,7 @@ pub mod journal;
 pub mod picture;
 pub mod poller;
 pub mod probe;
+pub mod rates;
 pub mod reads;
 pub mod targets;
 pub mod template;

@@ -46,6 +46,7 @@ pub enum Command {
     Cache(Box<command::cache::Cache>),
     Charge(command::charge::Charge),
     Graph(command::graph::Graph),
+    Alert(command::alert::Alert),
     Doctor(command::doctor::Doctor),
     Config(command::config::Config),
     Sim(command::sim::Sim),

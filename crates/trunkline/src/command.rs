@@ -1,5 +1,6 @@
 //! The commands, a file each: what it takes, what it does, how it tells.
 
+pub mod alert;
 pub mod cache;
 pub mod call;
 pub mod calls;
@@ -61,6 +62,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Cache(cache) => cache.run(&terminal),
         Command::Charge(charge) => charge.run(&terminal),
         Command::Graph(graph) => graph.run(&terminal),
+        Command::Alert(alert) => alert.run(&terminal),
         Command::Doctor(doctor) => doctor.run(&terminal),
         Command::Config(config) => config.run(&terminal),
         Command::Sim(sim) => sim.run(),

@@ -1,6 +1,7 @@
 //! The trunkline program: reads the command line, does what it says, tells how it went.
 #![forbid(unsafe_code)]
 
+mod alert;
 mod asking;
 mod bar;
 mod cache;

@@ -88,6 +88,15 @@ impl Incident {
     }
 }
 
+/// An alert that is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Past {
+    /// It, as it was last.
+    pub incident: Incident,
+    /// When it was over, seconds since 1970.
+    pub ended_s: i64,
+}
+
 /// Somebody takes care of an alert: it is not escalated any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledged {

@@ -30,6 +30,19 @@ pub struct Message {
     pub step: Option<usize>,
 }
 
+impl Outcomes {
+    /// Its name, and why it is so.
+    pub fn described(&self) -> (&'static str, &str) {
+        match self {
+            Outcomes::Delivered => ("delivered", ""),
+            Outcomes::Failed(why) => ("failed", why),
+            Outcomes::InDoubt(why) => ("in doubt", why),
+            Outcomes::GivenUp(why) => ("given up", why),
+            Outcomes::LeftInDoubt(why) => ("left in doubt", why),
+        }
+    }
+}
+
 impl Message {
     pub(super) fn new(
         route: &str,
@@ -57,6 +70,60 @@ impl Message {
         let more = more + (notices.len() - alerts.len()) as u64;
         let (route, group, channel) = (route.to_owned(), group.to_vec(), channel.to_owned());
         Message { id, route, group, channel, alerts, more, made_s, step }
+    }
+}
+
+/// The route of a message that tries out a channel.
+pub const TEST_ROUTE: &str = "test";
+
+impl Message {
+    /// One that tries out a channel; `number` tells those of the same second apart.
+    pub fn test(channel: &str, made_s: i64, number: u64) -> Message {
+        let incident = Id::derive(made_s.saturating_mul(1_000_000_000), format!("test\0{number}").as_bytes());
+        let labels = [("rule", "test"), ("severity", "info"), ("subject", channel)];
+        let notice = Notice {
+            incident: incident.to_string(),
+            kind: super::Kind::Fired,
+            title: format!("Test of the channel '{channel}'"),
+            text: "Somebody wants to know whether messages arrive. Nothing is wrong.".to_owned(),
+            at_s: made_s,
+            began_s: made_s,
+            value: None,
+            flapping: false,
+            routes: Vec::new(),
+            labels: labels.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
+        };
+        Message::new(TEST_ROUTE, &[], channel, &[notice], 0, made_s, None)
+    }
+}
+
+/// What came of an attempt, to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The message.
+    pub message: String,
+    /// Where it went.
+    pub channel: String,
+    /// The title of its first alert.
+    pub title: String,
+    /// How many alerts it tells of.
+    pub alerts: u64,
+    /// When, seconds since 1970.
+    pub at_s: i64,
+    /// What came of it.
+    pub came: Outcomes,
+}
+
+impl Told {
+    pub(super) fn new(message: &Message, outcome: &Outcome) -> Told {
+        Told {
+            message: message.id.clone(),
+            channel: message.channel.clone(),
+            title: message.alerts.first().map(|notice| notice.title.clone()).unwrap_or_default(),
+            alerts: message.alerts.len() as u64 + message.more,
+            at_s: outcome.at_s,
+            came: outcome.came.clone(),
+        }
     }
 }
 

@@ -35,6 +35,23 @@ impl State {
     }
 }
 
+impl State {
+    /// Whether it is bad, told or not.
+    pub fn is_bad(self) -> bool {
+        matches!(self, State::Pending | State::Firing | State::Clearing | State::Suppressed(_))
+    }
+
+    /// What keeps it back, where something does.
+    pub fn kept_back_by(self) -> Option<&'static str> {
+        match self {
+            State::Suppressed(Block::Maintenance) => Some("maintenance"),
+            State::Suppressed(Block::Dependency) => Some("dependency"),
+            State::Suppressed(Block::NotValid) => Some("time of the week"),
+            _ => None,
+        }
+    }
+}
+
 /// What keeps an alert back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -55,7 +55,8 @@ pub fn of(kind: Kind, rule_name: &str, rule: &Rule, name: &str, subject: &Subjec
     }
 }
 
-fn limit(condition: &Condition) -> Option<f64> {
+/// The limit of a condition; of a baseline it is deviations.
+pub fn limit(condition: &Condition) -> Option<f64> {
     match condition {
         Condition::High { limit, .. }
         | Condition::Low { limit, .. }

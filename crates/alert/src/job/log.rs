@@ -81,6 +81,24 @@ impl Memory {
         }
     }
 
+    /// Knows by other rules what it knows; what was on its way is in doubt.
+    pub fn go_on_by(&mut self, rules: &Arc<Rules>, now_s: i64) {
+        // Written and taken over, as far as the log can be written; the rest is of the old rules, and stays in line.
+        self.flush();
+        let (mut engine, mut delivery) = (Engine::new(Arc::clone(rules)), Delivery::new(Arc::clone(rules)));
+        let mut take = |entry: Entry| {
+            engine.apply(&entry);
+            delivery.apply(&entry);
+        };
+        self.engine.snapshot(&mut take);
+        self.delivery.snapshot(&mut take);
+        engine.resume(now_s);
+        (self.engine, self.delivery, self.changed) = (engine, delivery, true);
+        for record in self.delivery.resume(now_s) {
+            self.put(record);
+        }
+    }
+
     /// Entries for the next [`flush`](Self::flush). What is told of a subject stays in the record of its standing.
     pub fn put(&mut self, entries: Vec<Entry>) {
         let mut record = Vec::new();

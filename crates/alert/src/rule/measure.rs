@@ -134,15 +134,83 @@ pub struct Measured {
     pub samples: u64,
 }
 
-/// A measurement that goes on, row by row.
-#[derive(Debug)]
-pub struct Measuring<'r> {
-    watch: &'r RowsWatch,
+/// What makes groups of rows: a column, or a part of what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grouping {
+    /// The column.
+    pub column: String,
+    part: Part,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Whole,
+    /// So many characters from the first one on.
+    Prefix(usize),
+    /// An address without its port.
+    Host,
+}
+
+/// Characters of a prefix that makes groups.
+const PREFIX_MAX: usize = 64;
+
+impl Grouping {
+    /// Reads one: `COLUMN`, `COLUMN/4`, `COLUMN/host`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Grouping, String> {
+        let (column, part) = text.split_once('/').map_or((text, None), |(column, part)| (column, Some(part.trim())));
+        let part = match part {
+            None => Part::Whole,
+            Some("host") => Part::Host,
+            Some(number) => {
+                let characters = number.parse().ok().filter(|characters| (1..=PREFIX_MAX).contains(characters));
+                Part::Prefix(characters.ok_or_else(|| {
+                    format!("'{text}': expected COLUMN, COLUMN/host, or COLUMN/N with 1 to {PREFIX_MAX} characters")
+                })?)
+            }
+        };
+        Ok(Grouping { column: column.trim().to_owned(), part })
+    }
+
+    /// The group of what the column holds.
+    pub fn of(&self, cell: &Cell) -> String {
+        let mut text = cell.to_string();
+        match self.part {
+            Part::Whole => {}
+            Part::Prefix(characters) => {
+                let end = text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
+                text.truncate(end);
+            }
+            Part::Host => {
+                if let Some(end) = text.rfind(':') {
+                    text.truncate(end);
+                }
+            }
+        }
+        text
+    }
+}
+
+impl fmt::Display for Grouping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.part {
+            Part::Whole => f.write_str(&self.column),
+            Part::Prefix(characters) => write!(f, "{}/{characters}", self.column),
+            Part::Host => write!(f, "{}/host", self.column),
+        }
+    }
+}
+
+/// Rows as they are added up, one by one. What several have can be added to each other.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
     groups: BTreeMap<String, Group>,
     left_out: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Group {
     rows: u64,
     hits: u64,
@@ -155,36 +223,34 @@ struct Group {
     stride: u64,
 }
 
-impl<'r> Measuring<'r> {
-    /// No row yet.
-    pub fn new(watch: &'r RowsWatch) -> Measuring<'r> {
-        let mut groups = BTreeMap::new();
-        if watch.group.is_none() {
-            groups.insert(String::new(), Group::default());
-        }
-        Measuring { watch, groups, left_out: 0 }
-    }
-
+impl Tally {
     /// Takes a row; `cell` says what a column holds, and `call` is the call that the row is, if it is one.
-    pub fn take(&mut self, call: Option<&Call>, cell: impl Fn(&str) -> Cell) {
+    pub fn take(&mut self, watch: &RowsWatch, call: Option<&Call>, cell: impl Fn(&str) -> Cell) {
         let passes = |filter: &Option<trunkline_store::filter::Filter>| {
             filter.as_ref().is_none_or(|filter| call.is_some_and(|call| filter.matches(call)))
         };
-        let watch = self.watch;
         if !passes(&watch.filter) || !watch.only.iter().all(|test| test.holds(&cell(&test.column))) {
             return;
         }
-        let name = watch.group.as_ref().map(|column| cell(column).to_string()).unwrap_or_default();
-        if self.groups.len() >= GROUPS_MAX && !self.groups.contains_key(&name) {
-            self.left_out += 1;
-            return;
-        }
-        let group = self.groups.entry(name).or_default();
+        let name = watch.group.as_ref().map(|group| group.of(&cell(&group.column))).unwrap_or_default();
+        let Some(group) = self.group(name) else { return };
         group.rows += 1;
         let hit = passes(&watch.of) && watch.of_columns.iter().all(|test| test.holds(&cell(&test.column)));
         group.hits += u64::from(hit);
         if let Some(value) = watch.column.as_ref().and_then(|column| cell(column).number()) {
             group.take(value, watch.measure == Measure::Percentile);
+        }
+    }
+
+    /// Adds what another one has.
+    pub fn add(&mut self, other: &Tally) {
+        self.left_out += other.left_out;
+        for (name, group) in &other.groups {
+            let rows = group.rows;
+            match self.group(name.clone()) {
+                Some(own) => own.add(group),
+                None => self.left_out += rows - 1,
+            }
         }
     }
 
@@ -194,9 +260,20 @@ impl<'r> Measuring<'r> {
     }
 
     /// What each group comes to, in the order of their names. Without groups there is one, even of no rows.
-    pub fn finish(self) -> Vec<Measured> {
-        let watch = self.watch;
+    pub fn finish(mut self, watch: &RowsWatch) -> Vec<Measured> {
+        if watch.group.is_none() {
+            self.groups.entry(String::new()).or_default();
+        }
         self.groups.into_iter().map(|(name, group)| group.measured(name, watch)).collect()
+    }
+
+    /// A group; none beyond [`GROUPS_MAX`], and that is counted.
+    fn group(&mut self, name: String) -> Option<&mut Group> {
+        if self.groups.len() >= GROUPS_MAX && !self.groups.contains_key(&name) {
+            self.left_out += 1;
+            return None;
+        }
+        Some(self.groups.entry(name).or_default())
     }
 }
 
@@ -221,11 +298,36 @@ impl Group {
         self.values += 1;
     }
 
+    fn add(&mut self, other: &Group) {
+        let either = |one: Option<f64>, two: Option<f64>, of: fn(f64, f64) -> f64| match (one, two) {
+            (Some(one), Some(two)) => Some(of(one, two)),
+            (one, two) => one.or(two),
+        };
+        (self.rows, self.hits, self.values) =
+            (self.rows + other.rows, self.hits + other.hits, self.values + other.values);
+        self.sum += other.sum;
+        (self.min, self.max) = (either(self.min, other.min, f64::min), either(self.max, other.max, f64::max));
+        // Of both each so many-th value: those of the finer one are thinned out.
+        let (own, others) = (self.stride.max(1), other.stride.max(1));
+        let mut stride = own.max(others);
+        let thinned = |kept: &[f64], has: u64| -> Vec<f64> {
+            kept.iter().step_by(usize::try_from(stride / has).unwrap_or(1)).copied().collect()
+        };
+        let mut kept = thinned(&self.kept, own);
+        kept.extend(thinned(&other.kept, others));
+        while kept.len() > PERCENTILE_VALUES_MAX {
+            kept = kept.into_iter().step_by(2).collect();
+            stride *= 2;
+        }
+        (self.kept, self.stride) = (kept, stride);
+    }
+
     fn measured(mut self, group: String, watch: &RowsWatch) -> Measured {
         let (value, samples) = match watch.measure {
-            Measure::Count => (Some(self.rows as f64), self.rows),
+            // That there were none is something that was seen.
+            Measure::Count => (Some(self.rows as f64), self.rows.max(1)),
             Measure::Share => ((self.rows > 0).then(|| self.hits as f64 * 100.0 / self.rows as f64), self.rows),
-            Measure::Sum => (Some(self.sum), self.values),
+            Measure::Sum => (Some(self.sum), self.values.max(1)),
             Measure::Mean => ((self.values > 0).then(|| self.sum / self.values as f64), self.values),
             Measure::Min => (self.min, self.values),
             Measure::Max => (self.max, self.values),
@@ -252,20 +354,23 @@ mod tests {
         let rules = read(&[("r.toml", &text)], &Known::default()).unwrap();
         match &rules.rules["r"].watch {
             Watch::Rows(rows) => rows.clone(),
-            Watch::Series(_) => unreachable!("rows are watched"),
+            _ => unreachable!("rows are watched"),
         }
     }
 
     fn measured(watch: &RowsWatch, rows: &[(&str, Option<f64>)]) -> Vec<(String, Option<f64>, u64)> {
-        let mut measuring = Measuring::new(watch);
-        for (place, count) in rows {
-            measuring.take(None, |column| match column {
+        let (mut first, mut second) = (Tally::default(), Tally::default());
+        for (at, (place, count)) in rows.iter().enumerate() {
+            // What two have added up is what one would have.
+            let tally = if at * 3 < rows.len() { &mut first } else { &mut second };
+            tally.take(watch, None, |column| match column {
                 "place" => Cell::Text((*place).to_owned()),
                 "count" => count.map_or(Cell::None, Cell::Number),
                 _ => Cell::None,
             });
         }
-        measuring.finish().into_iter().map(|m| (m.group, m.value, m.samples)).collect()
+        first.add(&second);
+        first.finish(watch).into_iter().map(|m| (m.group, m.value, m.samples)).collect()
     }
 
     const ROWS: [(&str, Option<f64>); 5] =
@@ -300,6 +405,20 @@ mod tests {
         let (_, value, samples) = measured(&watch, &rows).remove(0);
         assert_eq!(samples, 100_000);
         assert!((value.unwrap() - 0.95).abs() < 0.02, "{value:?}");
+    }
+
+    #[test]
+    fn groups_are_parts_of_a_column() {
+        let of = |text: &str, cell: &str| Grouping::parse(text).unwrap().of(&Cell::Text(cell.to_owned()));
+        assert_eq!(of("callee", "+442071234"), "+442071234");
+        assert_eq!(of("callee/3", "+442071234"), "+44");
+        assert_eq!(of("callee/64", "+44"), "+44");
+        assert_eq!(of("src/host", "10.0.0.1:5060"), "10.0.0.1");
+        assert_eq!(of("src/host", "[2001:db8::1]:5060"), "[2001:db8::1]");
+        for wrong in ["src/", "src/0", "src/65", "src/port"] {
+            assert!(Grouping::parse(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(Grouping::parse("src/host").unwrap().to_string(), "src/host");
     }
 
     #[test]

@@ -60,6 +60,14 @@ pub struct LabelTest {
 }
 
 impl LabelTest {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<LabelTest, String> {
+        LabelTest::of(&Raw::Text(text.to_owned()))
+    }
+
     /// Whether it holds; a label that is not there is none of the values.
     pub fn holds(&self, value: Option<&str>) -> bool {
         value.is_some_and(|value| self.values.iter().any(|pattern| pattern.takes(value))) != self.not

@@ -40,6 +40,7 @@ pub fn read(files: &[(&str, &str)], known: &Known) -> Result<Rules, Vec<Mistake>
     }
     let (mut rules, mut mistakes) = (Rules::default(), Vec::new());
     for (path, text) in files.iter().take(RULE_FILES_MAX) {
+        rules.texts.extend(excerpts(text));
         let into = &mut rules;
         let read =
             sheet(path, text, RULE_FILE_OCTETS_MAX, |sheet, table| Reader { sheet, names: &names }.all(table, into));
@@ -50,6 +51,25 @@ pub fn read(files: &[(&str, &str)], known: &Known) -> Result<Rules, Vec<Mistake>
         mistakes.push(Mistake { place, what: format!("more than {RULE_FILES_MAX} files of rules") });
     }
     if mistakes.is_empty() { Ok(rules) } else { Err(mistakes) }
+}
+
+/// Each rule of a file with its sections and comments between them, as they are written.
+fn excerpts(text: &str) -> BTreeMap<String, String> {
+    let (mut all, mut name) = (BTreeMap::<String, String>::new(), None);
+    for line in text.lines() {
+        if let Some(header) = line.trim_start().strip_prefix('[') {
+            let inner = header.trim_start_matches('[').split(']').next().unwrap_or_default();
+            let own = inner.trim().strip_prefix("rule.").map(|rest| rest.split('.').next().unwrap_or(rest));
+            name = own.map(|own| own.trim().trim_matches('"').to_owned());
+        }
+        if let Some(name) = &name {
+            let excerpt = all.entry(name.clone()).or_default();
+            excerpt.push_str(line);
+            excerpt.push('\n');
+        }
+    }
+    all.values_mut().for_each(|excerpt| excerpt.truncate(excerpt.trim_end().len()));
+    all
 }
 
 /// The names that files give, before anything is checked that names them.

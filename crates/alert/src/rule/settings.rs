@@ -199,6 +199,8 @@ trunkline_kit::section! {
         tags: Vec<LabelTest> = Vec::new() => Running;
         /// Of series: the value, a series or an expression such as `traffic_in,8,*`.
         value: String = String::new() => Running;
+        /// Metrics of the program itself are watched, by their names, not series.
+        metric: Vec<Pattern> = Vec::new() => Running;
         /// Rows of a table of the store are watched, not series.
         rows: Option<Table> = None => Running;
         /// Of calls: those that pass this filter.
@@ -213,7 +215,8 @@ trunkline_kit::section! {
         column: String = String::new() => Running;
         /// Of a percentile: which.
         percentile: Number = Number(95.0) => Running, Number(0.0) => Number(100.0);
-        /// Of rows: the column whose values are a subject each.
+        /// Of rows: the column whose values are a subject each; `callee/4` are its first four characters, `src/host`
+        /// is an address without its port.
         group: String = String::new() => Running;
         /// Of rows: the time between two measurements.
         every: Duration = MINUTE => Running, SECOND => DAY;

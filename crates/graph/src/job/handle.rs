@@ -6,6 +6,7 @@ use super::keeper::ToKeeper;
 use super::lanes::DeviceShown;
 use super::owner::ToOwner;
 use super::status::{self, Status};
+use super::watching::{self, Health, Watching};
 use crate::files;
 use crate::inventory::order::Order;
 use crate::inventory::{Change, Inventory, Refusal};
@@ -138,6 +139,24 @@ impl Handle {
         let lane = super::lanes::lane_of(device, self.shared.lanes.len());
         let devices = self.shared.lanes.get(lane)?.devices.lock().unwrap_or_else(PoisonError::into_inner);
         devices.get(&device).cloned()
+    }
+
+    /// How all devices are that are polled.
+    pub fn healths(&self) -> Vec<Health> {
+        let mut all = Vec::new();
+        for lane in &self.shared.lanes {
+            let devices = lane.devices.lock().unwrap_or_else(PoisonError::into_inner);
+            let health = |(device, shown): (&u32, &DeviceShown)| Health { device: *device, change: shown.health };
+            all.extend(devices.iter().map(health));
+        }
+        all
+    }
+
+    /// Samples from now on, as they are taken; until it is dropped.
+    pub fn watch(&self) -> Watching {
+        let (watched, watching) = watching::pair();
+        self.shared.flow.watched.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
+        watching
     }
 
     /// How it goes.

@@ -1,6 +1,7 @@
 //! Samples go to the journal; what of them is on disk, and what is in files.
 
 use super::keeper::ToKeeper;
+use super::watching::{self, AllWatched};
 use crate::journal::Records;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -31,6 +32,8 @@ pub(super) struct Flow {
     to_keeper: SyncSender<ToKeeper>,
     is_told: AtomicBool,
     waits: (Mutex<()>, Condvar),
+    /// Who watches samples as they come.
+    pub watched: AllWatched,
 }
 
 impl Flow {
@@ -47,6 +50,7 @@ impl Flow {
             to_keeper,
             is_told: AtomicBool::new(false),
             waits: (Mutex::new(()), Condvar::new()),
+            watched: AllWatched::default(),
         })
     }
 
@@ -107,6 +111,7 @@ impl Intake {
         match journal.map(|journal| journal.append(records.records())) {
             Some(Ok(last)) => {
                 self.flow.samples.fetch_add(records.samples(), Ordering::Relaxed);
+                watching::show(&self.flow.watched, records);
                 Ok(last)
             }
             Some(Err(_)) | None => {

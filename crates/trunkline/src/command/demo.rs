@@ -76,7 +76,7 @@ impl Demo {
         let mut service = Service::on(
             &settings,
             rings,
-            Beside { cache: configured::open(&settings.cache)?, charging, graphs: None },
+            Beside { cache: configured::open(&settings.cache)?, charging, ..Beside::default() },
         )?;
         service.show(&settings, "demo");
         let load = service.view().cache().and_then(Running::address).map(|at| Load::start(at, self.seed)).transpose();

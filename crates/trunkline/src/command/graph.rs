@@ -1,5 +1,6 @@
 //! `trunkline graph`: what belongs to polling devices and drawing graphs.
 
+mod behind;
 mod farm;
 mod node;
 mod operate;
@@ -19,6 +20,7 @@ use trunkline_kit::exit::Exit;
     trunkline graph discover 10.0.0.0/24 --credential lan look for devices\n  \
     trunkline graph list                                  which there are, and how they are\n  \
     trunkline graph device edge-1                         its interfaces, data sources and graphs\n  \
+    trunkline graph behind access-1 edge-1                it is reached through edge-1: alerts depend on that\n  \
     trunkline graph fetch 7 --from 2026-11-20             what a data source has\n  \
     trunkline graph status                                how it goes; exit code 3 if not well\n  \
     trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n  \
@@ -36,6 +38,7 @@ enum Tool {
     Serve(serve::Serve),
     #[command(flatten)]
     Order(Box<operate::Order>),
+    Behind(behind::Behind),
     Farm(farm::FarmCommand),
 }
 
@@ -45,6 +48,7 @@ impl Graph {
         match &self.tool {
             Tool::Serve(serve) => serve.run(),
             Tool::Order(order) => order.run(terminal),
+            Tool::Behind(behind) => behind.run(),
             Tool::Farm(farm) => farm.run(terminal),
         }
     }

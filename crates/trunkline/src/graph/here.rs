@@ -72,6 +72,11 @@ impl Running {
         Ok(Running { handle, parts: Mutex::new(Some((control, graphs))) })
     }
 
+    /// What others of this process have of them.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
     /// Totals and levels.
     pub fn totals(&self) -> Totals {
         let status = self.handle.status();

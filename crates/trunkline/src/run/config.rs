@@ -2,6 +2,7 @@
 //!
 //! `config/trunkline.toml` and `docs/manual/configuration.md` are made from here, and a test compares them.
 
+mod alert;
 mod cache;
 mod cdr;
 mod charge;
@@ -12,6 +13,7 @@ mod standby;
 mod types;
 mod web;
 
+pub use alert::Alert;
 pub use cache::{Cache, ClientCertificates, Door};
 pub use cdr::{Cdr, Format, Gateway};
 pub use charge::{Called, Charge, ChargeGtpp, FailureHandling, Ip};
@@ -218,6 +220,8 @@ trunkline_kit::configuration! {
         directory: DirectorySection = "directory",
         /// Graphs.
         graph: Graph = "graph",
+        /// Alerts.
+        alert: Alert = "alert",
         /// Metrics.
         metrics: Metrics = "metrics",
         /// The web.

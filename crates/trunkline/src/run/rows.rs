@@ -9,10 +9,11 @@ pub mod journal;
 
 pub use asked::Asking;
 
+use crate::alert::Tap;
 use asked::{Asked, Closing};
 use journal::{Journal, Taken};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trunkline_calls::job::Sink;
@@ -59,6 +60,8 @@ const LAST_TRIES: u32 = 3;
 pub struct Writing {
     state: Mutex<State>,
     wake: Condvar,
+    /// Who watches rows as they come.
+    tap: OnceLock<Tap>,
 }
 
 /// How rows get on.
@@ -101,6 +104,16 @@ impl Writing {
     /// How rows get on.
     pub fn report(&self) -> Report {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).report.clone()
+    }
+
+    /// Shows rows that come from now on to whoever watches them; once.
+    pub fn watch(&self, tap: Tap) {
+        // One watches already: the first stays.
+        let _ = self.tap.set(tap);
+    }
+
+    fn show(&self, rows: &Rows) {
+        self.tap.get().into_iter().for_each(|tap| tap.take(rows));
     }
 
     fn with<R>(&self, how: impl FnOnce(&mut State) -> R) -> R {
@@ -193,7 +206,10 @@ fn discard(writing: &Writing) {
     loop {
         let (rows, ended) = writing.next(COMMIT_EVERY);
         match rows {
-            Some(rows) => writing.with(|state| state.gone(rows.count())),
+            Some(rows) => {
+                writing.show(&rows);
+                writing.with(|state| state.gone(rows.count()));
+            }
             None if ended => return,
             None => {}
         }
@@ -265,7 +281,10 @@ impl<T: Target> Writer<T> {
         loop {
             let (rows, ended) = self.writing.next(self.patience());
             match rows {
-                Some(rows) => self.take(rows),
+                Some(rows) => {
+                    self.writing.show(&rows);
+                    self.take(rows);
+                }
                 None if ended => return self.finish(),
                 None => {}
             }

@@ -12,6 +12,7 @@ use super::packet_log;
 use super::rows::{self, Asking, RowsOut, journal::Journal};
 use super::socket;
 use super::view::View;
+use crate::alert;
 use crate::cache::{configured, here::Running};
 use crate::charge;
 use crate::charge::rows::To;
@@ -66,6 +67,8 @@ pub struct Beside {
     pub charging: Option<charge::here::Running>,
     /// Graphs.
     pub graphs: Option<graph::here::Running>,
+    /// Alerts.
+    pub alerts: Option<alert::here::Running>,
 }
 
 /// How it ended.
@@ -160,7 +163,9 @@ impl Service {
         };
         let graphs =
             settings.graph.enabled.then(|| graph::here::Running::start(&settings.graph, folder)).transpose()?;
-        let mut service = Service::on(settings, rings, Beside { cache, charging, graphs })?;
+        let alerts =
+            settings.alert.enabled.then(|| alert::here::Running::start(&settings.alert, folder)).transpose()?;
+        let mut service = Service::on(settings, rings, Beside { cache, charging, graphs, alerts })?;
         let view = Arc::clone(&service.view);
         service.show(settings, "live");
         if let Some(bound) = metrics {
@@ -192,7 +197,7 @@ impl Service {
     /// # Errors
     /// What could not be opened, with what to do about it.
     pub fn on(settings: &Settings, rings: Vec<Box<dyn Live>>, beside: Beside) -> Result<Service, Failure> {
-        let Beside { cache, charging, graphs } = beside;
+        let Beside { cache, charging, graphs, alerts } = beside;
         let folder = &settings.data.folder;
         let recorder = if settings.record.enabled { Some(packet_log::open(settings)?) } else { None };
         let store = if settings.store.enabled && settings.calls.enabled { Some(open_store(folder)?) } else { None };
@@ -215,6 +220,7 @@ impl Service {
             })
             .collect();
         let (out, store) = rows::start(store, journal).map_err(no_thread)?;
+        alerts.iter().for_each(|alerts| out.writing().watch(alerts.tap().clone()));
         if let Some(charging) = &charging {
             let to = if writes { To::Writer(Asking::of(&out)) } else { To::Store(folder.join("store")) };
             charging.bring_rows(&cdr_of(settings), folder, to)?;
@@ -228,7 +234,9 @@ impl Service {
         let cache = cache.map_err(|e| Failure::Failed(e.to_string()))?.map(|job| Running::new(job, &settings.cache));
         let interfaces = names.lanes.iter().map(|(interface, _)| interface.clone()).collect();
         let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
-        let view = Arc::new(view.with_cache(cache).with_charging(charging).with_graphs(graphs));
+        let view = view.with_cache(cache).with_charging(charging).with_graphs(graphs).with_alerts(alerts);
+        let view = Arc::new(view);
+        watch(&view)?;
         let (metrics, socket, web) = (None, None, None);
         Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics, socket, web })
     }
@@ -263,6 +271,7 @@ impl Service {
     pub fn apply(&self, settings: &Settings) {
         self.web.iter().for_each(serve::reload);
         self.view.cache().iter().for_each(|cache| cache.reload(&settings.cache));
+        self.view.alerts().iter().for_each(|alerts| alerts.reload());
         let Some(recorder) = &self.recorder else { return };
         let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         recorder.iter_mut().for_each(|recorder| packet_log::apply(recorder, settings));
@@ -280,6 +289,8 @@ impl Service {
         drop(self.socket);
         // Before the lanes end: they tell it.
         look_at_cards(&self.cards, &self.engine.shared, true);
+        // What ends is not held against anybody.
+        self.view.alerts().iter().for_each(|alerts| alerts.stop());
         self.engine.stop();
         let mut troubles = Vec::new();
         if let Some(Err(failed)) = self.view.cache().map(Running::stop) {
@@ -317,6 +328,16 @@ impl Service {
         troubles.extend(self.view.losses());
         Ended { troubles }
     }
+}
+
+/// Has rules watch what runs here.
+fn watch(view: &Arc<View>) -> Result<(), Failure> {
+    let Some(alerts) = view.alerts() else { return Ok(()) };
+    if let Some(graphs) = view.graphs() {
+        alerts.watch_graphs(graphs.handle().clone())?;
+    }
+    let seen = Arc::downgrade(view);
+    alerts.watch_metrics(move || seen.upgrade().map(|view| view.samples()))
 }
 
 fn look_for_bursts(bursts: &Mutex<BurstLog>, shared: &Shared, is_end: bool) {

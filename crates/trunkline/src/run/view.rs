@@ -8,6 +8,7 @@ use super::engine::{Engine, Shared};
 use super::lane::LaneReport;
 use super::rows::{self, Writing};
 use super::status::{Snapshot, process};
+use crate::alert::here::Running as Alerts;
 use crate::cache::here::Running;
 use crate::charge::here::Running as Charging;
 use crate::graph::here::Running as Graphs;
@@ -33,6 +34,8 @@ pub struct View {
     charging: Option<Charging>,
     /// Graphs beside the rest, where there are any.
     graphs: Option<Graphs>,
+    /// Alerts beside the rest, where there are any.
+    alerts: Option<Alerts>,
     /// The packet log's last statistics, when it is closed.
     closed: Mutex<Option<Closed>>,
     begun: Instant,
@@ -59,6 +62,7 @@ impl View {
             cache: None,
             charging: None,
             graphs: None,
+            alerts: None,
             closed: Mutex::default(),
             begun: Instant::now(),
             since_ns: super::now_ns(),
@@ -94,6 +98,16 @@ impl View {
     /// Graphs beside the rest, where there are any.
     pub fn graphs(&self) -> Option<&Graphs> {
         self.graphs.as_ref()
+    }
+
+    /// The same with alerts beside the rest.
+    pub fn with_alerts(self, alerts: Option<Alerts>) -> Self {
+        View { alerts, ..self }
+    }
+
+    /// Alerts beside the rest, where there are any.
+    pub fn alerts(&self) -> Option<&Alerts> {
+        self.alerts.as_ref()
     }
 
     /// The packet log is closed, and this was the last of it.
@@ -220,6 +234,7 @@ impl View {
         samples.extend(self.cache.iter().flat_map(Running::samples));
         samples.extend(self.charging.iter().flat_map(Charging::samples));
         samples.extend(self.graphs.iter().flat_map(Graphs::samples));
+        samples.extend(self.alerts.iter().flat_map(Alerts::samples));
         samples.extend(process::samples());
         samples.push(build());
         samples
@@ -231,6 +246,7 @@ impl View {
         let mut lines: Vec<String> = self.charging.iter().filter_map(Charging::failure).map(stopped).collect();
         lines.extend(self.charging.iter().flat_map(Charging::troubles));
         lines.extend(self.graphs.iter().flat_map(Graphs::troubles));
+        lines.extend(self.alerts.iter().flat_map(Alerts::troubles));
         for (lane, report) in self.shared.lane_reports().into_iter().enumerate() {
             match report.failed {
                 Some(why) => lines.push(format!("lane {lane} ended: {why}")),

@@ -1,9 +1,9 @@
 //! What a rule watches.
 
 use super::{Keys, Own, Reader};
-use crate::rule::measure::{ColumnTest, columns, is_number};
+use crate::rule::measure::{ColumnTest, Grouping, columns, is_number};
 use crate::rule::settings::{Measure, RuleSection, Table};
-use crate::rule::{Expression, RowsWatch, SeriesWatch, Watch};
+use crate::rule::{Expression, MetricsWatch, RowsWatch, SeriesWatch, Watch};
 use trunkline_kit::nearest::suggestion;
 use trunkline_store::filter::Filter;
 
@@ -12,26 +12,36 @@ pub const OWN_LABELS: [&str; 4] = ["rule", "severity", "subject", "device"];
 /// Labels of a rule.
 pub const LABELS_MAX: usize = 32;
 
-/// Keys that a rule over series has, and those of one over rows.
+/// Keys that a rule over series has, those of one over rows, and those of one over metrics.
 const OF_SERIES: [&str; 5] = ["template", "device", "index", "tags", "value"];
 const OF_ROWS: [&str; 9] = ["filter", "only", "measure", "of", "column", "percentile", "group", "every", "over"];
+const OF_METRICS: [&str; 2] = ["metric", "tags"];
 
 impl Reader<'_, '_, '_> {
     pub(super) fn watch(&mut self, section: &RuleSection, own: &Own<'_>, keys: &Keys) -> Option<Watch> {
-        let misplaced: &[&str] = if section.rows.is_some() { &OF_SERIES } else { &OF_ROWS };
-        for key in misplaced.iter().filter(|key| keys.has(key)) {
-            let what = if section.rows.is_some() { "rows are" } else { "series are" };
-            self.sheet.wrong(keys.at(key), format!("'{key}' has no meaning where {what} watched"));
+        let (what, own_keys): (&str, &[&str]) = match (section.rows, section.metric.is_empty()) {
+            (Some(_), _) => ("rows", &OF_ROWS),
+            (None, false) => ("metrics", &OF_METRICS),
+            (None, true) => ("series", &OF_SERIES),
+        };
+        let all = OF_SERIES.iter().chain(&OF_ROWS).chain(&OF_METRICS[..1]);
+        for key in all.filter(|key| keys.has(key) && !own_keys.contains(key)) {
+            self.sheet.wrong(keys.at(key), format!("'{key}' has no meaning where {what} are watched"));
         }
         match section.rows {
             Some(table) => Some(Watch::Rows(self.rows(table, section, own, keys))),
+            None if !section.metric.is_empty() => {
+                let (names, labels) = (section.metric.clone(), section.tags.clone());
+                Some(Watch::Metrics(MetricsWatch { names, labels }))
+            }
             None => self.series(section, own, keys).map(Watch::Series),
         }
     }
 
     fn series(&mut self, section: &RuleSection, own: &Own<'_>, keys: &Keys) -> Option<SeriesWatch> {
         if section.value.is_empty() {
-            let what = format!("[{}] needs a value: a series such as \"traffic_in\", or 'rows'", own.section);
+            let what =
+                format!("[{}] needs a value: a series such as \"traffic_in\", or 'rows', or 'metric'", own.section);
             self.sheet.wrong(own.at, what);
             return None;
         }
@@ -89,8 +99,11 @@ impl Reader<'_, '_, '_> {
         if !section.column.is_empty() {
             self.column(table, &section.column, true, keys.at("column"));
         }
-        if !section.group.is_empty() {
-            self.column(table, &section.group, false, keys.at("group"));
+        let group = (!section.group.is_empty()).then(|| self.grouping(table, &section.group, keys.at("group")));
+        let (every_s, over_s) =
+            (self.seconds(section.every, keys.at("every")), self.seconds(section.over, keys.at("over")));
+        if every_s > 0 && over_s % every_s != 0 {
+            self.sheet.wrong(keys.at("over"), "'over' is a whole number of times 'every'".to_owned());
         }
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());
         RowsWatch {
@@ -102,9 +115,22 @@ impl Reader<'_, '_, '_> {
             of_columns,
             column: text(&section.column),
             percentile: section.percentile.0,
-            group: text(&section.group),
-            every_s: self.seconds(section.every, keys.at("every")),
-            over_s: self.seconds(section.over, keys.at("over")),
+            group: group.flatten(),
+            every_s,
+            over_s,
+        }
+    }
+
+    fn grouping(&mut self, table: Table, text: &str, at: usize) -> Option<Grouping> {
+        match Grouping::parse(text) {
+            Ok(grouping) => {
+                self.column(table, &grouping.column, false, at);
+                Some(grouping)
+            }
+            Err(what) => {
+                self.sheet.wrong(at, what);
+                None
+            }
         }
     }
 

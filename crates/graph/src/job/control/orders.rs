@@ -45,6 +45,8 @@ pub(super) enum Order {
     Device { name: String },
     /// A device is polled, is polled and does not alarm, or is not polled.
     State { name: String, state: StateSaid },
+    /// Through which devices a device is reached: while they are down, it does not alarm.
+    Behind { name: String, behind: Vec<String> },
     /// A device goes, with its files.
     Remove { name: String },
     /// A device is looked at now.
@@ -197,6 +199,12 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
                 StateSaid::Disabled => DeviceState::Disabled,
             };
             done(handle.order(BY, Wanted::SetState(vec![named(&inventory, &name)?], state))?)
+        }
+        Order::Behind { name, behind } => {
+            let id = named(&inventory, &name)?;
+            let behind = behind.iter().map(|name| named(&inventory, name)).collect::<Result<Vec<u32>, Fault>>()?;
+            let device = inventory.devices().get(id).cloned().ok_or_else(|| Fault::absent("device", &name))?;
+            done(handle.order(BY, Wanted::Device(Some(id), Device { behind, ..device }))?)
         }
         Order::Remove { name } => done(handle.order(BY, Wanted::RemoveDevices(vec![named(&inventory, &name)?]))?),
         Order::Explore { name } => done(handle.explore(named(&inventory, &name)?)?),

@@ -68,6 +68,8 @@ fn health(shown: Option<&DeviceShown>) -> &'static str {
 pub fn device(handle: &Handle, id: u32) -> Value {
     let (inventory, library) = (handle.inventory(), handle.library());
     let mut told = outline(handle, &inventory, id);
+    let name = |id: &u32| inventory.devices().get(*id).map(|device| &*device.name);
+    told["behind"] = inventory.devices().get(id).iter().flat_map(|d| &d.behind).filter_map(name).collect();
     if let Some(observed) = inventory.observed(id) {
         told["observed"] = json!({
             "object": &*observed.object,

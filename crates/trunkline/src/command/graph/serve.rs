@@ -1,14 +1,16 @@
 //! `trunkline graph serve`: devices are polled, without a capture beside.
 
+use crate::alert;
 use crate::cli::DATA_DEFAULT;
 use crate::failure::Failure;
 use crate::graph::here::Running;
-use crate::run::config::{Given, Listen, load};
+use crate::run::config::{Given, Listen, Settings, load};
 use crate::run::metrics::{self, Page};
 use crate::run::status::process;
 use crate::stop::Stop;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use trunkline_capture::live::privileges;
 use trunkline_kit::exit::Exit;
@@ -50,23 +52,36 @@ impl Serve {
         // A limit on the size of files (ulimit -f) is an error of writing, and not the end of the program.
         let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
         let stop = Stop::on_signals();
+        let again = Arc::<AtomicBool>::default();
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&again));
         let lanes = self.lanes.map(|lanes| ("graph", "lanes", lanes.to_string(), "--lanes"));
         let loaded = load(&Given { file: self.config.clone(), options: lanes.into_iter().collect() })?;
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
         let running = Arc::new(Running::start(&loaded.settings.graph, &self.data)?);
-        let shown = Arc::clone(&running);
-        let told =
-            move || Page { samples: [shown.samples(), process::samples()].concat(), unhealthy: shown.troubles() };
+        let alerts = alerts(&loaded.settings, &self.data, &running)?.map(Arc::new);
+        let (shown, shown_alerts) = (Arc::clone(&running), alerts.clone());
+        let told = move || {
+            let alerts = shown_alerts.iter();
+            let troubles = alerts.clone().flat_map(|alerts| alerts.troubles());
+            Page {
+                samples: [shown.samples(), alerts.flat_map(|a| a.samples()).collect(), process::samples()].concat(),
+                unhealthy: shown.troubles().into_iter().chain(troubles).collect(),
+            }
+        };
         let page = page.map(|bound| bound.serve(told)).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
         let mut failure = None;
         while !stop.is_asked() && failure.is_none() {
             std::thread::park_timeout(LOOK);
             failure = running.failure();
+            if again.swap(false, Ordering::Relaxed) {
+                alerts.iter().for_each(|alerts| alerts.reload());
+            }
         }
         drop(page);
+        alerts.iter().for_each(|alerts| alerts.stop());
         running.stop();
         match failure {
             Some(why) => Err(Failure::Failed(format!("graphs: {why}"))),
@@ -74,4 +89,17 @@ impl Serve {
             None => Ok(Exit::Done),
         }
     }
+}
+
+/// Alerts beside graphs, where the configuration asks for them.
+fn alerts(settings: &Settings, data: &Path, graphs: &Arc<Running>) -> Result<Option<alert::here::Running>, Failure> {
+    if !settings.alert.enabled {
+        return Ok(None);
+    }
+    let alerts = alert::here::Running::start(&settings.alert, data)?;
+    alerts.watch_graphs(graphs.handle().clone())?;
+    let seen = Arc::downgrade(graphs);
+    let samples = move || seen.upgrade().map(|graphs| [graphs.samples(), process::samples()].concat());
+    alerts.watch_metrics(samples)?;
+    Ok(Some(alerts))
 }

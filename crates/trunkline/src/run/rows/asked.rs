@@ -80,6 +80,7 @@ impl<T: Target> Writer<T> {
             return Err(error);
         }
         self.works();
+        self.writing.show(rows);
         let refused = self.store.refused().saturating_sub(before);
         self.refused_of_others += refused;
         Ok(refused)

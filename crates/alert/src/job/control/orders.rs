@@ -1,0 +1,159 @@
+//! Orders as lines tell them, and what becomes of them.
+
+use super::{Fault, Served, told};
+use crate::delivery::Incident;
+use crate::engine::{SILENCE_TESTS_MAX, Silence, Unsilenced};
+use crate::job::now_s;
+use crate::rule::LabelTest;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+use trunkline_kit::Id;
+
+/// How long it may take until an order is on disk.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest silence.
+const SILENCE_S_MAX: i64 = 366 * 86_400;
+/// Characters of a name and a reason.
+const TEXT_CHARS_MAX: usize = 1_000;
+
+/// What is asked.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+enum Order {
+    /// Alerts that are not over.
+    List {},
+    /// Alerts that are over, the newest first.
+    History {
+        #[serde(default = "hundred")]
+        limit: usize,
+    },
+    /// Rules, and what each watches.
+    Rules {},
+    /// Channels, and what came of the last messages.
+    Channels {},
+    /// Silences and maintenance windows.
+    Silences {},
+    /// Alerts are kept back for so long.
+    Silence {
+        when: Vec<String>,
+        from_s: Option<i64>,
+        for_s: i64,
+        by: String,
+        #[serde(default)]
+        why: String,
+    },
+    /// They are not any more.
+    Unsilence { silence: String, by: String },
+    /// Somebody takes care of an alert.
+    Acknowledge { alert: String, by: String },
+    /// A message is sent that tries out a channel.
+    Test { channel: String },
+    /// The rules are read again.
+    Reload {},
+    /// How it goes.
+    Status {},
+}
+
+fn hundred() -> usize {
+    100
+}
+
+pub fn carry_out(served: &Served, order: Value) -> Result<Value, Fault> {
+    let order: Order = serde_json::from_value(order).map_err(|error| Fault::new("bad-request", error))?;
+    let alerts = &served.alerts;
+    match order {
+        Order::List {} => Ok(told::list(&alerts.view(), &alerts.rules())),
+        Order::History { limit } => Ok(told::history(&alerts.view(), &alerts.rules(), limit)),
+        Order::Rules {} => Ok(told::rules(&alerts.view(), &alerts.rules())),
+        Order::Channels {} => Ok(told::channels(&alerts.view(), &alerts.rules())),
+        Order::Silences {} => Ok(told::silences(&alerts.view(), &alerts.rules(), now_s())),
+        Order::Silence { when, from_s, for_s, by, why } => silence(served, when, from_s, for_s, &by, &why),
+        Order::Unsilence { silence, by } => unsilence(served, &silence, &by),
+        Order::Acknowledge { alert, by } => acknowledge(served, &alert, &by),
+        Order::Test { channel } => {
+            let came = alerts.test(&channel).ok_or_else(|| Fault::absent("channel", &channel))?;
+            let (outcome, why) = came.described();
+            Ok(json!({ "channel": channel, "outcome": outcome, "why": why }))
+        }
+        Order::Reload {} => {
+            let rules = (served.again)().map_err(|why| Fault::new("conflict", why))?;
+            alerts.reload(rules).map_err(|fault| Fault::new("conflict", fault))?;
+            Ok(json!({ "rules": alerts.rules().rules.len() }))
+        }
+        Order::Status {} => Ok(told::status(&alerts.view(), &alerts.rules(), &alerts.samples())),
+    }
+}
+
+fn silence(
+    served: &Served,
+    when: Vec<String>,
+    from_s: Option<i64>,
+    for_s: i64,
+    by: &str,
+    why: &str,
+) -> Result<Value, Fault> {
+    let wrong = |why: String| Err(Fault::new("bad-request", why));
+    if !(1..=SILENCE_S_MAX).contains(&for_s) {
+        return wrong(format!("a silence lasts 1 to {SILENCE_S_MAX} seconds"));
+    }
+    if when.len() > SILENCE_TESTS_MAX {
+        return wrong(format!("more than {SILENCE_TESTS_MAX} tests"));
+    }
+    if let Some(why) = when.iter().find_map(|text| LabelTest::parse(text).err()) {
+        return wrong(why);
+    }
+    let now_s = now_s();
+    let from_s = from_s.unwrap_or(now_s).clamp(now_s - SILENCE_S_MAX, now_s + SILENCE_S_MAX);
+    let id = Id::derive(now_s.saturating_mul(1_000_000_000), format!("silence\0{by}\0{when:?}\0{for_s}").as_bytes());
+    let (by, why) = (cut(by), cut(why));
+    let silence = Silence { id: id.to_string(), when, from_s, until_s: from_s + for_s, by, why };
+    let told = told::silence(&silence, now_s);
+    match served.alerts.silence(silence) {
+        true => Ok(told),
+        false => Err(Fault::new("unavailable", "there are too many silences, or the log of alerts cannot be written")),
+    }
+}
+
+fn unsilence(served: &Served, name: &str, by: &str) -> Result<Value, Fault> {
+    let silences = served.alerts.view().silences;
+    let id = only(silences.iter().map(|silence| silence.id.as_str()), name, "silence")?.to_owned();
+    match served.alerts.unsilence(Unsilenced { id: id.clone(), by: cut(by), at_s: now_s() }) {
+        true => Ok(json!({ "silence": id })),
+        false => Err(Fault::new("unavailable", "the log of alerts cannot be written")),
+    }
+}
+
+fn acknowledge(served: &Served, name: &str, by: &str) -> Result<Value, Fault> {
+    let view = served.alerts.view();
+    let id = only(view.incidents.iter().map(id_of), name, "alert")?.to_owned();
+    served.alerts.acknowledge(&id, &cut(by));
+    let is_done = served.alerts.wait_for(PATIENCE, |view| {
+        let incident = view.incidents.iter().find(|incident| id_of(incident) == id);
+        incident.is_none_or(|incident| incident.acknowledged.is_some())
+    });
+    match is_done {
+        true => Ok(json!({ "alert": id })),
+        false => Err(Fault::new("unavailable", "the log of alerts cannot be written")),
+    }
+}
+
+fn id_of(incident: &Incident) -> &str {
+    &incident.notice.incident
+}
+
+/// The one that is named, by its whole name, or by its end or beginning where that is one's alone.
+fn only<'i>(all: impl Iterator<Item = &'i str>, name: &str, what: &str) -> Result<&'i str, Fault> {
+    let meant = |id: &&str| !name.is_empty() && (id.starts_with(name) || id.ends_with(name));
+    let found: Vec<&str> = all.filter(meant).collect();
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => Err(Fault::absent(what, name)),
+        all if all.contains(&name) => Ok(all[all.iter().position(|id| *id == name).unwrap_or(0)]),
+        _ => Err(Fault::new("bad-request", format!("{} of them begin or end with '{name}'", found.len()))),
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(TEXT_CHARS_MAX).collect()
+}

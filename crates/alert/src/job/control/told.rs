@@ -1,0 +1,243 @@
+//! What is told, as JSON. Times are seconds since 1970.
+
+use crate::delivery::{Incident, Past};
+use crate::engine::{Silence, Standing, limit};
+use crate::job::View;
+use crate::rule::{Channel, Condition, Maintenance, Measure, Rule, Rules, Watch, Way};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use trunkline_kit::metrics::{Number, Sample};
+
+pub fn list(view: &View, rules: &Rules) -> Value {
+    let now: BTreeMap<(&str, &str), &Standing> =
+        view.standings.iter().map(|standing| ((&*standing.rule, &*standing.subject), standing)).collect();
+    let told = |incident: &Incident| {
+        let mut told = alert(incident, rules);
+        let label = |name: &str| incident.notice.labels.get(name).map_or("", String::as_str);
+        if let Some(standing) = now.get(&(label("rule"), label("subject"))) {
+            told["value"] = json!(standing.value);
+            told["standing"] = json!(standing.state.name());
+        }
+        told
+    };
+    let pending = view.standings.iter().filter(|standing| standing.incident.is_none() && standing.state.is_bad());
+    json!({
+        "alerts": view.incidents.iter().map(told).collect::<Vec<_>>(),
+        "pending": pending.map(|standing| pending_told(standing, rules)).collect::<Vec<_>>(),
+        "messages_waiting": view.waiting,
+        "fault": view.fault,
+    })
+}
+
+fn pending_told(standing: &Standing, rules: &Rules) -> Value {
+    let rule = rules.rules.get(&standing.rule);
+    json!({
+        "rule": standing.rule,
+        "severity": rule.map(|rule| rule.severity.name()),
+        "subject": standing.subject,
+        "device": standing.device,
+        "standing": standing.state.name(),
+        "kept_back_by": standing.state.kept_back_by(),
+        "since": standing.since_s,
+        "value": standing.value,
+        "limit": rule.and_then(|rule| limit(&rule.condition)),
+        "labels": standing.fields,
+    })
+}
+
+fn alert(incident: &Incident, rules: &Rules) -> Value {
+    let notice = &incident.notice;
+    let rule = notice.labels.get("rule").and_then(|name| rules.rules.get(name));
+    let acknowledged = incident.acknowledged.as_ref();
+    json!({
+        "id": notice.incident,
+        "rule": notice.labels.get("rule"),
+        "severity": notice.severity(),
+        "state": incident.state.name(),
+        "subject": notice.labels.get("subject"),
+        "device": notice.labels.get("device"),
+        "title": notice.title,
+        "text": notice.text,
+        "began": notice.began_s,
+        "value": notice.value,
+        "value_began": notice.value,
+        "limit": rule.and_then(|rule| limit(&rule.condition)),
+        "condition": rule.map(|rule| condition(&rule.condition)),
+        "flapping": notice.flapping,
+        "labels": notice.labels,
+        "told": incident.told,
+        "routes": incident.routes,
+        "acknowledged": acknowledged.map(|by| json!({ "by": by.who, "at": by.at_s })),
+    })
+}
+
+pub fn history(view: &View, rules: &Rules, limit: usize) -> Value {
+    let told = |past: &Past| {
+        let mut told = alert(&past.incident, rules);
+        told["state"] = json!("resolved");
+        told["ended"] = json!(past.ended_s);
+        told
+    };
+    json!({ "alerts": view.past.iter().rev().take(limit).map(told).collect::<Vec<_>>() })
+}
+
+pub fn rules(view: &View, rules: &Rules) -> Value {
+    let told = |(name, rule): (&String, &Rule)| {
+        let alerts = view.incidents.iter().filter(|incident| incident.notice.labels.get("rule") == Some(name)).count();
+        json!({
+            "rule": name,
+            "severity": rule.severity.name(),
+            "watches": watches(&rule.watch),
+            "condition": condition(&rule.condition),
+            "limit": limit(&rule.condition),
+            "for_s": rule.for_s,
+            "subjects": view.watched.get(name).copied().unwrap_or_default(),
+            "alerts": alerts,
+            "depends": rule.depends,
+            "routes": routes(rules, rule),
+            "text": rules.texts.get(name),
+        })
+    };
+    json!({ "rules": rules.rules.iter().map(told).collect::<Vec<_>>() })
+}
+
+/// The routes that a rule names, or all that may choose it.
+fn routes(rules: &Rules, rule: &Rule) -> Vec<String> {
+    if rule.routes.is_empty() { rules.routes.keys().cloned().collect() } else { rule.routes.clone() }
+}
+
+/// What is watched, in words of the rule file.
+fn watches(watch: &Watch) -> String {
+    let names = |what: &str, patterns: &[crate::rule::Pattern]| {
+        let texts: Vec<&str> = patterns.iter().map(crate::rule::Pattern::text).collect();
+        (!texts.is_empty()).then(|| format!("{what} {}", texts.join(", ")))
+    };
+    let tests = |all: &[crate::rule::LabelTest]| {
+        all.iter().map(ToString::to_string).reduce(|one, other| format!("{one} and {other}"))
+    };
+    let parts = match watch {
+        Watch::Series(series) => vec![
+            Some(format!("series {}", series.value)),
+            names("of", &series.templates),
+            names("at", &series.devices),
+            names("rows", &series.indexes),
+            tests(&series.tags),
+        ],
+        Watch::Metrics(metrics) => vec![names("metric", &metrics.names), tests(&metrics.labels)],
+        Watch::Rows(rows) => {
+            let column = rows.column.as_ref().map(|column| format!(" of {column}")).unwrap_or_default();
+            let percent = if rows.measure == Measure::Percentile { rows.percentile.to_string() } else { String::new() };
+            vec![
+                Some(format!("{} {}{percent}{column}", rows.table.name(), rows.measure.name())),
+                rows.group.as_ref().map(|group| format!("by {group}")),
+                Some(format!("over {} s", rows.over_s)),
+            ]
+        }
+    };
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn condition(condition: &Condition) -> String {
+    match condition {
+        Condition::High { limit, .. } => format!("more than {limit}"),
+        Condition::Low { limit, .. } => format!("less than {limit}"),
+        Condition::Rate { falls: false, limit, per_s, .. } => format!("rises by more than {limit} in {per_s} s"),
+        Condition::Rate { falls: true, limit, per_s, .. } => format!("falls by more than {limit} in {per_s} s"),
+        Condition::Baseline { deviations, .. } => format!("{deviations} deviations from what is usual at this hour"),
+        Condition::Down { after_s } => format!("no value for {after_s} s"),
+        Condition::Flapping { limit, .. } => format!("changes more than {limit} times"),
+    }
+}
+
+pub fn channels(view: &View, rules: &Rules) -> Value {
+    let told = |(name, channel): (&String, &Channel)| {
+        let last = view.told.iter().rev().find(|told| told.channel == *name);
+        json!({
+            "channel": name,
+            "kind": way(&channel.way).0,
+            "to": way(&channel.way).1,
+            "last": last.map(|last| {
+                let (outcome, why) = last.came.described();
+                json!({ "at": last.at_s, "title": last.title, "outcome": outcome, "why": why })
+            }),
+        })
+    };
+    let sent = view.told.iter().rev().map(|told| {
+        let (outcome, why) = told.came.described();
+        json!({
+            "message": told.message, "channel": told.channel, "title": told.title, "alerts": told.alerts,
+            "at": told.at_s, "outcome": outcome, "why": why,
+        })
+    });
+    json!({
+        "channels": rules.channels.iter().map(told).collect::<Vec<_>>(),
+        "sent": sent.collect::<Vec<_>>(),
+        "waiting": view.waiting,
+    })
+}
+
+/// The kind of a channel, and where it goes without anything that lets in.
+fn way(way: &Way) -> (&'static str, String) {
+    match way {
+        Way::Webhook { url, .. } => ("webhook", host_of(url)),
+        Way::Mail { to, .. } => ("mail", to.join(", ")),
+        Way::Syslog { server, .. } => ("syslog", server.clone()),
+        Way::Command { command } => ("command", command.first().map(ToString::to_string).unwrap_or_default()),
+    }
+}
+
+/// Paths of webhooks often are the secret.
+fn host_of(url: &str) -> String {
+    let uri = url.parse::<hyper::Uri>().ok();
+    uri.and_then(|uri| uri.authority().map(|authority| authority.host().to_owned())).unwrap_or_default()
+}
+
+pub fn silences(view: &View, rules: &Rules, now_s: i64) -> Value {
+    let window = |(name, window): (&String, &Maintenance)| {
+        json!({
+            "name": name,
+            "when": window.when.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "weekly": window.weekly.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "from": window.once.map(|(from_s, _)| from_s),
+            "until": window.once.map(|(_, until_s)| until_s),
+            "holds": window.is_now(now_s),
+        })
+    };
+    json!({
+        "silences": view.silences.iter().map(|one| silence(one, now_s)).collect::<Vec<_>>(),
+        "windows": rules.maintenance.iter().map(window).collect::<Vec<_>>(),
+    })
+}
+
+pub fn silence(silence: &Silence, now_s: i64) -> Value {
+    json!({
+        "silence": silence.id,
+        "when": silence.when,
+        "from": silence.from_s,
+        "until": silence.until_s,
+        "by": silence.by,
+        "why": silence.why,
+        "holds": (silence.from_s..silence.until_s).contains(&now_s),
+    })
+}
+
+pub fn status(view: &View, rules: &Rules, samples: &[Sample]) -> Value {
+    let counted = |sample: &Sample| {
+        let value = match sample.value {
+            Number::Whole(number) => json!(number),
+            Number::Real(number) => json!(number),
+        };
+        (sample.name.to_owned(), value)
+    };
+    let silent: Vec<&String> =
+        rules.rules.keys().filter(|name| view.watched.get(*name).is_none_or(|count| *count == 0)).collect();
+    json!({
+        "alerts": view.incidents.len(),
+        "rules": rules.rules.len(),
+        "rules_without_subject": silent,
+        "channels": rules.channels.len(),
+        "messages_waiting": view.waiting,
+        "fault": view.fault,
+        "counters": samples.iter().map(counted).collect::<Map<String, Value>>(),
+    })
+}

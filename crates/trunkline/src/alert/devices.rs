@@ -1,0 +1,100 @@
+//! Devices as rules see them: whether they are up, through which others they are reached, and which are worked at.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use trunkline_alert::job::{Alerts, Seen};
+use trunkline_alert::rule::{Rules, SeriesWatch, Watch};
+use trunkline_graph::inventory::{DeviceState, Inventory};
+use trunkline_graph::job::Health;
+use trunkline_graph::poller::Change;
+
+/// What rules name as the template of what is known of a device itself.
+pub const DEVICE_TEMPLATE: &str = "device";
+/// Its series: 1 is up, 0 down.
+pub const UP: &str = "up";
+
+/// The rules over series, by name.
+pub fn of_series(rules: &Rules) -> Vec<(&String, &SeriesWatch)> {
+    let all = rules.rules.iter().filter_map(|(name, rule)| match &rule.watch {
+        Watch::Series(watch) => Some((name, watch)),
+        _ => None,
+    });
+    all.collect()
+}
+
+/// What is known of a device, beside its name.
+pub fn fields(inventory: &Inventory, device: u32) -> Vec<(String, String)> {
+    let known = inventory.fields(device, None);
+    let field = |name: &str| known.get(name).map(|text| (name.to_owned(), text.to_owned()));
+    let template = inventory.devices().get(device).and_then(|device| inventory.template_name(device.template?));
+    let template = template.map(|name| ("device_template".to_owned(), name.to_owned()));
+    ["address", "site", "location", "contact"].into_iter().filter_map(field).chain(template).collect()
+}
+
+/// What was shown of devices before.
+#[derive(Debug, Default)]
+pub struct Devices {
+    parents: BTreeMap<String, Vec<String>>,
+    maintained: BTreeSet<String>,
+    /// Rules and devices of which it was shown whether they are up.
+    up: BTreeSet<(String, String)>,
+}
+
+impl Devices {
+    /// Tells of parents and of devices that are worked at, where they are others than before.
+    pub fn follow(&mut self, inventory: &Inventory, alerts: &Alerts) {
+        let name = |id: &u32| inventory.devices().get(*id).map(|device| device.name.to_string());
+        let (mut parents, mut maintained) = (BTreeMap::new(), BTreeSet::new());
+        for (_, device) in inventory.devices().iter() {
+            if !device.behind.is_empty() {
+                parents.insert(device.name.to_string(), device.behind.iter().filter_map(name).collect::<Vec<_>>());
+            }
+            if device.state == DeviceState::Maintenance {
+                maintained.insert(device.name.to_string());
+            }
+        }
+        for (device, behind) in parents.iter().filter(|(device, behind)| self.parents.get(*device) != Some(behind)) {
+            alerts.set_parents(device, behind.clone());
+        }
+        for device in self.parents.keys().filter(|device| !parents.contains_key(*device)) {
+            alerts.set_parents(device, Vec::new());
+        }
+        if maintained != self.maintained {
+            alerts.set_maintained(maintained.clone());
+        }
+        (self.parents, self.maintained) = (parents, maintained);
+    }
+
+    /// Whether devices are up, as rules want to know; those that are polled no more are forgotten.
+    pub fn seen(
+        &mut self,
+        inventory: &Inventory,
+        rules: &Rules,
+        healths: &[Health],
+        alerts: &Alerts,
+        at_s: i64,
+    ) -> Vec<Seen> {
+        let all = of_series(rules);
+        // Every device would match a rule without a template: those that mean devices say so.
+        let names = |watch: &SeriesWatch| watch.templates.iter().any(|pattern| pattern.text() == DEVICE_TEMPLATE);
+        let wanted: Vec<_> = all.into_iter().filter(|(_, watch)| names(watch)).collect();
+        let (mut seen, mut up) = (Vec::new(), BTreeSet::new());
+        for Health { device: id, change } in healths.iter().filter(|_| !wanted.is_empty()) {
+            let (Some(device), Some(change)) = (inventory.devices().get(*id), change) else { continue };
+            let fields = fields(inventory, *id);
+            let known: HashMap<&str, &str> = fields.iter().map(|(name, text)| (&**name, &**text)).collect();
+            for (rule, watch) in &wanted {
+                if watch.takes(DEVICE_TEMPLATE, &device.name, "", |tag| known.get(tag).copied()) {
+                    let number = f64::from(u8::from(*change == Change::Up));
+                    let value = watch.value.value(at_s, |name| (name == UP).then_some(number));
+                    let (rule, name) = ((*rule).clone(), device.name.to_string());
+                    up.insert((rule.clone(), name.clone()));
+                    let fields = fields.clone();
+                    seen.push(Seen { rule, subject: name.clone(), device: name, fields, at_s, value, samples: 1 });
+                }
+            }
+        }
+        self.up.difference(&up).for_each(|(rule, device)| alerts.forget(rule, device));
+        self.up = up;
+        seen
+    }
+}

@@ -1,0 +1,183 @@
+//! The alerts of this process: the job, who may ask it, and the threads that feed it.
+
+use super::metrics::MetricsFeed;
+use super::rows::{self, Tap};
+use super::rules;
+use super::series::SeriesFeed;
+use crate::failure::Failure;
+use crate::run::config;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use trunkline_alert::job::{Alerts, Control, Seen};
+use trunkline_graph::job::Handle;
+use trunkline_kit::metrics::Sample;
+
+/// Observations that are handed over together: they are taken or refused as one.
+const TOGETHER_MAX: usize = 1_000;
+
+/// Where alerts are kept.
+pub fn folder(data: &Path) -> PathBuf {
+    data.join("alert")
+}
+
+/// Where those who run are asked.
+pub fn socket(data: &Path) -> PathBuf {
+    folder(data).join("control.sock")
+}
+
+/// Alerts that run here.
+pub struct Running {
+    alerts: Arc<Alerts>,
+    fed: Arc<Fed>,
+    every: Duration,
+    again: Arc<dyn Fn() -> Result<trunkline_alert::rule::Rules, String> + Send + Sync>,
+    control: Mutex<Option<Control>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    tap: Tap,
+}
+
+/// What feeds have in common.
+#[derive(Debug, Default)]
+pub struct Fed {
+    /// They end.
+    ends: AtomicBool,
+    /// Samples of graphs that were left out, as too many waited.
+    pub samples_left_out: AtomicU64,
+    /// Rows that were left out, as too many waited.
+    pub rows_left_out: AtomicU64,
+    /// Rows of groups beyond those of a measurement.
+    pub groups_left_out: AtomicU64,
+}
+
+impl Fed {
+    /// Whether feeds end.
+    pub fn ends(&self) -> bool {
+        self.ends.load(Ordering::Relaxed)
+    }
+}
+
+/// Hands over what was seen; what is refused is counted there.
+pub fn show(alerts: &Alerts, mut seen: Vec<Seen>) {
+    while !seen.is_empty() {
+        let rest = seen.split_off(seen.len().min(TOGETHER_MAX));
+        let _counted = alerts.observe(seen);
+        seen = rest;
+    }
+}
+
+impl Running {
+    /// Reads the rules, opens the folder, and goes on where it ended.
+    ///
+    /// # Errors
+    /// What is wrong with the rules or could not be opened.
+    pub fn start(settings: &config::Alert, data: &Path) -> Result<Running, Failure> {
+        let (places, data) = (rules::places(settings, data), data.to_owned());
+        let folder = folder(&data);
+        let failed = |e: &dyn std::fmt::Display| Failure::Failed(format!("alerts: {e}"));
+        std::fs::create_dir_all(rules::folder(&data)).map_err(|e| failed(&format!("{}: {e}", folder.display())))?;
+        let read = rules::load(&places, &data).map_err(|wrong| failed(&wrong))?;
+        tracing::info!(rules = read.rules.len(), channels = read.channels.len(), "alerts: rules are looked at");
+        let alerts = Alerts::start(&folder, read).map_err(|fault| failed(&fault))?;
+        let (alerts, fed) = (Arc::new(alerts), Arc::<Fed>::default());
+        let path = socket(&data);
+        let again = move || rules::load(&places, &data).map_err(|wrong| wrong.to_string());
+        let again: Arc<dyn Fn() -> Result<trunkline_alert::rule::Rules, String> + Send + Sync> = Arc::new(again);
+        let asked = Arc::clone(&again);
+        let control = Control::serve(Arc::clone(&alerts), move || asked(), &path);
+        let control = control.map_err(|e| failed(&format!("{}: {e}", path.display())))?;
+        let (tap, rows) = rows::feed(Arc::clone(&alerts), Arc::clone(&fed)).map_err(|e| failed(&e))?;
+        Ok(Running {
+            alerts,
+            fed,
+            every: settings.every,
+            again,
+            control: Mutex::new(Some(control)),
+            threads: Mutex::new(vec![rows]),
+            tap,
+        })
+    }
+
+    /// Has rules watch graphs of this process.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    pub fn watch_graphs(&self, graphs: Handle) -> Result<(), Failure> {
+        let feed = SeriesFeed::new(Arc::clone(&self.alerts), graphs, Arc::clone(&self.fed), self.every);
+        self.thread("alert-series", move || feed.run())
+    }
+
+    /// Has rules watch metrics; none of them is the end of it.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    pub fn watch_metrics(&self, samples: impl Fn() -> Option<Vec<Sample>> + Send + 'static) -> Result<(), Failure> {
+        let feed = MetricsFeed::new(Arc::clone(&self.alerts), Arc::clone(&self.fed), self.every);
+        self.thread("alert-metrics", move || feed.run(samples))
+    }
+
+    /// Where rows are shown.
+    pub fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    fn thread(&self, name: &str, runs: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(runs);
+        let thread = thread.map_err(|e| Failure::Failed(format!("a thread cannot be started: {e}")))?;
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    }
+
+    /// Reads the rules again; where they have mistakes, those that were read before hold.
+    pub fn reload(&self) {
+        let taken = (self.again)().and_then(|rules| self.alerts.reload(rules).map_err(|fault| fault.to_string()));
+        match taken {
+            Ok(()) => tracing::info!(rules = self.alerts.rules().rules.len(), "alerts: rules were read again"),
+            Err(why) => tracing::error!("alerts: the rules stay as they were: {why}"),
+        }
+    }
+
+    /// What is wrong, a sentence each.
+    pub fn troubles(&self) -> Vec<String> {
+        let told = |why| format!("alerts: nobody is told, as their log cannot be written: {why}");
+        self.alerts.view().fault.map(told).into_iter().collect()
+    }
+
+    /// Their metrics.
+    pub fn samples(&self) -> Vec<Sample> {
+        let mut samples = self.alerts.samples();
+        let counter = |name, help, count: &AtomicU64| Sample::counter(name, help, count.load(Ordering::Relaxed));
+        samples.extend([
+            counter(
+                "trunkline_alert_left_out_samples_overflow_total",
+                "samples of graphs that rules were not shown, as too many waited",
+                &self.fed.samples_left_out,
+            ),
+            counter(
+                "trunkline_alert_left_out_rows_overflow_total",
+                "rows that rules were not shown, as too many waited",
+                &self.fed.rows_left_out,
+            ),
+            counter(
+                "trunkline_alert_left_out_groups_overflow_total",
+                "rows of groups beyond those of a measurement",
+                &self.fed.groups_left_out,
+            ),
+        ]);
+        samples
+    }
+
+    /// Ends the feeds and who asks; the job itself ends when nobody has it any more.
+    pub fn stop(&self) {
+        self.fed.ends.store(true, Ordering::Relaxed);
+        drop(self.control.lock().unwrap_or_else(PoisonError::into_inner).take());
+        for thread in self.threads.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            thread.thread().unpark();
+            if thread.join().is_err() {
+                tracing::error!("a thread of alerts failed; this is a defect of Trunkline");
+            }
+        }
+    }
+}
