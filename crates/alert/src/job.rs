@@ -275,6 +275,11 @@ impl Alerts {
         }
     }
 
+    /// Has no report made any more; what is being made ends soon.
+    pub fn end_reports(&self) {
+        self.maker.end();
+    }
+
     /// The rules that hold now.
     pub fn rules(&self) -> Arc<Rules> {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))

@@ -5,9 +5,13 @@ use super::{Order, Shared, now_s};
 use crate::report::{Asked, DeviceFigures, Document, Figures, Gather, Gathered, Told, alerts, document, mime};
 use crate::rule::{Part, PartOf, Pattern, Report};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, sync_channel};
+use std::sync::mpsc::{self, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often it looks whether anybody waits.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// What makes reports; copies are the same.
 #[derive(Clone)]
@@ -41,7 +45,12 @@ pub struct Made {
 impl Maker {
     /// Whether reports can be made.
     pub fn is_ready(&self) -> bool {
-        self.gather.get().is_some()
+        self.gather.get().is_some() && !self.is_over()
+    }
+
+    /// Whether nobody waits any more.
+    pub fn is_over(&self) -> bool {
+        self.ends.load(Ordering::Relaxed)
     }
 
     /// Gathers all sections of a report as of a time.
@@ -55,7 +64,7 @@ impl Maker {
         let mut sections = Vec::new();
         for part in &report.parts {
             if asked.is_over() {
-                return Err("the job of alerts has ended".to_owned());
+                break;
             }
             let title = if part.title.is_empty() { part.of.heading().to_owned() } else { part.title.clone() };
             let figures = match &part.of {
@@ -64,6 +73,10 @@ impl Maker {
                 _ => outside.gather(part, &asked),
             };
             sections.push(Told { title, figures });
+        }
+        // What was begun when it ended is not whole.
+        if asked.is_over() {
+            return Err("the job of alerts has ended".to_owned());
         }
         Ok(Gathered {
             report: name.to_owned(),
@@ -119,9 +132,18 @@ impl Maker {
             limit: part.limit,
             reply,
         };
-        let ended = |_| "The job of alerts has ended.".to_owned();
-        self.orders.send(order).map_err(|_| "The job of alerts has ended.".to_owned())?;
-        comes.recv().map_err(ended)
+        let ended = || Err("The job of alerts has ended.".to_owned());
+        if self.orders.send(order).is_err() {
+            return ended();
+        }
+        // Who answers may have ended, and wait for this thread.
+        loop {
+            match comes.recv_timeout(LOOK) {
+                Ok(figures) => return Ok(figures),
+                Err(RecvTimeoutError::Timeout) if !asked.is_over() => {}
+                Err(_) => return ended(),
+            }
+        }
     }
 
     /// Nobody waits any more.

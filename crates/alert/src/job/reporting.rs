@@ -144,6 +144,7 @@ impl Reporting {
         let now_s = now_s();
         let made = match came {
             Ok(made) => made,
+            Err(_) if self.maker.is_over() => return Vec::new(),
             Err(why) => {
                 self.hold(name, why, now_s);
                 return Vec::new();

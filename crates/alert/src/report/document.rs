@@ -181,14 +181,8 @@ fn of_graphs(graphs: &GraphFigures, pictures: &mut Pictures) -> Vec<Block> {
 fn of_table(ranking: &Ranking) -> Vec<Block> {
     let greatest = |row: &Ranked| figure(row, ranking.by).unwrap_or(0.0);
     let top = ranking.rows.first().map_or(0.0, greatest);
-    let head = [
-        text("graph"),
-        dropping(text("")),
-        number(if ranking.by == "p95" { "95th percentile" } else { "95 %" }),
-        number("mean"),
-        number("most"),
-        number("total"),
-    ];
+    let head =
+        [text("graph"), dropping(text("")), number("95th percentile"), number("mean"), number("most"), number("total")];
     let row = |row: &Ranked| {
         let by = |value: Option<f64>| Cell::Text(scaled(value, &row.unit, row.base));
         let name = [clean(&row.title), clean(&row.series)].into_iter().filter(|part| !part.is_empty());

@@ -8,8 +8,8 @@ use core::fmt::Write as _;
 
 /// Octets of a report's HTML, pictures aside; rows beyond are counted.
 pub const HTML_OCTETS_MAX: usize = 1 << 20;
-/// Octets that the end of a document needs.
-const END_OCTETS: usize = 4096;
+/// Octets that are left for the headings and the end of a document.
+const END_OCTETS: usize = 64 << 10;
 
 const FONT: &str = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const SHEET: &str = "\
@@ -156,13 +156,13 @@ impl Page<'_> {
     fn table(&mut self, table: &Table) {
         self.put(format_args!(
             "<table class=\"rows\" width=\"100%\" cellpadding=\"0\" cellspacing=\"0\" border=\"0\" \
-             style=\"margin:6px 0 4px;border-collapse:collapse;font-size:13px;line-height:1.4\">\n\
+             style=\"margin:12px 0 4px;border-collapse:collapse;font-size:13px;line-height:1.4\">\n\
              <thead class=\"rows\"><tr class=\"row\">"
         ));
         for column in &table.columns {
             let (class, align) = side(column, "soft line");
             self.put(format_args!(
-                "<th scope=\"col\" class=\"{class}\" align=\"{align}\" style=\"padding:4px 8px 4px 0;\
+                "<th scope=\"col\" class=\"{class}\" align=\"{align}\" style=\"padding:4px 10px 4px 0;\
                  border-bottom:2px solid #e2e5ea;color:#5b6472;font-weight:600;text-align:{align}\">{}</th>",
                 escaped(column.name)
             ));
@@ -194,7 +194,7 @@ impl Page<'_> {
         let wrap = if column.is_number { "white-space:nowrap" } else { "overflow-wrap:anywhere" };
         let width = if matches!(cell, Cell::Bar(_)) { " width=\"120\"" } else { "" };
         self.put(format_args!(
-            "<td class=\"{class}\" align=\"{align}\"{width} style=\"padding:5px 8px 5px 0;\
+            "<td class=\"{class}\" align=\"{align}\"{width} style=\"padding:5px 10px 5px 0;\
              border-bottom:1px solid #e2e5ea;color:#1d2430;text-align:{align};{wrap}\">"
         ));
         match cell {

@@ -181,6 +181,7 @@ impl Running {
     /// Ends the feeds and who asks; the job itself ends when nobody has it any more.
     pub fn stop(&self) {
         self.fed.ends.store(true, Ordering::Relaxed);
+        self.alerts.end_reports();
         drop(self.control.lock().unwrap_or_else(PoisonError::into_inner).take());
         for thread in self.threads.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             thread.thread().unpark();
