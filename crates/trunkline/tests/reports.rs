@@ -209,10 +209,9 @@ fn figures(path: &Path, series: &str, (from_s, to_s): (i64, i64)) -> Vec<f64> {
     let definition = format!("DEF:v={}:{series}:AVERAGE", path.display());
     let mut words =
         vec!["graph", "/dev/null", "--start", &from, "--end", &to, "--width", "4000", &definition, "CDEF:b=v,8,*"];
-    let measures = ["95,PERCENTNAN", "AVERAGE", "MAXIMUM", "TOTAL"];
-    let measured: Vec<String> =
-        (0..4).flat_map(|at| [format!("VDEF:m{at}=b,{}", measures[at]), format!("PRINT:m{at}:%.12le")]).collect();
-    words.extend(measured.iter().map(String::as_str));
+    let measured = ["VDEF:p=b,95,PERCENTNAN", "VDEF:t=b,TOTAL", "PRINT:p:%.12le", "PRINT:b:AVERAGE:%.12le"];
+    let measured = measured.into_iter().chain(["PRINT:b:MAX:%.12le", "PRINT:t:%.12le"]);
+    words.extend(measured);
     rrdtool(&words).lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
@@ -255,11 +254,11 @@ fn keep_calls(folder: &Path, end_s: i64) {
 const SECTIONS: &str = r#"
 [[report.daily.section]]
 kind = "graphs"
-template = "interface-traffic"
+template = "interface-bits"
 limit = 3
 [[report.daily.section]]
 kind = "table"
-template = "interface-traffic"
+template = "interface-bits"
 by = "p95"
 limit = 5
 [[report.daily.section]]
@@ -303,7 +302,7 @@ fn a_report_has_the_figures_of_rrdtool_and_of_the_store() {
     let serve = world.serve();
     let port = UdpSocket::bind((Ipv4Addr::new(127, 64, 0, 1), 0)).unwrap().local_addr().unwrap().port().to_string();
     let words = ["graph", "farm", "--devices", "2", "--interfaces", "2", "--sound", "--port", &port];
-    let farm = Running(Command::new(PROGRAM).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let _farm = Running(Command::new(PROGRAM).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     for (name, address) in [("core", "127.64.0.1"), ("edge", "127.64.0.2"), ("gone", "127.64.0.9")] {
         assert!(world.run(&["graph", "add", name, address, "--port", &port]).status.success());
     }
@@ -316,7 +315,6 @@ fn a_report_has_the_figures_of_rrdtool_and_of_the_store() {
         number(&status["devices"]["up"]) == 2 && sources >= 16 && number(&status["journal"]["samples"]) >= sources
     });
     serve.end();
-    drop(farm);
     let end_s = now_s() / 60 * 60 - 120;
     let traffic: BTreeMap<u32, PathBuf> = files(&world.path("graphs"))
         .into_iter()

@@ -103,8 +103,8 @@ impl Calendar {
         self.known.get(report)
     }
 
-    /// What is to be done now. What is written is [applied](Self::apply) then. One is made at a time, and those that are
-    /// held not before their time.
+    /// What is to be done now. What is written is [applied](Self::apply) then. One is made at a time, and those that
+    /// are held not before their time.
     pub fn due(&self, rules: &Rules, mut is_making: bool, held: &Held, now_s: i64) -> Vec<Due> {
         let mut due = Vec::new();
         let is_held = |name: &String| held.get(name).is_some_and(|until_s| *until_s > now_s);

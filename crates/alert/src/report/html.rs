@@ -16,7 +16,8 @@ const SHEET: &str = "\
 :root{color-scheme:light dark;supported-color-schemes:light dark}\
 @media (max-width:600px){\
 .drop{display:none!important}.card{padding:14px 12px!important}.page{padding:6px!important}\
-.row{display:flex!important;flex-wrap:wrap}.row>*{flex:1 1 0;min-width:0;border-bottom:0!important;padding:2px 4px!important}\
+.row{display:flex!important;flex-wrap:wrap}\
+.row>*{flex:1 1 0;min-width:0;border-bottom:0!important;padding:2px 4px!important}\
 .row>*:first-child{flex:1 0 100%;padding-top:8px!important}.row{border-bottom:1px solid #e2e5ea;padding-bottom:6px}\
 .row>.num{text-align:left!important}.rows{display:block!important}}\
 @media (prefers-color-scheme:dark){\

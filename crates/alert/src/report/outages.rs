@@ -227,7 +227,11 @@ mod tests {
     proptest! {
         /// Looked at each ten seconds, with times at which nobody looks: seconds are counted as they were seen.
         #[test]
-        fn seconds_add_up(steps in proptest::collection::vec(0_u8..6, 1..200), from in 0_i64..100, length in 1_i64..2000) {
+        fn seconds_add_up(
+            steps in proptest::collection::vec(0_u8..6, 1..200),
+            from in 0_i64..100,
+            length in 1_i64..2000,
+        ) {
             let mut outages = Outages::default();
             let (mut up_s, mut down_s) = (0, 0);
             let (from_s, to_s) = (10_000 + from, 10_000 + from + length);

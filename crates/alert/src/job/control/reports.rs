@@ -109,14 +109,14 @@ pub fn send(served: &Served, name: &str, at_s: Option<i64>) -> Result<Value, Fau
     Ok(json!({ "report": name, "at": at_s, "messages": told.collect::<Vec<_>>() }))
 }
 
-/// The time of a report that there is: sums are kept by the minute.
+/// The time of a report that there is.
 fn known(served: &Served, name: &str, at_s: Option<i64>) -> Result<i64, Fault> {
     if !served.alerts.rules().reports.contains_key(name) {
         return Err(Fault::absent("report", name));
     }
     let (at_s, now_s) = (at_s.unwrap_or_else(now_s), now_s());
     match (0..=now_s).contains(&at_s) {
-        true => Ok(at_s - at_s % 60),
+        true => Ok(at_s),
         false => Err(Fault::new("bad-request", "a report tells of what has been: its time is in the future")),
     }
 }

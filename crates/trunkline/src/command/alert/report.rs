@@ -15,7 +15,7 @@ use trunkline_kit::exit::Exit;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trunkline alert report weekly                     as text\n  \
-    trunkline alert report weekly -w weekly.html      as a page with its pictures; .eml is the mail, .json the figures\n  \
+    trunkline alert report weekly -w weekly.html      as a page; .eml is the mail, .json the figures\n  \
     trunkline alert report weekly --at 2026-11-23T07:00 --send\n\n\
     It tells of the span that ends at the time. docs/manual/reports.md has the whole of it.")]
 pub struct Ask {
