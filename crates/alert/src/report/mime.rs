@@ -8,8 +8,8 @@ use crate::job::base64;
 /// Header fields from `MIME-Version` on, and the body, in lines of ASCII none of which begins with a dot. `id` is of
 /// this report alone, a name of letters, digits, `-` and dots with `@`.
 pub fn mime(document: &Document, id: &str) -> String {
-    let boundary = |part: &str| format!("=_{part}_{}", id.replace('@', "_"));
-    let (alternative, related) = (boundary("a"), boundary("r"));
+    // No line of base64 has these characters.
+    let (alternative, related) = ("=_alternative", "=_related");
     let encoded = "Content-Transfer-Encoding: base64\r\n";
     let mut out = format!(
         "MIME-Version: 1.0\r\nContent-Type: multipart/alternative; boundary=\"{alternative}\"\r\n\r\n\
