@@ -3,7 +3,7 @@
 use super::document::{Block, Cell, Document, Table};
 use core::fmt::Write as _;
 
-/// Octets of a report's text; lines beyond are left out, and that is said.
+/// Octets of a report's text, about; lines beyond are left out, and that is said.
 const TEXT_OCTETS_MAX: usize = 512 << 10;
 /// Characters of the first column of a table; what is longer goes on in the next line.
 const FIRST_MAX: usize = 44;
@@ -50,7 +50,12 @@ fn rows(table: &Table, out: &mut String) {
     let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..kept.len()).map(|column| width(column).min(FIRST_MAX)).collect();
     out.push('\n');
+    let mut left_out = 0;
     for row in &all {
+        if out.len() > TEXT_OCTETS_MAX {
+            left_out += 1;
+            continue;
+        }
         let mut line = String::new();
         for (column, text) in row.iter().enumerate() {
             let width = widths[column];
@@ -65,6 +70,9 @@ fn rows(table: &Table, out: &mut String) {
             }
         }
         let _ = writeln!(out, "{}", line.trim_end());
+    }
+    if left_out > 0 {
+        let _ = writeln!(out, "{left_out} further rows are left out: the text would be too long.");
     }
     if !table.more.is_empty() {
         let _ = writeln!(out, "{}", table.more);
