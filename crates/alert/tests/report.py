@@ -14,7 +14,7 @@ class Page(HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=True)
         self.open, self.wrong, self.text, self.sources, self.rows, self.tags = [], [], [], [], [], set()
-        self.active = 0
+        self.active, self.in_cell = 0, False
 
     def handle_starttag(self, tag, attributes):
         self.tags.add(tag)
@@ -29,10 +29,13 @@ class Page(HTMLParser):
             self.rows.append([])
         if tag in ("td", "th") and self.rows:
             self.rows[-1].append("")
+            self.in_cell = True
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self.in_cell = False
         if not self.open or self.open.pop() != tag:
             self.wrong.append(f"</{tag}> does not close what is open")
 
@@ -40,7 +43,7 @@ class Page(HTMLParser):
         if "style" in self.open:
             return
         self.text.append(data)
-        if self.rows and self.rows[-1] and self.open and ("td" in self.open or "th" in self.open):
+        if self.in_cell:
             self.rows[-1][-1] += data
 
     def told(self):

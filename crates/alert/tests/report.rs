@@ -235,7 +235,7 @@ fn a_page_is_well_formed_and_nothing_from_outside_is_html() {
         "edge-2 is <b>slow</b>",
         "7 further graphs are chosen and not shown.",
         "No graphs run here.",
-        "1 day of the store could not be read",
+        "1 day of the store could not be read: what is in it is not counted.",
     ] {
         assert!(text.contains(whole), "{whole}: {text}");
     }

@@ -436,7 +436,7 @@ fn of_charges(charges: &ChargeFigures) -> Vec<Block> {
 
 fn skipped(days: u64) -> Option<Block> {
     let what = plural(days, "day of the store", "days of the store");
-    (days > 0).then(|| Block::Note(format!("{what} could not be read, and is not counted.")))
+    (days > 0).then(|| Block::Note(format!("{what} could not be read: what is in it is not counted.")))
 }
 
 fn beyond(more: u64) -> String {
@@ -451,9 +451,10 @@ fn minute(zone: &Zone, at_s: i64) -> String {
     zone.written(at_s)[..16].to_owned()
 }
 
-/// A text from outside in one line, not too long.
+/// A text from outside in one line, not too long, without what turns the direction of what follows.
 fn clean(text: &str) -> String {
-    let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let line = text.chars().filter(|c| !turns(c)).map(|c| if c.is_control() { ' ' } else { c });
     let mut cut: String = line.take(TEXT_MAX).collect();
     if text.chars().nth(TEXT_MAX).is_some() {
         cut.push_str(" ..");
