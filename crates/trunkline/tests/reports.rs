@@ -401,9 +401,6 @@ fn a_report_has_the_figures_of_rrdtool_and_of_the_store() {
         assert!(world.run(&words).status.success());
         assert!(std::fs::metadata(&path).unwrap().len() > 1000);
     }
-    if let Some(kept) = std::env::var_os("REPORT_KEPT") {
-        std::fs::copy(world.path("out.html"), kept).unwrap();
-    }
     let code = |words: &[&str]| world.run(words).status.code();
     assert_eq!(code(&["alert", "report", "daily", "-w", "out.pdf"]), Some(2));
     assert_eq!(code(&["alert", "report", "dally"]), Some(1));

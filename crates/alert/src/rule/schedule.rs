@@ -272,7 +272,7 @@ mod tests {
     }
 
     /// As the definition says it, by looking at each minute: the first that shows the time at a day; if none does, the
-    /// time by the clocks of that day's midnight.
+    /// time by the clocks of the day before.
     fn slowly(text: &str, zone: &Zone, from_s: i64, days: i64) -> Vec<i64> {
         let (left, clock) = text.rsplit_once(' ').unwrap();
         let (hour, minute) = clock.split_once(':').unwrap();
@@ -289,7 +289,8 @@ mod tests {
         // Days at the ends are not whole.
         let whole = by_date.len() - 1;
         let mut times = Vec::new();
-        for (date, minutes) in &by_date[1..whole] {
+        for pair in by_date[..whole].windows(2) {
+            let ((_, before), (date, minutes)) = (&pair[0], &pair[1]);
             let last = date.tomorrow().unwrap().month() != date.month();
             let takes = match left {
                 "daily" => true,
@@ -303,7 +304,8 @@ mod tests {
             if takes {
                 let wanted = hour * 60 + minute;
                 let shown = minutes.iter().find(|(_, of_day)| *of_day == wanted).map(|(at_s, _)| *at_s);
-                times.push(shown.unwrap_or(minutes[0].0 + (wanted - minutes[0].1) * 60));
+                let (last_s, last) = before[before.len() - 1];
+                times.push(shown.unwrap_or(last_s + (wanted + 1440 - last) * 60));
             }
         }
         times
