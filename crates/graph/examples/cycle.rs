@@ -1,7 +1,7 @@
 //! How evenly live devices are polled beside dead ones: `cycle PORT DEVICES INTERFACES STEP SECONDS DEAD_PERMILLE`.
 //!
-//! The devices are those of `trunkline graph farm --sound`, with these numbers, at this port; two counters of 64 bits of
-//! each interface are read each step, without storing. A sample is late by what it comes after its device was due; a
+//! The devices are those of `trunkline graph farm --sound`, with these numbers, at this port; two counters of 64 bits
+//! of each interface are read each step, without storing. A sample is late by what it comes after its device was due; a
 //! cycle lasts from when its first device was due until the last live one has answered. Printed is a line of JSON.
 
 use std::collections::HashMap;

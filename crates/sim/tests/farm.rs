@@ -208,8 +208,7 @@ fn net_snmp_is_told_why_it_is_not_let_in() {
     refused("sha256-aes128", &["-l", "authNoPriv"], "authorizationError");
     refused("sha256-aes128", &["-n", "elsewhere"], "context");
     refused("sha256-aes128", &["-X", "another password", "-r", "0"], "Timeout");
-    // net-snmp is told the engine and then the clock, and asks with both. That question is taken within 150 s of its
-    // time.
+    // net-snmp is told engine and clock, and asks with both. That question is taken within 150 s of its time.
     agent.asked.lock().unwrap().clear();
     assert!(agent.as_user("snmpget", "sha1-aes128", &[], SYS_NAME).is_ok());
     let asked = agent.asked.lock().unwrap().clone();
@@ -222,7 +221,6 @@ fn net_snmp_is_told_why_it_is_not_let_in() {
     };
     let last = asked.last().unwrap();
     assert_eq!([0, 150, -150, 151, -151].map(|off| is_late(last, off)), [false, false, false, true, true]);
-    assert!(asked.iter().any(|question| is_late(question, 0)), "it has asked before it knew the clock");
 }
 
 #[test]

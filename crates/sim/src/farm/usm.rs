@@ -162,9 +162,8 @@ impl Cipher {
         Some(octets)
     }
 
-    /// What becomes of the register in each turn of CFB.
-    fn feedback(self, key: &[u8]) -> Box<dyn Fn(&mut [u8])> {
-        fn block<C: BlockEncrypt + KeyInit + 'static>(key: &[u8]) -> Box<dyn Fn(&mut [u8])> {
+    fn feedback(self, key: &[u8]) -> Feedback {
+        fn block<C: BlockEncrypt + KeyInit + 'static>(key: &[u8]) -> Feedback {
             let cipher = C::new(GenericArray::from_slice(key));
             Box::new(move |register| cipher.encrypt_block(GenericArray::from_mut_slice(register)))
         }
@@ -175,6 +174,9 @@ impl Cipher {
         }
     }
 }
+
+/// What becomes of the register in each turn of CFB.
+type Feedback = Box<dyn Fn(&mut [u8])>;
 
 /// Who asks: `open`, or named by what he does, `sha256` or `sha256-aes128`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,8 +31,8 @@ const DATAGRAM_OCTETS: usize = 65_536;
     interfaces and counters whenever it is started with the same seed. Every other one has a fault (--sound for none): \
     dead, away now and then, flapping, slow, lossy, starting again, renumbering its interfaces, no counters of \
     64 bits, short messages only, version 1 only. All but those speak version 3, too: users are named by what they do, \
-    `open`, `sha256`, `md5-des`, `sha512-aes256`, their passwords are `farm authentication` and `farm privacy`. Ends by \
-    Ctrl-C or SIGTERM.")]
+    `open`, `sha256`, `md5-des`, `sha512-aes256`, their passwords are `farm authentication` and `farm privacy`. Ends \
+    by Ctrl-C or SIGTERM.")]
 pub struct FarmCommand {
     /// How many devices
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = devices)]

@@ -38,8 +38,8 @@ fn sizes(size: Option<Size>) -> String {
 fn polled(out: &mut String, rate: &Rate) {
     let _ = writeln!(
         out,
-        "\n## Polled and stored by one processor\n\n`trunkline graph serve --lanes 1` with all its threads on processor \
-         0, `trunkline graph farm --sound` on processor 1. {}, ifHCInOctets and ifHCOutOctets of each every {} s; data \
+        "\n## Polled and stored by one processor\n\n`trunkline graph serve --lanes 1` with all its threads on \
+         processor 0, `trunkline graph farm --sound` on processor 1. {}, ifHCInOctets and ifHCOutOctets of each every {} s; data \
          and graph templates are those that come with the program. Measured for {:.0} s, in which each file is written \
          once (30 samples together), after each of them had been written before.\n",
         sizes(rate.size),
@@ -60,7 +60,7 @@ fn polled(out: &mut String, rate: &Rate) {
     let _ = writeln!(
         out,
         "\nProcessor time of the program: {:.1} s, {ours:.0} % of its processor ({} values polled and stored for each \
-         second of it); of the devices: {farm:.0} % of theirs. Cycles missed or cut, readings unknown, samples dropped: \
+         second); of the devices: {farm:.0} % of theirs. Cycles missed or cut, readings unknown, samples dropped: \
          {}. The journal was {:.1} MiB ahead of the files before and {:.1} MiB after. The program has {:.0} MiB \
          resident. From the first device that was added to the last of {} files that was made: {:.0} s.\n\n\
          Budget: {} values a second polled and stored on one processor ({}).",
@@ -111,9 +111,8 @@ fn beside(out: &mut String, peers: &Peers, ours: Option<&Rate>) {
         row("trunkline: polled, journal, files (as above)", &done, None);
     }
     let each = ours.map(|rate| rate.polled / rate.cpu_s[0].max(0.01));
-    match &peers.spine {
-        Ok(done) => row(&format!("spine, {} threads: polled, to MariaDB; no files", peers::THREADS), done, each),
-        Err(_) => {}
+    if let Ok(done) = &peers.spine {
+        row(&format!("spine, {} threads: polled, to MariaDB; no files", peers::THREADS), done, each);
     }
     if let Ok([theirs, ours]) = &peers.storing {
         let each = ours.values / ours.cpu_s.max(0.01);
@@ -216,9 +215,9 @@ fn million(out: &mut String, all: &Cycle) {
     let each = |octets: f64| octets / interfaces.max(1.0);
     let _ = writeln!(
         out,
-        "\nThe program takes {ours:.1} % of the two processors, the devices {farm:.1} %. Cycles missed or cut, readings \
-         unknown, samples dropped: {}. The journal was {:.1} MiB ahead of the files at the end. Does a cycle end in its \
-         five minutes, with nothing lost: {}.\n\n\
+        "\nThe program takes {ours:.1} % of the two processors, the devices {farm:.1} %. Cycles missed or cut, \
+         readings unknown, samples dropped: {}. The journal was {:.1} MiB ahead of the files at the end. \
+         Does a cycle end in its five minutes, with nothing lost: {}.\n\n\
          All devices are added after {:.0} s, all files made after {:.0} s. Resident: {:.0} MiB with all of it, {:.0} \
          octets for each interface ({:.0} MiB without any); after a start {:.0} MiB, {:.0} octets. Killed and started \
          again it answers after {:.1} s, and all devices are polled after {:.1} s.",
