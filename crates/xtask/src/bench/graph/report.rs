@@ -39,9 +39,9 @@ fn polled(out: &mut String, rate: &Rate) {
     let _ = writeln!(
         out,
         "\n## Polled and stored by one processor\n\n`trunkline graph serve --lanes 1` with all its threads on \
-         processor 0, `trunkline graph farm --sound` on processor 1. {}, ifHCInOctets and ifHCOutOctets of each every {} s; data \
-         and graph templates are those that come with the program. Measured for {:.0} s, in which each file is written \
-         once (30 samples together), after each of them had been written before.\n",
+         processor 0, `trunkline graph farm --sound` on processor 1. {}, ifHCInOctets and ifHCOutOctets of each \
+         every {} s; data and graph templates are those that come with the program. Measured for {:.0} s, in which \
+         each file is written once (30 samples together), after each of them had been written before.\n",
         sizes(rate.size),
         rate::STEP_S,
         rate.seconds,
