@@ -35,11 +35,10 @@ struct Cycle {
     last_ns: u64,
 }
 
-fn main() {
+fn main() -> Result<(), String> {
     let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let [port, devices, interfaces, step_s, seconds, dead_permille] = numbers[..] else {
-        eprintln!("usage: cycle PORT DEVICES INTERFACES STEP SECONDS DEAD_PERMILLE");
-        std::process::exit(2);
+        return Err("usage: cycle PORT DEVICES INTERFACES STEP SECONDS DEAD_PERMILLE".to_owned());
     };
     let (port, step_s) = (port as u16, step_s as u32);
     let farm = Farm::new(FarmSettings {
@@ -103,4 +102,5 @@ fn main() {
         "readings": counts.readings - before.readings, "missed": counts.cycles_missed - before.cycles_missed,
     });
     println!("{told}");
+    Ok(())
 }

@@ -57,16 +57,17 @@ impl RrdFile {
 
     /// The first half of [`RrdFile::create`], for who makes many files at once: writes the file under another name, and
     /// does not wait for the disk. When what was written is on stable storage (`syncfs` does it for all of them),
-    /// [`RrdFile::name`] gives it its own name.
+    /// [`RrdFile::name`] gives it its own name. Its octets are told.
     ///
     /// # Errors
     /// [`Fault::Io`]: nothing of it is left.
-    pub fn draft(path: &Path, made: &Made) -> Result<(), Fault> {
-        let part = part(path);
-        std::fs::write(&part, made.octets()).map_err(|error| {
+    pub fn draft(path: &Path, made: &Made) -> Result<u64, Fault> {
+        let (part, octets) = (part(path), made.octets());
+        if let Err(error) = std::fs::write(&part, &octets) {
             let _ = std::fs::remove_file(&part);
-            error.into()
-        })
+            return Err(error.into());
+        }
+        Ok(octets.len() as u64)
     }
 
     /// The second half: names a draft. The name is on stable storage after another sync.

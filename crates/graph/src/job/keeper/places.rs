@@ -11,12 +11,15 @@ use trunkline_rrd::{Disk, Fault, Folder, Plan, RrdFile, Time, Value};
 
 /// Files that were made and have no name yet, at most; then the disk is waited for.
 const DRAFTS_MAX: usize = 8192;
+/// And octets of them.
+const DRAFT_OCTETS_MAX: u64 = 256 << 20;
 
 /// How known files take values, and which of them are not on stable storage yet.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     orders: HashMap<u32, Order>,
     drafts: BTreeMap<u32, Draft>,
+    draft_octets: u64,
     /// Files have names that may not be on stable storage.
     is_unsure: bool,
 }
@@ -64,7 +67,7 @@ impl Places {
 
     /// Whether they are so many that they are to be settled.
     pub fn is_full(&self) -> bool {
-        self.drafts.len() >= DRAFTS_MAX
+        self.drafts.len() >= DRAFTS_MAX || self.draft_octets >= DRAFT_OCTETS_MAX
     }
 
     /// Puts files that were made on stable storage under their names: nothing is written to them before. Those that
@@ -89,6 +92,7 @@ impl Places {
             return Err(failed(error));
         }
         let mut unnamed = Vec::new();
+        self.draft_octets = 0;
         for (source, draft) in core::mem::take(&mut self.drafts) {
             if let Err(error) = RrdFile::name(&draft.path) {
                 self.orders.remove(&source);
@@ -130,7 +134,7 @@ impl Places {
             Err(Fault::Io(error)) if error.kind() == ErrorKind::NotFound => {
                 // Of one that is made again the first sample still waits.
                 let at = self.drafts.get(&source).map_or(at, |draft| draft.at);
-                make(shared, source, &path, at)?;
+                self.draft_octets += make(shared, source, &path, at)?;
                 self.orders.insert(source, Order::Same);
                 self.drafts.insert(source, Draft { path, at, is_written: true });
                 return Ok(true);
@@ -158,14 +162,14 @@ fn is_of_disk(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Makes a file that has no name yet.
-fn make(shared: &Shared, source: u32, path: &Path, at: Time) -> Result<(), NoFile> {
+/// Makes a file that has no name yet; its octets.
+fn make(shared: &Shared, source: u32, path: &Path, at: Time) -> Result<u64, NoFile> {
     let definition = files::definition(&shared.inventory(), &shared.library(), source);
     let missing = || NoFile::Never(format!("{}: its profile is not there", path.display()));
     draft(path, &definition.ok_or_else(missing)?, at, source).map_err(|fault| why(path, fault))
 }
 
-fn draft(path: &Path, definition: &files::Definition, at: Time, source: u32) -> Result<(), Fault> {
+fn draft(path: &Path, definition: &files::Definition, at: Time, source: u32) -> Result<u64, Fault> {
     let plan = Plan::read(definition.step_s, definition.lines.iter().map(String::as_str))?;
     // The first sample is of the step before it.
     let start_s = at.seconds - definition.step_s as i64;
