@@ -11,6 +11,7 @@ mod orders;
 mod pictures;
 mod trees;
 
+pub use graphs::natural;
 pub use orders::order;
 pub use pictures::{PICTURES_MAX, ask_of};
 

@@ -29,6 +29,8 @@ pub struct DrawingOptions {
     pub pictures_of_child_max: u32,
     /// How long a picture may take, the time that it waits for a child included.
     pub timeout: Duration,
+    /// The time zone of its axis, by the name that the system knows it by.
+    pub zone: String,
 }
 
 impl DrawingOptions {
@@ -40,6 +42,7 @@ impl DrawingOptions {
             children_max: 2,
             pictures_of_child_max: 1000,
             timeout: Duration::from_secs(10),
+            zone: "UTC".to_owned(),
         }
     }
 }
@@ -208,7 +211,7 @@ impl Drawer {
         let child = Command::new(&options.program)
             .arg("-")
             .current_dir(&options.folder)
-            .env("TZ", "UTC")
+            .env("TZ", &options.zone)
             .env("LC_ALL", "C.UTF-8")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -55,7 +55,13 @@ pub struct Pages {
 impl Pages {
     /// Of a run.
     pub fn new(handle: Handle) -> Pages {
-        let drawing = Drawing::new(DrawingOptions::of(handle.folder().to_owned()));
+        Pages::in_zone(handle, "UTC")
+    }
+
+    /// Of a run, with pictures whose axis has times of a zone.
+    pub fn in_zone(handle: Handle, zone: &str) -> Pages {
+        let options = DrawingOptions::of(handle.folder().to_owned());
+        let drawing = Drawing::new(DrawingOptions { zone: zone.to_owned(), ..options });
         Pages { handle, drawing, search: Mutex::default() }
     }
 
