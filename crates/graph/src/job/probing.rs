@@ -6,11 +6,10 @@ mod page;
 mod ports;
 mod worker;
 
-pub use icmp::EchoRight;
+pub use icmp::{EchoRight, EchoSockets};
 
 use crate::poller::{Now, Sample};
 use crate::probe::{Event, Limits, Order, Outcome, Prober, Reads, Standing, Target, TargetError, prometheus};
-use icmp::Echoes;
 use ports::Ports;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
@@ -49,7 +48,7 @@ pub struct ProbingOptions {
 pub struct Probing {
     prober: Prober,
     waits: OwnedFd,
-    echoes: Echoes,
+    echoes: EchoSockets,
     ports: Ports,
     worker: Worker,
     own: Option<OwnMetrics>,
@@ -64,8 +63,15 @@ impl Probing {
     /// # Errors
     /// The system's; or what is wrong with the issuers.
     pub fn new(options: ProbingOptions) -> io::Result<Probing> {
+        Probing::with(options, EchoSockets::open())
+    }
+
+    /// The same with sockets for echo requests that were opened before.
+    ///
+    /// # Errors
+    /// As [`Probing::new`].
+    pub fn with(options: ProbingOptions, echoes: EchoSockets) -> io::Result<Probing> {
         let waits = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let echoes = Echoes::open(options.seed);
         for (socket, number) in [(echoes.socket(true), ECHO_V4), (echoes.socket(false), ECHO_V6)] {
             if let Ok(socket) = socket {
                 epoll::add(&waits, socket, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
@@ -90,7 +96,7 @@ impl Probing {
     /// # Errors
     /// They cannot be sent: what has to be done for it, for people.
     pub fn rights(&self) -> [Result<EchoRight, &str>; 2] {
-        [true, false].map(|v4| self.echoes.right(v4))
+        self.echoes.rights()
     }
 
     /// Takes in a device, or one anew: [`Prober::add`].
