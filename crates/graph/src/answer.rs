@@ -1,8 +1,8 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `credentials`, `templates`. What is long comes in parts: `offset` and `limit`, and the answer says `total`.
-//! [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
+//! `nodes`, `pictures`, `credentials`, `templates`. What is long comes in parts: `offset` and `limit`, and the answer
+//! says `total`. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
 
 mod asked;
 mod devices;

@@ -7,11 +7,11 @@
 //!                                                                        files <-- rrd::Writer <-- keeper
 //! ```
 //!
-//! One thread owns the inventory ([`Handle::order`]): an order is answered when its entry is on disk. Lanes poll,
-//! each its own devices; one thread probes: echo, ports, programs, pages. What polling says of a device goes there,
-//! too, where several probes tell whether it is up. Samples count when the journal has them; the keeper follows it and brings them into their
-//! files, and the journal is cut only up to what those have. After a crash the rest of it is brought again, and what
-//! was there is not taken twice (a file takes a time once).
+//! One thread owns the inventory ([`Handle::order`]): an order is answered when its entry is on disk. Lanes poll, each
+//! its own devices; one thread probes: echo, ports, programs, pages. What polling says of a device goes there, too,
+//! where several probes tell whether it is up. Samples count when the journal has them; the keeper follows it and
+//! brings them into their files, and the journal is cut only up to what those have. After a crash the rest of it is
+//! brought again, and what was there is not taken twice (a file takes a time once).
 
 mod addresses;
 mod clock;

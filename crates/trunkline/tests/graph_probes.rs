@@ -307,7 +307,7 @@ fn all_that_is_not_snmp_is_read_and_stored() {
         (vec!["--probe", "snmp"], "a device without SNMP cannot be probed by it"),
         (vec!["--probe", "tcp:none"], "is none of icmp, snmp, tcp:PORT, udp:PORT"),
     ] {
-        let done = world.order(&[&["add", "all", "127.0.0.1", "--no-snmp"], &words[..]].concat());
+        let done = world.order(&[&["add", "all", "127.0.0.1", "--no-snmp"][..], &words].concat());
         let told = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(done.status.code() == Some(1) && told.contains(why), "{words:?}: {told}");
     }

@@ -1175,7 +1175,7 @@ export interface paths {
             cookie?: never;
         };
         /** Device templates, for whoever adds a device. */
-        get: operations["templates"];
+        get: operations["get_graphs_templates"];
         put?: never;
         post?: never;
         delete?: never;
@@ -9196,7 +9196,7 @@ export interface operations {
             };
         };
     };
-    templates: {
+    get_graphs_templates: {
         parameters: {
             query?: never;
             header?: never;

@@ -120,7 +120,7 @@ impl Handle {
         self.ask(|reply| ToOwner::Order { by: by.into(), order: Box::new(order), reply })
     }
 
-    /// Makes a device. Without SNMP it has the data sources of its template at once, and these are told their arguments.
+    /// Makes a device. Without SNMP it has the data sources of its template at once, which are told their arguments.
     ///
     /// # Errors
     /// [`Undone`]: nothing was made, unless the disk fails between the two.

@@ -53,7 +53,6 @@ pub struct Probing {
     worker: Worker,
     own: Option<OwnMetrics>,
     started: Instant,
-    ready: Vec<epoll::Event>,
 }
 
 impl Probing {
@@ -87,7 +86,6 @@ impl Probing {
             worker,
             own: options.own,
             started: Instant::now(),
-            ready: Vec::with_capacity(EVENTS_AT_ONCE),
         })
     }
 
@@ -160,14 +158,15 @@ impl Probing {
         let due_ns = self.prober.next_timeout_ns().map_or(u64::MAX, |due| due.saturating_sub(now_ns));
         let longest = longest.min(Duration::from_nanos(due_ns));
         let wait = Timespec::try_from(longest).map_err(io::Error::other)?;
-        match epoll::wait(&self.waits, spare_capacity(&mut self.ready), Some(&wait)) {
+        let mut ready: Vec<epoll::Event> = Vec::with_capacity(EVENTS_AT_ONCE);
+        match epoll::wait(&self.waits, spare_capacity(&mut ready), Some(&wait)) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
         // What came together came now; the wait before it is over.
         let now = self.now();
-        for event in core::mem::take(&mut self.ready) {
+        for event in ready {
             match event.data.u64() {
                 ECHO_V4 => self.echoes_came(true, now),
                 ECHO_V6 => self.echoes_came(false, now),
@@ -184,7 +183,6 @@ impl Probing {
                 }
             }
         }
-        self.ready.reserve(EVENTS_AT_ONCE);
         self.due();
         Ok(())
     }

@@ -112,7 +112,10 @@ fn administrators_change_what_is_polled_and_secrets_are_written_nowhere() {
     assert_eq!(boss.delete("/graphs/credentials/1").status, 204);
     let orders = world.graphing.orders.lock().unwrap().clone();
     let done: Vec<&str> = orders.iter().map(|(_, order)| order["do"].as_str().unwrap()).collect();
-    assert_eq!(done, ["add-credential", "add-device", "add-device", "set-state", "remove-devices", "remove-credential"]);
+    assert_eq!(
+        done,
+        ["add-credential", "add-device", "add-device", "set-state", "remove-devices", "remove-credential"]
+    );
     assert!(orders.iter().all(|(by, _)| by == "administrator"));
     assert_eq!(orders[0].1["community"], secret);
     assert_eq!((&orders[2].1["probes"], &orders[2].1["template"]), (&probed["probes"], &json!("sip-server")));

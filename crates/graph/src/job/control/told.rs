@@ -103,7 +103,10 @@ pub fn device(handle: &Handle, id: u32) -> Value {
             "faults_total": shown.faults_total,
         });
         let template = |source: u32| inventory.template_name(inventory.sources().get(source)?.template);
-        let fault = |(source, text): &(Option<u32>, String)| json!({ "source": source, "template": source.and_then(template), "text": text });
+        let fault = |(source, text): &(Option<u32>, String)| {
+            let template = source.and_then(template);
+            json!({ "source": source, "template": template, "text": text })
+        };
         told["faults"] = shown.faults.iter().map(fault).collect();
     }
     let row = |id: &u32| {

@@ -4,9 +4,9 @@ use std::time::Duration;
 use trunkline_kit::config::Octets;
 
 trunkline_kit::section! {
-    /// Graphs: devices are polled by SNMP and probed otherwise, and what they say is kept in round-robin files in `graphs/` of the data
-    /// folder. Which devices, and what lets us in, stands in its inventory: docs/manual/graphs.md;
-    /// `trunkline graph serve` runs it without the rest.
+    /// Graphs: devices are polled by SNMP and probed otherwise, and what they say is kept in round-robin files in
+    /// `graphs/` of the data folder. Which devices, and what lets us in, stands in its inventory:
+    /// docs/manual/graphs.md; `trunkline graph serve` runs it without the rest.
     pub struct Graph {
         /// Whether devices are polled.
         enabled: bool = false => Restart;
