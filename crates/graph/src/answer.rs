@@ -1,8 +1,8 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `credentials`. What is long comes in parts: `offset` and `limit`, and the answer says `total`.
-//! [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
+//! `nodes`, `pictures`, `credentials`, `templates`. What is long comes in parts: `offset` and `limit`, and the answer
+//! says `total`. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
 
 mod asked;
 mod devices;
@@ -12,14 +12,15 @@ mod pictures;
 mod trees;
 
 pub use graphs::natural;
-pub use orders::order;
+pub use orders::{Added, added, order};
 pub use pictures::{PICTURES_MAX, ask_of};
 
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, NoPicture};
-use crate::template::Library;
+use crate::template::{Library, Source};
 use asked::Asked;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Things of one part of a list.
 pub const PART_MAX: usize = 500;
@@ -55,6 +56,10 @@ pub struct Polled {
     pub answered_s: Option<i64>,
     /// What does not answer as it should, a sentence each.
     pub troubles: Vec<String>,
+    /// Whether it is up and down by turns.
+    pub flapping: bool,
+    /// What is wrong with data sources that are not read by SNMP.
+    pub faults: Vec<(u32, String)>,
     /// Cycles that were left out.
     pub missed: u64,
     /// How long an answer takes, milliseconds.
@@ -103,6 +108,7 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "nodes" => trees::nodes(view, asked.id("tree")?, asked.maybe_id("parent")?),
         "pictures" => pictures::show(view, asked),
         "credentials" => Ok(credentials(view)),
+        "templates" => Ok(templates(view)),
         other => Err(Unanswered::Asked(format!("'{other}' is no question"))),
     }
 }
@@ -137,6 +143,16 @@ fn credentials(view: &View<'_>) -> Value {
         json!({ "id": id, "name": &*credential.name, "kind": credential.login.describe(), "devices": devices })
     });
     json!({ "credentials": all.collect::<Vec<_>>() })
+}
+
+fn templates(view: &View<'_>) -> Value {
+    let library = view.library;
+    let all = library.devices.iter().map(|(name, device)| {
+        let snmp = library.data_of(device).any(|data| matches!(data.source, Source::Snmp));
+        let arguments: BTreeSet<String> = library.data_of(device).flat_map(|data| data.arguments()).collect();
+        json!({ "name": name, "title": &*device.title, "snmp": snmp, "arguments": arguments })
+    });
+    json!({ "templates": all.collect::<Vec<_>>() })
 }
 
 /// A part of a list.

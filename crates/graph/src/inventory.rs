@@ -34,7 +34,7 @@ mod title;
 mod tree;
 
 pub use credential::{Authentication, Credential, Credentials, Login, Privacy, Secret};
-pub use device::{Access, Availability, Device, DeviceState, Observed, Probe, Version};
+pub use device::{Access, Availability, Device, DeviceState, Observed, PROBES_MAX, Probe, ROUNDS, Version};
 pub use entry::{Broken, Change, ENTRY_VERSION, Entry};
 pub use order::Refusal;
 pub use search::{Found, SEARCH_OCTETS_MAX, Search};

@@ -4,7 +4,7 @@ mod house;
 
 use house::House;
 use serde_json::{Value, json};
-use trunkline_graph::answer::{Polled, Unanswered, View, answer, order};
+use trunkline_graph::answer::{Polled, Unanswered, View, added, answer, order};
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{GroupBy, Node, NodeKind, Search, Tree};
 
@@ -173,6 +173,16 @@ fn orders_are_read_and_secrets_stay() {
     shown.house.order(made);
     let device = shown.ask(json!({ "do": "device", "id": 4 })).unwrap();
     assert_eq!((&device["credential"], &device["version"]), (&json!("lab"), &json!("2c")));
+    let probed = json!({
+        "do": "add-device", "name": "sip-1", "address": "192.0.2.10", "version": "none", "template": "tcp-service",
+        "arguments": { "port": "5060" }, "probes": ["icmp", "tcp:5060"], "probes_needed": "all", "failures": 3,
+    });
+    let added = added(&shown.house.inventory, &probed).unwrap();
+    assert_eq!((added.template.as_deref(), &*added.arguments[0].1), (Some("tcp-service"), "5060"));
+    shown.house.order(Order::AddDevice(added.device, added.template.unwrap()));
+    let told = shown.ask(json!({ "do": "device", "id": 5 })).unwrap();
+    let probes = json!({ "of": ["icmp", "tcp:5060"], "all": true, "failures": 3, "recoveries": 1 });
+    assert_eq!((&told["probes"], &told["version"], &told["template"]), (&probes, &Value::Null, &json!("tcp-service")));
     let disable = json!({ "do": "set-state", "devices": [4], "state": "disabled" });
     let disable = order(&shown.house.inventory, &disable).unwrap();
     shown.house.order(disable);
@@ -181,6 +191,11 @@ fn orders_are_read_and_secrets_stay() {
     for wrong in [
         json!({ "do": "add-device", "name": "x", "address": "a", "credential": "none such" }),
         json!({ "do": "add-device", "name": "x", "address": "a", "version": "4" }),
+        json!({ "do": "add-device", "name": "x", "address": "a", "version": "none", "probes": ["snmp"] }),
+        json!({ "do": "add-device", "name": "x", "address": "a", "probes": ["tcp:0"] }),
+        json!({ "do": "add-device", "name": "x", "address": "a", "probes_needed": "most" }),
+        json!({ "do": "add-device", "name": "x", "address": "a", "failures": 0 }),
+        json!({ "do": "add-device", "name": "x", "address": "a", "arguments": { "port": 7 } }),
         json!({ "do": "add-credential", "name": "x", "kind": "community", "community": 7 }),
         json!({ "do": "add-credential", "name": "x", "kind": "user", "user": "u", "privacy": "rot13" }),
         json!({ "do": "set-state", "devices": [1], "state": "asleep" }),
@@ -211,6 +226,7 @@ fn what_the_web_is_tested_with_is_what_is_told() {
         json!({ "do": "nodes", "tree": 1, "parent": 1 }),
         json!({ "do": "pictures", "ids": [graph, 9999], "from": END_S - 1200, "to": END_S + 300, "width": 25 }),
         json!({ "do": "credentials" }),
+        json!({ "do": "templates" }),
     ]
     .into_iter()
     .map(|question| json!({ "question": question.clone(), "answer": shown.ask(question).unwrap() }))

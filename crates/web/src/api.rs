@@ -143,6 +143,7 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::devices, graphs::orders::add_device))
         .routes(routes!(graphs::device, graphs::orders::remove_device))
         .routes(routes!(graphs::orders::set_state))
+        .routes(routes!(graphs::orders::templates))
         .routes(routes!(graphs::orders::credentials, graphs::orders::add_credential))
         .routes(routes!(graphs::orders::remove_credential))
         .routes(routes!(graphs::trees))

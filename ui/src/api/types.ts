@@ -135,3 +135,4 @@ export type GraphPictures = Whole<Shapes["GraphPictures"]>;
 export type GraphPicture = Whole<Shapes["GraphPicture"]>;
 export type GraphSeries = Whole<Shapes["GraphSeries"]>;
 export type GraphCredentials = Whole<Shapes["GraphCredentials"]>;
+export type GraphTemplates = Whole<Shapes["GraphTemplates"]>;

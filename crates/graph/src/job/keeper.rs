@@ -2,6 +2,7 @@
 
 mod places;
 
+use super::said::Swept;
 use super::status::Troubles;
 use super::{OpenError, Shared};
 use crate::files;
@@ -50,6 +51,10 @@ pub struct Kept {
     pub files_made: u64,
     /// Files that were removed.
     pub files_removed: u64,
+    /// Files of data sources that are gone, which the run before had left; they were removed at the start.
+    pub files_swept: u64,
+    /// Files of data sources that there never were: they were put aside at the start.
+    pub files_aside: u64,
     /// Samples of data sources that are gone, or whose files cannot be made or do not fit their templates.
     pub samples_lost: u64,
     /// What went wrong lately, the newest last.
@@ -90,6 +95,7 @@ impl Keeper {
         journal: Arc<Folder>,
         options: rrd::Options,
         filed: u64,
+        swept: &Swept,
     ) -> Result<Keeper, OpenError> {
         let disk = rrd::Folder::open(&shared.folder);
         let disk = disk.map_err(|error| OpenError::Io(shared.folder.display().to_string(), error))?;
@@ -111,7 +117,7 @@ impl Keeper {
             noted: filed,
             noted_at: Instant::now(),
             looked_at: Instant::now(),
-            kept: Kept::default(),
+            kept: Kept { files_swept: swept.removed, files_aside: swept.aside, ..Kept::default() },
             troubles: Troubles::default(),
         })
     }
@@ -365,6 +371,7 @@ impl Keeper {
         let _held = self.shared.files.write().unwrap_or_else(PoisonError::into_inner);
         self.writer.forget(source.into());
         self.places.remove(source);
+        self.shared.said.forget(source);
         let path = self.shared.folder.join(files::path(device, source));
         let removed = std::fs::remove_file(&path);
         // The last one takes the folder with it; any other finds that it is not empty.

@@ -2,7 +2,7 @@
 //! and files.
 
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
-use crate::answer::{Polled, Unanswered, View, answer, ask_of, order};
+use crate::answer::{Polled, Unanswered, View, added, answer, ask_of, order};
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, Format, Plan, csv, picture, script};
 use crate::poller::Change;
@@ -48,8 +48,9 @@ pub enum Refused {
 pub struct Pages {
     handle: Handle,
     drawing: Drawing,
-    /// The titles of the inventory of that entry: they are read again when somebody searches and there is a newer one.
-    search: Mutex<(Option<u64>, Arc<Search>)>,
+    /// The titles of the inventory of that entry and these templates: they are read again when somebody searches and
+    /// there are newer ones.
+    search: Mutex<(Option<(u64, Arc<Library>)>, Arc<Search>)>,
 }
 
 impl Pages {
@@ -89,7 +90,7 @@ impl Pages {
         }
     }
 
-    fn answer(&self, inventory: &Inventory, library: &Library, question: &Value) -> Result<Value, Unanswered> {
+    fn answer(&self, inventory: &Inventory, library: &Arc<Library>, question: &Value) -> Result<Value, Unanswered> {
         let search = match question["do"] == "graphs" {
             true => self.search(inventory, library),
             false => Arc::default(),
@@ -100,10 +101,12 @@ impl Pages {
         answer(&View { inventory, library, search: &search, files: &held, polled: &polled, now_s }, question)
     }
 
-    fn search(&self, inventory: &Inventory, library: &Library) -> Arc<Search> {
+    fn search(&self, inventory: &Inventory, library: &Arc<Library>) -> Arc<Search> {
         let mut known = self.search.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.0 != Some(inventory.sequence()) {
-            *known = (Some(inventory.sequence()), Arc::new(Search::of(inventory, library)));
+        let is_same =
+            |(sequence, of): &(u64, Arc<Library>)| *sequence == inventory.sequence() && Arc::ptr_eq(of, library);
+        if !known.0.as_ref().is_some_and(is_same) {
+            *known = (Some((inventory.sequence(), Arc::clone(library))), Arc::new(Search::of(inventory, library)));
         }
         Arc::clone(&known.1)
     }
@@ -113,8 +116,12 @@ impl Pages {
     /// # Errors
     /// [`Refused`].
     pub fn order(&self, by: &str, wanted: &Value) -> Result<(), Refused> {
-        let order = order(&self.handle.inventory(), wanted)?;
-        self.handle.order(by, order)?;
+        let inventory = self.handle.inventory();
+        if wanted["do"] == "add-device" {
+            self.handle.add_device(by, added(&inventory, wanted)?)?;
+            return Ok(());
+        }
+        self.handle.order(by, order(&inventory, wanted)?)?;
         Ok(())
     }
 
@@ -164,6 +171,9 @@ fn polled(handle: &Handle, device: u32) -> Option<Polled> {
     if shown.health == Some(Change::Down) {
         troubles.push("It does not answer.".to_owned());
     }
+    if shown.is_flapping {
+        troubles.push("It is up and down by turns.".to_owned());
+    }
     troubles.extend(shown.refused.map(|cause| format!("It does not let us in: {cause:?}.")));
     troubles.extend(shown.unexplored.map(|why| format!("It could not be looked at: {why}.")));
     if shown.is_stale {
@@ -172,7 +182,20 @@ fn polled(handle: &Handle, device: u32) -> Option<Polled> {
     if shown.unreadable > 0 {
         troubles.push(format!("{} data sources cannot be read at present.", shown.unreadable));
     }
+    let (mut faults, mut of_device) = (Vec::new(), Vec::new());
+    for (source, text) in shown.faults {
+        match source {
+            Some(source) => faults.push((source, text)),
+            None => of_device.push(format!("Whether it is up is not known for sure: {text}.")),
+        }
+    }
+    troubles.extend(of_device);
+    if !faults.is_empty() {
+        troubles.push(format!("{} data sources do not answer as they should.", faults.len()));
+    }
     Some(Polled {
+        flapping: shown.is_flapping,
+        faults,
         up: shown.health.map(|health| health == Change::Up),
         since_s: shown.health.map(|_| shown.since_ms / 1000),
         answered_s: shown.answered_ms.map(|at_ms| at_ms / 1000),

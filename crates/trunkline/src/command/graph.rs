@@ -1,9 +1,12 @@
 //! `trunkline graph`: what belongs to polling devices and drawing graphs.
 
+mod add;
 mod behind;
+mod device;
 mod farm;
 mod node;
 mod operate;
+mod probes;
 mod serve;
 
 use crate::failure::Failure;
@@ -17,10 +20,13 @@ use trunkline_kit::exit::Exit;
     trunkline graph serve                                 poll what the inventory has\n  \
     trunkline graph credential add lan < community.txt    what lets us in\n  \
     trunkline graph add edge-1 10.0.0.1 --credential lan  a device, which is looked at and polled\n  \
+    trunkline graph add sip-1 10.0.0.5 --no-snmp --probe icmp --probe tcp:5060 --template sip-server\n  \
     trunkline graph discover 10.0.0.0/24 --credential lan look for devices\n  \
     trunkline graph list                                  which there are, and how they are\n  \
     trunkline graph device edge-1                         its interfaces, data sources and graphs\n  \
     trunkline graph behind access-1 edge-1                it is reached through edge-1: alerts depend on that\n  \
+    trunkline graph attach edge-1 tcp-port --argument port=22   what its template does not have\n  \
+    trunkline graph reload                                templates that were changed\n  \
     trunkline graph fetch 7 --from 2026-11-20             what a data source has\n  \
     trunkline graph status                                how it goes; exit code 3 if not well\n  \
     trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n  \
@@ -39,6 +45,10 @@ enum Tool {
     #[command(flatten)]
     Order(Box<operate::Order>),
     Behind(behind::Behind),
+    Probes(probes::Probes),
+    Attach(probes::Attach),
+    Argument(probes::Argument),
+    Reload(probes::Reload),
     Farm(farm::FarmCommand),
 }
 
@@ -49,6 +59,10 @@ impl Graph {
             Tool::Serve(serve) => serve.run(),
             Tool::Order(order) => order.run(terminal),
             Tool::Behind(behind) => behind.run(),
+            Tool::Probes(probes) => probes.run(),
+            Tool::Attach(attach) => attach.run(),
+            Tool::Argument(argument) => argument.run(),
+            Tool::Reload(reload) => reload.run(),
             Tool::Farm(farm) => farm.run(terminal),
         }
     }

@@ -145,6 +145,10 @@ pub struct GraphDevice {
     pub step_s: Option<u32>,
     /// For people.
     pub notes: String,
+    /// How it is told whether it is up.
+    pub probes: GraphProbes,
+    /// Whether it is up and down by turns.
+    pub flapping: bool,
     /// What it says of itself.
     pub system: GraphSystem,
     /// Devices on the way to it.
@@ -155,6 +159,39 @@ pub struct GraphDevice {
     pub rows: Vec<GraphRow>,
     /// What is read of it, the first data sources.
     pub read: Vec<GraphRead>,
+}
+
+/// How it is told whether a device is up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphProbes {
+    /// What is tried: `icmp`, `snmp`, `tcp:PORT`, `udp:PORT`; nothing is a device that is always up.
+    pub of: Vec<String>,
+    /// Whether all of them must answer, and not one.
+    pub all: bool,
+    /// Rounds without an answer until it is down.
+    pub failures: u16,
+    /// Rounds with one until it is up again.
+    pub recoveries: u16,
+}
+
+/// Device templates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplates {
+    /// In the order of their names.
+    pub templates: Vec<GraphTemplateBrief>,
+}
+
+/// A device template.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplateBrief {
+    /// Its name.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// Whether it reads by SNMP.
+    pub snmp: bool,
+    /// What its data sources are to be told, by name.
+    pub arguments: Vec<String>,
 }
 
 /// What a device says of itself (SNMPv2-MIB, system group).
@@ -223,6 +260,8 @@ pub struct GraphRead {
     pub last: Option<i64>,
     /// Whether that is longer ago than it should be.
     pub silent: bool,
+    /// What is wrong with it, where it is not read by SNMP.
+    pub fault: Option<String>,
 }
 
 /// Graphs, a part of a list.

@@ -98,14 +98,27 @@ fn administrators_change_what_is_polled_and_secrets_are_written_nowhere() {
     assert_eq!(boss.post("/graphs/credentials", &credential).status, 204);
     let device = json!({ "name": "edge-9", "address": "192.0.2.9", "credential": "lab" });
     assert_eq!(boss.post("/graphs/devices", &device).status, 204);
+    let probed = json!({
+        "name": "sip-1", "address": "192.0.2.10", "version": "none", "template": "sip-server",
+        "probes": ["icmp", "udp:5060"], "probes_needed": "all", "failures": 3,
+    });
+    assert_eq!(boss.post("/graphs/devices", &probed).status, 204);
+    let templates = boss.get("/graphs/templates").ok(200);
+    let templates = templates["templates"].as_array().unwrap();
+    let service = templates.iter().find(|one| one["name"] == "tcp-service").unwrap();
+    assert_eq!((&service["snmp"], &service["arguments"]), (&json!(false), &json!(["port"])));
     assert_eq!(boss.post("/graphs/devices/state", &json!({ "devices": [1, 2], "state": "disabled" })).status, 204);
     assert_eq!(boss.delete("/graphs/devices/1").status, 204);
     assert_eq!(boss.delete("/graphs/credentials/1").status, 204);
     let orders = world.graphing.orders.lock().unwrap().clone();
     let done: Vec<&str> = orders.iter().map(|(_, order)| order["do"].as_str().unwrap()).collect();
-    assert_eq!(done, ["add-credential", "add-device", "set-state", "remove-devices", "remove-credential"]);
+    assert_eq!(
+        done,
+        ["add-credential", "add-device", "add-device", "set-state", "remove-devices", "remove-credential"]
+    );
     assert!(orders.iter().all(|(by, _)| by == "administrator"));
     assert_eq!(orders[0].1["community"], secret);
+    assert_eq!((&orders[2].1["probes"], &orders[2].1["template"]), (&probed["probes"], &json!("sip-server")));
     boss.post("/graphs/devices", &json!({ "name": "taken", "address": "a" })).problem(400, "bad-parameter");
     boss.post("/graphs/devices/state", &json!({ "devices": [], "state": "disabled" })).problem(400, "bad-parameter");
     let listed = boss.get("/graphs/credentials");

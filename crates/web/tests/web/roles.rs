@@ -147,6 +147,7 @@ const ENDPOINTS: [(&str, &str, &str, May); 122] = [
     ("DELETE", "/graphs/devices/nothing", "", Having(P::GraphsManage)),
     ("POST", "/graphs/devices/state", r#"{"devices": [], "state": "active"}"#, Having(P::GraphsManage)),
     ("GET", "/graphs/credentials", "", Having(P::GraphsManage)),
+    ("GET", "/graphs/templates", "", Having(P::GraphsManage)),
     ("POST", "/graphs/credentials", r#"{"name": "taken", "kind": "token"}"#, Having(P::GraphsManage)),
     ("DELETE", "/graphs/credentials/nothing", "", Having(P::GraphsManage)),
     ("GET", "/graphs/trees", "", Having(P::GraphsRead)),
