@@ -12,6 +12,7 @@ import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
 import { may } from "../session";
 import { useAlertsAgain } from "./alerts/again";
+import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { WithAlerts } from "./alerts/nothing";
 import { meaningOfOutcome } from "./alerts/words";
@@ -19,7 +20,7 @@ import "./alerts/alerts.css";
 
 export default function Channels(): JSX.Element {
   const [status] = createResource(() => get<AlertStatus>("/alerts/status"));
-  const [all, again] = createResource(() => get<AlertChannels>("/alerts/channels").catch((problem) => (known(status)?.serving === false ? undefined : Promise.reject(problem))));
+  const [all, again] = createResource(() => get<AlertChannels>("/alerts/channels").catch(absent), { storage: kept("channel") });
   useAlertsAgain(() => void again.refetch());
   return (
     <>

@@ -15,6 +15,7 @@ import { useRange } from "../range";
 import { ms, span } from "../time";
 import { useAlertsAgain } from "./alerts/again";
 import { Asked, asked, Pages, type Search } from "./alerts/asked";
+import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { WithAlerts } from "./alerts/nothing";
 import { Severity } from "./alerts/severity";
@@ -27,7 +28,7 @@ export default function AlertHistory(): JSX.Element {
   const [range, setRange] = useRange("now-7d");
   const [status, statusAgain] = createResource(() => get<AlertStatus>("/alerts/status"));
   const question = (): Record<string, unknown> => ({ ...asked(search), state: undefined, from: range().from, to: range().to });
-  const [list, again] = createResource(question, (question) => get<Alerts>("/alerts/history", question as ReturnType<typeof asked>).catch((problem) => (known(status)?.serving === false ? undefined : Promise.reject(problem))));
+  const [list, again] = createResource(question, (question) => get<Alerts>("/alerts/history", question as ReturnType<typeof asked>).catch(absent), { storage: kept() });
   useAlertsAgain(() => void again.refetch());
   useRowKeys("alerts");
   return (

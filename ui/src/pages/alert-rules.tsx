@@ -16,6 +16,7 @@ import { toastError } from "../parts/toast";
 import { may } from "../session";
 import { span } from "../time";
 import { useAlertsAgain } from "./alerts/again";
+import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { WithAlerts } from "./alerts/nothing";
 import { Severity } from "./alerts/severity";
@@ -25,7 +26,7 @@ import "./alerts/alerts.css";
 export default function Rules(): JSX.Element {
   const params = useParams<{ name?: string }>();
   const [status, statusAgain] = createResource(() => get<AlertStatus>("/alerts/status"));
-  const [all, again] = createResource(() => get<AlertRules>("/alerts/rules").catch((problem) => (known(status)?.serving === false ? undefined : Promise.reject(problem))));
+  const [all, again] = createResource(() => get<AlertRules>("/alerts/rules").catch(absent), { storage: kept("rule") });
   const [found, setFound] = createSignal<AlertChecked | undefined>();
   const look = (): void => [statusAgain, again].forEach((one) => void one.refetch());
   useAlertsAgain(look);

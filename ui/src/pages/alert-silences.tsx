@@ -12,6 +12,7 @@ import { Time } from "../parts/time";
 import { toast, toastError } from "../parts/toast";
 import { may } from "../session";
 import { useAlertsAgain } from "./alerts/again";
+import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { WithAlerts } from "./alerts/nothing";
 import { SilenceDialog } from "./alerts/silence-dialog";
@@ -20,7 +21,7 @@ import "./alerts/alerts.css";
 export default function Silences(): JSX.Element {
   const [search, setSearch] = useSearchParams<{ new?: string; device?: string }>();
   const [status] = createResource(() => get<AlertStatus>("/alerts/status"));
-  const [all, again] = createResource(() => get<AlertSilences>("/alerts/silences").catch((problem) => (known(status)?.serving === false ? undefined : Promise.reject(problem))));
+  const [all, again] = createResource(() => get<AlertSilences>("/alerts/silences").catch(absent), { storage: kept() });
   useAlertsAgain(() => void again.refetch());
   const end = (id: string): void =>
     void remove(`/alerts/silences/${id}`)

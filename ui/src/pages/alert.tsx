@@ -17,6 +17,7 @@ import { toast, toastError } from "../parts/toast";
 import { may } from "../session";
 import { ms, span } from "../time";
 import { useAlertsAgain } from "./alerts/again";
+import { kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { Severity } from "./alerts/severity";
 import { SilenceDialog } from "./alerts/silence-dialog";
@@ -26,7 +27,7 @@ import "./alerts/alerts.css";
 
 export default function OneAlert(): JSX.Element {
   const params = useParams<{ id: string }>();
-  const [alert, again] = createResource(() => params.id, (id) => get<AlertFull>(`/alerts/${id}`));
+  const [alert, again] = createResource(() => params.id, (id) => get<AlertFull>(`/alerts/${id}`), { storage: kept() });
   const [silencing, setSilencing] = createSignal(false);
   useAlertsAgain(() => void (!alert.loading && known(alert)?.ended === null && again.refetch()));
   const isOpen = (): boolean => known(alert)?.ended === null;

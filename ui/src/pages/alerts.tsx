@@ -16,6 +16,7 @@ import { may } from "../session";
 import { ago, ms } from "../time";
 import { useAlertsAgain } from "./alerts/again";
 import { Asked, asked, Pages, PAGE, type Search } from "./alerts/asked";
+import { absent, kept } from "./alerts/kept";
 import { AlertsNav } from "./alerts/nav";
 import { WithAlerts } from "./alerts/nothing";
 import { Severity } from "./alerts/severity";
@@ -27,8 +28,8 @@ import "./alerts/alerts.css";
 export default function OpenAlerts(): JSX.Element {
   const [search, setSearch] = useSearchParams<Search>();
   const [status, statusAgain] = createResource(() => get<AlertStatus>("/alerts/status"));
-  const [list, again] = createResource(() => asked(search), (question) => get<Alerts>("/alerts", question).catch(nobody));
-  const [pending, pendingAgain] = createResource(() => get<AlertsPending>("/alerts/pending", { limit: PAGE }).catch(nobody));
+  const [list, again] = createResource(() => asked(search), (question) => get<Alerts>("/alerts", question).catch(absent), { storage: kept() });
+  const [pending, pendingAgain] = createResource(() => get<AlertsPending>("/alerts/pending", { limit: PAGE }).catch(absent));
   const [silencing, setSilencing] = createSignal<Alert | undefined>();
   const look = (): void => [statusAgain, again, pendingAgain].forEach((one) => void one.refetch());
   useAlertsAgain(look);
@@ -109,9 +110,6 @@ export default function OpenAlerts(): JSX.Element {
     </>
   );
 }
-
-/** Where nobody looks after alerts, the status says so. */
-const nobody = (): undefined => undefined;
 
 function about(summary: NonNullable<AlertStatus["summary"]>): string {
   const parts = [

@@ -55,7 +55,7 @@ fn alerts_are_listed_and_one_is_told_with_its_course() {
     let told = course.iter().find(|step| step["channel"] == "pager").unwrap();
     assert_eq!((&told["outcome"], &told["route"]), (&json!("failed"), &json!("worst")));
     assert!(course.iter().any(|step| step["what"] == "acknowledged" && step["by"] == "anna"));
-    assert_eq!((&course[0]["state"], &course[0]["value"]), (&json!("firing"), &json!(7600.0)));
+    assert_eq!((&course[0]["state"], &course[0]["value"]), (&json!("firing"), &json!(950.0)));
     assert_eq!(full["silences"][0]["why"], "works");
 
     let pending = support.get("/alerts/pending").ok(200);

@@ -320,6 +320,9 @@ fn a_token_may_what_its_scopes_say_and_never_makes_users_or_tokens() {
         &["charge.manage"],
         &["graphs.read"],
         &["graphs.manage"],
+        &["alerts.read"],
+        &["alerts.operate"],
+        &["alerts.manage"],
     ] {
         let made = boss.post("/tokens", &json!({ "name": scopes[0], "scopes": scopes })).ok(201);
         let token = world.stranger().token(made["secret"].as_str().unwrap());
