@@ -2,7 +2,7 @@
 //! there after a restart, and when the alert is over.
 
 use super::message::{Message, Outcome};
-use crate::engine::{State, Standing};
+use crate::engine::{Standing, State};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

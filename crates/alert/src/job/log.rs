@@ -85,7 +85,8 @@ impl Memory {
     pub fn go_on_by(&mut self, rules: &Arc<Rules>, now_s: i64) {
         // Written and taken over, as far as the log can be written; the rest is of the old rules, and stays in line.
         self.flush();
-        let (mut engine, mut delivery) = (Engine::new(Arc::clone(rules)).with_secret(), Delivery::new(Arc::clone(rules)));
+        let (mut engine, mut delivery) =
+            (Engine::new(Arc::clone(rules)).with_secret(), Delivery::new(Arc::clone(rules)));
         let mut take = |entry: Entry| {
             engine.apply(&entry);
             delivery.apply(&entry);

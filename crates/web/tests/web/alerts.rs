@@ -106,10 +106,8 @@ fn who_may_not_see_numbers_neither_sees_them_nor_asks_for_them_digit_by_digit() 
     viewer.get("/alerts/history?text=4420712").ok(200);
     assert_eq!(world.alerting.asked.lock().unwrap().last().unwrap()["names_alone"], true);
 
-    let masked = World::made(Made {
-        options: Box::new(|options| options.auth.mask_below = Role::Engineer),
-        ..Made::default()
-    });
+    let masked =
+        World::made(Made { options: Box::new(|options| options.auth.mask_below = Role::Engineer), ..Made::default() });
     let support = masked.signed_in(Role::Support);
     let silence = |test: &str| json!({ "when": [test], "for_s": 60 });
     for test in ["callee = +4420712*", "subject = *7", "src != 10.*", "from = 4*"] {
@@ -162,7 +160,8 @@ fn what_people_do_about_alerts_is_done_in_their_name_and_written_down() {
         assert!(told["mistakes"][0].as_str().unwrap().starts_with("noc.toml:2:1:"), "{told}");
     }
     let log = text(&boss.get("/audit").body);
-    for part in ["alert.acknowledge", "device = edge-* and severity != critical for 7200 s", "alert.test", "2 mistakes"] {
+    for part in ["alert.acknowledge", "device = edge-* and severity != critical for 7200 s", "alert.test", "2 mistakes"]
+    {
         assert!(log.contains(part), "{part}: {log}");
     }
     for role in [Role::Support, Role::Engineer] {

@@ -84,9 +84,9 @@ impl Alerting for Sentry {
             "test" if order["channel"] == "pager" => {
                 Ok(json!({ "channel": "pager", "outcome": "given up", "why": format!("{HOME}/send: it ends with 3") }))
             }
-            "test" => self.known(order, "channel", &["noc".to_owned()]).map(|_| {
-                json!({ "channel": "noc", "outcome": "delivered", "why": "" })
-            }),
+            "test" => self
+                .known(order, "channel", &["noc".to_owned()])
+                .map(|_| json!({ "channel": "noc", "outcome": "delivered", "why": "" })),
             "silence" if order["for_s"].as_i64() <= Some(0) => {
                 refused(Trouble::Refused, "A silence lasts 1 to 31622400 seconds.")
             }
@@ -112,8 +112,7 @@ impl Alerting for Sentry {
                 }
                 Ok(told)
             }
-            what => answer(order)
-                .map_or_else(|| refused(Trouble::NotFound, &format!("There is no such {what}.")), Ok),
+            what => answer(order).map_or_else(|| refused(Trouble::NotFound, &format!("There is no such {what}.")), Ok),
         }
     }
 }

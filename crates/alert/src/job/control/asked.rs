@@ -60,8 +60,7 @@ pub fn alerts(view: &View, rules: &Rules, wanted: &Wanted) -> Result<Value, Faul
     let words: Vec<String> = wanted.text.split_whitespace().map(str::to_lowercase).collect();
     let takes = |incident: &Incident, ended_s: Option<i64>| wanted.takes(incident, ended_s, &words);
     let (total, alerts): (usize, Vec<Value>) = if wanted.past {
-        let all: Vec<&Past> =
-            view.past.iter().rev().filter(|past| takes(&past.incident, Some(past.ended_s))).collect();
+        let all: Vec<&Past> = view.past.iter().rev().filter(|past| takes(&past.incident, Some(past.ended_s))).collect();
         (all.len(), all.into_iter().skip(wanted.offset).take(limit).map(|past| told::past(past, rules)).collect())
     } else {
         let mut all: Vec<&Incident> = view.incidents.iter().filter(|incident| takes(incident, None)).collect();
@@ -200,9 +199,7 @@ pub fn summary(view: &View, rules: &Rules) -> Value {
         }
     }
     let count = |severity: &str| severities.get(severity).copied().unwrap_or_default();
-    let named = |(rule, (alerts, first)): (&&str, &(usize, &Incident))| {
-        json!({ "rule": rule, "alerts": alerts, "alert": first.notice.incident, "since": first.notice.began_s })
-    };
+    let named = |(rule, (alerts, first)): (&&str, &(usize, &Incident))| json!({ "rule": rule, "alerts": alerts, "alert": first.notice.incident, "since": first.notice.began_s });
     json!({
         "revision": view.revision,
         "open": open().count(),
@@ -224,7 +221,13 @@ pub fn check(served: &Served) -> Value {
     let (rules, mistakes) = match (served.again)() {
         Ok(rules) => (Some(rules.rules.len()), Vec::new()),
         // What several are wrong of stands in a line of its own before them.
-        Err(why) => (None, why.lines().skip(usize::from(why.lines().count() > 1)).map(|line| line.trim().to_owned()).collect::<Vec<_>>()),
+        Err(why) => (
+            None,
+            why.lines()
+                .skip(usize::from(why.lines().count() > 1))
+                .map(|line| line.trim().to_owned())
+                .collect::<Vec<_>>(),
+        ),
     };
     json!({ "rules": rules, "mistakes": mistakes })
 }

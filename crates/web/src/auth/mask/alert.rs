@@ -9,8 +9,18 @@ use std::collections::BTreeMap;
 
 /// Labels that a masked viewer may have silences test: they name nobody.
 const LABELS: [&str; 12] = [
-    "rule", "severity", "device", "site", "location", "template", "device_template", "index", "label", "address",
-    "metric", "table",
+    "rule",
+    "severity",
+    "device",
+    "site",
+    "location",
+    "template",
+    "device_template",
+    "index",
+    "label",
+    "address",
+    "metric",
+    "table",
 ];
 /// Labels of rows that hold the number or name of somebody.
 const NUMBERS: [&str; 5] = ["caller", "callee", "user", "msisdn", "destination"];
@@ -29,9 +39,8 @@ pub fn alert(alert: &mut Alert) {
         *text = hidden.text(text);
     }
     let grouped = |group: &String| NUMBERS.iter().chain(&ADDRESSES).any(|name| group.starts_with(name));
-    let names = |calls: &crate::sources::AlertCalls| {
-        names_numbers(&calls.filter) || calls.group.as_ref().is_some_and(grouped)
-    };
+    let names =
+        |calls: &crate::sources::AlertCalls| names_numbers(&calls.filter) || calls.group.as_ref().is_some_and(grouped);
     if alert.calls.as_ref().is_some_and(names) {
         alert.calls = None;
     }
