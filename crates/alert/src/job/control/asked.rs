@@ -199,7 +199,10 @@ pub fn summary(view: &View, rules: &Rules) -> Value {
         }
     }
     let count = |severity: &str| severities.get(severity).copied().unwrap_or_default();
-    let named = |(rule, (alerts, first)): (&&str, &(usize, &Incident))| json!({ "rule": rule, "alerts": alerts, "alert": first.notice.incident, "since": first.notice.began_s });
+    let named = |(rule, (alerts, first)): (&&str, &(usize, &Incident))| {
+        let (alert, began_s) = (&first.notice.incident, first.notice.began_s);
+        json!({ "rule": rule, "alerts": alerts, "alert": alert, "since": began_s })
+    };
     json!({
         "revision": view.revision,
         "open": open().count(),
@@ -220,14 +223,11 @@ pub fn summary(view: &View, rules: &Rules) -> Value {
 pub fn check(served: &Served) -> Value {
     let (rules, mistakes) = match (served.again)() {
         Ok(rules) => (Some(rules.rules.len()), Vec::new()),
-        // What several are wrong of stands in a line of its own before them.
-        Err(why) => (
-            None,
-            why.lines()
-                .skip(usize::from(why.lines().count() > 1))
-                .map(|line| line.trim().to_owned())
-                .collect::<Vec<_>>(),
-        ),
+        Err(why) => {
+            // What several are wrong of stands in a line of its own before them.
+            let head = usize::from(why.lines().count() > 1);
+            (None, why.lines().skip(head).map(|line| line.trim().to_owned()).collect::<Vec<_>>())
+        }
     };
     json!({ "rules": rules, "mistakes": mistakes })
 }
