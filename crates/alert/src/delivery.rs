@@ -335,10 +335,11 @@ impl Delivery {
         }
         if let Some(waiting) = self.queues.get(&outcome.message) {
             for notice in &waiting.message.alerts {
+                let id = &notice.incident;
                 let past = &mut self.past;
-                let over = past.iter_mut().rev().find(|past| past.incident.notice.incident == notice.incident);
-                let open = self.incidents.get_mut(&notice.incident);
-                if let Some(incident) = open.or_else(|| over.map(|past| &mut past.incident)) {
+                let over =
+                    || past.iter_mut().rev().map(|past| &mut past.incident).find(|one| one.notice.incident == *id);
+                if let Some(incident) = self.incidents.get_mut(id).or_else(over) {
                     incident.course.told(&waiting.message, outcome);
                 }
             }
