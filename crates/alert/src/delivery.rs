@@ -335,13 +335,14 @@ impl Delivery {
         }
         if let Some(waiting) = self.queues.get(&outcome.message) {
             for notice in &waiting.message.alerts {
-                let id = &notice.incident;
-                let past = &mut self.past;
-                let over =
-                    || past.iter_mut().rev().map(|past| &mut past.incident).find(|one| one.notice.incident == *id);
-                if let Some(incident) = self.incidents.get_mut(id).or_else(over) {
-                    incident.course.told(&waiting.message, outcome);
-                }
+                let incident = match self.incidents.get_mut(&notice.incident) {
+                    Some(incident) => Some(incident),
+                    None => {
+                        let mut all = self.past.iter_mut().rev().map(|past| &mut past.incident);
+                        all.find(|over| over.notice.incident == notice.incident)
+                    }
+                };
+                incident.into_iter().for_each(|incident| incident.course.told(&waiting.message, outcome));
             }
             self.told.push_back(Told::new(&waiting.message, outcome));
             self.told.drain(..self.told.len().saturating_sub(TOLD_MAX));
