@@ -1,6 +1,7 @@
 // The pages in a browser, against the program: `npm run e2e`. Needs TRUNKLINE_BIN and Chromium; skips without, and says so.
 
 import { after, before, describe } from "node:test";
+import { alertTests } from "./alerts.mjs";
 import { cacheTests } from "./cache.mjs";
 import { callTests } from "./call.mjs";
 import { chargeTests } from "./charge.mjs";
@@ -34,4 +35,5 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   lookTests(all);
   liveTests();
   chargeTests();
+  alertTests();
 });

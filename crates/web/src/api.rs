@@ -1,6 +1,7 @@
 //! The endpoints, a file for each group. `docs/adding/endpoint.md` says how to add one: a function with its
 //! description, and its name in [`documented`].
 
+mod alerts;
 mod aliases;
 mod ask;
 mod audit;
@@ -152,6 +153,21 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::pictures::png))
         .routes(routes!(graphs::pictures::svg))
         .routes(routes!(graphs::pictures::csv))
+        .routes(routes!(alerts::list))
+        .routes(routes!(alerts::status))
+        .routes(routes!(alerts::history))
+        .routes(routes!(alerts::pending))
+        .routes(routes!(alerts::show))
+        .routes(routes!(alerts::orders::acknowledge))
+        .routes(routes!(alerts::silences, alerts::orders::silence))
+        .routes(routes!(alerts::orders::unsilence))
+        .routes(routes!(alerts::orders::maintenance))
+        .routes(routes!(alerts::rules::list))
+        .routes(routes!(alerts::rules::show))
+        .routes(routes!(alerts::rules::check))
+        .routes(routes!(alerts::rules::reload))
+        .routes(routes!(alerts::channels::list))
+        .routes(routes!(alerts::channels::test))
         .routes(routes!(users::list, users::add))
         .routes(routes!(users::show, users::change, users::remove))
         .routes(routes!(users::link))

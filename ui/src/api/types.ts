@@ -136,3 +136,23 @@ export type GraphPicture = Whole<Shapes["GraphPicture"]>;
 export type GraphSeries = Whole<Shapes["GraphSeries"]>;
 export type GraphCredentials = Whole<Shapes["GraphCredentials"]>;
 export type GraphTemplates = Whole<Shapes["GraphTemplates"]>;
+
+// Alerts.
+export type AlertStatus = Whole<Shapes["AlertStatus"]>;
+export type Alerts = Whole<Shapes["Alerts"]>;
+export type Alert = Whole<Shapes["Alert"]>;
+export type AlertFull = Whole<Shapes["AlertFull"]>;
+export type AlertStep = Whole<Shapes["AlertStep"]>;
+export type AlertsPending = Whole<Shapes["AlertsPending"]>;
+export type AlertPending = Whole<Shapes["AlertPending"]>;
+export type AlertSilence = Whole<Shapes["AlertSilence"]>;
+export type AlertWindow = Whole<Shapes["AlertWindow"]>;
+export type AlertSilences = Whole<Shapes["AlertSilences"]>;
+export type AlertRule = Whole<Shapes["AlertRule"]>;
+export type AlertRules = Whole<Shapes["AlertRules"]>;
+export type AlertRuleFull = Whole<Shapes["AlertRuleFull"]>;
+export type AlertChannel = Whole<Shapes["AlertChannel"]>;
+export type AlertChannels = Whole<Shapes["AlertChannels"]>;
+export type AlertTested = Whole<Shapes["AlertTested"]>;
+export type AlertChecked = Whole<Shapes["AlertChecked"]>;
+export type LiveAlerts = Whole<Shapes["LiveAlerts"]>;

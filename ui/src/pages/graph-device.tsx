@@ -17,6 +17,7 @@ import { toastError } from "../parts/toast";
 import { useRange } from "../range";
 import { may } from "../session";
 import { span } from "../time";
+import { AlertsOfDevice } from "./alerts/of-device";
 import { useEvery } from "./charge/every";
 import { Previews } from "./graphs/previews";
 import { PREVIEWS, STATES } from "./graphs/words";
@@ -67,6 +68,7 @@ export default function Device(): JSX.Element {
           <Match when={known(device)}>
             {(device) => (
               <>
+                <AlertsOfDevice device={device().name} />
                 <Facts device={device()} />
                 <section aria-label="Graphs of the device" class="graphs-list">
                   <div class="row graphs-pages">

@@ -14,6 +14,7 @@ import { RangePicker } from "../parts/range-picker";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { absolute, isRelative, useRange } from "../range";
+import { AlertsOfDevice } from "./alerts/of-device";
 import { useEvery } from "./charge/every";
 import { asked, columns, named, printName, SHIFTS, spanOf, unitOf } from "./graphs/words";
 import "./graphs/graphs.css";
@@ -109,6 +110,7 @@ export default function Graph(): JSX.Element {
             </For>
           </div>
         </div>
+        <Show when={known(graph)?.device_name}>{(device) => <AlertsOfDevice device={device()} />}</Show>
         <Switch fallback={<Loading what="the graph" />}>
           <Match when={graph.error}>
             <Trouble error={graph.error} />

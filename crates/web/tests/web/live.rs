@@ -39,6 +39,7 @@ impl Feed {
             "status" => "Status",
             "calls" => "LiveCalls",
             "idle" => "Idle",
+            "alerts" => "LiveAlerts",
             _ => return data,
         };
         compare(&document()["components"]["schemas"][schema], &data, name);

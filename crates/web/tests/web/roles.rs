@@ -41,7 +41,7 @@ const EXPORTS: May = All(&[P::ChargeRead, P::CallsRead, P::CallsExport]);
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 122] = [
+const ENDPOINTS: [(&str, &str, &str, May); 138] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -156,6 +156,22 @@ const ENDPOINTS: [(&str, &str, &str, May); 122] = [
     ("GET", "/graphs/nothing/png", "", Having(P::GraphsRead)),
     ("GET", "/graphs/nothing/svg", "", Having(P::GraphsRead)),
     ("GET", "/graphs/nothing/csv", "", Having(P::GraphsRead)),
+    ("GET", "/alerts", "", Having(P::AlertsRead)),
+    ("GET", "/alerts/status", "", Having(P::AlertsRead)),
+    ("GET", "/alerts/history", "", Having(P::AlertsRead)),
+    ("GET", "/alerts/pending", "", Having(P::AlertsRead)),
+    ("GET", "/alerts/nothing", "", Having(P::AlertsRead)),
+    ("POST", "/alerts/nothing/acknowledge", "", Having(P::AlertsOperate)),
+    ("GET", "/alerts/silences", "", Having(P::AlertsRead)),
+    ("POST", "/alerts/silences", r#"{"when": [], "for_s": 1}"#, Having(P::AlertsOperate)),
+    ("DELETE", "/alerts/silences/nothing", "", Having(P::AlertsOperate)),
+    ("POST", "/alerts/maintenance", r#"{"device": "", "for_s": 1}"#, Having(P::AlertsOperate)),
+    ("GET", "/alerts/rules", "", Having(P::AlertsRead)),
+    ("GET", "/alerts/rules/nothing", "", Having(P::AlertsRead)),
+    ("GET", "/alerts/check", "", Having(P::AlertsManage)),
+    ("POST", "/alerts/reload", "", Having(P::AlertsManage)),
+    ("GET", "/alerts/channels", "", Having(P::AlertsRead)),
+    ("POST", "/alerts/channels/nothing/test", "", Having(P::AlertsManage)),
     ("GET", "/users", "", Having(P::UsersAdmin)),
     ("POST", "/users", r#"{"name": "Not A Name", "role": "viewer"}"#, Having(P::UsersAdmin)),
     ("GET", "/users/nobody", "", Having(P::UsersAdmin)),
@@ -305,6 +321,9 @@ fn a_token_may_what_its_scopes_say_and_never_makes_users_or_tokens() {
         &["charge.manage"],
         &["graphs.read"],
         &["graphs.manage"],
+        &["alerts.read"],
+        &["alerts.operate"],
+        &["alerts.manage"],
     ] {
         let made = boss.post("/tokens", &json!({ "name": scopes[0], "scopes": scopes })).ok(201);
         let token = world.stranger().token(made["secret"].as_str().unwrap());
