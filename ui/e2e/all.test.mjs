@@ -4,6 +4,7 @@ import { after, before, describe } from "node:test";
 import { cacheTests } from "./cache.mjs";
 import { callTests } from "./call.mjs";
 import { chargeTests } from "./charge.mjs";
+import { graphTests } from "./graphs.mjs";
 import { keyTests } from "./keys.mjs";
 import { ladderTests } from "./ladder.mjs";
 import { liveTests, lookTests } from "./looks.mjs";
@@ -26,6 +27,7 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   const all = /** @type {import("./session.mjs").Signed} */ (world);
   signInTests(all);
   cacheTests(all);
+  graphTests(all);
   callTests(all);
   ladderTests(all);
   registrationTests(all);

@@ -35,7 +35,7 @@ pub use drawing::{Drawing, DrawingCounters, DrawingOptions, NotDrawn, PICTURE_OC
 pub use handle::{Done, Handle, Undone};
 pub use import::{Imported, Sources, cacti};
 pub use intake::{Dropped, Intake};
-pub use keeper::Kept;
+pub use keeper::{Despiked, Kept, NoSpikes, SpikeShown};
 pub use lanes::DeviceShown;
 pub use pages::{Form, NoFile, Pages, Refused};
 pub use polling::{Polling, PollingOptions, SOCKETS_MAX};

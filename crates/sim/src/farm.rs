@@ -48,12 +48,25 @@ pub struct Settings {
     pub faults: bool,
     /// Of a thousand devices so many never answer, beside those with other faults.
     pub dead_permille: u32,
+    /// How many devices stand below one.
+    pub below: usize,
+    /// Whether devices are silent, too, while one on the way to them is.
+    pub reached_through: bool,
 }
 
 impl Default for Settings {
     /// 500 devices with 50 interfaces and faults, switched on at the beginning of 2026.
     fn default() -> Self {
-        Settings { seed: 1, devices: 500, interfaces: 50, begin_ms: 1_767_225_600_000, faults: true, dead_permille: 0 }
+        Settings {
+            seed: 1,
+            devices: 500,
+            interfaces: 50,
+            begin_ms: 1_767_225_600_000,
+            faults: true,
+            dead_permille: 0,
+            below: 24,
+            reached_through: false,
+        }
     }
 }
 
@@ -100,7 +113,8 @@ impl Farm {
     pub fn new(settings: Settings) -> Farm {
         let devices = settings.devices.clamp(1, DEVICES_MAX);
         let interfaces = settings.interfaces.clamp(1, INTERFACES_MAX);
-        Farm { settings: Settings { devices, interfaces, ..settings } }
+        let below = settings.below.clamp(1, DEVICES_MAX);
+        Farm { settings: Settings { devices, interfaces, below, ..settings } }
     }
 
     /// What it is made of.
@@ -123,7 +137,7 @@ impl Farm {
     pub fn name(&self, device: usize) -> String {
         let sort = match device {
             0 => "core",
-            d if d < 1 + ACCESS_PER_DISTRIBUTION => "dist",
+            d if d < 1 + self.settings.below => "dist",
             _ => "access",
         };
         format!("{sort}-{device}.farm.example")
@@ -131,7 +145,7 @@ impl Farm {
 
     /// The device that it is reached through; none for the core.
     pub fn parent(&self, device: usize) -> Option<usize> {
-        (device > 0).then(|| (device - 1) / ACCESS_PER_DISTRIBUTION)
+        (device > 0).then(|| (device - 1) / self.settings.below)
     }
 
     /// What is wrong with it.
@@ -142,6 +156,12 @@ impl Farm {
     /// How it is at a moment.
     pub fn state(&self, device: usize, at_ms: i64) -> State {
         self.fate(device).state(at_ms - self.settings.begin_ms)
+    }
+
+    /// Whether its answers come through at a moment: it is up and, where that counts, all on the way to it are.
+    pub fn is_reached(&self, device: usize, at_ms: i64) -> bool {
+        let on_the_way = || self.parent(device).is_none_or(|parent| self.is_reached(parent, at_ms));
+        self.state(device, at_ms).is_up && (!self.settings.reached_through || on_the_way())
     }
 
     /// The name of an interface, which it keeps (`ifName`).
@@ -181,6 +201,13 @@ impl Farm {
         }
     }
 
+    /// What an interface counted from one moment to another, however often it was started between.
+    pub fn counted(&self, device: usize, interface: u32, counter: Counter, from_ms: i64, to_ms: i64) -> u64 {
+        let (fate, curve) = (self.fate(device), self.curve(device, interface));
+        let active = |at_ms: i64| fate.interface_active_ms(interface, at_ms - self.settings.begin_ms);
+        curve.count(counter, active(to_ms)).wrapping_sub(curve.count(counter, active(from_ms)))
+    }
+
     fn fate(&self, device: usize) -> Fate {
         Fate::of(&self.settings, device)
     }
@@ -189,6 +216,3 @@ impl Farm {
         Curve::new(&mut Random::of(self.settings.seed, (device as u64) << 20 | u64::from(interface)))
     }
 }
-
-/// How many devices stand below one.
-const ACCESS_PER_DISTRIBUTION: usize = 24;

@@ -1,10 +1,14 @@
 //! `trunkline graph`: what belongs to polling devices and drawing graphs.
 
+mod bandwidth;
 mod behind;
-mod farm;
+pub mod farm;
+mod graphs;
 mod node;
 mod operate;
 mod serve;
+mod spikes;
+mod tree;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -22,6 +26,10 @@ use trunkline_kit::exit::Exit;
     trunkline graph device edge-1                         its interfaces, data sources and graphs\n  \
     trunkline graph behind access-1 edge-1                it is reached through edge-1: alerts depend on that\n  \
     trunkline graph fetch 7 --from 2026-11-20             what a data source has\n  \
+    trunkline graph tree place Network/London --device edge-1\n  \
+    trunkline graph sum 'All uplinks' uplink bits         one graph of those whose titles have these words\n  \
+    trunkline graph bandwidth uplink --from 2026-11-01    95th percentile and total of graphs\n  \
+    trunkline graph spikes --graph 12 --dry-run           values that a device never had\n  \
     trunkline graph status                                how it goes; exit code 3 if not well\n  \
     trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n  \
     trunkline graph farm --devices 100                    a hundred simulated devices that answer SNMP\n\n\
@@ -39,6 +47,12 @@ enum Tool {
     #[command(flatten)]
     Order(Box<operate::Order>),
     Behind(behind::Behind),
+    #[command(subcommand)]
+    Tree(tree::Tree),
+    #[command(flatten)]
+    Graphs(graphs::Graphs),
+    Bandwidth(bandwidth::Bandwidth),
+    Spikes(spikes::Spikes),
     Farm(farm::FarmCommand),
 }
 
@@ -49,6 +63,10 @@ impl Graph {
             Tool::Serve(serve) => serve.run(),
             Tool::Order(order) => order.run(terminal),
             Tool::Behind(behind) => behind.run(),
+            Tool::Tree(tree) => tree.run(terminal),
+            Tool::Graphs(graphs) => graphs.run(),
+            Tool::Bandwidth(bandwidth) => bandwidth.run(terminal),
+            Tool::Spikes(spikes) => spikes.run(terminal),
             Tool::Farm(farm) => farm.run(terminal),
         }
     }

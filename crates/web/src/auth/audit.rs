@@ -65,6 +65,8 @@ pub mod action {
     pub const CHARGE_RATED_CALLS: &str = "charge.rated-calls";
     pub const GRAPH_DEVICE: &str = "graph.device";
     pub const GRAPH_CREDENTIAL: &str = "graph.credential";
+    pub const GRAPH_TREE: &str = "graph.tree";
+    pub const GRAPH_GRAPH: &str = "graph.graph";
     pub const REFUSED: &str = "refused";
 }
 

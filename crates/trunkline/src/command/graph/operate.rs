@@ -236,7 +236,8 @@ pub struct Fetch {
     place: Place,
 }
 
-fn begin(text: &str) -> Result<i64, String> {
+/// A time: a date, a date with a time, or seconds since 1970.
+pub fn begin(text: &str) -> Result<i64, String> {
     text.parse().or_else(|_| moment::span(text, &TimeZone::system()).map(|(ns, _)| ns.div_euclid(1_000_000_000)))
 }
 
@@ -274,7 +275,7 @@ impl Order {
 }
 
 /// Prints a reply as JSON, or as it is told.
-fn tell(
+pub fn tell(
     place: &Place,
     reply: &Value,
     plain: impl FnOnce(&Value, &mut dyn Write) -> io::Result<()>,
@@ -300,7 +301,7 @@ fn state(place: &Place, name: &str, state: &str) -> Result<Exit, Failure> {
 }
 
 /// A text of a reply; a number as one.
-fn said(value: &Value) -> String {
+pub fn said(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -308,13 +309,13 @@ fn said(value: &Value) -> String {
     }
 }
 
-fn cells(terminal: &Terminal, texts: &[String]) -> Row {
+pub fn cells(terminal: &Terminal, texts: &[String]) -> Row {
     let cells = texts.iter().map(|text| Line::new(terminal).with(Style::Plain, text)).collect();
     Row { cells, below: Vec::new() }
 }
 
 /// A table of the objects of a list, by the keys of its columns.
-fn list(
+pub fn list(
     rows: &Value,
     columns: Vec<table::Column>,
     keys: &[&str],
