@@ -970,7 +970,8 @@ export interface paths {
         /** Graphs: all, those of a device or of a place in a tree, those whose title has words. */
         get: operations["get_graphs"];
         put?: never;
-        post?: never;
+        /** Makes one graph of the data sources of others: their sum, mean, greatest value, or one on the other. */
+        post: operations["post_graphs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -987,8 +988,10 @@ export interface paths {
         /** A graph, with the data sources that it is of. */
         get: operations["get_graphs_id"];
         put?: never;
-        post?: never;
-        delete?: never;
+        /** Gives a graph another title or template. */
+        post: operations["post_graphs_id"];
+        /** Removes a graph; its data sources are read as before. */
+        delete: operations["delete_graphs_id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1133,6 +1136,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/graphs/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Mean, greatest value, 95th percentile and total of each series of graphs over a span, as fine as files have it. */
+        get: operations["get_graphs_figures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/figures/csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The same as comma-separated values: a row a series. */
+        get: operations["get_graphs_figures_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/graphs/pictures": {
         parameters: {
             query?: never;
@@ -1144,6 +1181,58 @@ export interface paths {
         get: operations["get_graphs_pictures"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Puts a folder, a device, a site, a graph, or all graphs that a rule takes into a tree, behind what is there. */
+        post: operations["post_graphs_places"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/places/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a folder or a rule of a tree another name. */
+        post: operations["post_graphs_places_id"];
+        /** Removes a place of a tree with what stands in it; devices and graphs stay. */
+        delete: operations["delete_graphs_places_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/places/{id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Moves a place of a tree. */
+        post: operations["post_graphs_places_id_move"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1167,6 +1256,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/graphs/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Graph templates: all, or those that show something of some graphs. */
+        get: operations["get_graphs_templates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/graphs/trees": {
         parameters: {
             query?: never;
@@ -1177,8 +1283,27 @@ export interface paths {
         /** The trees, each with its first level. */
         get: operations["get_graphs_trees"];
         put?: never;
-        post?: never;
+        /** Makes a tree. */
+        post: operations["post_graphs_trees"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/trees/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a tree another name. */
+        post: operations["post_graphs_trees_id"];
+        /** Removes a tree with its places; devices and graphs stay. */
+        delete: operations["delete_graphs_trees_id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -4473,6 +4598,13 @@ export interface components {
             /** @description Its title. */
             title: string;
         };
+        /** @description What is to be another one of a graph. */
+        GraphChangeAsk: {
+            /** @description Its template, which shows the same data sources. */
+            template?: string | null;
+            /** @description Its title, with fields between bars; an empty one is that of its template again. */
+            title?: string | null;
+        };
         /** @description How many there are. */
         GraphCounts: {
             /**
@@ -4710,6 +4842,62 @@ export interface components {
              */
             total: number | null;
         };
+        /** @description Figures of graphs over a span. */
+        GraphFiguresList: {
+            /** @description Some of them. */
+            graphs: components["schemas"]["GraphFiguresOf"][];
+            /**
+             * Format: int64
+             * @description How many graphs were found.
+             */
+            total: number;
+        };
+        /** @description Figures of a graph. */
+        GraphFiguresOf: {
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description Those that have a label. */
+            series: components["schemas"]["GraphFiguresSeries"][];
+            /**
+             * Format: int64
+             * @description Seconds of the rows that they are of.
+             */
+            step: number | null;
+            /** @description Its title. */
+            title: string;
+            /** @description Why there are none. */
+            trouble: string | null;
+            /** @description The unit of all but totals, which are of it times seconds. */
+            unit: string;
+        };
+        /** @description Figures of a series; null is unknown. */
+        GraphFiguresSeries: {
+            /**
+             * Format: double
+             * @description The mean.
+             */
+            average: number | null;
+            /** @description What the legend calls it. */
+            label: string;
+            /**
+             * Format: double
+             * @description The greatest value.
+             */
+            max: number | null;
+            /**
+             * Format: double
+             * @description 95 of 100 values are at most this.
+             */
+            p95: number | null;
+            /**
+             * Format: double
+             * @description Values times seconds.
+             */
+            total: number | null;
+        };
         /** @description Graphs, a part of a list. */
         GraphList: {
             /** @description By group and title; of a search the nearest first. */
@@ -4719,6 +4907,24 @@ export interface components {
              * @description How many there are in all.
              */
             total: number;
+        };
+        /** @description Where a place is to stand. */
+        GraphMoveAsk: {
+            /**
+             * Format: int32
+             * @description The neighbour there that it stands before; behind all when nothing is said.
+             */
+            before?: number | null;
+            /**
+             * Format: int32
+             * @description The folder; the tree itself when nothing is said.
+             */
+            parent?: number | null;
+        };
+        /** @description A name. */
+        GraphNameAsk: {
+            /** @description It. */
+            name: string;
         };
         /** @description A device beside another one. */
         GraphNeighbour: {
@@ -4758,6 +4964,15 @@ export interface components {
         GraphNodes: {
             /** @description In their order. */
             nodes: components["schemas"]["GraphNode"][];
+        };
+        /** @description A graph that is to be made of others. */
+        GraphOfManyAsk: {
+            /** @description The graphs whose data sources it shows, at most 500. */
+            graphs: number[];
+            /** @description The graph template, which says how they become one. */
+            template: string;
+            /** @description Its title. */
+            title?: string | null;
         };
         /** @description A graph in numbers. */
         GraphPicture: {
@@ -4825,6 +5040,40 @@ export interface components {
         GraphPictures: {
             /** @description In the order in which they were asked for. */
             pictures: components["schemas"]["GraphPictureOf"][];
+        };
+        /** @description What is to stand in a tree. */
+        GraphPlaceAsk: {
+            /** @description Of a rule: names of devices, with `*` and `?`. */
+            device?: string | null;
+            /** @description How graphs of a device or a rule stand: `none` (when nothing is said), `template`, `row`, `device`, `site`. */
+            group?: string | null;
+            /** @description `folder`, `device`, `site`, `graph` or `rule`. */
+            kind: string;
+            /** @description Of a folder or a rule: its name. */
+            name?: string | null;
+            /** @description Of a device or a site: its name, in place of the number. */
+            of?: string | null;
+            /**
+             * Format: int32
+             * @description The folder that it is to be in; the tree itself when nothing is said.
+             */
+            parent?: number | null;
+            /** @description Of a rule: names or labels of rows, with `*` and `?`. */
+            row?: string | null;
+            /** @description Of a rule: the site of devices. */
+            site?: string | null;
+            /**
+             * Format: int32
+             * @description Of a device, a site or a graph: its number.
+             */
+            target?: number | null;
+            /** @description Of a rule: a graph template. */
+            template?: string | null;
+            /**
+             * Format: int32
+             * @description The tree.
+             */
+            tree: number;
         };
         /** @description A text of the legend, with a number or without. */
         GraphPrint: {
@@ -5032,6 +5281,22 @@ export interface components {
             name: string;
             /** @description sysObjectID. */
             object: string;
+        };
+        /** @description A graph template. */
+        GraphTemplate: {
+            /** @description Its name. */
+            name: string;
+            /** @description Whether it makes one graph of many data sources. */
+            of_many: boolean;
+            /** @description Its title, without what is of one graph. */
+            title: string;
+            /** @description What stands at its axis. */
+            unit: string;
+        };
+        /** @description Graph templates. */
+        GraphTemplates: {
+            /** @description By name. */
+            templates: components["schemas"]["GraphTemplate"][];
         };
         /** @description A threshold. */
         GraphThreshold: {
@@ -8666,6 +8931,35 @@ export interface operations {
             };
         };
     };
+    post_graphs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphOfManyAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     get_graphs_id: {
         parameters: {
             query?: never;
@@ -8695,6 +8989,64 @@ export interface operations {
             };
         };
     };
+    post_graphs_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphChangeAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_graphs_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     get_graphs_id_csv: {
         parameters: {
             query?: {
@@ -8706,6 +9058,8 @@ export interface operations {
                 shift?: number;
                 /** @description Until then; now when nothing is said. */
                 to?: string;
+                /** @description The time zone of a drawn picture, a name of the IANA list: UTC when nothing is said. It stands in the picture. */
+                tz?: string;
                 /** @description Columns. 500 when nothing is said. */
                 width?: number;
             };
@@ -8746,6 +9100,8 @@ export interface operations {
                 shift?: number;
                 /** @description Until then; now when nothing is said. */
                 to?: string;
+                /** @description The time zone of a drawn picture, a name of the IANA list: UTC when nothing is said. It stands in the picture. */
+                tz?: string;
                 /** @description Columns. 500 when nothing is said. */
                 width?: number;
             };
@@ -8786,6 +9142,8 @@ export interface operations {
                 shift?: number;
                 /** @description Until then; now when nothing is said. */
                 to?: string;
+                /** @description The time zone of a drawn picture, a name of the IANA list: UTC when nothing is said. It stands in the picture. */
+                tz?: string;
                 /** @description Columns. 500 when nothing is said. */
                 width?: number;
             };
@@ -9048,6 +9406,94 @@ export interface operations {
             };
         };
     };
+    get_graphs_figures: {
+        parameters: {
+            query?: {
+                /** @description Those of a device. */
+                device?: number;
+                /** @description From then on: RFC 3339, or `-1h`; a day before the end when nothing is said. */
+                from?: string;
+                /** @description How many there are at most: 1 to 500; 100 when nothing is said, of a file 500. */
+                limit?: number;
+                /** @description Those of a place in a tree. */
+                node?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description Those of a graph template. */
+                template?: string;
+                /** @description Words, or phrases in quotes, that stand in the title, all of them; those with `-` before them must not. */
+                text?: string;
+                /** @description Until then; now when nothing is said. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphFiguresList"];
+                };
+            };
+        };
+    };
+    get_graphs_figures_csv: {
+        parameters: {
+            query?: {
+                /** @description Those of a device. */
+                device?: number;
+                /** @description From then on: RFC 3339, or `-1h`; a day before the end when nothing is said. */
+                from?: string;
+                /** @description How many there are at most: 1 to 500; 100 when nothing is said, of a file 500. */
+                limit?: number;
+                /** @description Those of a place in a tree. */
+                node?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description Those of a graph template. */
+                template?: string;
+                /** @description Words, or phrases in quotes, that stand in the title, all of them; those with `-` before them must not. */
+                text?: string;
+                /** @description Until then; now when nothing is said. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+        };
+    };
     get_graphs_pictures: {
         parameters: {
             query: {
@@ -9088,6 +9534,124 @@ export interface operations {
             };
         };
     };
+    post_graphs_places: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphPlaceAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    post_graphs_places_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphNameAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_graphs_places_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    post_graphs_places_id_move: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphMoveAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     get_graphs_status: {
         parameters: {
             query?: never;
@@ -9111,6 +9675,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GraphStatus"];
+                };
+            };
+        };
+    };
+    get_graphs_templates: {
+        parameters: {
+            query?: {
+                /** @description Numbers of graphs with commas between: those that show something of them. */
+                graphs?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphTemplates"];
                 };
             };
         };
@@ -9139,6 +9733,93 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["GraphTrees"];
                 };
+            };
+        };
+    };
+    post_graphs_trees: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphNameAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    post_graphs_trees_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphNameAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_graphs_trees_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -38,6 +38,7 @@ pub async fn add_tree(
     who: Who,
     Told(ask): Told<GraphNameAsk>,
 ) -> Result<StatusCode, Problem> {
+    who.need(Permission::GraphsManage)?;
     let order = json!({ "do": "tree", "name": ask.name });
     tree(&web, &who, &format!("tree {} is made", ask.name), order).await
 }
@@ -53,6 +54,7 @@ pub async fn rename_tree(
     Path(id): Path<String>,
     Told(ask): Told<GraphNameAsk>,
 ) -> Result<StatusCode, Problem> {
+    who.need(Permission::GraphsManage)?;
     let order = json!({ "do": "tree", "id": number("tree", &id)?, "name": ask.name });
     tree(&web, &who, &format!("tree {id} is {}", ask.name), order).await
 }
@@ -63,12 +65,12 @@ pub async fn rename_tree(
     responses((status = 204), (status = "4XX", body = schema::Problem))
 )]
 pub async fn remove_tree(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    who.need(Permission::GraphsManage)?;
     let order = json!({ "do": "remove-tree", "id": number("tree", &id)? });
     tree(&web, &who, &format!("tree {id} is removed"), order).await
 }
 
 async fn tree(web: &Arc<Web>, who: &Who, object: &str, order: Value) -> Result<StatusCode, Problem> {
-    who.need(Permission::GraphsManage)?;
     done(web, who, action::GRAPH_TREE, object, order).await
 }
 
@@ -110,6 +112,7 @@ pub async fn add_place(
     who: Who,
     Told(ask): Told<GraphPlaceAsk>,
 ) -> Result<StatusCode, Problem> {
+    who.need(Permission::GraphsManage)?;
     let what = ask.name.clone().or(ask.of.clone()).or(ask.target.map(|id| id.to_string())).unwrap_or_default();
     let object = format!("{} {what} in tree {}", ask.kind, ask.tree);
     let order = json!({
@@ -131,6 +134,7 @@ pub async fn rename_place(
     Path(id): Path<String>,
     Told(ask): Told<GraphNameAsk>,
 ) -> Result<StatusCode, Problem> {
+    who.need(Permission::GraphsManage)?;
     let order = json!({ "do": "rename-place", "id": number("place", &id)?, "name": ask.name });
     tree(&web, &who, &format!("place {id} is {}", ask.name), order).await
 }
@@ -157,6 +161,7 @@ pub async fn move_place(
     Path(id): Path<String>,
     Told(ask): Told<GraphMoveAsk>,
 ) -> Result<StatusCode, Problem> {
+    who.need(Permission::GraphsManage)?;
     let id = number("place", &id)?;
     let order = json!({ "do": "move-place", "id": id, "parent": ask.parent, "before": ask.before });
     tree(&web, &who, &format!("place {id} is moved"), order).await
@@ -172,6 +177,7 @@ pub async fn remove_place(
     who: Who,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
+    who.need(Permission::GraphsManage)?;
     let order = json!({ "do": "remove-place", "id": number("place", &id)? });
     tree(&web, &who, &format!("place {id} is removed"), order).await
 }
