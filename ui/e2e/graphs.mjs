@@ -50,8 +50,8 @@ async function previews(page) {
   const titles = page.locator(".graphs-preview > a");
   await page.locator(".graphs-preview svg .graph-series path").first().waitFor({ state: "attached" });
   const search = page.getByRole("searchbox", { name: "Search graphs" });
-  await search.fill("core-0 traffic");
-  await page.waitForURL(/q=core-0/);
+  await search.fill('"core-0 - Gi1" traffic');
+  await page.waitForURL(/q=.*core-0/);
   await page.waitForFunction(() => [...document.querySelectorAll(".graphs-preview > a")].every((a) => /^core-0 .*Traffic$/.test(a.textContent ?? "")));
   assert.equal(await titles.count(), 5);
   await search.fill("nothing-is-called-so");
@@ -109,7 +109,7 @@ async function arranged(page) {
   await gone();
   await trees.getByRole("button", { name: "Arrange Mine" }).waitFor({ state: "detached" });
 
-  await page.goto("/graphs?q=core-0 traffic");
+  await page.goto('/graphs?q="core-0 - Gi1" traffic');
   await page.getByRole("button", { name: "One graph of these" }).click();
   await dialog.getByLabel("Title").fill("All of the core");
   await dialog.getByLabel("How they become one").selectOption({ label: "Traffic of several interfaces together" });
@@ -133,7 +133,7 @@ async function arranged(page) {
  * @param {import("playwright-core").Page} page
  */
 async function oneGraph(page) {
-  await page.goto("/graphs?q=core-0 Gi1/2 traffic");
+  await page.goto('/graphs?q="core-0 - Gi1/2" traffic');
   await page.locator(".graphs-preview > a").click();
   await shows(page, /^core-0 - Gi1\/2/);
   const way = new URL(page.url()).pathname;
@@ -250,7 +250,7 @@ async function devices(page) {
 
 /** @param {import("playwright-core").Page} page */
 async function report(page) {
-  await page.goto("/graphs?show=report&q=core-0 traffic&from=now-7d");
+  await page.goto('/graphs?show=report&q="core-0 - Gi1" traffic&from=now-7d');
   const table = page.getByRole("group", { name: "Table of figures" });
   const row = await table.getByRole("row", { name: /core-0 - Gi1\/1/ }).innerText();
   assert.match(row, /In\s+[\d.]+ [kMG]?bit\/s\s+[\d.]+ [kMG]?bit\/s\s+[\d.]+ [kMG]?bit\/s\s+[\d.]+ [GTPE]?bit\s/);
@@ -276,7 +276,7 @@ async function viewer(world, page) {
   await tab.getByLabel(/^Password/).fill(PASSWORD);
   await tab.getByRole("button", { name: "Set the password" }).click();
   await shows(tab, "Now");
-  await tab.goto("/graphs?q=core-0 traffic");
+  await tab.goto('/graphs?q="core-0 - Gi1" traffic');
   await tab.locator(".graphs-preview > a").first().waitFor();
   for (const name of [/^Add a device$/, /^Arrange /, /^Add a tree$/, /^One graph of these$/]) assert.equal(await tab.getByRole("button", { name }).count(), 0, `${name}`);
   await tab.locator(".graphs-preview > a").first().click();

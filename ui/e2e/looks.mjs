@@ -194,7 +194,7 @@ async function livePictures(page) {
     await page.waitForTimeout(wait);
     await keep(page, name);
   }
-  await settle(page, "/graphs?q=core-0 Gi1/2 traffic");
+  await settle(page, '/graphs?q="core-0 - Gi1/2" traffic');
   await page.locator(".graphs-preview > a").click();
   await page.getByLabel("Compared with").selectOption({ label: "with a week before" });
   await page.getByText("(a week before)").first().waitFor();

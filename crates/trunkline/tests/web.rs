@@ -166,7 +166,7 @@ fn the_demonstration_shows_what_was_planted_and_goes_on() {
     assert!(retention.as_array().unwrap().iter().all(|class| class["stored_octets"].as_u64() > Some(0)), "{retention}");
 
     // Devices have a year of past from the first minute on, and are polled.
-    let graphs = browser.json("/graphs?text=core-0%20traffic");
+    let graphs = browser.json("/graphs?text=%22core-0%20-%20Gi1%22%20traffic");
     assert_eq!(graphs["total"], 5, "{graphs}");
     let id = &graphs["graphs"][0]["id"];
     for (from, least) in [("now-1d", 80), ("now-7d", 90), ("now-365d", 90)] {

@@ -19,7 +19,7 @@ import { absolute, isRelative, useRange } from "../range";
 import { may } from "../session";
 import { useEvery } from "./charge/every";
 import { ChangeGraph } from "./graphs/of-many";
-import { asked, columns, named, printName, printUnit, SHIFTS, spanOf, unitOf } from "./graphs/words";
+import { asked, columns, named, printed, printName, printUnit, SHIFTS, spanOf, unitOf } from "./graphs/words";
 import "./graphs/graphs.css";
 
 const LOOK_MS = 5_000;
@@ -246,7 +246,7 @@ function Shown(props: { picture: GraphPicture; before: GraphPicture | undefined;
                 </tr>
               )}
             </For>
-            <For each={props.picture.prints.filter((print) => printName(print) !== "")}>
+            <For each={printed(props.picture)}>
               {(print) => (
                 <tr>
                   <td>{printName(print)}</td>

@@ -219,6 +219,8 @@ impl Planting {
             device.access.version = Some(Version::V1);
         }
         device.site = Some(site);
+        // What goes away is told soon.
+        device.availability.failures = 1;
         device.behind = parent.into_iter().collect();
         device.template = Some(draft.named(Kind::DeviceTemplate, TEMPLATE));
         device.state = DeviceState::Disabled;

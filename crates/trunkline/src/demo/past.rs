@@ -19,13 +19,8 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 /// From how long ago on there is a sample in which time, the oldest first.
-const SPANS: [(i64, i64); 5] = [
-    (399 * DAY_MS, 6 * HOUR_MS),
-    (35 * DAY_MS, HOUR_MS),
-    (8 * DAY_MS, 15 * MINUTE_MS),
-    (26 * HOUR_MS, 5 * MINUTE_MS),
-    (6 * HOUR_MS, MINUTE_MS),
-];
+const SPANS: [(i64, i64); 4] =
+    [(399 * DAY_MS, 6 * HOUR_MS), (35 * DAY_MS, HOUR_MS), (8 * DAY_MS, 5 * MINUTE_MS), (6 * HOUR_MS, MINUTE_MS)];
 /// Samples at longer intervals say what went on, not whether the device was away at that moment.
 const EXACT_MS: i64 = 5 * MINUTE_MS;
 /// More than the longest interval: nothing of it is unknown while files are filled.
