@@ -91,8 +91,8 @@ function Rows(props: { graph: GraphFiguresList["graphs"][number]; link: (id: num
           <tr>
             <td>{at() === 0 ? name() : ""}</td>
             <td>{series.label}</td>
-            <For each={["average", "p95", "max", "total"] as const}>{(figure) => <td class="right">{amount(series[figure], 1000, unitOf(figure, props.graph.unit))}</td>}</For>
-            <td class="right">{props.graph.step === null ? "–" : span(props.graph.step)}</td>
+            <For each={["average", "p95", "max", "total"] as const}>{(figure) => <td class="right nowrap">{amount(series[figure], 1000, unitOf(figure, props.graph.unit))}</td>}</For>
+            <td class="right nowrap">{props.graph.step === null ? "–" : span(props.graph.step)}</td>
           </tr>
         )}
       </For>
