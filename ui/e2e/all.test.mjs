@@ -5,6 +5,7 @@ import { alertTests } from "./alerts.mjs";
 import { cacheTests } from "./cache.mjs";
 import { callTests } from "./call.mjs";
 import { chargeTests } from "./charge.mjs";
+import { graphTests } from "./graphs.mjs";
 import { keyTests } from "./keys.mjs";
 import { ladderTests } from "./ladder.mjs";
 import { liveTests, lookTests } from "./looks.mjs";
@@ -27,6 +28,7 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   const all = /** @type {import("./session.mjs").Signed} */ (world);
   signInTests(all);
   cacheTests(all);
+  graphTests(all);
   callTests(all);
   ladderTests(all);
   registrationTests(all);

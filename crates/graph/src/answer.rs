@@ -1,16 +1,20 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `credentials`, `templates`. What is long comes in parts: `offset` and `limit`, and the answer
-//! says `total`. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
+//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`. What is long comes in parts: `offset`
+//! and `limit`, and the answer says `total`. [`order`] reads what somebody wants to be changed. Secrets go in by orders,
+//! and never come out.
 
+mod arranging;
 mod asked;
 mod devices;
+mod figures;
 mod graphs;
 mod orders;
 mod pictures;
 mod trees;
 
+pub use figures::REPORT_GRAPHS_MAX;
 pub use graphs::natural;
 pub use orders::{Added, added, order};
 pub use pictures::{PICTURES_MAX, ask_of};
@@ -107,6 +111,8 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "trees" => Ok(trees::list(view)),
         "nodes" => trees::nodes(view, asked.id("tree")?, asked.maybe_id("parent")?),
         "pictures" => pictures::show(view, asked),
+        "figures" => figures::show(view, asked),
+        "graph-templates" => figures::templates(view, asked),
         "credentials" => Ok(credentials(view)),
         "templates" => Ok(templates(view)),
         other => Err(Unanswered::Asked(format!("'{other}' is no question"))),

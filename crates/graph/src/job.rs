@@ -39,7 +39,7 @@ pub use drawing::{Drawing, DrawingCounters, DrawingOptions, NotDrawn, PICTURE_OC
 pub use handle::{Done, Handle, Reloaded, Undone, Unread};
 pub use import::{Imported, Sources, cacti};
 pub use intake::{Dropped, Intake};
-pub use keeper::Kept;
+pub use keeper::{Despiked, Kept, NoSpikes, SpikeShown};
 pub use pages::{Form, NoFile, Pages, Refused};
 pub use polling::{Polling, PollingOptions, SOCKETS_MAX};
 pub use probing::{EchoRight, EchoSockets, OwnMetrics, Probing, ProbingOptions};

@@ -78,6 +78,17 @@ impl RrdFile {
         std::fs::rename(part(path), path)
     }
 
+    /// Puts a whole file in place of one that has this name, under the lock of the one that is there: it is on stable
+    /// storage, or the old one is.
+    ///
+    /// # Errors
+    /// [`Fault`]: the system's, it is locked, or these octets are no such file.
+    pub fn replace(path: &Path, octets: &[u8]) -> Result<(), Fault> {
+        Archive::open(octets)?;
+        let _held = if path.exists() { Some(RrdFile::open_to_update(path)?) } else { None };
+        replace(path, octets)
+    }
+
     /// Changes what a file holds, under its lock: afterwards it is another file under the same name, or the old one.
     ///
     /// # Errors

@@ -55,6 +55,10 @@ pub struct Settings {
     /// Of a thousand devices so many speak version 3 alone; all others speak it, too, but those with
     /// [`Fault::VersionOne`].
     pub v3_permille: u32,
+    /// How many devices stand below one.
+    pub below: usize,
+    /// Whether devices are silent, too, while one on the way to them is.
+    pub reached_through: bool,
 }
 
 impl Default for Settings {
@@ -68,6 +72,8 @@ impl Default for Settings {
             faults: true,
             dead_permille: 0,
             v3_permille: 0,
+            below: 24,
+            reached_through: false,
         }
     }
 }
@@ -116,7 +122,8 @@ impl Farm {
     pub fn new(settings: Settings) -> Farm {
         let devices = settings.devices.clamp(1, DEVICES_MAX);
         let interfaces = settings.interfaces.clamp(1, INTERFACES_MAX);
-        Farm { settings: Settings { devices, interfaces, ..settings }, masters: Arc::default() }
+        let below = settings.below.clamp(1, DEVICES_MAX);
+        Farm { settings: Settings { devices, interfaces, below, ..settings }, masters: Arc::default() }
     }
 
     /// What it is made of.
@@ -139,7 +146,7 @@ impl Farm {
     pub fn name(&self, device: usize) -> String {
         let sort = match device {
             0 => "core",
-            d if d < 1 + ACCESS_PER_DISTRIBUTION => "dist",
+            d if d < 1 + self.settings.below => "dist",
             _ => "access",
         };
         format!("{sort}-{device}.farm.example")
@@ -147,7 +154,7 @@ impl Farm {
 
     /// The device that it is reached through; none for the core.
     pub fn parent(&self, device: usize) -> Option<usize> {
-        (device > 0).then(|| (device - 1) / ACCESS_PER_DISTRIBUTION)
+        (device > 0).then(|| (device - 1) / self.settings.below)
     }
 
     /// What is wrong with it.
@@ -166,6 +173,12 @@ impl Farm {
     /// How it is at a moment.
     pub fn state(&self, device: usize, at_ms: i64) -> State {
         self.fate(device).state(at_ms - self.settings.begin_ms)
+    }
+
+    /// Whether its answers come through at a moment: it is up and, where that counts, all on the way to it are.
+    pub fn is_reached(&self, device: usize, at_ms: i64) -> bool {
+        let on_the_way = || self.parent(device).is_none_or(|parent| self.is_reached(parent, at_ms));
+        self.state(device, at_ms).is_up && (!self.settings.reached_through || on_the_way())
     }
 
     /// The name of an interface, which it keeps (`ifName`).
@@ -205,6 +218,13 @@ impl Farm {
         }
     }
 
+    /// What an interface counted from one moment to another, however often it was started between.
+    pub fn counted(&self, device: usize, interface: u32, counter: Counter, from_ms: i64, to_ms: i64) -> u64 {
+        let (fate, curve) = (self.fate(device), self.curve(device, interface));
+        let active = |at_ms: i64| fate.interface_active_ms(interface, at_ms - self.settings.begin_ms);
+        curve.count(counter, active(to_ms)).wrapping_sub(curve.count(counter, active(from_ms)))
+    }
+
     fn fate(&self, device: usize) -> Fate {
         Fate::of(&self.settings, device)
     }
@@ -213,6 +233,3 @@ impl Farm {
         Curve::new(&mut Random::of(self.settings.seed, (device as u64) << 20 | u64::from(interface)))
     }
 }
-
-/// How many devices stand below one.
-const ACCESS_PER_DISTRIBUTION: usize = 24;

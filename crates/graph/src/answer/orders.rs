@@ -1,12 +1,13 @@
 //! What people and programs want to be changed, in JSON.
 
-use super::Unanswered;
 use super::asked::Asked;
+use super::{Unanswered, arranging};
 use crate::inventory::order::Order;
 use crate::inventory::{
     Access, Authentication, Availability, Credential, Device, DeviceState, Inventory, Kind, Login, PROBES_MAX, Privacy,
     Secret, Version,
 };
+use crate::template::Library;
 use serde_json::Value;
 
 /// Arguments of data sources that one order says.
@@ -14,12 +15,13 @@ const ARGUMENTS_MAX: usize = 32;
 /// Things that one order is for.
 const IDS_MAX: usize = 10_000;
 
-/// Reads an order: `set-state`, `remove-devices`, `add-credential`, `remove-credential`, `remove-graphs`. What
-/// `add-device` wants is read by [`added`].
+/// Reads an order: `set-state`, `remove-devices`, `add-credential`, `remove-credential`, `remove-graphs`; of trees and
+/// their places `tree`, `remove-tree`, `place`, `rename-place`, `move-place`, `remove-place`; of graphs of many data
+/// sources and their titles `graph`. What `add-device` wants is read by [`added`].
 ///
 /// # Errors
 /// It is not understood; the text names the member and never what stood in it.
-pub fn order(inventory: &Inventory, wanted: &Value) -> Result<Order, Unanswered> {
+pub fn order(inventory: &Inventory, library: &Library, wanted: &Value) -> Result<Order, Unanswered> {
     let asked = Asked(wanted);
     match asked.text("do")? {
         "add-device" => Ok(Order::Device(None, added(inventory, wanted)?.device)),
@@ -31,6 +33,13 @@ pub fn order(inventory: &Inventory, wanted: &Value) -> Result<Order, Unanswered>
         }
         "remove-credential" => Ok(Order::RemoveCredential(asked.id("id")?)),
         "remove-graphs" => Ok(Order::RemoveGraphs(asked.ids("graphs", IDS_MAX)?)),
+        "graph" => arranging::graph(inventory, library, asked),
+        "tree" => arranging::tree(inventory, asked),
+        "remove-tree" => Ok(Order::RemoveTree(asked.id("id")?)),
+        "place" => arranging::place(inventory, asked),
+        "rename-place" => arranging::rename_place(inventory, asked),
+        "move-place" => arranging::move_place(asked),
+        "remove-place" => Ok(Order::RemoveNode(asked.id("id")?)),
         other => Err(Unanswered::Asked(format!("'{other}' is no order"))),
     }
 }

@@ -76,7 +76,7 @@ fn told(plan: &Plan, seen: &Picture) -> Value {
 }
 
 /// What is unknown is null: JSON has no NaN.
-fn number(value: f64) -> Value {
+pub(super) fn number(value: f64) -> Value {
     if value.is_finite() { value.into() } else { Value::Null }
 }
 

@@ -66,6 +66,15 @@ pub enum Order {
     RemoveTree(u32),
     /// A node is made, changed or moved.
     Node(Option<u32>, Node),
+    /// A node stands elsewhere in its tree.
+    MoveNode {
+        /// The node.
+        id: u32,
+        /// The folder that it is to be in; none is the tree itself.
+        parent: Option<u32>,
+        /// The neighbour that it is to stand before; none is behind all.
+        before: Option<u32>,
+    },
     /// It goes, with those in it.
     RemoveNode(u32),
 }
@@ -163,11 +172,30 @@ impl Inventory {
             Order::Node(id, node) => {
                 vec![Change::Node { id: id.unwrap_or(self.nodes.next()), node: Box::new(node.clone()) }]
             }
+            Order::MoveNode { id, parent, before } => self.moved(*id, *parent, *before),
             Order::RemoveNode(id) => vec![Change::NodeGone { id: *id }],
             Order::AddDevice(..) | Order::ApplyTemplate(_) | Order::AddGraphs { .. } | Order::Graph { .. } => {
                 Vec::new()
             }
         }
+    }
+
+    /// The node in its new place, and those of its neighbours whose numbers are others then.
+    fn moved(&self, id: u32, parent: Option<u32>, before: Option<u32>) -> Vec<Change> {
+        // That there is none is told by what checks it.
+        let Some(node) = self.nodes.get(id) else { return vec![Change::NodeGone { id }] };
+        let mut all = self.children(node.tree, parent);
+        all.retain(|other| *other != id);
+        let place = before.and_then(|before| all.iter().position(|other| *other == before)).unwrap_or(all.len());
+        all.insert(place, id);
+        let renumbered = all.iter().zip(0u32..).filter_map(|(other, order)| {
+            let there = self.nodes.get(*other)?;
+            let parent = if *other == id { parent } else { there.parent };
+            let is_so = there.order == order && there.parent == parent;
+            let node = || Box::new(Node { order, parent, ..there.clone() });
+            (!is_so).then(|| Change::Node { id: *other, node: node() })
+        });
+        renumbered.collect()
     }
 
     fn set_state(&self, ids: &[u32], state: DeviceState) -> Vec<Change> {

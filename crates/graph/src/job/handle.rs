@@ -1,7 +1,7 @@
 //! What others have of graphs: what there is to see, and where orders go.
 
 use super::intake::Intake;
-use super::keeper::ToKeeper;
+use super::keeper::{Despiked, NoSpikes, ToKeeper};
 use super::owner::ToOwner;
 use super::shown::{self, DeviceShown};
 use super::status::{self, Status};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError};
 use trunkline_commit::Committer;
-use trunkline_rrd::{Fault, Question, RrdFile, Series};
+use trunkline_rrd::{Fault, Question, RrdFile, Series, SpikeSearch};
 
 /// An order that was carried out: its entry is on disk.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,6 +252,17 @@ impl Handle {
     pub fn fetch(&self, source: u32, question: &Question) -> Result<Series, Fault> {
         let path = self.file(source).ok_or_else(|| Fault::Io(std::io::ErrorKind::NotFound.into()))?;
         self.read(&[source], || RrdFile::open(&path)?.fetch(question))
+    }
+
+    /// The spikes of the file of a data source; with `apply` they go, and what the file was before is kept beside it.
+    /// Whoever writes files does it between two writes.
+    ///
+    /// # Errors
+    /// [`NoSpikes`].
+    pub fn spikes(&self, source: u32, search: SpikeSearch, apply: bool) -> Result<Despiked, NoSpikes> {
+        let (reply, comes) = sync_channel(1);
+        self.to_keeper.send(ToKeeper::Spikes(source, search, apply, reply)).map_err(|_| NoSpikes::Over)?;
+        comes.recv().unwrap_or(Err(NoSpikes::Over))
     }
 
     /// How a device is; none if it is not polled.

@@ -1,6 +1,7 @@
 //! The keeper: follows the journal and brings its samples into their files, which it makes, tunes and removes.
 
 mod places;
+mod spikes;
 
 use super::said::Swept;
 use super::status::Troubles;
@@ -8,6 +9,7 @@ use super::{OpenError, Shared};
 use crate::files;
 use crate::journal;
 use places::Places;
+pub use spikes::{Despiked, NoSpikes, SpikeShown};
 use std::collections::{HashMap, VecDeque};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -16,7 +18,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_commit::{Folder, Follower, Keep, SnapshotWriter};
-use trunkline_rrd::{self as rrd, Counters, Fault, Flushed, RrdFile, Time, Value, Writer};
+use trunkline_rrd::{self as rrd, Counters, Fault, Flushed, RrdFile, SpikeSearch, Time, Value, Writer};
 
 /// How often it looks whether files are due, and tries again what could not be done.
 const LOOK: Duration = Duration::from_secs(1);
@@ -36,6 +38,8 @@ pub(super) enum ToKeeper {
     Remove(Vec<(u32, u32)>),
     /// What these files take may be different.
     Changed(Vec<u32>),
+    /// Spikes of a file are told, and go if that is wanted.
+    Spikes(u32, SpikeSearch, bool, SyncSender<Result<Despiked, NoSpikes>>),
     /// It ends when all is in files.
     Stop,
 }
@@ -165,6 +169,10 @@ impl Keeper {
             }
             ToKeeper::Remove(files) => files.into_iter().for_each(|(device, source)| self.remove(device, source)),
             ToKeeper::Changed(sources) => sources.into_iter().for_each(|source| self.changed(source)),
+            ToKeeper::Spikes(source, search, apply, reply) => {
+                // Who asked may have gone.
+                let _ = reply.send(self.spikes(source, &search, apply));
+            }
         }
     }
 
@@ -374,6 +382,7 @@ impl Keeper {
         self.shared.said.forget(source);
         let path = self.shared.folder.join(files::path(device, source));
         let removed = std::fs::remove_file(&path);
+        spikes::remove_backups(&path);
         // The last one takes the folder with it; any other finds that it is not empty.
         let _ = path.parent().map(std::fs::remove_dir);
         drop(_held);

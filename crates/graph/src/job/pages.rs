@@ -1,6 +1,7 @@
 //! Graphs that are run here, as pages and other programs ask about them: [`crate::answer`] over the handle's inventory
 //! and files.
 
+use super::drawing::zone;
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
 use crate::answer::{Polled, Unanswered, View, added, answer, ask_of, order};
 use crate::inventory::{Inventory, Search};
@@ -56,13 +57,7 @@ pub struct Pages {
 impl Pages {
     /// Of a run.
     pub fn new(handle: Handle) -> Pages {
-        Pages::in_zone(handle, "UTC")
-    }
-
-    /// Of a run, with pictures whose axis has times of a zone.
-    pub fn in_zone(handle: Handle, zone: &str) -> Pages {
-        let options = DrawingOptions::of(handle.folder().to_owned());
-        let drawing = Drawing::new(DrawingOptions { zone: zone.to_owned(), ..options });
+        let drawing = Drawing::new(DrawingOptions::of(handle.folder().to_owned()));
         Pages { handle, drawing, search: Mutex::default() }
     }
 
@@ -80,18 +75,29 @@ impl Pages {
             return Ok(self.run());
         }
         let inventory = self.handle.inventory();
-        let shown = sources(&inventory, question);
-        // What is of no file is answered without waiting for those that write them.
-        let needs_files = ["pictures", "device", "graph"].iter().any(|of_files| question["do"] == *of_files);
         let library = self.handle.library();
+        let shown = match question["do"] == "figures" {
+            true => self.found(&inventory, &library, question)?,
+            false => sources(&inventory, question["ids"].as_array().into_iter().flatten()),
+        };
+        // What is of no file is answered without waiting for those that write them.
+        let needs_files = ["pictures", "device", "graph", "figures"].iter().any(|of_files| question["do"] == *of_files);
         match needs_files {
             true => self.handle.read(&shown, || self.answer(&inventory, &library, question)),
             false => self.answer(&inventory, &library, question),
         }
     }
 
+    /// The data sources of the graphs that a report is of.
+    fn found(&self, inventory: &Inventory, library: &Arc<Library>, question: &Value) -> Result<Vec<u32>, Unanswered> {
+        let mut list = question.clone();
+        list["do"] = "graphs".into();
+        let found = self.answer(inventory, library, &list)?;
+        Ok(sources(inventory, found["graphs"].as_array().into_iter().flatten().map(|graph| &graph["id"])))
+    }
+
     fn answer(&self, inventory: &Inventory, library: &Arc<Library>, question: &Value) -> Result<Value, Unanswered> {
-        let search = match question["do"] == "graphs" {
+        let search = match question["do"] == "graphs" || question["do"] == "figures" {
             true => self.search(inventory, library),
             false => Arc::default(),
         };
@@ -121,7 +127,7 @@ impl Pages {
             self.handle.add_device(by, added(&inventory, wanted)?)?;
             return Ok(());
         }
-        self.handle.order(by, order(&inventory, wanted)?)?;
+        self.handle.order(by, order(&inventory, &self.handle.library(), wanted)?)?;
         Ok(())
     }
 
@@ -141,8 +147,9 @@ impl Pages {
                 Ok(csv(&seen).into_bytes())
             }
             Form::Drawn(format) => {
-                let line = script(&plan, &ask, format, &held).map_err(Unanswered::from)?;
-                Ok(self.drawing.draw(&line)?)
+                let zone = zone(question["zone"].as_str());
+                let line = script(&plan, &ask, format, zone, &held).map_err(Unanswered::from)?;
+                Ok(self.drawing.draw(&line, zone)?)
             }
         })
     }
@@ -160,8 +167,8 @@ impl Pages {
 }
 
 /// The data sources of the graphs that are asked for: what waits for their files is written first.
-fn sources(inventory: &Inventory, question: &Value) -> Vec<u32> {
-    let ids = question["ids"].as_array().into_iter().flatten().filter_map(|id| u32::try_from(id.as_u64()?).ok());
+fn sources<'v>(inventory: &Inventory, ids: impl Iterator<Item = &'v Value>) -> Vec<u32> {
+    let ids = ids.filter_map(|id| u32::try_from(id.as_u64()?).ok());
     ids.filter_map(|id| inventory.graphs().get(id)).flat_map(|graph| graph.sources.iter().copied()).collect()
 }
 

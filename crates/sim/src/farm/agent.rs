@@ -60,7 +60,7 @@ impl Farm {
         }
         let view = View::new(self, device, at_ms);
         let from = out.len();
-        if !view.state.is_up || view.message(datagram, luck, out).is_none() {
+        if !self.is_reached(device, at_ms) || view.message(datagram, luck, out).is_none() {
             out.truncate(from);
             return Answer::Silence;
         }

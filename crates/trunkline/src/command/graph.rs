@@ -1,13 +1,17 @@
 //! `trunkline graph`: what belongs to polling devices and drawing graphs.
 
 mod add;
+mod bandwidth;
 mod behind;
 mod device;
-mod farm;
+pub mod farm;
+mod graphs;
 mod node;
 mod operate;
 mod probes;
 mod serve;
+mod spikes;
+mod tree;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -28,6 +32,10 @@ use trunkline_kit::exit::Exit;
     trunkline graph attach edge-1 tcp-port --argument port=22   what its template does not have\n  \
     trunkline graph reload                                templates that were changed\n  \
     trunkline graph fetch 7 --from 2026-11-20             what a data source has\n  \
+    trunkline graph tree place Network/London --device edge-1\n  \
+    trunkline graph sum 'All uplinks' uplink bits         one graph of those whose titles have these words\n  \
+    trunkline graph bandwidth uplink --from 2026-11-01    95th percentile and total of graphs\n  \
+    trunkline graph spikes --graph 12 --dry-run           values that a device never had\n  \
     trunkline graph status                                how it goes; exit code 3 if not well\n  \
     trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n  \
     trunkline graph farm --devices 100                    a hundred simulated devices that answer SNMP\n\n\
@@ -49,6 +57,12 @@ enum Tool {
     Attach(probes::Attach),
     Argument(probes::Argument),
     Reload(probes::Reload),
+    #[command(subcommand)]
+    Tree(tree::Tree),
+    #[command(flatten)]
+    Graphs(graphs::Graphs),
+    Bandwidth(bandwidth::Bandwidth),
+    Spikes(spikes::Spikes),
     Farm(farm::FarmCommand),
 }
 
@@ -63,6 +77,10 @@ impl Graph {
             Tool::Attach(attach) => attach.run(),
             Tool::Argument(argument) => argument.run(),
             Tool::Reload(reload) => reload.run(),
+            Tool::Tree(tree) => tree.run(terminal),
+            Tool::Graphs(graphs) => graphs.run(),
+            Tool::Bandwidth(bandwidth) => bandwidth.run(terminal),
+            Tool::Spikes(spikes) => spikes.run(terminal),
             Tool::Farm(farm) => farm.run(terminal),
         }
     }

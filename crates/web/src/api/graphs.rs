@@ -1,5 +1,7 @@
 //! Graphs: devices that are polled, their graphs, trees of them, numbers and pictures.
 
+pub mod arranging;
+pub mod figures;
 pub mod orders;
 pub mod pictures;
 

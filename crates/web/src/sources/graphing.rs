@@ -321,6 +321,71 @@ pub struct GraphSource {
     pub last: Option<i64>,
 }
 
+/// Graph templates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplateList {
+    /// By name.
+    pub templates: Vec<GraphTemplate>,
+}
+
+/// A graph template.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplate {
+    /// Its name.
+    pub name: String,
+    /// Its title, without what is of one graph.
+    pub title: String,
+    /// What stands at its axis.
+    pub unit: String,
+    /// Whether it makes one graph of many data sources.
+    pub of_many: bool,
+}
+
+/// Figures of graphs over a span.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFiguresList {
+    /// How many graphs were found.
+    pub total: u64,
+    /// Some of them.
+    pub graphs: Vec<GraphFiguresOf>,
+    /// The same as a file.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub csv: Option<String>,
+}
+
+/// Figures of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFiguresOf {
+    /// Its number.
+    pub id: u32,
+    /// Its title.
+    pub title: String,
+    /// Why there are none.
+    pub trouble: Option<String>,
+    /// The unit of all but totals, which are of it times seconds.
+    pub unit: String,
+    /// Seconds of the rows that they are of.
+    pub step: Option<i64>,
+    /// Those that have a label.
+    pub series: Vec<GraphFiguresSeries>,
+}
+
+/// Figures of a series; null is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFiguresSeries {
+    /// What the legend calls it.
+    pub label: String,
+    /// The mean.
+    pub average: Option<f64>,
+    /// The greatest value.
+    pub max: Option<f64>,
+    /// 95 of 100 values are at most this.
+    pub p95: Option<f64>,
+    /// Values times seconds.
+    pub total: Option<f64>,
+}
+
 /// Trees.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GraphTrees {

@@ -2,7 +2,7 @@
 
 use super::super::import::{self, Sources};
 use super::super::scan::Range;
-use super::super::{Done, Handle, Reloaded};
+use super::super::{Done, Handle, NoSpikes, Reloaded};
 use super::asked::{self, FormSaid};
 use super::{Fault, Served, told};
 use crate::answer::Added;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use trunkline_rrd::{Consolidation, Question};
+use trunkline_rrd::{Consolidation, Question, SpikeBound, SpikeSearch};
 
 /// Who the entries name.
 const BY: &str = "operator";
@@ -101,6 +101,16 @@ pub(super) enum Order {
         #[serde(default = "finest")]
         step: u64,
         function: Option<String>,
+    },
+    /// Spikes of a data source are told, and go where `apply` says so; times in seconds since 1970.
+    Spikes {
+        source: u32,
+        from: i64,
+        to: i64,
+        above: Option<f64>,
+        deviations: Option<f64>,
+        #[serde(default)]
+        apply: bool,
     },
     /// What pages show: a question of [`crate::answer`].
     Ask { question: Value },
@@ -292,6 +302,19 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
             Ok(told::imported(&imported))
         }
         Order::Fetch { source, from, to, step, function } => fetch(handle, source, (from, to), step, function),
+        Order::Spikes { source, from, to, above, deviations, apply } => {
+            let bound = match (above, deviations) {
+                (Some(value), None) => SpikeBound::Above(value),
+                (None, Some(deviations)) if deviations > 0.0 => SpikeBound::Deviations(deviations),
+                _ => return Err(Fault::new("bad-request", "a spike is above a value, or by some deviations")),
+            };
+            let search = SpikeSearch { bound, start_s: from, end_s: to };
+            let found = handle.spikes(source, search, apply).map_err(|why| match why {
+                NoSpikes::NoFile(_) => Fault::new("not-found", why),
+                why => Fault::new("bad-request", why),
+            })?;
+            Ok(told::spikes(&found))
+        }
         Order::Ask { question } => asked::ask(pages, &question),
         Order::Change { by, order } => asked::order(pages, &by, &order),
         Order::Picture { graph, form, question } => asked::picture(pages, graph, form, &question),

@@ -2,7 +2,7 @@
 
 use super::super::import::Imported;
 use super::super::scan::ScanShown;
-use super::super::{DeviceShown, Handle, Status};
+use super::super::{Despiked, DeviceShown, Handle, Status};
 use crate::inventory::{DeviceState, Inventory, Version};
 use crate::poller::Change;
 use serde_json::{Map, Value, json};
@@ -237,4 +237,16 @@ pub fn series(series: &Series) -> Value {
     };
     let rows: Vec<Value> = series.values.chunks(width).enumerate().map(row).collect();
     json!({ "step": series.step_s, "names": series.names, "rows": rows })
+}
+
+/// What is unknown is null.
+pub fn spikes(found: &Despiked) -> Value {
+    let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
+    let spikes = found.spikes.iter().map(|spike| {
+        json!({
+            "series": spike.series, "function": spike.function.to_lowercase(), "row": spike.row_s,
+            "end": spike.end_s, "value": number(spike.value), "becomes": number(spike.becomes),
+        })
+    });
+    json!({ "spikes": spikes.collect::<Vec<_>>(), "backup": found.backup })
 }

@@ -127,7 +127,8 @@ struct Late {
     octets: Vec<u8>,
 }
 
-struct Server {
+/// The devices of a farm on their addresses.
+pub struct Server {
     farm: Farm,
     sockets: Vec<UdpSocket>,
     poll: OwnedFd,
@@ -138,7 +139,11 @@ struct Server {
 }
 
 impl Server {
-    fn open(farm: Farm, port: u16) -> Result<Server, Failure> {
+    /// Opens a socket for each device; port 0 is another free one for each.
+    ///
+    /// # Errors
+    /// A socket cannot be opened.
+    pub fn open(farm: Farm, port: u16) -> Result<Server, Failure> {
         let devices = farm.settings().devices;
         descriptors::allow(devices as u64);
         let failed = |what: String| move |error: io::Error| Failure::Failed(format!("{what}: {error}"));
@@ -160,8 +165,16 @@ impl Server {
         Ok(Server { farm, sockets, poll, late: BinaryHeap::new(), room, out: Vec::new(), served: Served::default() })
     }
 
-    /// Waits for questions, or until an answer is due.
-    fn step(&mut self) -> Result<(), Failure> {
+    /// The port of a device; none if there is no such one.
+    pub fn port(&self, device: usize) -> Option<u16> {
+        self.sockets.get(device)?.local_addr().ok().map(|address| address.port())
+    }
+
+    /// Waits for questions, or until an answer is due, a tenth of a second at most.
+    ///
+    /// # Errors
+    /// It cannot be waited for them.
+    pub fn step(&mut self) -> Result<(), Failure> {
         let due = self.late.peek().map(|Reverse(late)| late.due.saturating_duration_since(Instant::now()));
         let most = Duration::from_millis(PATIENCE_MS);
         let wait = due.map_or(most, |due| due.min(most));

@@ -208,7 +208,8 @@ pub struct Fetch {
     place: Place,
 }
 
-fn begin(text: &str) -> Result<i64, String> {
+/// A time: a date, a date with a time, or seconds since 1970.
+pub fn begin(text: &str) -> Result<i64, String> {
     text.parse().or_else(|_| moment::span(text, &TimeZone::system()).map(|(ns, _)| ns.div_euclid(1_000_000_000)))
 }
 
@@ -283,7 +284,7 @@ pub fn said(value: &Value) -> String {
     }
 }
 
-fn cells(terminal: &Terminal, texts: &[String]) -> Row {
+pub fn cells(terminal: &Terminal, texts: &[String]) -> Row {
     let cells = texts.iter().map(|text| Line::new(terminal).with(Style::Plain, text)).collect();
     Row { cells, below: Vec::new() }
 }

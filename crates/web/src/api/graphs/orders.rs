@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 const DEVICES_MAX: usize = 1000;
 
 /// Has it written down, and done. What stands in the audit log has no secrets.
-async fn done(
+pub(super) async fn done(
     web: &Arc<Web>,
     who: &Who,
     action: &'static str,
