@@ -26,6 +26,7 @@ mod pages;
 mod polling;
 mod probing;
 mod scan;
+mod scopes;
 mod status;
 mod twin;
 mod watching;
@@ -41,6 +42,7 @@ pub use pages::{Form, NoFile, Pages, Refused};
 pub use polling::{Polling, PollingOptions, SOCKETS_MAX};
 pub use probing::{EchoRight, OwnMetrics, Probing, ProbingOptions};
 pub use scan::ADDRESSES_MAX;
+pub use scopes::ScopeCounters;
 pub use status::{JournalShown, Status};
 pub use watching::{Health, WATCHED_OCTETS_MAX, Watching};
 

@@ -65,6 +65,7 @@ pub mod action {
     pub const CHARGE_RATED_CALLS: &str = "charge.rated-calls";
     pub const GRAPH_DEVICE: &str = "graph.device";
     pub const GRAPH_CREDENTIAL: &str = "graph.credential";
+    pub const GRAPH_RIGHTS: &str = "graph.rights";
     pub const REFUSED: &str = "refused";
 }
 

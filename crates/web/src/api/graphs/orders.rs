@@ -128,7 +128,7 @@ pub async fn remove_device(
 )]
 pub async fn credentials(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphCredentials>, Problem> {
     who.need(Permission::GraphsManage)?;
-    question(&web, json!({ "do": "credentials" })).await.map(Json)
+    question(&web, &who, json!({ "do": "credentials" })).await.map(Json)
 }
 
 /// A credential that is to be there.
