@@ -36,7 +36,7 @@ const PAGES = [
   { name: "charge-bill", path: "/charge/bill" },
   { name: "charge-clients", path: "/charge/clients" },
   { name: "system", path: "/system" },
-  ...["appearance", "account", "aliases", "filters", "retention", "users", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),
+  ...["appearance", "account", "aliases", "filters", "retention", "users", "graph-rights", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),
   { name: "lost", path: "/there-is-no-such-page" },
 ];
 

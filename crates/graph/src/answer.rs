@@ -1,9 +1,9 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`. What is long comes in parts: `offset`
-//! and `limit`, and the answer says `total`. [`order`] reads what somebody wants to be changed. Secrets go in by orders,
-//! and never come out.
+//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`. What is long comes in parts:
+//! `offset` and `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show is answered as
+//! if it did not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
 
 mod arranging;
 mod asked;
@@ -12,6 +12,7 @@ mod figures;
 mod graphs;
 mod orders;
 mod pictures;
+mod rights;
 mod trees;
 
 pub use figures::REPORT_GRAPHS_MAX;
@@ -21,6 +22,7 @@ pub use pictures::{PICTURES_MAX, ask_of};
 
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, NoPicture};
+use crate::scope::{Scope, Seen};
 use crate::template::{Library, Source};
 use asked::Asked;
 use serde_json::{Value, json};
@@ -47,6 +49,36 @@ pub struct View<'v> {
     pub polled: &'v dyn Fn(u32) -> Option<Polled>,
     /// What time it is, seconds of Unix.
     pub now_s: i64,
+    /// What may be seen of it; none is everything.
+    pub seen: Option<&'v Seen>,
+    /// The rules that this comes of.
+    pub scope: Option<&'v Scope>,
+}
+
+impl View<'_> {
+    fn sees_device(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.device(id))
+    }
+
+    fn sees_graph(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.graph(id))
+    }
+
+    fn sees_source(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.source(id))
+    }
+
+    fn sees_row(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.row(id))
+    }
+
+    fn sees_node(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.node(self.inventory, id))
+    }
+
+    fn sees_tree(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.tree(self.inventory, id))
+    }
 }
 
 /// How a device is polled.
@@ -115,6 +147,7 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "graph-templates" => figures::templates(view, asked),
         "credentials" => Ok(credentials(view)),
         "templates" => Ok(templates(view)),
+        "rights" => Ok(rights::show(view)),
         other => Err(Unanswered::Asked(format!("'{other}' is no question"))),
     }
 }
@@ -122,7 +155,7 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
 fn counts(view: &View<'_>) -> Value {
     let inventory = view.inventory;
     let (mut up, mut down, mut unknown, mut disabled) = (0, 0, 0, 0);
-    for (id, device) in inventory.devices().iter() {
+    for (id, device) in inventory.devices().iter().filter(|device| view.sees_device(device.0)) {
         match devices::state(view, id, device) {
             "up" => up += 1,
             "down" => down += 1,
@@ -130,9 +163,13 @@ fn counts(view: &View<'_>) -> Value {
             _ => unknown += 1,
         }
     }
+    let (sources, graphs, trees) = match view.seen {
+        None => (inventory.sources().len(), inventory.graphs().len(), inventory.trees().len()),
+        Some(seen) => (seen.sources_len(), seen.graphs_len(), seen.trees_len(inventory)),
+    };
     json!({
-        "devices": inventory.devices().len(), "up": up, "down": down, "unknown": unknown, "disabled": disabled,
-        "sources": inventory.sources().len(), "graphs": inventory.graphs().len(), "trees": inventory.trees().len(),
+        "devices": up + down + unknown + disabled, "up": up, "down": down, "unknown": unknown, "disabled": disabled,
+        "sources": sources, "graphs": graphs, "trees": trees,
     })
 }
 

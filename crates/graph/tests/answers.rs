@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use trunkline_graph::answer::{Polled, Unanswered, View, added, answer, order};
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{GroupBy, Node, NodeKind, Search, Tree};
+use trunkline_graph::scope::{Scope, Seen};
 
 const END_S: i64 = 1_790_035_200;
 
@@ -35,14 +36,25 @@ impl Shown {
     }
 
     fn ask(&self, question: Value) -> Result<Value, Unanswered> {
+        let House { inventory, library, .. } = &self.house;
+        let scope = (!question["scope"].is_null()).then(|| Scope::read(&question["scope"]).unwrap());
+        let seen = scope.as_ref().map(|scope| Seen::of(scope, inventory, library, &self.search));
         let polled = |id: u32| match id {
             1 => Some(Polled { up: Some(true), since_s: Some(END_S - 60), ..Polled::default() }),
             2 => Some(Polled { up: Some(false), troubles: vec!["no answer".to_owned()], ..Polled::default() }),
             _ => None,
         };
-        let House { inventory, library, .. } = &self.house;
         answer(
-            &View { inventory, library, search: &self.search, files: &self.house, polled: &polled, now_s: END_S },
+            &View {
+                inventory,
+                library,
+                search: &self.search,
+                files: &self.house,
+                polled: &polled,
+                now_s: END_S,
+                seen: seen.as_ref(),
+                scope: scope.as_ref(),
+            },
             &question,
         )
     }
@@ -322,6 +334,14 @@ fn what_the_web_is_tested_with_is_what_is_told() {
     let login = json!({ "do": "add-credential", "name": "lab", "kind": "token", "token": "s3cret" });
     shown.house.order(order(&shown.house.inventory, &shown.house.library, &login).unwrap());
     let graph = shown.house.graph("interface-bits", shown.house.source(1, "interface-traffic", 0));
+    // Of somebody who may see one of the devices, and of it not all.
+    let rule = |allow: bool, kind: &str, value: &str| json!({ "allow": allow, "kind": kind, "value": value });
+    let own = [rule(false, "graph-title", "*Gi0/2*")];
+    let scope = json!({ "everything": false, "levels": [own, [rule(true, "device-name", "edge-2")]] });
+    let scoped = |mut question: Value| {
+        question["scope"] = scope.clone();
+        question
+    };
     let told: Vec<Value> = [
         json!({ "do": "counts" }),
         json!({ "do": "devices" }),
@@ -335,6 +355,16 @@ fn what_the_web_is_tested_with_is_what_is_told() {
         json!({ "do": "templates" }),
         json!({ "do": "figures", "device": 1, "text": "traffic", "from": END_S - 3600, "to": END_S, "csv": true }),
         json!({ "do": "graph-templates", "graphs": [graph] }),
+        json!({ "do": "rights" }),
+        scoped(json!({ "do": "rights" })),
+        scoped(json!({ "do": "counts" })),
+        scoped(json!({ "do": "devices" })),
+        scoped(json!({ "do": "device", "id": 1 })),
+        scoped(json!({ "do": "graphs" })),
+        scoped(json!({ "do": "graph", "id": graph })),
+        scoped(json!({ "do": "trees" })),
+        scoped(json!({ "do": "nodes", "tree": 1, "parent": 1 })),
+        scoped(json!({ "do": "pictures", "ids": [graph, 9999], "from": END_S - 1200, "to": END_S + 300, "width": 25 })),
     ]
     .into_iter()
     .map(|question| json!({ "question": question.clone(), "answer": shown.ask(question).unwrap() }))

@@ -136,6 +136,10 @@ export type GraphPicture = Whole<Shapes["GraphPicture"]>;
 export type GraphSeries = Whole<Shapes["GraphSeries"]>;
 export type GraphTemplateList = Whole<Shapes["GraphTemplateList"]>;
 export type GraphFiguresList = Whole<Shapes["GraphFiguresList"]>;
+export type GraphRights = Whole<Shapes["GraphRightsShown"]>;
+export type GraphRule = Whole<Shapes["GraphRuleShown"]>;
+export type GraphRuleTold = Whole<Shapes["GraphRuleTold"]>;
+export type GraphPreview = Whole<Shapes["GraphPreview"]>;
 export type GraphCredentials = Whole<Shapes["GraphCredentials"]>;
 export type GraphTemplates = Whole<Shapes["GraphTemplates"]>;
 

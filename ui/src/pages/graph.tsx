@@ -306,7 +306,9 @@ function Sources(props: { graph: GraphShown }): JSX.Element {
               {(source) => (
                 <tr>
                   <td>
-                    <A href={`/graphs/device/${source.device}`}>{source.device_name}</A>
+                    <Show when={source.device} fallback="–">
+                      <A href={`/graphs/device/${source.device}`}>{source.device_name}</A>
+                    </Show>
                   </td>
                   <td>{source.row ?? "–"}</td>
                   <td>{source.template ?? "–"}</td>

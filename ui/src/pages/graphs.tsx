@@ -84,7 +84,7 @@ export default function Graphs(): JSX.Element {
         <Match when={known(status) && (!known(status)!.serving || known(status)!.trouble)}>
           <NoGraphs trouble={known(status)!.trouble} />
         </Match>
-        <Match when={known(status)?.counts?.devices === 0}>
+        <Match when={known(status)?.counts?.devices === 0 && known(status)?.counts?.graphs === 0}>
           <NoGraphs some />
         </Match>
         <Match when={known(status)}>

@@ -2,11 +2,13 @@
 //! and files.
 
 use super::drawing::zone;
+use super::scopes::{ScopeCounters, Scopes};
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
 use crate::answer::{Polled, Unanswered, View, added, answer, ask_of, order};
 use crate::inventory::{Inventory, Search};
-use crate::picture::{Files, Format, Plan, csv, picture, script};
+use crate::picture::{Files, Format, NoPicture, Plan, csv, picture, script};
 use crate::poller::Change;
+use crate::scope::{Scope, Seen};
 use crate::{files, template::Library};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -52,13 +54,41 @@ pub struct Pages {
     /// The titles of the inventory of that entry and these templates: they are read again when somebody searches and
     /// there are newer ones.
     search: Mutex<(Option<(u64, Arc<Library>)>, Arc<Search>)>,
+    scopes: Scopes,
+}
+
+/// What is asked about: all of it is of one moment.
+struct Asked {
+    inventory: Arc<Inventory>,
+    library: Arc<Library>,
+    scope: Option<(Scope, Arc<Seen>)>,
+}
+
+impl Asked {
+    /// What may be seen; none is everything.
+    fn seen(&self) -> Option<&Seen> {
+        self.scope.as_ref().map(|(_, seen)| &**seen)
+    }
+
+    /// The data sources of graphs: what waits for their files is written first.
+    fn sources<'v>(&self, ids: impl Iterator<Item = &'v Value>) -> Vec<u32> {
+        let ids = ids.filter_map(|id| u32::try_from(id.as_u64()?).ok());
+        let ids = ids.filter(|id| self.seen().is_none_or(|seen| seen.graph(*id)));
+        let graphs = ids.filter_map(|id| self.inventory.graphs().get(id));
+        graphs.flat_map(|graph| graph.sources.iter().copied()).collect()
+    }
 }
 
 impl Pages {
     /// Of a run.
     pub fn new(handle: Handle) -> Pages {
         let drawing = Drawing::new(DrawingOptions::of(handle.folder().to_owned()));
-        Pages { handle, drawing, search: Mutex::default() }
+        Pages { handle, drawing, search: Mutex::default(), scopes: Scopes::default() }
+    }
+
+    /// What scopes count.
+    pub fn scopes(&self) -> ScopeCounters {
+        self.scopes.counters()
     }
 
     /// What drawing counts.
@@ -66,45 +96,62 @@ impl Pages {
         self.drawing.counters()
     }
 
-    /// Answers a question of [`crate::answer`], and `run`: how polling goes.
+    /// Answers a question of [`crate::answer`], and `run`: how polling goes. Its `scope`, if it has one, is what may be
+    /// seen.
     ///
     /// # Errors
     /// [`Unanswered`].
     pub fn ask(&self, question: &Value) -> Result<Value, Unanswered> {
+        let asked = self.asked(question)?;
         if question["do"] == "run" {
-            return Ok(self.run());
+            return Ok(self.run(asked.seen().is_none()));
         }
-        let inventory = self.handle.inventory();
-        let library = self.handle.library();
         let shown = match question["do"] == "figures" {
-            true => self.found(&inventory, &library, question)?,
-            false => sources(&inventory, question["ids"].as_array().into_iter().flatten()),
+            true => self.found(&asked, question)?,
+            false => asked.sources(question["ids"].as_array().into_iter().flatten()),
         };
         // What is of no file is answered without waiting for those that write them.
         let needs_files = ["pictures", "device", "graph", "figures"].iter().any(|of_files| question["do"] == *of_files);
         match needs_files {
-            true => self.handle.read(&shown, || self.answer(&inventory, &library, question)),
-            false => self.answer(&inventory, &library, question),
+            true => self.handle.read(&shown, || self.answer(&asked, question)),
+            false => self.answer(&asked, question),
         }
     }
 
     /// The data sources of the graphs that a report is of.
-    fn found(&self, inventory: &Inventory, library: &Arc<Library>, question: &Value) -> Result<Vec<u32>, Unanswered> {
+    fn found(&self, asked: &Asked, question: &Value) -> Result<Vec<u32>, Unanswered> {
         let mut list = question.clone();
         list["do"] = "graphs".into();
-        let found = self.answer(inventory, library, &list)?;
-        Ok(sources(inventory, found["graphs"].as_array().into_iter().flatten().map(|graph| &graph["id"])))
+        let found = self.answer(asked, &list)?;
+        Ok(asked.sources(found["graphs"].as_array().into_iter().flatten().map(|graph| &graph["id"])))
     }
 
-    fn answer(&self, inventory: &Inventory, library: &Arc<Library>, question: &Value) -> Result<Value, Unanswered> {
-        let search = match question["do"] == "graphs" || question["do"] == "figures" {
+    /// The inventory of this moment, and what of it may be seen.
+    fn asked(&self, question: &Value) -> Result<Asked, Unanswered> {
+        let (inventory, library) = (self.handle.inventory(), self.handle.library());
+        let scope = match &question["scope"] {
+            Value::Null => None,
+            scope => Some(Scope::read(scope).map_err(Unanswered::Asked)?),
+        };
+        let scope = scope.map(|scope| {
+            let shown = self.scopes.shown(&scope, &inventory, &library, || self.search(&inventory, &library));
+            (scope, shown)
+        });
+        Ok(Asked { inventory, library, scope })
+    }
+
+    fn answer(&self, asked: &Asked, question: &Value) -> Result<Value, Unanswered> {
+        let (inventory, library) = (&*asked.inventory, &*asked.library);
+        let search = match ["graphs", "figures", "rights"].iter().any(|of_titles| question["do"] == *of_titles) {
             true => self.search(inventory, library),
             false => Arc::default(),
         };
         let held = Held { inventory, handle: &self.handle };
         let polled = |device: u32| polled(&self.handle, device);
         let now_s = super::clock::unix_ms() / 1000;
-        answer(&View { inventory, library, search: &search, files: &held, polled: &polled, now_s }, question)
+        let (seen, scope) = (asked.seen(), asked.scope.as_ref().map(|(scope, _)| scope));
+        let (search, files, polled) = (&*search, &held, &polled);
+        answer(&View { inventory, library, search, files, polled, now_s, seen, scope }, question)
     }
 
     fn search(&self, inventory: &Inventory, library: &Arc<Library>) -> Arc<Search> {
@@ -136,10 +183,13 @@ impl Pages {
     /// # Errors
     /// [`NoFile`].
     pub fn file(&self, graph: u32, form: Form, question: &Value) -> Result<Vec<u8>, NoFile> {
-        let (inventory, library) = (self.handle.inventory(), self.handle.library());
+        let asked = self.asked(question)?;
         let ask = ask_of(question)?;
-        let plan = Plan::new(&inventory, &library, graph).map_err(Unanswered::from)?;
-        let held = Held { inventory: &inventory, handle: &self.handle };
+        if asked.seen().is_some_and(|seen| !seen.graph(graph)) {
+            return Err(Unanswered::from(NoPicture::Unknown(graph)).into());
+        }
+        let plan = Plan::new(&asked.inventory, &asked.library, graph).map_err(Unanswered::from)?;
+        let held = Held { inventory: &asked.inventory, handle: &self.handle };
         let now_s = super::clock::unix_ms() / 1000;
         self.handle.read(&plan.sources(), || match form {
             Form::Csv => {
@@ -154,8 +204,12 @@ impl Pages {
         })
     }
 
-    fn run(&self) -> Value {
-        let status = self.handle.status();
+    /// How polling goes. What is wrong may name devices: who does not see all of them is told that something is.
+    fn run(&self, is_whole: bool) -> Value {
+        let mut status = self.handle.status();
+        if !is_whole && !status.troubles.is_empty() {
+            status.troubles = vec!["Something is wrong with polling: an administrator is told what.".to_owned()];
+        }
         let drawn = self.drawn();
         let failed = drawn.refused + drawn.timed_out + drawn.busy + drawn.failed;
         json!({
@@ -164,12 +218,6 @@ impl Pages {
             "pictures": drawn.drawn, "pictures_failed": failed, "troubles": status.troubles,
         })
     }
-}
-
-/// The data sources of the graphs that are asked for: what waits for their files is written first.
-fn sources<'v>(inventory: &Inventory, ids: impl Iterator<Item = &'v Value>) -> Vec<u32> {
-    let ids = ids.filter_map(|id| u32::try_from(id.as_u64()?).ok());
-    ids.filter_map(|id| inventory.graphs().get(id)).flat_map(|graph| graph.sources.iter().copied()).collect()
 }
 
 fn polled(handle: &Handle, device: u32) -> Option<Polled> {

@@ -203,6 +203,12 @@ impl Running {
             ),
         ];
         samples.extend(counters.map(|(name, help, value)| Sample::counter(name, help, value)));
+        // While they end, they may wait for who asks for this.
+        if let Some((control, _)) = self.parts.try_lock().ok().as_deref().and_then(Option::as_ref) {
+            let (drawn, scopes) = control.counters();
+            let counters = drawn.list().into_iter().chain(scopes.list());
+            samples.extend(counters.map(|one| Sample::counter(one.name, one.help, one.value)));
+        }
         samples
     }
 }

@@ -13,7 +13,8 @@ pub trait Graphing: Send + Sync {
     fn serves(&self) -> bool;
 
     /// Answers a question: `counts`, `run`, `devices`, `device`, `graphs`, `graph`, `trees`, `nodes`, `pictures`,
-    /// `credentials` (`trunkline_graph::answer` has them).
+    /// `credentials`, `rights` (`trunkline_graph::answer` has them). Its `scope`, if it has one, is what whoever asks
+    /// may see: the rest is answered as if it did not exist.
     ///
     /// # Errors
     /// There is no such thing, it makes no sense, or it cannot be read.
@@ -25,7 +26,8 @@ pub trait Graphing: Send + Sync {
     /// It is refused, or none serves.
     fn order(&self, by: &str, order: &Value) -> Result<(), SourceError>;
 
-    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function`, as `pictures` has.
+    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function`, as `pictures` has,
+    /// and a `scope`.
     ///
     /// # Errors
     /// As [`Graphing::ask`]; what draws is not installed, or too much is being drawn ([`super::Trouble::Busy`]).
@@ -307,10 +309,10 @@ pub struct GraphShown {
 pub struct GraphSource {
     /// Its number.
     pub id: u32,
-    /// Its device.
-    pub device: u32,
+    /// Its device; null where that is not to be seen.
+    pub device: Option<u32>,
     /// The device's name.
-    pub device_name: String,
+    pub device_name: Option<String>,
     /// The row that it is of.
     pub row: Option<String>,
     /// Its data template.
@@ -582,4 +584,32 @@ pub struct GraphCredential {
     pub kind: String,
     /// Devices that are asked with it.
     pub devices: u64,
+}
+
+/// What a scope shows of graphs.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct GraphRightsTold {
+    /// How much it shows.
+    pub seen: GraphCounts,
+    /// How much there is.
+    pub all: GraphCounts,
+    /// The first devices, by name.
+    pub devices: Vec<String>,
+    /// The first graphs.
+    pub graphs: Vec<String>,
+    /// The first trees.
+    pub trees: Vec<String>,
+    /// For each level of the scope what its rules are about.
+    pub levels: Vec<Vec<GraphTaken>>,
+}
+
+/// What a rule is about at present; nothing at all, if nothing has that name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTaken {
+    /// Devices.
+    pub devices: u64,
+    /// Graphs, with those of the devices.
+    pub graphs: u64,
+    /// Trees, and places of them.
+    pub places: u64,
 }

@@ -41,7 +41,7 @@ const EXPORTS: May = All(&[P::ChargeRead, P::CallsRead, P::CallsExport]);
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 138] = [
+const ENDPOINTS: [(&str, &str, &str, May); 143] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -150,6 +150,11 @@ const ENDPOINTS: [(&str, &str, &str, May); 138] = [
     ("GET", "/graphs/templates", "", Having(P::GraphsManage)),
     ("POST", "/graphs/credentials", r#"{"name": "taken", "kind": "token"}"#, Having(P::GraphsManage)),
     ("DELETE", "/graphs/credentials/nothing", "", Having(P::GraphsManage)),
+    ("GET", "/graphs/rights", "", Having(P::UsersAdmin)),
+    ("POST", "/graphs/rights/rules", r#"{"allow": true, "kind": "site", "value": "*"}"#, Having(P::UsersAdmin)),
+    ("DELETE", "/graphs/rights/rules/4711", "", Having(P::UsersAdmin)),
+    ("PUT", "/graphs/rights/default", r#"{"role": "viewer", "default": "some"}"#, Having(P::UsersAdmin)),
+    ("GET", "/graphs/rights/preview?role=viewer", "", Having(P::UsersAdmin)),
     ("GET", "/graphs/trees", "", Having(P::GraphsRead)),
     ("GET", "/graphs/trees/1/nodes", "", Having(P::GraphsRead)),
     ("GET", "/graphs/pictures?ids=9999", "", Having(P::GraphsRead)),

@@ -277,5 +277,5 @@ pub async fn templates(
     if ids.as_ref().is_some_and(|ids| ids.len() > GRAPHS_MAX) {
         return Err(Problem::parameter("graphs", format!("At most {GRAPHS_MAX} graphs.")));
     }
-    question(&web, json!({ "do": "graph-templates", "graphs": ids })).await.map(Json)
+    question(&web, &who, json!({ "do": "graph-templates", "graphs": ids })).await.map(Json)
 }

@@ -145,7 +145,7 @@ pub async fn remove_device(
 )]
 pub async fn credentials(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphCredentials>, Problem> {
     who.need(Permission::GraphsManage)?;
-    question(&web, json!({ "do": "credentials" })).await.map(Json)
+    question(&web, &who, json!({ "do": "credentials" })).await.map(Json)
 }
 
 /// Device templates, for whoever adds a device.
@@ -155,7 +155,7 @@ pub async fn credentials(State(web): State<Arc<Web>>, who: Who) -> Result<Json<G
 )]
 pub async fn templates(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphTemplates>, Problem> {
     who.need(Permission::GraphsManage)?;
-    question(&web, json!({ "do": "templates" })).await.map(Json)
+    question(&web, &who, json!({ "do": "templates" })).await.map(Json)
 }
 
 /// A credential that is to be there.

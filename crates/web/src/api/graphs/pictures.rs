@@ -1,6 +1,6 @@
 //! Graphs in numbers, and as files.
 
-use super::{asked, number, question};
+use super::{asked, number, question, scoped};
 use crate::api::ask::{Ask, Span};
 use crate::api::call::attachment;
 use crate::api::schema;
@@ -92,7 +92,7 @@ pub async fn numbers(
     let GraphPicturesAsk { from, to, width, shift, function, .. } = ask;
     let mut wanted = spanned(&who, &GraphFileAsk { from, to, width, shift, function, tz: None })?;
     wanted["ids"] = ids.into();
-    let mut pictures: GraphPictures = question(&web, wanted).await?;
+    let mut pictures: GraphPictures = question(&web, &who, wanted).await?;
     for one in &mut pictures.pictures {
         one.trouble.iter_mut().for_each(|trouble| *trouble = crate::paths::named(trouble));
     }
@@ -143,7 +143,8 @@ pub async fn csv(
 
 async fn file(web: &Arc<Web>, who: &Who, id: &str, ask: &GraphFileAsk, form: GraphForm) -> Result<Response, Problem> {
     who.need(Permission::GraphsRead)?;
-    let (id, mut wanted) = (number("graph", id)?, spanned(who, ask)?);
+    let id = number("graph", id)?;
+    let mut wanted = scoped(web, who, spanned(who, ask)?).await?;
     wanted["zone"] = moment::zone(ask.tz.as_deref())?.iana_name().into();
     let octets = asked(web, move |graphing| graphing.file(id, form, &wanted)).await?;
     let (kind, end) = match form {
