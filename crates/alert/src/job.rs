@@ -107,6 +107,12 @@ enum Order {
         channel: String,
         reply: SyncSender<Outcomes>,
     },
+    Followed {
+        rule: String,
+        after: String,
+        limit: usize,
+        reply: SyncSender<Vec<Standing>>,
+    },
     Came {
         message: String,
         came: Outcomes,
@@ -174,6 +180,8 @@ pub struct View {
     pub reported: ReportCounts,
     /// Why the log cannot be written, if it cannot: nothing is told meanwhile.
     pub fault: Option<String>,
+    /// Grows when anything but a value has changed; begins anew with the program.
+    pub revision: u64,
 }
 
 impl View {
@@ -315,6 +323,12 @@ impl Alerts {
         Some(came.unwrap_or_else(|_| Outcomes::Failed("it still waits: those before it were not delivered".to_owned())))
     }
 
+    /// Subjects that a rule follows and how they stand, in the order of their names, those after one.
+    pub fn followed(&self, rule: &str, after: &str, limit: usize) -> Vec<Standing> {
+        let (rule, after) = (rule.to_owned(), after.to_owned());
+        self.ask(|reply| Order::Followed { rule, after, limit, reply }).unwrap_or_default()
+    }
+
     fn ask<T>(&self, ask: impl FnOnce(SyncSender<T>) -> Order) -> Option<T> {
         let (reply, comes) = sync_channel(1);
         self.orders.send(ask(reply)).ok()?;
@@ -329,6 +343,11 @@ impl Alerts {
     /// How things stand.
     pub fn view(&self) -> View {
         self.shared.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks at how things stand without a copy of it: the thread waits meanwhile.
+    pub fn look<T>(&self, look: impl FnOnce(&View) -> T) -> T {
+        look(&self.shared.view.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits until a view is as it should be; false if it is not within `at_most`.
@@ -471,6 +490,9 @@ impl Turning {
                     self.tests.insert(message.id.clone(), reply);
                     out.push(Entry::Message(message));
                 }
+                Order::Followed { rule, after, limit, reply } => {
+                    let _gone = reply.send(self.memory.engine.followed(&rule, &after, limit));
+                }
                 Order::Acknowledge { incident, who } => {
                     out.push(Entry::Acknowledged(Acknowledged { incident, who, at_s: now_s() }));
                 }
@@ -544,6 +566,7 @@ impl Turning {
             (self.values_came, self.standings_shown) = (false, Some(Instant::now()));
         }
         if changed {
+            view.revision += 1;
             view.past = memory.delivery.past().cloned().collect();
             view.told = memory.delivery.told().cloned().collect();
             view.silences = memory.engine.silences().cloned().collect();

@@ -7,6 +7,7 @@
 //!   {"do":"acknowledge","alert":"0192..","by":"anna"}  ->  {"alert":".."}
 //! ```
 
+mod asked;
 mod orders;
 mod reports;
 mod told;

@@ -55,7 +55,7 @@ impl Memory {
     /// Reads what there is, and goes on.
     pub fn open(path: &Path, rules: &Arc<Rules>, now_s: i64) -> Result<Memory, Fault> {
         let folder = Folder::open(path).map_err(|error| Fault::Folder(path.display().to_string(), error))?;
-        let known = (Engine::new(Arc::clone(rules)), Delivery::new(Arc::clone(rules)), Books::default());
+        let known = (Engine::new(Arc::clone(rules)).with_secret(), Delivery::new(Arc::clone(rules)), Books::default());
         let known = RefCell::new(known);
         let apply = |record: &[u8]| {
             let (engine, delivery, books) = &mut *known.borrow_mut();
@@ -92,7 +92,8 @@ impl Memory {
     pub fn go_on_by(&mut self, rules: &Arc<Rules>, now_s: i64) {
         // Written and taken over, as far as the log can be written; the rest is of the old rules, and stays in line.
         self.flush();
-        let (mut engine, mut delivery) = (Engine::new(Arc::clone(rules)), Delivery::new(Arc::clone(rules)));
+        let (mut engine, mut delivery) =
+            (Engine::new(Arc::clone(rules)).with_secret(), Delivery::new(Arc::clone(rules)));
         let mut take = |entry: Entry| {
             engine.apply(&entry);
             delivery.apply(&entry);

@@ -54,6 +54,26 @@ impl<'v> Asked<'v> {
         Ok(ids)
     }
 
+    /// A list of texts; an empty one where nothing is said.
+    pub fn texts(self, key: &str, most: usize) -> Result<Vec<&'v str>, Unanswered> {
+        let texts = |value: &'v Value| value.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
+        let texts = self.read(key, "a list of texts", texts)?.unwrap_or_default();
+        self.few(key, texts.len(), most).map(|()| texts)
+    }
+
+    /// Texts by name; none where nothing is said.
+    pub fn texts_by_name(self, key: &str, most: usize) -> Result<Vec<(Box<str>, Box<str>)>, Unanswered> {
+        let text = |(name, value): (&String, &Value)| Some((name.as_str().into(), value.as_str()?.into()));
+        let texts = |value: &'v Value| value.as_object()?.iter().map(text).collect::<Option<Vec<_>>>();
+        let texts = self.read(key, "an object of texts", texts)?.unwrap_or_default();
+        self.few(key, texts.len(), most).map(|()| texts)
+    }
+
+    fn few(self, key: &str, count: usize, most: usize) -> Result<(), Unanswered> {
+        let many = || Unanswered::Asked(format!("\"{key}\": {count} of them, {most} can be"));
+        (count <= most).then_some(()).ok_or_else(many)
+    }
+
     pub fn maybe_whole(self, key: &str) -> Result<Option<i64>, Unanswered> {
         self.read(key, "a whole number", Value::as_i64)
     }

@@ -153,9 +153,9 @@ impl<'f> View<'f> {
     /// The uplink is the first interface, the others lead down.
     fn neighbours(&self) -> impl Iterator<Item = (u32, usize)> {
         let up = self.farm.parent(self.device).map(|parent| (0, parent));
-        let first = self.device * super::ACCESS_PER_DISTRIBUTION + 1;
-        let below = first..first + super::ACCESS_PER_DISTRIBUTION;
         let settings = self.farm.settings();
+        let first = self.device * settings.below + 1;
+        let below = first..first + settings.below;
         let (devices, interfaces) = (settings.devices, settings.interfaces);
         up.into_iter()
             .chain(below.zip(1..).map(|(device, port)| (port, device)))
@@ -292,7 +292,7 @@ impl<'f> View<'f> {
         let port = self.numbering.interface(*row.get(1)?)?;
         let (_, device) = self.neighbours().find(|(own, _)| *own == port)?;
         // A device below has its uplink here; the one above the interface that leads down to this one.
-        let below = self.device.checked_sub(device * super::ACCESS_PER_DISTRIBUTION).map(|port| port as u32);
+        let below = self.device.checked_sub(device * self.farm.settings().below).map(|port| port as u32);
         let remote = if self.farm.parent(self.device) == Some(device) { below? } else { 0 };
         match column {
             4 => ber::put_integer(out, tag::INTEGER, 4),

@@ -1,5 +1,6 @@
 //! Orders as lines tell them, and what becomes of them.
 
+use super::asked::{self, Part, Wanted};
 use super::{Fault, Served, reports, told};
 use crate::delivery::Incident;
 use crate::engine::{SILENCE_TESTS_MAX, Silence, Unsilenced};
@@ -7,6 +8,7 @@ use crate::job::now_s;
 use crate::rule::LabelTest;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 use trunkline_kit::Id;
 
@@ -64,6 +66,23 @@ enum Order {
     Reload {},
     /// How it goes.
     Status {},
+    /// A part of the alerts: those that are open, or over.
+    Alerts(Wanted),
+    /// One alert with its course.
+    Alert { alert: String },
+    /// What is bad and no alert.
+    Pending(Part),
+    /// One rule, and subjects that it follows.
+    Rule {
+        rule: String,
+        #[serde(default)]
+        after: String,
+        limit: Option<usize>,
+    },
+    /// What is open, in few words.
+    Summary {},
+    /// What is wrong with the files of rules.
+    Check {},
 }
 
 fn hundred() -> usize {
@@ -96,6 +115,12 @@ pub fn carry_out(served: &Served, order: Value) -> Result<Value, Fault> {
             Ok(json!({ "rules": alerts.rules().rules.len() }))
         }
         Order::Status {} => Ok(told::status(&alerts.view(), &alerts.rules(), &alerts.samples())),
+        Order::Alerts(wanted) => alerts.look(|view| asked::alerts(view, &alerts.rules(), &wanted)),
+        Order::Alert { alert } => alerts.look(|view| asked::alert(view, &alerts.rules(), &alert)),
+        Order::Pending(part) => alerts.look(|view| asked::pending(view, &alerts.rules(), &part)),
+        Order::Rule { rule, after, limit } => asked::rule(served, &rule, &after, limit),
+        Order::Summary {} => Ok(alerts.look(|view| asked::summary(view, &alerts.rules()))),
+        Order::Check {} => Ok(asked::check(served)),
     }
 }
 
@@ -119,7 +144,9 @@ fn silence(
     }
     let now_s = now_s();
     let from_s = from_s.unwrap_or(now_s).clamp(now_s - SILENCE_S_MAX, now_s + SILENCE_S_MAX);
-    let id = Id::derive(now_s.saturating_mul(1_000_000_000), format!("silence\0{by}\0{when:?}\0{for_s}").as_bytes());
+    // Of what it keeps back says nothing: who may not know that may know the identifier.
+    let any = RandomState::new().hash_one("silence");
+    let id = Id::derive(now_s.saturating_mul(1_000_000_000), &any.to_le_bytes());
     let (by, why) = (cut(by), cut(why));
     let silence = Silence { id: id.to_string(), when, from_s, until_s: from_s + for_s, by, why };
     let told = told::silence(&silence, now_s);

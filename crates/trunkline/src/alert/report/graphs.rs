@@ -28,8 +28,9 @@ pub fn pictures(
 ) -> Result<GraphFigures, String> {
     let (inventory, library) = (graphs.inventory(), graphs.library());
     let ids = chosen(&inventory, &library, choice)?;
-    let pages = Pages::in_zone(graphs.clone(), asked.zone.name());
-    let mut question = json!({ "from": asked.from_s, "to": asked.to_s, "width": WIDTH });
+    let pages = Pages::new(graphs.clone());
+    let span = (asked.from_s, asked.to_s);
+    let mut question = json!({ "from": span.0, "to": span.1, "width": WIDTH, "zone": asked.zone.name() });
     if let Some(archive) = archive {
         question["function"] = archive.name().into();
     }
