@@ -62,7 +62,7 @@ async fn figures(web: &Arc<Web>, who: &Who, ask: GraphFiguresAsk, csv: bool) -> 
     ] {
         wanted[key] = value;
     }
-    let mut list: GraphFiguresList = question(web, wanted).await?;
+    let mut list: GraphFiguresList = question(web, who, wanted).await?;
     for one in &mut list.graphs {
         one.trouble.iter_mut().for_each(|trouble| *trouble = paths::named(trouble));
     }
