@@ -19,7 +19,7 @@ use crate::counts::{DeliveryCounts, EngineCounts, ReportCounts};
 use crate::delivery::{Acknowledged, Incident, Message, Outcomes, Past, Told};
 use crate::engine::{Engine, Observation, Silence, Standing, Unsilenced};
 use crate::entry::Entry;
-use crate::report::{DeviceFigures, Gather};
+use crate::report::DeviceFigures;
 use crate::rule::{Pattern, Rules};
 use log::Memory;
 use making::{Made, Maker};
@@ -269,23 +269,6 @@ impl Alerts {
     /// The devices that are worked at: nothing of them is an alert.
     pub fn set_maintained(&self, devices: BTreeSet<String>) {
         let _ended = self.orders.send(Order::Maintained(devices));
-    }
-
-    /// Which devices are up at this moment; of others nothing is known from now on.
-    pub fn set_devices(&self, up: BTreeMap<String, bool>) {
-        let _ended = self.orders.send(Order::Devices(up));
-    }
-
-    /// Has reports made from now on, with what this gathers.
-    pub fn report_with(&self, gather: Arc<dyn Gather>) {
-        if self.maker.gather.set(gather).is_ok() {
-            let _ended = self.orders.send(Order::Ready);
-        }
-    }
-
-    /// Has no report made any more; what is being made ends soon.
-    pub fn end_reports(&self) {
-        self.maker.end();
     }
 
     /// The rules that hold now.

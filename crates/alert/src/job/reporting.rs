@@ -7,10 +7,11 @@ use super::{Alerts, Order, now_s};
 use crate::counts::ReportCounts;
 use crate::delivery::Message;
 use crate::entry::Entry;
-use crate::report::{Due, Gathered, Held, LastMade, MessageTold, OfReport};
+use crate::report::{Due, Gather, Gathered, Held, LastMade, MessageTold, OfReport};
 use crate::rule::{Report, Rules};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -232,6 +233,23 @@ fn messages(rules: &Rules, (name, at_s): (&str, i64), made: &Made, now_s: i64) -
 }
 
 impl Alerts {
+    /// Which devices are up at this moment; of others nothing is known from now on.
+    pub fn set_devices(&self, up: BTreeMap<String, bool>) {
+        let _ended = self.orders.send(Order::Devices(up));
+    }
+
+    /// Has reports made from now on, with what this gathers.
+    pub fn report_with(&self, gather: Arc<dyn Gather>) {
+        if self.maker.gather.set(gather).is_ok() {
+            let _ended = self.orders.send(Order::Ready);
+        }
+    }
+
+    /// Has no report made any more; what is being made ends soon.
+    pub fn end_reports(&self) {
+        self.maker.end();
+    }
+
     fn report(&self, name: &str) -> Result<Report, String> {
         let rules = self.rules();
         rules.reports.get(name).cloned().ok_or_else(|| format!("there is no report '{name}'"))
