@@ -14,6 +14,7 @@ mod pictures;
 mod trees;
 
 pub use figures::REPORT_GRAPHS_MAX;
+pub use graphs::natural;
 pub use orders::order;
 pub use pictures::{PICTURES_MAX, ask_of};
 

@@ -9,7 +9,7 @@
 //!
 //! All is a function of the seed and the time, in whole numbers: nothing is kept, no order of questions matters, and a
 //! simulated year costs no more than a minute. The messages are read and written by this crate's own code
-//! (`farm/ber.rs`), which shares none with what is tested; only version 3 is sealed by [`trunkline_wire`].
+//! (`farm/ber.rs`, and `farm/usm.rs` for version 3), which shares none with what is tested.
 //!
 //! Devices are a tree, a core with distribution below it and access below that, and say so by LLDP and their ARP
 //! tables. Each twentieth or so has a [`Fault`].
@@ -19,14 +19,18 @@ mod ber;
 mod curve;
 mod fate;
 mod mib;
+mod secured;
+mod usm;
 
 pub use agent::{Answer, COMMUNITY};
 pub use fate::Fault;
+pub use usm::{AUTHENTICATION_PASSWORD, PRIVACY_PASSWORD};
 
 use crate::random::Random;
 use curve::Curve;
 use fate::Fate;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 /// Devices of the largest farm: as many as have an address in 127.64.0.0/10, a few left out.
 pub const DEVICES_MAX: usize = 1 << 20;
@@ -52,6 +56,9 @@ pub struct Settings {
     pub below: usize,
     /// Whether devices are silent, too, while one on the way to them is.
     pub reached_through: bool,
+    /// Of a thousand devices so many speak version 3 alone; all others speak it, too, but those with
+    /// [`Fault::VersionOne`].
+    pub v3_permille: u32,
 }
 
 impl Default for Settings {
@@ -66,6 +73,7 @@ impl Default for Settings {
             dead_permille: 0,
             below: 24,
             reached_through: false,
+            v3_permille: 0,
         }
     }
 }
@@ -106,6 +114,7 @@ pub struct State {
 #[derive(Clone, Debug)]
 pub struct Farm {
     settings: Settings,
+    masters: Arc<usm::Masters>,
 }
 
 impl Farm {
@@ -114,7 +123,7 @@ impl Farm {
         let devices = settings.devices.clamp(1, DEVICES_MAX);
         let interfaces = settings.interfaces.clamp(1, INTERFACES_MAX);
         let below = settings.below.clamp(1, DEVICES_MAX);
-        Farm { settings: Settings { devices, interfaces, below, ..settings } }
+        Farm { settings: Settings { devices, interfaces, below, ..settings }, masters: Arc::default() }
     }
 
     /// What it is made of.
@@ -151,6 +160,14 @@ impl Farm {
     /// What is wrong with it.
     pub fn fault(&self, device: usize) -> Option<Fault> {
         self.fate(device).fault
+    }
+
+    /// Whether it speaks version 3 and no other. Users are `open`, those named by how they authenticate themselves
+    /// (`md5`, `sha1`, `sha224` to `sha512`), and by how they encrypt (`sha256-aes128`; `des`, `aes128` to `aes256`).
+    pub fn speaks_version_three_alone(&self, device: usize) -> bool {
+        let mut random = Random::of(self.settings.seed ^ 0x7573_6d33, device as u64);
+        let is_chosen = random.below(1000) < u64::from(self.settings.v3_permille);
+        is_chosen && self.fault(device) != Some(Fault::VersionOne)
     }
 
     /// How it is at a moment.

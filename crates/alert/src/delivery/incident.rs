@@ -82,7 +82,7 @@ pub struct Incident {
 }
 
 impl Incident {
-    pub(super) fn new(notice: Notice, routes: BTreeSet<String>) -> Incident {
+    pub(crate) fn new(notice: Notice, routes: BTreeSet<String>) -> Incident {
         let (told, steps) = (BTreeSet::new(), BTreeMap::new());
         Incident { state: notice.kind, notice, routes, told, acknowledged: None, steps }
     }

@@ -8,6 +8,7 @@
 //! ```
 
 mod orders;
+mod reports;
 mod told;
 
 use super::Alerts;

@@ -88,7 +88,7 @@ fn sort(view: &View<'_>, ids: &mut Vec<u32>, group: GroupBy) {
 }
 
 /// A text that sorts as people expect: `Gi0/2` before `Gi0/10`.
-fn natural(text: &str) -> String {
+pub fn natural(text: &str) -> String {
     let (mut out, mut digits) = (String::with_capacity(text.len() + 16), String::new());
     for letter in text.chars().chain(['\0']) {
         if letter.is_ascii_digit() {

@@ -173,6 +173,10 @@ impl Keeper {
     /// All that is in the journal goes into files, as far as the disk takes it.
     fn end(mut self) {
         while !self.follow() {}
+        if self.settle().is_err() {
+            // All of it is in the journal.
+            return self.show();
+        }
         let _held = self.shared.files.write().unwrap_or_else(PoisonError::into_inner);
         let flushed = self.writer.flush_all(|file| path(&self.shared, file));
         drop(_held);
@@ -263,8 +267,23 @@ impl Keeper {
         Ok(())
     }
 
+    /// Files that were made are on stable storage under their names.
+    fn settle(&mut self) -> Result<(), Blocked> {
+        match self.places.settle(&self.shared) {
+            Ok(unnamed) => unnamed.into_iter().for_each(|why| self.trouble(why)),
+            Err(why) => {
+                self.trouble(why);
+                return Err(Blocked);
+            }
+        }
+        Ok(())
+    }
+
     /// Looks at the file of a data source, or makes it; whether there is one that takes its samples.
     fn find(&mut self, source: u32, at: Time) -> Result<bool, Blocked> {
+        if self.places.is_full() {
+            self.settle()?;
+        }
         let _held = self.shared.files.write().unwrap_or_else(PoisonError::into_inner);
         match self.places.find(&self.shared, source, at) {
             Ok(was_made) => {
@@ -287,6 +306,9 @@ impl Keeper {
 
     /// Writes one file, or those that are due.
     fn flush(&mut self, file: Option<u32>) {
+        if self.settle().is_err() {
+            return;
+        }
         let shared = Arc::clone(&self.shared);
         let held = shared.files.write().unwrap_or_else(PoisonError::into_inner);
         let flushed = match file {
@@ -344,9 +366,13 @@ impl Keeper {
     }
 
     fn remove(&mut self, device: u32, source: u32) {
+        if self.places.has_drafts() {
+            // What has no name yet gets one first, and is removed as all others; the disk has said why if not.
+            let _ = self.settle();
+        }
         let _held = self.shared.files.write().unwrap_or_else(PoisonError::into_inner);
         self.writer.forget(source.into());
-        self.places.forget(source);
+        self.places.remove(source);
         let path = self.shared.folder.join(files::path(device, source));
         let removed = std::fs::remove_file(&path);
         spikes::remove_backups(&path);
@@ -362,6 +388,7 @@ impl Keeper {
 
     /// Has a file take what the speed of its row and the step of its device are now.
     fn changed(&mut self, source: u32) {
+        let _ = self.settle();
         self.places.forget(source);
         let Some(path) = path(&self.shared, source.into()).map(|path| self.shared.folder.join(path)) else { return };
         if self.writer.waits(source.into()) {

@@ -118,6 +118,7 @@ pub(super) struct Lane {
     stale_samples: u64,
     rate: (Instant, u64, f64),
     samples: u64,
+    shown_at: Option<Instant>,
 }
 
 impl Lane {
@@ -145,6 +146,7 @@ impl Lane {
             stale_samples: 0,
             rate: (Instant::now(), 0, 0.0),
             samples: 0,
+            shown_at: None,
         })
     }
 
@@ -364,7 +366,12 @@ impl Lane {
         }
     }
 
+    /// Tells how it stands, which takes a look at each device: not after each of the thousands of turns in a second.
     fn show(&mut self) {
+        if self.shown_at.is_some_and(|at| at.elapsed() < HEARS_WITHIN) {
+            return;
+        }
+        self.shown_at = Some(Instant::now());
         let (since, before, rate) = self.rate;
         let passed = since.elapsed().as_secs_f64();
         if passed >= RATE_S {

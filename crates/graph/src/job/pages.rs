@@ -49,6 +49,8 @@ pub enum Refused {
 pub struct Pages {
     handle: Handle,
     drawing: Drawing,
+    /// That of pictures for which no other one is asked.
+    zone: String,
     /// The titles of the inventory of that entry: they are read again when somebody searches and there is a newer one.
     search: Mutex<(Option<u64>, Arc<Search>)>,
 }
@@ -56,8 +58,13 @@ pub struct Pages {
 impl Pages {
     /// Of a run.
     pub fn new(handle: Handle) -> Pages {
+        Pages::in_zone(handle, "UTC")
+    }
+
+    /// Of a run, with pictures whose axis has times of a zone.
+    pub fn in_zone(handle: Handle, zone: &str) -> Pages {
         let drawing = Drawing::new(DrawingOptions::of(handle.folder().to_owned()));
-        Pages { handle, drawing, search: Mutex::default() }
+        Pages { handle, drawing, zone: zone.to_owned(), search: Mutex::default() }
     }
 
     /// What drawing counts.
@@ -140,7 +147,7 @@ impl Pages {
                 Ok(csv(&seen).into_bytes())
             }
             Form::Drawn(format) => {
-                let zone = zone(question["zone"].as_str());
+                let zone = zone(question["zone"].as_str().or(Some(&self.zone)));
                 let line = script(&plan, &ask, format, zone, &held).map_err(Unanswered::from)?;
                 Ok(self.drawing.draw(&line, zone)?)
             }

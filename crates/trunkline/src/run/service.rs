@@ -336,6 +336,7 @@ fn watch(view: &Arc<View>) -> Result<(), Failure> {
     if let Some(graphs) = view.graphs() {
         alerts.watch_graphs(graphs.handle().clone())?;
     }
+    alerts.report(view.graphs().map(|graphs| graphs.handle().clone()));
     let seen = Arc::downgrade(view);
     alerts.watch_metrics(move || seen.upgrade().map(|view| view.samples()))
 }

@@ -30,7 +30,9 @@ const DATAGRAM_OCTETS: usize = 65_536;
 #[command(after_help = "Device N has the address 127.64.0.0 + N + 1, the community `public`, and the same name, \
     interfaces and counters whenever it is started with the same seed. Every other one has a fault (--sound for none): \
     dead, away now and then, flapping, slow, lossy, starting again, renumbering its interfaces, no counters of \
-    64 bits, short messages only, version 1 only. Ends by Ctrl-C or SIGTERM.")]
+    64 bits, short messages only, version 1 only. All but those speak version 3, too: users are named by what they do, \
+    `open`, `sha256`, `md5-des`, `sha512-aes256`, their passwords are `farm authentication` and `farm privacy`. Ends \
+    by Ctrl-C or SIGTERM.")]
 pub struct FarmCommand {
     /// How many devices
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = devices)]
@@ -50,6 +52,9 @@ pub struct FarmCommand {
     /// So many of a thousand never answer, beside those with other faults
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     dead_permille: u32,
+    /// So many of a thousand speak version 3 and no other
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    v3_permille: u32,
     /// End after so many seconds
     #[arg(long, value_name = "S")]
     seconds: Option<u64>,
@@ -80,6 +85,7 @@ impl FarmCommand {
             interfaces: self.interfaces,
             faults: !self.sound,
             dead_permille: self.dead_permille,
+            v3_permille: self.v3_permille,
             ..Settings::default()
         });
         let mut server = Server::open(farm, self.port)?;

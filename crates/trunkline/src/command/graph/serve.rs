@@ -101,5 +101,6 @@ fn alerts(settings: &Settings, data: &Path, graphs: &Arc<Running>) -> Result<Opt
     let seen = Arc::downgrade(graphs);
     let samples = move || seen.upgrade().map(|graphs| [graphs.samples(), process::samples()].concat());
     alerts.watch_metrics(samples)?;
+    alerts.report(Some(graphs.handle().clone()));
     Ok(Some(alerts))
 }
