@@ -1,7 +1,7 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `figures`, `templates`, `credentials`. What is long comes in parts: `offset` and `limit`, and the answer says `total`.
+//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`. What is long comes in parts: `offset` and `limit`, and the answer says `total`.
 //! [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
 
 mod arranging;
@@ -106,7 +106,7 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "nodes" => trees::nodes(view, asked.id("tree")?, asked.maybe_id("parent")?),
         "pictures" => pictures::show(view, asked),
         "figures" => figures::show(view, asked),
-        "templates" => figures::templates(view, asked),
+        "graph-templates" => figures::templates(view, asked),
         "credentials" => Ok(credentials(view)),
         other => Err(Unanswered::Asked(format!("'{other}' is no question"))),
     }

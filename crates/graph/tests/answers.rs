@@ -249,7 +249,7 @@ fn graphs_of_many_are_made_changed_and_reported() {
     });
     shown.house.file(second, END_S - 10_800, samples.collect::<Vec<_>>());
     let graphs = [0, 1].map(|at| shown.house.graph("interface-bits", shown.house.source(1, "interface-traffic", at)));
-    let fitting = shown.ask(json!({ "do": "templates", "graphs": graphs })).unwrap();
+    let fitting = shown.ask(json!({ "do": "graph-templates", "graphs": graphs })).unwrap();
     let of_many = |name: &str| {
         let all = fitting["templates"].as_array().unwrap();
         all.iter().find(|template| template["name"] == name).map(|template| template["of_many"] == true)
@@ -318,7 +318,7 @@ fn what_the_web_is_tested_with_is_what_is_told() {
         json!({ "do": "pictures", "ids": [graph, 9999], "from": END_S - 1200, "to": END_S + 300, "width": 25 }),
         json!({ "do": "credentials" }),
         json!({ "do": "figures", "device": 1, "text": "traffic", "from": END_S - 3600, "to": END_S, "csv": true }),
-        json!({ "do": "templates", "graphs": [graph] }),
+        json!({ "do": "graph-templates", "graphs": [graph] }),
     ]
     .into_iter()
     .map(|question| json!({ "question": question.clone(), "answer": shown.ask(question).unwrap() }))

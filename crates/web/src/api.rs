@@ -150,7 +150,7 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::arranging::add_place))
         .routes(routes!(graphs::arranging::rename_place, graphs::arranging::remove_place))
         .routes(routes!(graphs::arranging::move_place))
-        .routes(routes!(graphs::arranging::templates))
+        .routes(routes!(graphs::arranging::graph_templates))
         .routes(routes!(graphs::figures::list))
         .routes(routes!(graphs::figures::csv))
         .routes(routes!(graphs::nodes))

@@ -1170,6 +1170,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/graphs/graph-templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Graph templates: all, or those that show something of some graphs. */
+        get: operations["get_graphs_graph_templates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/graphs/pictures": {
         parameters: {
             query?: never;
@@ -1248,23 +1265,6 @@ export interface paths {
         };
         /** How graphs stand: how many devices and graphs there are, and how polling goes. */
         get: operations["get_graphs_status"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/graphs/templates": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Graph templates: all, or those that show something of some graphs. */
-        get: operations["get_graphs_templates"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5041,6 +5041,22 @@ export interface components {
             /** @description In the order in which they were asked for. */
             pictures: components["schemas"]["GraphPictureOf"][];
         };
+        /** @description A graph template. */
+        GraphPictureTemplate: {
+            /** @description Its name. */
+            name: string;
+            /** @description Whether it makes one graph of many data sources. */
+            of_many: boolean;
+            /** @description Its title, without what is of one graph. */
+            title: string;
+            /** @description What stands at its axis. */
+            unit: string;
+        };
+        /** @description Graph templates. */
+        GraphPictureTemplates: {
+            /** @description By name. */
+            templates: components["schemas"]["GraphPictureTemplate"][];
+        };
         /** @description What is to stand in a tree. */
         GraphPlaceAsk: {
             /** @description Of a rule: names of devices, with `*` and `?`. */
@@ -5281,22 +5297,6 @@ export interface components {
             name: string;
             /** @description sysObjectID. */
             object: string;
-        };
-        /** @description A graph template. */
-        GraphTemplate: {
-            /** @description Its name. */
-            name: string;
-            /** @description Whether it makes one graph of many data sources. */
-            of_many: boolean;
-            /** @description Its title, without what is of one graph. */
-            title: string;
-            /** @description What stands at its axis. */
-            unit: string;
-        };
-        /** @description Graph templates. */
-        GraphTemplates: {
-            /** @description By name. */
-            templates: components["schemas"]["GraphTemplate"][];
         };
         /** @description A threshold. */
         GraphThreshold: {
@@ -9494,6 +9494,36 @@ export interface operations {
             };
         };
     };
+    get_graphs_graph_templates: {
+        parameters: {
+            query?: {
+                /** @description Numbers of graphs with commas between: those that show something of them. */
+                graphs?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphPictureTemplates"];
+                };
+            };
+        };
+    };
     get_graphs_pictures: {
         parameters: {
             query: {
@@ -9675,36 +9705,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GraphStatus"];
-                };
-            };
-        };
-    };
-    get_graphs_templates: {
-        parameters: {
-            query?: {
-                /** @description Numbers of graphs with commas between: those that show something of them. */
-                graphs?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["GraphTemplates"];
                 };
             };
         };

@@ -134,6 +134,6 @@ export type GraphNode = Whole<Shapes["GraphNode"]>;
 export type GraphPictures = Whole<Shapes["GraphPictures"]>;
 export type GraphPicture = Whole<Shapes["GraphPicture"]>;
 export type GraphSeries = Whole<Shapes["GraphSeries"]>;
-export type GraphTemplates = Whole<Shapes["GraphTemplates"]>;
+export type GraphPictureTemplates = Whole<Shapes["GraphPictureTemplates"]>;
 export type GraphFiguresList = Whole<Shapes["GraphFiguresList"]>;
 export type GraphCredentials = Whole<Shapes["GraphCredentials"]>;

@@ -284,14 +284,14 @@ pub struct GraphSource {
 
 /// Graph templates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphTemplates {
+pub struct GraphPictureTemplates {
     /// By name.
-    pub templates: Vec<GraphTemplate>,
+    pub templates: Vec<GraphPictureTemplate>,
 }
 
 /// A graph template.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphTemplate {
+pub struct GraphPictureTemplate {
     /// Its name.
     pub name: String,
     /// Its title, without what is of one graph.

@@ -148,8 +148,8 @@ fn administrators_arrange_trees_and_graphs() {
     assert_eq!((&orders[2].1["target"], &orders[4].1["before"]), (&json!(7), &json!(1)));
     boss.post("/graphs", &json!({ "template": "x", "graphs": [] })).problem(400, "bad-parameter");
     boss.post("/graphs/trees/x", &json!({ "name": "y" })).problem(404, "not-found");
-    assert_eq!(boss.get("/graphs/templates?graphs=3").ok(200)["templates"][0]["of_many"].as_bool(), Some(false));
-    boss.get("/graphs/templates?graphs=x").problem(400, "bad-parameter");
+    assert_eq!(boss.get("/graphs/graph-templates?graphs=3").ok(200)["templates"][0]["of_many"].as_bool(), Some(false));
+    boss.get("/graphs/graph-templates?graphs=x").problem(400, "bad-parameter");
     let log = text(&boss.get("/audit").body).to_owned();
     assert!(log.contains("graph.tree") && log.contains("graph Both of 2 graphs"), "{log}");
     for role in [Role::Viewer, Role::Support, Role::Engineer] {
@@ -157,7 +157,7 @@ fn administrators_arrange_trees_and_graphs() {
         other.post("/graphs/places", &place).problem(403, "forbidden");
         other.post("/graphs/3", &json!({ "title": "x" })).problem(403, "forbidden");
         other.delete("/graphs/trees/1").problem(403, "forbidden");
-        other.get("/graphs/templates").problem(403, "forbidden");
+        other.get("/graphs/graph-templates").problem(403, "forbidden");
     }
 }
 

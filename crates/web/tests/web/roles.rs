@@ -157,7 +157,7 @@ const ENDPOINTS: [(&str, &str, &str, May); 122] = [
     ("GET", "/graphs/nothing/csv", "", Having(P::GraphsRead)),
     ("GET", "/graphs/figures", "", Having(P::GraphsRead)),
     ("GET", "/graphs/figures/csv", "", Having(P::GraphsRead)),
-    ("GET", "/graphs/templates", "", Having(P::GraphsManage)),
+    ("GET", "/graphs/graph-templates", "", Having(P::GraphsManage)),
     ("POST", "/graphs", r#"{"template": "x", "graphs": []}"#, Having(P::GraphsManage)),
     ("POST", "/graphs/nothing", r#"{"title": "x"}"#, Having(P::GraphsManage)),
     ("DELETE", "/graphs/nothing", "", Having(P::GraphsManage)),

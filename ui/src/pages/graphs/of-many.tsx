@@ -2,7 +2,7 @@
 
 import { createResource, createSignal, For, Show, type JSX } from "solid-js";
 import { get, post, type Query } from "../../api/client";
-import type { GraphList, GraphShown, GraphTemplates } from "../../api/types";
+import type { GraphList, GraphShown, GraphPictureTemplates } from "../../api/types";
 import { of } from "../../format";
 import { Dialog } from "../../parts/dialog";
 import { known } from "../../parts/known";
@@ -42,9 +42,9 @@ export function OneOfMany(props: Doing & { question: Query; words: string }): JS
   const ids = (): number[] => known(list)?.graphs.map(({ id }) => id) ?? [];
   const [templates] = createResource(
     () => ids().length > 0 && ids().join(","),
-    (graphs) => get<GraphTemplates>("/graphs/templates", { graphs }),
+    (graphs) => get<GraphPictureTemplates>("/graphs/graph-templates", { graphs }),
   );
-  const fitting = (): GraphTemplates["templates"] => (known(templates)?.templates ?? []).filter((template) => template.of_many);
+  const fitting = (): GraphPictureTemplates["templates"] => (known(templates)?.templates ?? []).filter((template) => template.of_many);
   return (
     <Dialog title="One graph of these" close={props.close}>
       <form class="stack" onSubmit={(event) => void save(() => post("/graphs", { title: text(event, "title") || undefined, template: text(event, "template"), graphs: ids() }))}>
@@ -78,7 +78,7 @@ export function OneOfMany(props: Doing & { question: Query; words: string }): JS
 /** Gives a graph another title or template. */
 export function ChangeGraph(props: Doing & { graph: GraphShown }): JSX.Element {
   const { error, save } = useSaving(props);
-  const [templates] = createResource(() => get<GraphTemplates>("/graphs/templates", { graphs: String(props.graph.id) }));
+  const [templates] = createResource(() => get<GraphPictureTemplates>("/graphs/graph-templates", { graphs: String(props.graph.id) }));
   const change = (event: SubmitEvent): void => {
     const [title, template] = [text(event, "title"), text(event, "template")];
     void save(() => post(`/graphs/${props.graph.id}`, { title: title === props.graph.title ? undefined : title, template: template === props.graph.template ? undefined : template }));

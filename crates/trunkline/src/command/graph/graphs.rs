@@ -76,7 +76,7 @@ impl Graphs {
                 tell(place, &shown, |shown, out| writeln!(out, "graph {graph} is {}", said(&shown["title"])))
             }
             Graphs::Templates { place } => {
-                let reply = place.question(&json!({ "do": "templates" }))?;
+                let reply = place.question(&json!({ "do": "graph-templates" }))?;
                 tell(place, &reply, |reply, out| {
                     for template in reply["templates"].as_array().into_iter().flatten() {
                         let of = if template["of_many"] == true { "of many graphs" } else { "" };

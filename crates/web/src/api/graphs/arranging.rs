@@ -7,7 +7,7 @@ use crate::api::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::GraphTemplates;
+use crate::sources::GraphPictureTemplates;
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -256,26 +256,26 @@ pub async fn remove(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct GraphTemplatesAsk {
+pub struct GraphPictureTemplatesAsk {
     /// Numbers of graphs with commas between: those that show something of them.
     pub graphs: Option<String>,
 }
 
 /// Graph templates: all, or those that show something of some graphs.
 #[utoipa::path(
-    get, path = "/graphs/templates", tag = "graphs", params(GraphTemplatesAsk),
-    responses((status = 200, body = GraphTemplates), (status = "4XX", body = schema::Problem))
+    get, path = "/graphs/graph-templates", tag = "graphs", params(GraphPictureTemplatesAsk),
+    responses((status = 200, body = GraphPictureTemplates), (status = "4XX", body = schema::Problem))
 )]
-pub async fn templates(
+pub async fn graph_templates(
     State(web): State<Arc<Web>>,
     who: Who,
-    Ask(ask): Ask<GraphTemplatesAsk>,
-) -> Result<Json<GraphTemplates>, Problem> {
+    Ask(ask): Ask<GraphPictureTemplatesAsk>,
+) -> Result<Json<GraphPictureTemplates>, Problem> {
     who.need(Permission::GraphsManage)?;
     let ids = ask.graphs.map(|ids| ids.split(',').map(|id| id.trim().parse::<u32>()).collect::<Result<Vec<u32>, _>>());
     let ids = ids.transpose().map_err(|_| Problem::parameter("graphs", "Numbers of graphs with commas between."))?;
     if ids.as_ref().is_some_and(|ids| ids.len() > GRAPHS_MAX) {
         return Err(Problem::parameter("graphs", format!("At most {GRAPHS_MAX} graphs.")));
     }
-    question(&web, json!({ "do": "templates", "graphs": ids })).await.map(Json)
+    question(&web, json!({ "do": "graph-templates", "graphs": ids })).await.map(Json)
 }
