@@ -19,7 +19,7 @@ const LINE_OCTETS_MAX: u64 = 64 << 10;
 const ZONES: &str = "/usr/share/zoneinfo";
 const ZONE_OCTETS_MAX: usize = 64;
 /// That of pictures for which none is said, or none that is known here.
-pub const UTC: &str = "UTC";
+const UTC: &str = "UTC";
 
 /// How pictures are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -141,7 +141,7 @@ impl Pages {
     }
 
     fn answer(&self, asked: &Asked, question: &Value) -> Result<Value, Unanswered> {
-        let (inventory, library) = (&*asked.inventory, &*asked.library);
+        let (inventory, library) = (&*asked.inventory, &asked.library);
         let search = match ["graphs", "figures", "rights"].iter().any(|of_titles| question["do"] == *of_titles) {
             true => self.search(inventory, library),
             false => Arc::default(),
