@@ -364,6 +364,7 @@ fn what_the_web_is_tested_with_is_what_is_told() {
         scoped(json!({ "do": "graph", "id": graph })),
         scoped(json!({ "do": "trees" })),
         scoped(json!({ "do": "nodes", "tree": 1, "parent": 1 })),
+        scoped(json!({ "do": "figures", "from": END_S - 3600, "to": END_S, "csv": true })),
         scoped(json!({ "do": "pictures", "ids": [graph, 9999], "from": END_S - 1200, "to": END_S + 300, "width": 25 })),
     ]
     .into_iter()

@@ -104,7 +104,7 @@ pub(super) fn templates(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unan
 
 /// The names of the data templates of graphs.
 fn data_of<'v>(view: &View<'v>, graphs: &[u32]) -> HashSet<&'v str> {
-    let graphs = graphs.iter().filter_map(|id| view.inventory.graphs().get(*id));
+    let graphs = graphs.iter().filter(|id| view.sees_graph(**id)).filter_map(|id| view.inventory.graphs().get(*id));
     let sources = graphs.flat_map(|graph| &graph.sources).filter_map(|id| view.inventory.sources().get(*id));
     sources.filter_map(|source| view.inventory.template_name(source.template)).collect()
 }

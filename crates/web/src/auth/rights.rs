@@ -5,8 +5,8 @@
 
 use super::desk::Desk;
 use super::refusal::Refusal;
-use super::role::Role;
-use super::users::{canonical, find};
+use super::role::{Permissions, Role};
+use super::users::{User, canonical, find};
 use super::viewer::Viewer;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
@@ -273,6 +273,12 @@ impl Desk {
     }
 }
 
+/// What a user may do by their role: alerts name all devices and graphs, and are of those who may see all of these.
+pub(crate) fn permissions(c: &Connection, user: &User, mask_below: Role) -> Result<Permissions, Refusal> {
+    let of_role = Permissions::of(user.role, mask_below);
+    Ok(if scope(c, user.id, user.role)?.is_some() { of_role.of_some_graphs() } else { of_role })
+}
+
 fn scope(c: &Connection, user: i64, role: Role) -> Result<Option<GraphScope>, Refusal> {
     if role == Role::Administrator {
         return Ok(None);
@@ -312,8 +318,8 @@ fn rule_of(row: &Row<'_>) -> rusqlite::Result<(i64, bool, String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::tests::fixture;
-    use crate::auth::{NewUser, UserChange};
+    use crate::auth::tests::{NOW, fixture};
+    use crate::auth::{NewUser, Permission, UserChange};
 
     fn values(rules: &[GraphRule]) -> Vec<(bool, &str)> {
         rules.iter().map(|rule| (rule.allow, rule.value.as_str())).collect()
@@ -353,6 +359,21 @@ mod tests {
         assert!(desk.graph_scope_of(&anna).unwrap().unwrap().of_role.is_empty());
         desk.remove_user("anna").unwrap();
         assert_eq!(desk.graph_rights().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn who_sees_a_part_of_graphs_is_told_of_no_alerts() {
+        let office = fixture();
+        office.has_user("anna", Role::Support);
+        let signed_in = office.signed_in("anna");
+        let may = |permission| {
+            let viewer = office.viewer_of_cookie(signed_in.cookie.expose(), NOW).unwrap();
+            viewer.may(permission)
+        };
+        assert!(may(Permission::AlertsRead) && may(Permission::AlertsOperate));
+        office.set_graph_rule(&Whose::Role(Role::Support), false, About::Site, "London").unwrap();
+        assert!(!may(Permission::AlertsRead) && !may(Permission::AlertsOperate) && may(Permission::GraphsRead));
+        assert!(!office.signed_in("anna").viewer.may(Permission::AlertsRead));
     }
 
     #[test]

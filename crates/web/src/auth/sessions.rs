@@ -9,6 +9,7 @@ use super::desk::{AuthOptions, Desk, held};
 use super::oidc::Claimed;
 use super::password;
 use super::refusal::Refusal;
+use super::rights::permissions;
 use super::role::Permissions;
 use super::secret::{Secret, derived, digest, handle};
 use super::throttle::Account;
@@ -249,7 +250,7 @@ impl Desk {
         if held(&self.ended).contains(&key) {
             return Err(Refusal::SignedOut);
         }
-        let (id, seen_ns, user) = self.read(|c| {
+        let (id, seen_ns, user, may) = self.read(|c| {
             let mut one = c.prepare_cached("SELECT id, user, seen_ns, expires_ns FROM sessions WHERE digest = ?1")?;
             let found = one.query_row([key], |row| {
                 Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?))
@@ -259,9 +260,13 @@ impl Desk {
                 return Err(Refusal::SignedOut);
             }
             let user = find_by_id(c, user).map_err(signed_out)?;
-            if user.disabled { Err(Refusal::SignedOut) } else { Ok((id, seen_ns, user)) }
+            if user.disabled {
+                return Err(Refusal::SignedOut);
+            }
+            let may = permissions(c, &user, self.options.mask_below)?;
+            Ok((id, seen_ns, user, may))
         })?;
-        Ok((viewer(&self.options, &user, id, cookie), seen_ns))
+        Ok((viewer(&user, may, id, cookie), seen_ns))
     }
 
     /// Ends the session of a cookie; nothing if there is none. Where that cannot be written, it ends in memory, and is
@@ -451,7 +456,8 @@ pub(crate) fn open(
     )?;
     t.execute("UPDATE users SET last_sign_in_ns = ?2 WHERE id = ?1", [user, now_ns])?;
     remember(t, user, &address, now_ns)?;
-    let viewer = viewer(options, &find_by_id(t, user)?, id, cookie.expose());
+    let user = find_by_id(t, user)?;
+    let viewer = viewer(&user, permissions(t, &user, options.mask_below)?, id, cookie.expose());
     Ok(SignedIn { cookie, viewer, expires_ns })
 }
 
@@ -470,15 +476,14 @@ pub(crate) fn remove_over(t: &Connection, options: &AuthOptions, now_ns: i64) ->
     Ok(())
 }
 
-/// The user who is behind a session.
-fn viewer(options: &AuthOptions, user: &User, id: String, cookie: &str) -> Viewer {
-    let all = Permissions::of(user.role, options.mask_below);
+/// The user who is behind a session, and what they may do.
+fn viewer(user: &User, may: Permissions, id: String, cookie: &str) -> Viewer {
     Viewer {
         user_id: user.id,
         name: user.name.clone(),
         display_name: user.display_name.clone(),
         role: user.role,
-        permissions: if user.must_change_password { Permissions::NONE } else { all },
+        permissions: if user.must_change_password { Permissions::NONE } else { may },
         must_change_password: user.must_change_password,
         how: How::Session { id, csrf: derived("trunkline csrf", cookie) },
     }

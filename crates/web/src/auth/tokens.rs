@@ -2,6 +2,7 @@
 
 use super::desk::Desk;
 use super::refusal::Refusal;
+use super::rights::permissions;
 use super::role::{Permission, Permissions};
 use super::secret::{Secret, digest};
 use super::users::find_by_id;
@@ -99,22 +100,25 @@ impl Desk {
         if !bearer.starts_with(TOKEN_PREFIX) {
             return Err(Refusal::SignedOut);
         }
-        let (token, user) = self.read(|c| {
+        let (token, user, may) = self.read(|c| {
             let sql = format!("{TOKENS} WHERE digest = ?1 AND (expires_ns IS NULL OR expires_ns > ?2)");
             let found = c
                 .prepare_cached(&sql)?
                 .query_row(params![digest(bearer), now_ns], |row| Ok((token_of(row)?, row.get::<_, i64>(7)?)));
             let (token, user) = found.optional()?.ok_or(Refusal::SignedOut)?;
             let user = find_by_id(c, user)?;
-            if user.disabled { Err(Refusal::SignedOut) } else { Ok((token, user)) }
+            if user.disabled {
+                return Err(Refusal::SignedOut);
+            }
+            let may = permissions(c, &user, self.options.mask_below)?;
+            Ok((token, user, may))
         })?;
         if now_ns.saturating_sub(token.last_used_ns.unwrap_or(i64::MIN)) >= USED_EVERY_NS {
             self.write_if_idle(|c| {
                 c.prepare_cached("UPDATE tokens SET last_used_ns = ?2 WHERE id = ?1")?.execute([token.id, now_ns])
             });
         }
-        let of_role = Permissions::of(user.role, self.options.mask_below);
-        let permissions = of_role.and(token.scopes).for_tokens().coherent();
+        let permissions = may.and(token.scopes).for_tokens().coherent();
         Ok(Viewer {
             user_id: user.id,
             name: user.name,
