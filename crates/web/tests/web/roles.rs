@@ -41,7 +41,7 @@ const EXPORTS: May = All(&[P::ChargeRead, P::CallsRead, P::CallsExport]);
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 143] = [
+const ENDPOINTS: [(&str, &str, &str, May); 157] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
