@@ -1,16 +1,21 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `credentials`. What is long comes in parts: `offset` and `limit`, and the answer says `total`.
-//! [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
+//! `nodes`, `pictures`, `credentials`, `map`, `near`. What is long comes in parts: `offset` and `limit`, and the answer
+//! says `total`. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
 
 mod asked;
 mod devices;
 mod graphs;
+mod map;
+mod near;
 mod orders;
 mod pictures;
+mod shows;
 mod trees;
 
+pub use map::{MAP_LINKS_MAX, MAP_NODES_MAX};
+pub use near::{ADDRESSES_MAX, PAIRS_MAX, STOPS_MAX, near_sources};
 pub use orders::order;
 pub use pictures::{PICTURES_MAX, ask_of};
 
@@ -102,6 +107,8 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "nodes" => trees::nodes(view, asked.id("tree")?, asked.maybe_id("parent")?),
         "pictures" => pictures::show(view, asked),
         "credentials" => Ok(credentials(view)),
+        "map" => map::show(view, asked, &|_| true),
+        "near" => near::show(view, asked, &|_| true),
         other => Err(Unanswered::Asked(format!("'{other}' is no question"))),
     }
 }

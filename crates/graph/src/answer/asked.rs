@@ -54,6 +54,28 @@ impl<'v> Asked<'v> {
         Ok(ids)
     }
 
+    pub fn texts(self, key: &str, most: usize) -> Result<Vec<&'v str>, Unanswered> {
+        let texts = self.read(key, "a list of texts", |value| value.as_array()?.iter().map(Value::as_str).collect())?;
+        let texts: Vec<&str> = self.needed(key, texts)?;
+        if texts.len() > most {
+            return Err(Unanswered::Asked(format!("\"{key}\": {} texts, {most} can be", texts.len())));
+        }
+        Ok(texts)
+    }
+
+    /// Lists of numbers; none if nothing is said.
+    pub fn maybe_lists(self, key: &str, most: usize) -> Result<Vec<Vec<usize>>, Unanswered> {
+        let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+        let list = |value: &Value| value.as_array()?.iter().map(number).collect();
+        let lists =
+            self.read(key, "a list of lists of numbers", |value| value.as_array()?.iter().map(list).collect())?;
+        let lists: Vec<Vec<usize>> = lists.unwrap_or_default();
+        if lists.len() > most {
+            return Err(Unanswered::Asked(format!("\"{key}\": {} lists, {most} can be", lists.len())));
+        }
+        Ok(lists)
+    }
+
     pub fn maybe_whole(self, key: &str) -> Result<Option<i64>, Unanswered> {
         self.read(key, "a whole number", Value::as_i64)
     }
@@ -69,7 +91,12 @@ impl<'v> Asked<'v> {
     }
 
     pub fn limit(self, most: usize) -> Result<usize, Unanswered> {
-        let found = self.maybe_whole("limit")?.unwrap_or(100);
+        self.limit_or(most, 100)
+    }
+
+    /// The same, with what it is where nothing is said.
+    pub fn limit_or(self, most: usize, otherwise: usize) -> Result<usize, Unanswered> {
+        let found = self.maybe_whole("limit")?.unwrap_or_else(|| i64::try_from(otherwise).unwrap_or(i64::MAX));
         let limit = usize::try_from(found).ok().filter(|limit| (1..=most).contains(limit));
         limit.ok_or_else(|| Unanswered::Asked(format!("\"limit\" is 1 to {most}")))
     }

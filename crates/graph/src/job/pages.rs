@@ -2,7 +2,7 @@
 //! and files.
 
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
-use crate::answer::{Polled, Unanswered, View, answer, ask_of, order};
+use crate::answer::{Polled, Unanswered, View, answer, ask_of, near_sources, order};
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, Format, Plan, csv, picture, script};
 use crate::poller::Change;
@@ -73,10 +73,14 @@ impl Pages {
             return Ok(self.run());
         }
         let inventory = self.handle.inventory();
-        let shown = sources(&inventory, question);
-        // What is of no file is answered without waiting for those that write them.
-        let needs_files = ["pictures", "device", "graph"].iter().any(|of_files| question["do"] == *of_files);
         let library = self.handle.library();
+        let shown = match question["do"] == "near" {
+            true => near_sources(&inventory, &library, question),
+            false => sources(&inventory, question),
+        };
+        // What is of no file is answered without waiting for those that write them.
+        let needs_files =
+            !shown.is_empty() || ["pictures", "device", "graph"].iter().any(|of_files| question["do"] == *of_files);
         match needs_files {
             true => self.handle.read(&shown, || self.answer(&inventory, &library, question)),
             false => self.answer(&inventory, &library, question),
