@@ -12,6 +12,7 @@ import { registrationTests } from "./registrations.mjs";
 import { roleTests } from "./roles.mjs";
 import { signInTests } from "./sign-in.mjs";
 import { sizeTests } from "./size.mjs";
+import { wayTests } from "./way.mjs";
 
 /** @type {Partial<import("./program.mjs").World & { state: unknown }>} */
 const world = {};
@@ -34,4 +35,5 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   lookTests(all);
   liveTests();
   chargeTests();
+  wayTests();
 });

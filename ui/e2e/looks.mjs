@@ -27,6 +27,7 @@ const PAGES = [
   { name: "packets", path: "/packets" },
   { name: "cache", path: "/cache" },
   { name: "graphs", path: "/graphs" },
+  { name: "graphs-map", path: "/graphs/map" },
   { name: "charge", path: "/charge" },
   { name: "charge-sessions", path: "/charge/sessions" },
   { name: "charge-accounts", path: "/charge/accounts" },

@@ -146,6 +146,8 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::orders::credentials, graphs::orders::add_credential))
         .routes(routes!(graphs::orders::remove_credential))
         .routes(routes!(graphs::trees))
+        .routes(routes!(graphs::map::show))
+        .routes(routes!(graphs::way::show))
         .routes(routes!(graphs::nodes))
         .routes(routes!(graphs::pictures::numbers))
         .routes(routes!(graphs::pictures::png))

@@ -2,6 +2,7 @@
 
 mod behind;
 mod farm;
+mod map;
 mod node;
 mod operate;
 mod serve;
@@ -21,6 +22,8 @@ use trunkline_kit::exit::Exit;
     trunkline graph list                                  which there are, and how they are\n  \
     trunkline graph device edge-1                         its interfaces, data sources and graphs\n  \
     trunkline graph behind access-1 edge-1                it is reached through edge-1: alerts depend on that\n  \
+    trunkline graph map                                   who is next to whom\n  \
+    trunkline graph near 10.1.2.3 10.9.8.7                where addresses are, and the way between them\n  \
     trunkline graph fetch 7 --from 2026-11-20             what a data source has\n  \
     trunkline graph status                                how it goes; exit code 3 if not well\n  \
     trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n  \
@@ -39,6 +42,8 @@ enum Tool {
     #[command(flatten)]
     Order(Box<operate::Order>),
     Behind(behind::Behind),
+    Map(map::Map),
+    Near(map::Near),
     Farm(farm::FarmCommand),
 }
 
@@ -49,6 +54,8 @@ impl Graph {
             Tool::Serve(serve) => serve.run(),
             Tool::Order(order) => order.run(terminal),
             Tool::Behind(behind) => behind.run(),
+            Tool::Map(map) => map.run(terminal),
+            Tool::Near(near) => near.run(terminal),
             Tool::Farm(farm) => farm.run(terminal),
         }
     }

@@ -1,7 +1,9 @@
 //! Graphs: devices that are polled, their graphs, trees of them, numbers and pictures.
 
+pub mod map;
 pub mod orders;
 pub mod pictures;
+pub mod way;
 
 use super::ask::Ask;
 use super::schema;

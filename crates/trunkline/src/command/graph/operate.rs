@@ -274,7 +274,7 @@ impl Order {
 }
 
 /// Prints a reply as JSON, or as it is told.
-fn tell(
+pub(super) fn tell(
     place: &Place,
     reply: &Value,
     plain: impl FnOnce(&Value, &mut dyn Write) -> io::Result<()>,
@@ -300,7 +300,7 @@ fn state(place: &Place, name: &str, state: &str) -> Result<Exit, Failure> {
 }
 
 /// A text of a reply; a number as one.
-fn said(value: &Value) -> String {
+pub(super) fn said(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -308,7 +308,7 @@ fn said(value: &Value) -> String {
     }
 }
 
-fn cells(terminal: &Terminal, texts: &[String]) -> Row {
+pub(super) fn cells(terminal: &Terminal, texts: &[String]) -> Row {
     let cells = texts.iter().map(|text| Line::new(terminal).with(Style::Plain, text)).collect();
     Row { cells, below: Vec::new() }
 }
