@@ -83,6 +83,18 @@ enum Raw {
     Name(Box<[u32]>),
 }
 
+impl Raw {
+    /// What it takes, with its index.
+    fn octets(&self, index: &[u32]) -> usize {
+        let own = match self {
+            Raw::Number(_) => 0,
+            Raw::Octets(octets) => octets.len(),
+            Raw::Name(arcs) => arcs.len() * 4,
+        };
+        own + index.len() * 4 + 64
+    }
+}
+
 type Cells = BTreeMap<Box<[u32]>, Raw>;
 
 /// What was found so far.
@@ -118,10 +130,7 @@ impl Around {
             Value::ObjectId(oid) => Raw::Name(oid.arcs().collect()),
             _ => return,
         };
-        self.octets += index.len() * 4 + 64;
-        if let Raw::Octets(octets) = &raw {
-            self.octets += octets.len();
-        }
+        self.octets += raw.octets(index);
         if self.octets <= AROUND_OCTETS_MAX {
             self.columns.entry(column).or_default().insert(index.into(), raw);
         }
@@ -129,10 +138,11 @@ impl Around {
 
     /// A column begins anew.
     pub fn again(&mut self, root: &Oid) {
-        if let Some(column) = column_of(root) {
-            self.columns.remove(&column);
-            self.whole.retain(|whole| *whole != column);
-        }
+        let Some(column) = column_of(root) else { return };
+        let cells = self.columns.remove(&column).unwrap_or_default();
+        let octets: usize = cells.iter().map(|(index, raw)| raw.octets(index)).sum();
+        self.octets = self.octets.saturating_sub(octets);
+        self.whole.retain(|whole| *whole != column);
     }
 
     pub fn ended(&mut self, root: &Oid, end: WalkEnd) {
@@ -370,6 +380,7 @@ mod tests {
         assert!(found.neighbours.is_some() && found.addresses.is_some() && found.hosts.is_none());
         assert_eq!((broken, around.was_silent), (vec!["hosts (ARP)"], true));
         around.again(&arp);
+        assert_eq!(around.octets, 0);
         for host in 0..300_000u32 {
             let [_, b, c, d] = host.to_be_bytes();
             around.take(&arp, &[1, 10, b.into(), c.into(), d.into()], &Value::Integer(3));
