@@ -1,9 +1,11 @@
 // The pages in a browser, against the program: `npm run e2e`. Needs TRUNKLINE_BIN and Chromium; skips without, and says so.
 
 import { after, before, describe } from "node:test";
+import { alertTests } from "./alerts.mjs";
 import { cacheTests } from "./cache.mjs";
 import { callTests } from "./call.mjs";
 import { chargeTests } from "./charge.mjs";
+import { graphTests } from "./graphs.mjs";
 import { keyTests } from "./keys.mjs";
 import { ladderTests } from "./ladder.mjs";
 import { liveTests, lookTests } from "./looks.mjs";
@@ -27,6 +29,7 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   const all = /** @type {import("./session.mjs").Signed} */ (world);
   signInTests(all);
   cacheTests(all);
+  graphTests(all);
   callTests(all);
   ladderTests(all);
   registrationTests(all);
@@ -35,5 +38,6 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   lookTests(all);
   liveTests();
   chargeTests();
+  alertTests();
   wayTests();
 });

@@ -3,7 +3,8 @@
 import { A, Route, Router, useLocation, useNavigate, type RouteSectionProps } from "@solidjs/router";
 import { createEffect, createSignal, ErrorBoundary, For, lazy, Match, onCleanup, onMount, Show, Suspense, Switch, type JSX } from "solid-js";
 import "./app.css";
-import { feed, status, useLive } from "./live";
+import { of, whole } from "./format";
+import { alerts, feed, status, useLive } from "./live";
 import { PAGES } from "./pages";
 import { Head } from "./parts/head";
 import { Icon } from "./parts/icon";
@@ -121,6 +122,9 @@ function Frame(props: RouteSectionProps): JSX.Element {
                 <A href={page.path.replace(/\/:.*$/, "")} end={page.path === "/"} activeClass="here" title={page.key ? `${page.name} (g ${page.key})` : page.name}>
                   <Icon name={page.icon!} />
                   <span>{page.name}</span>
+                  <Show when={page.path === "/alerts" && (alerts()?.open ?? 0) > 0}>
+                    <OpenAlerts />
+                  </Show>
                 </A>
               </li>
             )}
@@ -150,6 +154,18 @@ function Frame(props: RouteSectionProps): JSX.Element {
         <KeyHelp close={() => setHelp(false)} keys={knownKeys()} />
       </Show>
     </div>
+  );
+}
+
+/** How many alerts are open: the colour is that of the worst, which the words for readers of screens name. */
+function OpenAlerts(): JSX.Element {
+  const worst = (): string => ((alerts()?.critical ?? 0) > 0 ? "bad" : (alerts()?.warning ?? 0) > 0 ? "warn" : "note");
+  const open = (): number => alerts()?.open ?? 0;
+  return (
+    <b class={`rail-badge num ${worst()}`} title={`${of(open(), "open alert", "open alerts")}, ${whole(alerts()?.critical ?? 0)} critical`}>
+      {open() > 99 ? "99+" : open()}
+      <span class="sr"> open, {whole(alerts()?.critical ?? 0)} critical</span>
+    </b>
   );
 }
 

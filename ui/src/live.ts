@@ -3,7 +3,7 @@
 
 import { createSignal, onCleanup } from "solid-js";
 import { url } from "./api/client";
-import type { CallUp, LiveStatus } from "./api/types";
+import type { CallUp, LiveAlerts, LiveStatus } from "./api/types";
 import { refreshSession } from "./session";
 
 export type Feed = "connecting" | "live" | "idle" | "lost";
@@ -24,6 +24,7 @@ export const REMEMBERED_MAX = 300;
 
 const [status, setStatus] = createSignal<LiveStatus | undefined>();
 const [callsUp, setCallsUp] = createSignal<{ total: number; up: CallUp[] }>({ total: 0, up: [] });
+const [alerts, setAlerts] = createSignal<LiveAlerts | undefined>(undefined, { equals: (one, other) => JSON.stringify(one) === JSON.stringify(other) });
 const [feed, setFeed] = createSignal<Feed>("connecting");
 const [why, setWhy] = createSignal("");
 const [moments, setMoments] = createSignal<Moment[]>([]);
@@ -32,7 +33,7 @@ const [beat, setBeat] = createSignal(0);
 
 /** Grows each second or few, as long as the program is heard of: what a page asks for again, it asks for then. */
 export { beat };
-export { callsUp, feed, moments, status, why };
+export { alerts, callsUp, feed, moments, status, why };
 
 /** Longer silence begins the sparklines anew. */
 const GAP_MS = 5000;
@@ -75,6 +76,7 @@ function open(): void {
   source = new EventSource(url("/live"));
   source.addEventListener("status", (event) => take(JSON.parse(event.data) as LiveStatus));
   source.addEventListener("calls", (event) => setCallsUp(JSON.parse(event.data) as { total: number; up: CallUp[] }));
+  source.addEventListener("alerts", (event) => setAlerts(JSON.parse(event.data) as LiveAlerts));
   source.addEventListener("heartbeat", () => setBeat((before) => before + 1));
   source.addEventListener("idle", (event) => {
     setFeed("idle");

@@ -10,13 +10,17 @@
 //! crash it is known which attempts have an outcome that nobody saw. Those are made again under the same name where
 //! the channel can be asked to ignore a copy, and told as in doubt where it cannot.
 
+mod course;
 mod incident;
 mod message;
 mod queue;
 mod render;
 
+pub use course::{COURSE_STEPS_MAX, Course, Happened, Step};
 pub use incident::{Acknowledged, Escalated, Incident, Kind, Notice, Past};
-pub use message::{Attempted, MESSAGE_ALERTS_MAX, MESSAGE_OCTETS_MAX, Message, Outcome, Outcomes, TEST_ROUTE, Told};
+pub use message::{
+    Attempted, MESSAGE_ALERTS_MAX, MESSAGE_OCTETS_MAX, Message, Outcome, Outcomes, REPORT_ROUTE, TEST_ROUTE, Told,
+};
 pub use queue::{BACK_OFF_MAX_S, MESSAGES_MAX, Waiting};
 pub use render::{field, json, subject_line, text};
 
@@ -91,7 +95,7 @@ impl Delivery {
         Delivery { rules, ..Delivery::default() }
     }
 
-    /// Takes over what an entry says; those of the engine say nothing here.
+    /// Takes over what an entry says; of those of the engine, how a subject stands is the course of its alert.
     pub fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Notice(notice) => self.take(notice),
@@ -104,6 +108,7 @@ impl Delivery {
             Entry::Outcome(outcome) => self.came(outcome),
             Entry::Acknowledged(acknowledged) => {
                 if let Some(incident) = self.incidents.get_mut(&acknowledged.incident) {
+                    incident.course.acknowledged(acknowledged.at_s, &acknowledged.who);
                     incident.acknowledged = Some(acknowledged.clone());
                 }
             }
@@ -113,7 +118,15 @@ impl Delivery {
                 }
             }
             Entry::Kept(kept) => self.keep(kept.clone()),
-            Entry::Standing(_) | Entry::Hour(_) | Entry::Silenced(_) | Entry::Unsilenced(_) => {}
+            Entry::Standing(standing) => {
+                let incident = standing.incident.as_ref().and_then(|id| self.incidents.get_mut(id));
+                incident.into_iter().for_each(|incident| incident.course.follow(standing));
+            }
+            Entry::Hour(_)
+            | Entry::Silenced(_)
+            | Entry::Unsilenced(_)
+            | Entry::Reported(_)
+            | Entry::Devices(_) => {}
         }
     }
 
@@ -206,6 +219,12 @@ impl Delivery {
         self.told.iter()
     }
 
+    /// The files of reports that wait: what their names begin with.
+    pub fn report_files(&self) -> BTreeSet<String> {
+        let reports = self.queues.all().filter_map(|waiting| waiting.message.report.as_ref());
+        reports.map(|report| report.file.clone()).collect()
+    }
+
     /// Messages that wait.
     pub fn waiting(&self) -> usize {
         self.queues.len()
@@ -244,7 +263,8 @@ impl Delivery {
         incident.state = notice.kind;
         let told: Vec<String> = incident.told.iter().cloned().collect();
         if notice.kind == Kind::Resolved {
-            if let Some(incident) = self.incidents.remove(&notice.incident) {
+            if let Some(mut incident) = self.incidents.remove(&notice.incident) {
+                incident.course.stands(notice.at_s, notice.kind.name(), None, notice.value);
                 self.remember(Past { incident, ended_s: notice.at_s });
             }
         }
@@ -326,6 +346,16 @@ impl Delivery {
             Outcomes::LeftInDoubt(_) => self.counts.left_in_doubt += 1,
         }
         if let Some(waiting) = self.queues.get(&outcome.message) {
+            for notice in &waiting.message.alerts {
+                let incident = match self.incidents.get_mut(&notice.incident) {
+                    Some(incident) => Some(incident),
+                    None => {
+                        let mut all = self.past.iter_mut().rev().map(|past| &mut past.incident);
+                        all.find(|over| over.notice.incident == notice.incident)
+                    }
+                };
+                incident.into_iter().for_each(|incident| incident.course.told(&waiting.message, outcome));
+            }
             self.told.push_back(Told::new(&waiting.message, outcome));
             self.told.drain(..self.told.len().saturating_sub(TOLD_MAX));
         }

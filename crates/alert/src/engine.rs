@@ -34,6 +34,8 @@ use baseline::Baseline;
 use block::{Topology, Trouble};
 use silence::Silences;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::ops::Bound;
 use std::sync::Arc;
 use subject::Subject;
 
@@ -83,6 +85,8 @@ pub struct Engine {
     /// Something that others depend on has moved.
     moved: bool,
     looked_s: i64,
+    /// What identifiers of alerts are made by; without it whoever knows one could try out of which subject it is.
+    secret: Option<RandomState>,
     counts: EngineCounts,
 }
 
@@ -96,6 +100,12 @@ impl Engine {
         let depended = rules.rules.values().flat_map(|rule| &rule.depends).cloned().collect();
         let topology = Topology::new(depended);
         Engine { rules: listed, numbers, subjects, all: rules, topology, ..Engine::default() }
+    }
+
+    /// Identifiers of alerts tell nobody of what they are; without this, those of the same alert are the same.
+    pub fn with_secret(mut self) -> Engine {
+        self.secret = Some(RandomState::new());
+        self
     }
 
     /// Through which devices a device is reached: if all of them are cut off, it is. Of more than [`PARENTS_MAX`] the
@@ -241,6 +251,14 @@ impl Engine {
         troubled.map(move |(subject_name, subject)| subject.standing(&name, subject_name))
     }
 
+    /// How subjects of a rule stand, well or not, in the order of their names, those after one.
+    pub fn followed(&self, rule: &str, after: &str, limit: usize) -> Vec<Standing> {
+        let Some(number) = self.numbers.get(rule).copied() else { return Vec::new() };
+        let later = (Bound::Excluded(after), Bound::Unbounded);
+        let subjects = self.subjects[number].range::<str, _>(later).take(limit);
+        subjects.map(|(name, subject)| subject.standing(rule, name)).collect()
+    }
+
     /// Forgets a subject that is there no more, whatever its state; an alert of it is over.
     pub fn forget(&mut self, rule: &str, subject: &str, at_s: i64, out: &mut Vec<Entry>) {
         let Some(number) = self.numbers.get(rule).copied() else { return };
@@ -377,10 +395,12 @@ impl Engine {
     /// A subject stands otherwise from now on.
     fn change(&mut self, number: usize, name: &str, state: State, since_s: i64, at_s: i64, out: &mut Vec<Entry>) {
         let (rule_name, rule) = self.rules[number].clone();
+        let named = format!("{rule_name}\0{name}").into_bytes();
+        let named = self.secret.as_ref().map_or(named.clone(), |secret| secret.hash_one(&named).to_le_bytes().to_vec());
         let Some(subject) = self.subjects[number].get_mut(name) else { return };
         let before = subject.state;
         (subject.state, subject.since_s) = (state, since_s);
-        let kind = subject.incident_moves(&rule, before, at_s, &rule_name, name);
+        let kind = subject.incident_moves(&rule, before, at_s, &named);
         self.counts.transitions += u64::from(before != state);
         let suppressed = |state: State| matches!(state, State::Suppressed(_));
         self.counts.suppressed += u64::from(suppressed(state) && !suppressed(before));

@@ -24,6 +24,7 @@ mod credential;
 mod device;
 mod entry;
 mod fold;
+mod glob;
 mod index;
 pub mod order;
 pub mod remap;
@@ -35,8 +36,9 @@ mod title;
 mod tree;
 
 pub use credential::{Authentication, Credential, Credentials, Login, Privacy, Secret};
-pub use device::{Access, Availability, Device, DeviceState, Observed, Probe, Version};
+pub use device::{Access, Availability, Device, DeviceState, Observed, PROBES_MAX, Probe, ROUNDS, Version};
 pub use entry::{Broken, Change, ENTRY_VERSION, Entry};
+pub use glob::Glob;
 pub use order::Refusal;
 pub use search::{Found, SEARCH_OCTETS_MAX, Search};
 pub use shape::{Graph, Identity, Kind, Row, Site, Source, Template};

@@ -1,9 +1,11 @@
 //! Alerts in the program: series of polled devices, calls of a capture, the program's own metrics; told by mail,
 //! webhook and syslog to servers that are not ours, once, over `kill -9`.
 
+mod browser;
 mod wire;
 
-use serde_json::Value;
+use browser::Shown;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
@@ -247,6 +249,49 @@ fn a_series_beyond_its_limit_is_told_by_one_mail_over_kills() {
     world.write_rules("[rule.x]\nvalu = 3\n");
     assert_eq!(world.alert(&["reload"]).status.code(), Some(1));
     assert_eq!(world.json(&["status"])["rules"].as_u64(), Some(1), "those before hold");
+}
+
+/// As somebody with a browser meets it: the pages are another process than the one that looks after alerts.
+#[test]
+fn an_alert_is_taken_care_of_through_the_api_over_a_kill() {
+    let world = World::new(
+        "[rule.seen]\ntitle = \"|device| says |value|\"\ntemplate = \"device\"\nvalue = \"up\"\ncondition = \"low\"\n\
+        limit = 2\nseverity = \"critical\"\nunknown-after = \"1 h\"\n",
+    );
+    let port = free_port([127, 64, 0, 1]);
+    let _farm = farm(port, 1);
+    let serve = world.serve();
+    world.graph(&["add", "edge-1", "127.64.0.1", "--port", &port.to_string()]);
+    let mut command = Command::new(PROGRAM);
+    command.args(["web", "--data", world.data(), "--listen", "127.0.0.1:0"]);
+    let mut shown = Shown::start(command);
+    let mut browser = shown.browser();
+    let open = browser.until("/alerts?device=edge-1", "it is an alert", |open| open["total"] == 1);
+    let alert = open["alerts"][0].clone();
+    assert_eq!((&alert["title"], &alert["severity"]), (&json!("edge-1 says 1"), &json!("critical")));
+    let device = browser.json(&format!("/graphs/devices/{}", alert["device_id"]));
+    assert_eq!(device["name"], "edge-1", "it leads to its device");
+    let id = alert["id"].as_str().unwrap();
+    assert_eq!(browser.post(&format!("/alerts/{id}/acknowledge"), &json!({})).status, 204);
+
+    drop(serve);
+    assert_eq!(browser.json("/alerts/status")["serving"], false);
+    assert_eq!(browser.get("/alerts").status, 404);
+    let _serve = world.serve();
+    let path = format!("/alerts/{id}");
+    let taken = browser.json(&path);
+    assert_eq!((&taken["acknowledged"]["by"], &taken["began"]), (&json!("first"), &alert["began"]));
+    let what: Vec<&Value> = taken["course"].as_array().unwrap().iter().map(|step| &step["what"]).collect();
+    assert_eq!(what, ["state", "acknowledged"]);
+    let kept = browser.post("/alerts/maintenance", &json!({ "device": "edge-1", "for_s": 600, "why": "new firmware" }));
+    assert_eq!(kept.status, 201, "{}", String::from_utf8_lossy(&kept.body));
+    let kept = browser.until(&path, "it is kept back", |alert| alert["kept_back_by"] == "maintenance");
+    assert_eq!((&kept["silences"][0]["by"], &kept["silences"][0]["why"]), (&json!("first"), &json!("new firmware")));
+    assert_eq!(kept["course"][2]["kept_back_by"], "maintenance");
+    assert_eq!(browser.json("/alerts/rules/seen")["followed"][0]["alert"], json!(id));
+    world.write_rules("[rule.seen]\nvalu = 3\n");
+    let told = browser.post("/alerts/reload", &json!({})).json();
+    assert!(told["mistakes"].as_array().unwrap().len() >= 2 && told["taken"] == false, "{told}");
 }
 
 /// A device behind one that is down is no alert of its own; a device that is worked at is none either.

@@ -1,6 +1,7 @@
 //! What is live: one task looks once a second, and all clients get the same octets. A client that is slow misses
 //! frames, never holds one up.
 
+mod alerts;
 mod attention;
 mod ended;
 mod history;
@@ -12,6 +13,7 @@ use crate::paths;
 use crate::sources::{CallUp, CallsUp, LiveSnapshot};
 use crate::state::Web;
 use crate::work::Owner;
+pub use alerts::{LiveAlerts, run as watch_alerts};
 pub use attention::Attention;
 use attention::Look;
 use axum::body::Bytes;
@@ -102,6 +104,7 @@ pub struct Feed {
     clients: AtomicUsize,
     of_users: Mutex<HashMap<Owner, usize>>,
     last: Mutex<Option<Status>>,
+    alerts: Mutex<LiveAlerts>,
     history: Mutex<History>,
 }
 
@@ -109,7 +112,8 @@ impl Default for Feed {
     fn default() -> Self {
         let (whole, masked) = (watch::Sender::new(Bytes::new()), watch::Sender::new(Bytes::new()));
         let (clients, of_users) = (AtomicUsize::new(0), Mutex::default());
-        Feed { whole, masked, clients, of_users, last: Mutex::default(), history: Mutex::default() }
+        let (last, alerts, history) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Feed { whole, masked, clients, of_users, last, alerts, history }
     }
 }
 
@@ -122,6 +126,15 @@ impl Feed {
     /// The last status, with whole numbers; none if nothing runs.
     pub fn last(&self) -> Option<Status> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What is open of alerts, as it was told last.
+    pub fn alerts(&self) -> LiveAlerts {
+        self.alerts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_alerts(&self, alerts: LiveAlerts) {
+        *self.alerts.lock().unwrap_or_else(PoisonError::into_inner) = alerts;
     }
 
     /// The last ten minutes, oldest first.
@@ -191,7 +204,7 @@ pub async fn run(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
         }
         match snapshot(&web).await {
             Ok((snapshot, up, health)) => look.at(&web, snapshot, up, health).await,
-            Err(health) => idle(&web, tick, &health),
+            Err(health) => look.idle(&web, tick, &health),
         }
     }
 }
@@ -217,29 +230,35 @@ async fn snapshot(web: &Arc<Web>) -> Result<(LiveSnapshot, CallsUp, Vec<String>)
     asked.await.unwrap_or_else(|_| Err(vec![]))
 }
 
-fn idle(web: &Web, tick: u64, health: &[String]) {
-    *web.feed.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    if tick % IDLE_EVERY != 0 {
-        return;
-    }
-    let told = Some(health.join("; ")).filter(|text| !text.is_empty());
-    let why = told.unwrap_or_else(|| "No capture runs here: what is shown is what the store holds.".to_owned());
-    let mut frame = String::new();
-    event(&mut frame, "idle", &Idle { why });
-    heartbeat(&mut frame);
-    web.feed.whole.send_replace(Bytes::from(frame.clone()));
-    web.feed.masked.send_replace(Bytes::from(frame));
-}
-
 /// What the live task remembers from second to second.
 #[derive(Default)]
 struct Looking {
     ratings: Ratings,
     ended: Ended,
     look: Look,
+    /// What was told of alerts last.
+    alerts: LiveAlerts,
 }
 
 impl Looking {
+    /// Nothing runs: that is told every few seconds, and at once what has become of alerts.
+    fn idle(&mut self, web: &Web, tick: u64, health: &[String]) {
+        *web.feed.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let alerts = web.feed.alerts();
+        if tick % IDLE_EVERY != 0 && alerts == self.alerts {
+            return;
+        }
+        let told = Some(health.join("; ")).filter(|text| !text.is_empty());
+        let why = told.unwrap_or_else(|| "No capture runs here: what is shown is what the store holds.".to_owned());
+        let mut frame = String::new();
+        event(&mut frame, "idle", &Idle { why });
+        event(&mut frame, "alerts", &alerts);
+        heartbeat(&mut frame);
+        web.feed.whole.send_replace(Bytes::from(frame.clone()));
+        web.feed.masked.send_replace(Bytes::from(frame));
+        self.alerts = alerts;
+    }
+
     async fn at(&mut self, web: &Arc<Web>, mut snapshot: LiveSnapshot, mut up: CallsUp, health: Vec<String>) {
         for line in health {
             if !snapshot.unhealthy.contains(&line) {
@@ -253,22 +272,25 @@ impl Looking {
         let mut last_minute = self.ratings.last_minute();
         last_minute.worst = self.ended.worst();
         rates.answer_ratio = last_minute.answer_ratio();
-        let attention = self.look.at(web, &snapshot, &rates, &self.ratings).await;
+        self.alerts = web.feed.alerts();
+        let mut attention = self.alerts.attention.clone();
+        attention.extend(self.look.at(web, &snapshot, &rates, &self.ratings).await);
         web.feed.history.lock().unwrap_or_else(PoisonError::into_inner).take(&snapshot, &rates);
         up.calls.truncate(UP_LISTED_MAX);
         let (at, since) = (rfc3339(snapshot.at_ns), rfc3339(snapshot.since_ns));
         let status = Status { at, since, snapshot, rates, attention, last_minute };
         let calls = LiveCalls { total: up.total, up: up.calls, ended: self.ended.listed() };
-        web.feed.whole.send_replace(frame(&status, &calls));
+        web.feed.whole.send_replace(frame(&status, &calls, &self.alerts));
         *web.feed.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(status.clone());
-        web.feed.masked.send_replace(frame(&status.masked(), &calls.masked()));
+        web.feed.masked.send_replace(frame(&status.masked(), &calls.masked(), &self.alerts));
     }
 }
 
-fn frame(status: &Status, calls: &LiveCalls) -> Bytes {
+fn frame(status: &Status, calls: &LiveCalls, alerts: &LiveAlerts) -> Bytes {
     let mut frame = String::new();
     event(&mut frame, "status", status);
     event(&mut frame, "calls", calls);
+    event(&mut frame, "alerts", alerts);
     heartbeat(&mut frame);
     Bytes::from(frame)
 }

@@ -10,7 +10,7 @@ use crate::caches;
 use crate::live;
 use crate::moment;
 use crate::room::{Disks, KEEP_FREE_PERCENT};
-use crate::sources::{Cache, Charging, Graphing, Live, Packets, Reader};
+use crate::sources::{Alerting, Cache, Charging, Graphing, Live, Packets, Reader};
 use crate::state::Web;
 use crate::tls::{Tls, TlsError, TlsOptions};
 pub use connection::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, HEADER_TIME, IDLE_TIME};
@@ -150,6 +150,8 @@ pub struct Sources {
     pub charging: Option<Arc<dyn Charging>>,
     /// Graphs; none where there can be none.
     pub graphing: Option<Arc<dyn Graphing>>,
+    /// Alerts; none where there can be none.
+    pub alerting: Option<Arc<dyn Alerting>>,
 }
 
 impl Sources {
@@ -163,6 +165,7 @@ impl Sources {
             caches: Vec::new(),
             charging: None,
             graphing: None,
+            alerting: None,
         }
     }
 }
@@ -248,6 +251,7 @@ impl Bound {
         let router = crate::api::router(Arc::clone(&web));
         runtime.spawn(housekeeping(Arc::clone(&web), self.tls.clone(), stopping.clone()));
         runtime.spawn(live::run(Arc::clone(&web), stopping.clone()));
+        runtime.spawn(live::watch_alerts(Arc::clone(&web), stopping.clone()));
         for board in &web.caches {
             runtime.spawn(caches::watch(Arc::clone(board), stopping.clone()));
         }

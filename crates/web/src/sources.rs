@@ -1,10 +1,12 @@
 //! What the program gives to the web: the packet log, the running capture, a reader of captures. Each is behind a
 //! trait, so that the web knows no job's inside, and runs as well where one of them is missing.
 
+mod alerting;
 mod caches;
 mod charging;
 mod graphing;
 
+pub use alerting::*;
 pub use caches::{
     Cache, CacheBar, CacheHotKey, CacheMemory, CacheRates, CacheRefused, CacheSetting, CacheSlowCommand, CacheSnapshot,
 };

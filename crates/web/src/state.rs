@@ -44,6 +44,10 @@ pub const CHARGE_LOOKS_MAX: usize = 6;
 pub const CHARGE_READS_MAX: usize = 3;
 /// Questions at a time about graphs.
 pub const GRAPH_LOOKS_MAX: usize = 4;
+/// Questions at a time about alerts.
+pub const ALERT_LOOKS_MAX: usize = 4;
+/// Messages at a time that try out channels, each for minutes at most.
+pub const ALERT_TESTS_MAX: usize = 2;
 /// How long a look waits for its turn.
 pub const LOOK_TURN_TIME: Duration = Duration::from_secs(5);
 /// Calls whose packets or messages are read at a time.
@@ -129,6 +133,10 @@ pub struct Web {
     pub charge_reads: Arc<Semaphore>,
     /// Questions about graphs that may be under way.
     pub graph_looks: Arc<Semaphore>,
+    /// Questions about alerts that may be under way.
+    pub alert_looks: Arc<Semaphore>,
+    /// Messages that try out channels that may be.
+    pub alert_tests: Arc<Semaphore>,
     /// Plans that are tried out.
     pub tryouts: Tryouts,
     /// Bills that users brought.
@@ -171,6 +179,8 @@ impl Web {
             charge_looks: Arc::new(Semaphore::new(CHARGE_LOOKS_MAX)),
             charge_reads: Arc::new(Semaphore::new(CHARGE_READS_MAX)),
             graph_looks: Arc::new(Semaphore::new(GRAPH_LOOKS_MAX)),
+            alert_looks: Arc::new(Semaphore::new(ALERT_LOOKS_MAX)),
+            alert_tests: Arc::new(Semaphore::new(ALERT_TESTS_MAX)),
             tryouts: Shelf::new(spool.folder(), "tryout", TRYOUTS),
             bills: Shelf::new(spool.folder(), "bill", BILLS),
             comparisons: Shelf::new(spool.folder(), "comparison", COMPARISONS),

@@ -1,7 +1,7 @@
 // What happens now: the page that stays open on the wall. Nothing jumps: every figure has its place and its width.
 
 import { Match, Show, Switch, type JSX } from "solid-js";
-import { feed, status, why } from "../live";
+import { alerts, feed, status, why } from "../live";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
 import { useRowKeys } from "../parts/row-keys";
@@ -75,6 +75,9 @@ function Idle(): JSX.Element {
           </span>
         </p>
       </section>
+      <Show when={(alerts()?.attention.length ?? 0) > 0}>
+        <Attention />
+      </Show>
       <Newest />
     </div>
   );

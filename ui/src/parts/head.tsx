@@ -1,10 +1,12 @@
 import { createEffect, type JSX } from "solid-js";
+import { alerts } from "../live";
 import "./head.css";
 
 /** The head of a page: its name (also the window's), what it is about, and its controls. */
 export function Head(props: { title: string; about?: JSX.Element; children?: JSX.Element }): JSX.Element {
   createEffect(() => {
-    document.title = `${props.title} · Trunkline`;
+    const open = alerts()?.open ?? 0;
+    document.title = `${open > 0 ? `(${open}) ` : ""}${props.title} · Trunkline`;
   });
   return (
     <header class="head">

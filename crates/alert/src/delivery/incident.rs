@@ -1,5 +1,6 @@
 //! Alerts as delivery knows them.
 
+use super::course::Course;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,12 +80,16 @@ pub struct Incident {
     pub acknowledged: Option<Acknowledged>,
     /// Steps of escalation that were taken, by route.
     pub steps: BTreeMap<String, usize>,
+    /// What happened to it.
+    #[serde(default)]
+    pub course: Course,
 }
 
 impl Incident {
-    pub(super) fn new(notice: Notice, routes: BTreeSet<String>) -> Incident {
-        let (told, steps) = (BTreeSet::new(), BTreeMap::new());
-        Incident { state: notice.kind, notice, routes, told, acknowledged: None, steps }
+    pub(crate) fn new(notice: Notice, routes: BTreeSet<String>) -> Incident {
+        let (told, steps, mut course) = (BTreeSet::new(), BTreeMap::new(), Course::default());
+        course.stands(notice.at_s, notice.kind.name(), None, notice.value);
+        Incident { state: notice.kind, notice, routes, told, acknowledged: None, steps, course }
     }
 }
 

@@ -160,3 +160,31 @@ fn too_many_messages_are_counted() {
     }
     assert_eq!((delivery.waiting(), delivery.counts().messages_overflow), (MESSAGES_MAX, 10));
 }
+
+#[test]
+fn the_course_of_an_alert_tells_who_was_told_and_who_has_it() {
+    let mut delivery = delivery();
+    delivery.apply(&Entry::Notice(notice("n", "north", Kind::Fired, 0)));
+    let failed = || Outcomes::Failed("busy".to_owned());
+    for (now_s, came) in [(30, failed()), (35, failed()), (50, Outcomes::Delivered)] {
+        while delivery.poll_timeout().is_some_and(|due_s| due_s <= now_s) {
+            delivery.handle_timeout(now_s).iter().flatten().for_each(|entry| delivery.apply(entry));
+            while let Some(send) = delivery.poll_send() {
+                let came = if send.message.channel == "a" { came.clone() } else { Outcomes::Delivered };
+                let outcome = delivery.outcome(&send.message.id, came, now_s);
+                delivery.apply(&outcome);
+            }
+        }
+    }
+    let acknowledged = Acknowledged { incident: "n".to_owned(), who: "anna".to_owned(), at_s: 60 };
+    delivery.apply(&Entry::Acknowledged(acknowledged));
+    delivery.apply(&Entry::Notice(notice("n", "north", Kind::Resolved, 100)));
+    let over = delivery.past().next().unwrap();
+    let told = |step: &Step| match &step.what {
+        Happened::Stands { state, .. } => format!("{} {state}", step.at_s),
+        Happened::Acknowledged { by } => format!("{} by {by}", step.at_s),
+        Happened::Told { channel, attempts, outcome, .. } => format!("{} {channel} {attempts} {outcome}", step.at_s),
+    };
+    let course: Vec<String> = over.incident.course.steps().iter().map(told).collect();
+    assert_eq!(course, ["0 firing", "50 a 3 delivered", "30 run 1 delivered", "60 by anna", "100 resolved"]);
+}

@@ -142,18 +142,12 @@ impl Subject {
         }
     }
 
-    /// What the alert of it does where the state was another one before; what there is to tell, if there is.
-    pub fn incident_moves(
-        &mut self,
-        rule: &Rule,
-        before: State,
-        at_s: i64,
-        rule_name: &str,
-        name: &str,
-    ) -> Option<Kind> {
+    /// What the alert of it does where the state was another one before; what there is to tell, if there is. `named` is
+    /// what a new one is identified by, beside the time.
+    pub fn incident_moves(&mut self, rule: &Rule, before: State, at_s: i64, named: &[u8]) -> Option<Kind> {
         match (before, self.state, self.incident.is_some()) {
             (_, State::Firing, false) => {
-                let id = Id::derive(at_s.saturating_mul(1_000_000_000), format!("{rule_name}\0{name}").as_bytes());
+                let id = Id::derive(at_s.saturating_mul(1_000_000_000), named);
                 self.incident = Some((id.to_string(), at_s));
                 if rule.flaps > 0 {
                     self.fired.push_back(at_s);

@@ -7,7 +7,9 @@
 //!   {"do":"acknowledge","alert":"0192..","by":"anna"}  ->  {"alert":".."}
 //! ```
 
+mod asked;
 mod orders;
+mod reports;
 mod told;
 
 use super::Alerts;

@@ -54,26 +54,33 @@ impl<'v> Asked<'v> {
         Ok(ids)
     }
 
+    /// A list of texts; an empty one where nothing is said.
     pub fn texts(self, key: &str, most: usize) -> Result<Vec<&'v str>, Unanswered> {
-        let texts = self.read(key, "a list of texts", |value| value.as_array()?.iter().map(Value::as_str).collect())?;
-        let texts: Vec<&str> = self.needed(key, texts)?;
-        if texts.len() > most {
-            return Err(Unanswered::Asked(format!("\"{key}\": {} texts, {most} can be", texts.len())));
-        }
-        Ok(texts)
+        let texts = |value: &'v Value| value.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
+        let texts = self.read(key, "a list of texts", texts)?.unwrap_or_default();
+        self.few(key, texts.len(), most).map(|()| texts)
     }
 
     /// Lists of numbers; none if nothing is said.
-    pub fn maybe_lists(self, key: &str, most: usize) -> Result<Vec<Vec<usize>>, Unanswered> {
+    pub fn lists(self, key: &str, most: usize) -> Result<Vec<Vec<usize>>, Unanswered> {
         let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
         let list = |value: &Value| value.as_array()?.iter().map(number).collect();
-        let lists =
-            self.read(key, "a list of lists of numbers", |value| value.as_array()?.iter().map(list).collect())?;
-        let lists: Vec<Vec<usize>> = lists.unwrap_or_default();
-        if lists.len() > most {
-            return Err(Unanswered::Asked(format!("\"{key}\": {} lists, {most} can be", lists.len())));
-        }
-        Ok(lists)
+        let lists = |value: &'v Value| value.as_array()?.iter().map(list).collect::<Option<Vec<Vec<usize>>>>();
+        let lists = self.read(key, "a list of lists of numbers", lists)?.unwrap_or_default();
+        self.few(key, lists.len(), most).map(|()| lists)
+    }
+
+    /// Texts by name; none where nothing is said.
+    pub fn texts_by_name(self, key: &str, most: usize) -> Result<Vec<(Box<str>, Box<str>)>, Unanswered> {
+        let text = |(name, value): (&String, &Value)| Some((name.as_str().into(), value.as_str()?.into()));
+        let texts = |value: &'v Value| value.as_object()?.iter().map(text).collect::<Option<Vec<_>>>();
+        let texts = self.read(key, "an object of texts", texts)?.unwrap_or_default();
+        self.few(key, texts.len(), most).map(|()| texts)
+    }
+
+    fn few(self, key: &str, count: usize, most: usize) -> Result<(), Unanswered> {
+        let many = || Unanswered::Asked(format!("\"{key}\": {count} of them, {most} can be"));
+        (count <= most).then_some(()).ok_or_else(many)
     }
 
     pub fn maybe_whole(self, key: &str) -> Result<Option<i64>, Unanswered> {

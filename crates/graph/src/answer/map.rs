@@ -98,10 +98,13 @@ struct Graphs<'g, 'v> {
 impl Graphs<'_, '_> {
     fn end(&mut self, view: &View<'_>, end: &End) -> Value {
         let [traffic, losses] = self.graphs(end);
-        let row = end.row.and_then(|row| view.inventory.rows().get(row));
-        let name = interface(view.inventory, end.row).unwrap_or(&end.port);
+        let shown = end.row.filter(|row| view.sees_row(*row));
+        let row = shown.and_then(|row| view.inventory.rows().get(row));
+        // What a port is called tells of a row, too.
+        let port = if shown == end.row { &*end.port } else { "" };
+        let name = interface(view.inventory, shown).unwrap_or(port);
         json!({
-            "node": key(end.node), "row": end.row, "interface": Some(name).filter(|name| !name.is_empty()),
+            "node": key(end.node), "row": shown, "interface": Some(name).filter(|name| !name.is_empty()),
             "label": row.map(|row| &*row.label).filter(|label| !label.is_empty()),
             "speed": row.map(|row| row.speed).filter(|speed| *speed > 0), "tells": end.tells,
             "traffic": traffic, "losses": losses,
@@ -114,7 +117,7 @@ impl Graphs<'_, '_> {
         let of_device = self.of.entry(device).or_insert_with(|| {
             let mut rows: HashMap<u32, [Option<u32>; 2]> = HashMap::new();
             for (id, shows, row) in shows::of_device(view.inventory, view.library, device) {
-                let Some(row) = row else { continue };
+                let Some(row) = row.filter(|_| view.sees_graph(id)) else { continue };
                 let place = match shows {
                     Shows::Traffic => 0,
                     Shows::Losses => 1,

@@ -33,13 +33,16 @@ struct Wanted {
 impl Wanted {
     fn read(asked: Asked<'_>) -> Result<Wanted, Unanswered> {
         let texts = asked.texts("addresses", ADDRESSES_MAX)?;
+        if texts.is_empty() {
+            return Err(Unanswered::Asked("\"addresses\" is needed".to_owned()));
+        }
         let address = |text: &&str| {
             let address = text.trim_matches(['[', ']']).parse::<IpAddr>().map(|address| address.to_canonical());
             address.map_err(|_| Unanswered::Asked(format!("'{text}' is no address of IP")))
         };
         let addresses: Vec<IpAddr> = texts.iter().map(address).collect::<Result<_, _>>()?;
         let mut pairs = Vec::new();
-        for pair in asked.maybe_lists("pairs", PAIRS_MAX)? {
+        for pair in asked.lists("pairs", PAIRS_MAX)? {
             match pair[..] {
                 [from, to] if from < addresses.len() && to < addresses.len() => pairs.push([from, to]),
                 _ => return Err(Unanswered::Asked("a pair is two places in \"addresses\"".to_owned())),
@@ -60,7 +63,7 @@ pub fn near_sources(inventory: &Inventory, library: &Library, question: &Value) 
     if wanted.span.is_none() {
         return Vec::new();
     }
-    let found = Found::of(inventory, &wanted, &|_| true);
+    let found = Found::of(inventory, &wanted, &|_| true, &|_| true);
     found.stops.keys().flat_map(|stop| loss_sources(inventory, library, *stop)).map(|(source, _)| source).collect()
 }
 
@@ -68,7 +71,7 @@ pub fn near_sources(inventory: &Inventory, library: &Library, question: &Value) 
 /// span first.
 pub(super) fn show(view: &View<'_>, asked: Asked<'_>, visible: Visible<'_>) -> Result<Value, Unanswered> {
     let wanted = Wanted::read(asked)?;
-    let found = Found::of(view.inventory, &wanted, visible);
+    let found = Found::of(view.inventory, &wanted, visible, &|row| view.sees_row(row));
     let told = Told { view, network: &found.network };
     let addresses = wanted.addresses.iter().zip(&found.places).map(|(address, (places, total))| {
         let places: Vec<Value> = places.iter().map(|place| told.place(*address, place)).collect();
@@ -101,23 +104,25 @@ struct Found {
 }
 
 impl Found {
-    fn of(inventory: &Inventory, wanted: &Wanted, visible: Visible<'_>) -> Found {
+    /// Of the devices and rows that somebody may see.
+    fn of(inventory: &Inventory, wanted: &Wanted, visible: Visible<'_>, row_visible: Visible<'_>) -> Found {
+        let row_is_shown: Visible<'_> = &|row| inventory.rows().has(row) && row_visible(row);
         let network = inventory.network();
         let places = wanted.addresses.iter().map(|address| network.near(*address, visible)).collect();
         let mut found = Found { network, places, ways: Vec::new(), stops: BTreeMap::new() };
         let nearest: Vec<Vec<Place>> =
             wanted.addresses.iter().map(|address| found.network.nearest(*address, visible)).collect();
         for [from, to] in &wanted.pairs {
-            found.add_places(inventory, wanted.addresses[*from], &nearest[*from]);
+            found.add_places(row_is_shown, wanted.addresses[*from], &nearest[*from]);
             let devices = |places: &[Place]| places.iter().map(|place| place.device).collect::<Vec<_>>();
             let ways = found.network.ways(&devices(&nearest[*from]), &devices(&nearest[*to]), visible);
             let why = format!("between {} and {}", wanted.addresses[*from], wanted.addresses[*to]);
-            ways.ways.iter().for_each(|way| found.add_way(way, &why));
-            found.add_places(inventory, wanted.addresses[*to], &nearest[*to]);
+            ways.ways.iter().for_each(|way| found.add_way(row_is_shown, way, &why));
+            found.add_places(row_is_shown, wanted.addresses[*to], &nearest[*to]);
             found.ways.push(Way { pair: [*from, *to], ways: ways.ways, total: ways.total });
         }
         for (address, nearest) in wanted.addresses.iter().zip(&nearest) {
-            found.add_places(inventory, *address, nearest);
+            found.add_places(row_is_shown, *address, nearest);
         }
         found
     }
@@ -130,21 +135,21 @@ impl Found {
         }
     }
 
-    fn add_places(&mut self, inventory: &Inventory, address: IpAddr, places: &[Place]) {
+    fn add_places(&mut self, row_is_shown: Visible<'_>, address: IpAddr, places: &[Place]) {
         for place in places {
-            let row = place.row.filter(|row| inventory.rows().has(*row));
+            let row = place.row.filter(|row| row_is_shown(*row));
             let why = why(address, place.how);
             self.add((place.device, row), Some(&why));
             self.add((place.device, None), None);
         }
     }
 
-    fn add_way(&mut self, way: &[Node], why: &str) {
+    fn add_way(&mut self, row_is_shown: Visible<'_>, way: &[Node], why: &str) {
         for (at, node) in way.iter().enumerate() {
             let Node::Device(device) = *node else { continue };
             let beside = [at.checked_sub(1).map(|before| way[before]), way.get(at + 1).copied()];
             let rows = beside.into_iter().flatten().flat_map(|next| rows_to(&self.network, *node, next));
-            for row in rows.collect::<Vec<_>>() {
+            for row in rows.filter(|row| row_is_shown(*row)).collect::<Vec<_>>() {
                 self.add((device, Some(row)), Some(why));
             }
             self.add((device, None), Some(why));
@@ -181,9 +186,10 @@ impl Told<'_, '_> {
             How::Host | How::HostBehind => "host",
             How::Network(_) => "network",
         };
+        let row = place.row.filter(|row| self.view.sees_row(*row));
         told["how"] = how.into();
-        told["row"] = place.row.into();
-        told["interface"] = interface(self.view.inventory, place.row).into();
+        told["row"] = row.into();
+        told["interface"] = interface(self.view.inventory, row).into();
         told["why"] = why(address, place.how).into();
         told
     }
@@ -191,7 +197,8 @@ impl Told<'_, '_> {
     fn way(&self, wanted: &Wanted, way: &Way) -> Value {
         let [from, to] = way.pair.map(|at| wanted.addresses[at]);
         let names = |rows: Vec<u32>| -> Vec<String> {
-            rows.into_iter().filter_map(|row| interface(self.view.inventory, Some(row))).map(str::to_owned).collect()
+            let shown = rows.into_iter().filter(|row| self.view.sees_row(*row));
+            shown.filter_map(|row| interface(self.view.inventory, Some(row))).map(str::to_owned).collect()
         };
         let steps = |way: &Vec<Node>| -> Vec<Value> {
             let step = |(at, node): (usize, &Node)| {
@@ -247,7 +254,8 @@ fn stop(
         Some(_) => *of == row && matches!(shows, Shows::Losses | Shows::Traffic),
         None => *shows == Shows::Processor || (of.is_none() && matches!(shows, Shows::Losses | Shows::RoundTrip)),
     };
-    let mut of_stop: Vec<&(u32, Shows, Option<u32>)> = graphs.iter().filter(is_of).collect();
+    let shown = graphs.iter().filter(|(id, ..)| view.sees_graph(*id));
+    let mut of_stop: Vec<&(u32, Shows, Option<u32>)> = shown.filter(is_of).collect();
     of_stop.sort_by_key(|(id, shows, _)| (*shows, *id));
     // One of a kind: a device with many processors is shown by its first.
     of_stop.dedup_by_key(|(_, shows, _)| *shows);
@@ -300,7 +308,8 @@ fn loss_sources<'l>(
 /// What was lost there in a span; nothing of what is not known.
 fn losses(view: &View<'_>, stop: Stop, span: (i64, i64)) -> Vec<Loss> {
     let mut all: Vec<Loss> = Vec::new();
-    for (source, series) in loss_sources(view.inventory, view.library, stop) {
+    let sources = loss_sources(view.inventory, view.library, stop).into_iter();
+    for (source, series) in sources.filter(|(source, _)| view.sees_source(*source)) {
         let (start_s, end_s) = span;
         let question = Question { consolidation: Consolidation::Average, start_s, end_s, step_s: 1 };
         let Ok(rows) = view.files.rows(source, &question) else { continue };

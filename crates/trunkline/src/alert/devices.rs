@@ -27,7 +27,17 @@ pub fn fields(inventory: &Inventory, device: u32) -> Vec<(String, String)> {
     let field = |name: &str| known.get(name).map(|text| (name.to_owned(), text.to_owned()));
     let template = inventory.devices().get(device).and_then(|device| inventory.template_name(device.template?));
     let template = template.map(|name| ("device_template".to_owned(), name.to_owned()));
-    ["address", "site", "location", "contact"].into_iter().filter_map(field).chain(template).collect()
+    let own = [("device_id".to_owned(), device.to_string())].into_iter();
+    own.chain(["address", "site", "location", "contact"].into_iter().filter_map(field)).chain(template).collect()
+}
+
+/// Devices of which it is known whether they are up.
+pub fn up(inventory: &Inventory, healths: &[Health]) -> BTreeMap<String, bool> {
+    let up = |health: &Health| {
+        let device = inventory.devices().get(health.device)?;
+        Some((device.name.to_string(), health.change? == Change::Up))
+    };
+    healths.iter().filter_map(up).collect()
 }
 
 /// What was shown of devices before.

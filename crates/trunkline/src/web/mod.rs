@@ -1,6 +1,7 @@
 //! What the program gives to the web: the packet log and captures, the running capture, a reader of captures, and how
 //! it is served.
 
+mod alerts;
 mod caches;
 pub mod desk;
 mod graphs;

@@ -1,7 +1,7 @@
 //! How the web is served: the options that the configuration gives, the address, the one-time link.
 
 use super::packets::{Captures, LogPackets};
-use super::{caches, graphs};
+use super::{alerts, caches, graphs};
 use crate::charge::asked::Asked;
 use crate::failure::Failure;
 use crate::run::config::{Settings, Tls};
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
-use trunkline_web::sources::{Cache, Charging, Graphing, Live, Packets, Reader};
+use trunkline_web::sources::{Alerting, Cache, Charging, Graphing, Live, Packets, Reader};
 use trunkline_web::tls::{TlsOptions, own_names};
 use trunkline_web::{Bound, Handle, Mode, Options, ServeError, Server, Sources};
 
@@ -123,10 +123,11 @@ fn start(
     // A node of the same data folder, whichever program it runs in.
     let charging: Option<Arc<dyn Charging>> = Some(Arc::new(Asked::new(&settings.data.folder)));
     let graphing: Option<Arc<dyn Graphing>> = Some(Arc::new(graphs::Asked::new(&settings.data.folder)));
+    let alerting: Option<Arc<dyn Alerting>> = Some(Arc::new(alerts::Asked::new(&settings.data.folder)));
     let caches = caches::all(cache, &settings.web.caches);
     let store_folder = settings.data.folder.join("store");
     let packets = Some(Arc::new(packets) as Arc<dyn Packets>);
-    let sources = Sources { store_folder, packets, live, reader, caches, charging, graphing };
+    let sources = Sources { store_folder, packets, live, reader, caches, charging, graphing, alerting };
     bound.serve(sources).map_err(|e| Failure::Failed(e.to_string()))
 }
 

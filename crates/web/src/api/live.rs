@@ -2,7 +2,7 @@
 
 use crate::auth::Permission;
 use crate::guard::Who;
-use crate::live::{Idle, LiveCalls, Status, Watching};
+use crate::live::{Idle, LiveAlerts, LiveCalls, Status, Watching};
 use crate::problem::{Kind, Problem};
 use crate::state::Web;
 use axum::body::Body;
@@ -28,11 +28,13 @@ pub enum LiveEvent {
     Status(Box<Status>),
     /// Calls that are up and calls that ended, each second.
     Calls(LiveCalls),
+    /// What is open of alerts, each second; while nothing runs, when it has changed.
+    Alerts(LiveAlerts),
     /// Nothing runs.
     Idle(Idle),
 }
 
-/// What happens now: events `status` and `calls` each second, or `idle` while nothing runs, and `heartbeat`.
+/// What happens now: events `status` and `calls` each second, or `idle` while nothing runs; `alerts` and `heartbeat`.
 #[utoipa::path(
     get, path = "/live", tag = "live",
     responses((status = 200, content_type = "text/event-stream", body = LiveEvent))

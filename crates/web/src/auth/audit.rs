@@ -65,6 +65,14 @@ pub mod action {
     pub const CHARGE_RATED_CALLS: &str = "charge.rated-calls";
     pub const GRAPH_DEVICE: &str = "graph.device";
     pub const GRAPH_CREDENTIAL: &str = "graph.credential";
+    pub const ALERT_ACKNOWLEDGE: &str = "alert.acknowledge";
+    pub const ALERT_SILENCE: &str = "alert.silence";
+    pub const ALERT_UNSILENCE: &str = "alert.unsilence";
+    pub const ALERT_TEST: &str = "alert.test";
+    pub const ALERT_RELOAD: &str = "alert.reload";
+    pub const GRAPH_TREE: &str = "graph.tree";
+    pub const GRAPH_GRAPH: &str = "graph.graph";
+    pub const GRAPH_RIGHTS: &str = "graph.rights";
     pub const REFUSED: &str = "refused";
 }
 

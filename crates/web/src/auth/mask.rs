@@ -6,12 +6,16 @@
 //! for whatever stands before an `@`, and for runs of digits. Digits that were sent in a call (DTMF) are not shown at
 //! all.
 
+mod alert;
 mod ask;
 mod scrub;
 
 use crate::sources::{
     CacheSnapshot, CallUp, ChargeAccount, ChargeDifference, ChargeEvent, ChargeLine, ChargeRated, ChargeRatedCall,
     ChargeSession,
+};
+pub use alert::{
+    alert, alert_pending, alert_rule, alert_sent, alert_silence, alert_step, alert_subject, alert_window, check_tests,
 };
 pub use ask::{check_filter, check_search, names_numbers};
 use scrub::{Kind, Scrub};

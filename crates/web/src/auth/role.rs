@@ -90,11 +90,17 @@ pub enum Permission {
     GraphsRead,
     /// Add and remove devices and credentials, have them polled or not.
     GraphsManage,
+    /// See alerts, rules, silences and channels.
+    AlertsRead,
+    /// Acknowledge alerts, keep them back for a time.
+    AlertsOperate,
+    /// Try out channels, have rules read again.
+    AlertsManage,
 }
 
 impl Permission {
     /// All, with the names that `may` and the scopes of tokens have, and the least role that has them.
-    pub const ALL: [(Permission, &'static str, Role); 17] = [
+    pub const ALL: [(Permission, &'static str, Role); 20] = [
         (Permission::CallsRead, "calls.read", Role::Viewer),
         (Permission::NumbersRead, "numbers.read", Role::Viewer),
         (Permission::MessagesRead, "messages.read", Role::Support),
@@ -112,6 +118,9 @@ impl Permission {
         (Permission::ChargeManage, "charge.manage", Role::Engineer),
         (Permission::GraphsRead, "graphs.read", Role::Viewer),
         (Permission::GraphsManage, "graphs.manage", Role::Administrator),
+        (Permission::AlertsRead, "alerts.read", Role::Viewer),
+        (Permission::AlertsOperate, "alerts.operate", Role::Support),
+        (Permission::AlertsManage, "alerts.manage", Role::Administrator),
     ];
 
     /// Its name.
@@ -218,12 +227,14 @@ mod tests {
     #[test]
     fn a_masked_role_gets_nothing_raw() {
         let of = |role, mask_below| Permissions::of(role, mask_below).names();
-        assert_eq!(of(Role::Viewer, Role::Support), ["calls.read", "charge.read", "graphs.read"]);
-        assert_eq!(of(Role::Viewer, Role::Viewer), ["calls.read", "numbers.read", "charge.read", "graphs.read"]);
-        let masked = ["calls.read", "calls.export", "charge.read", "charge.operate", "graphs.read"];
+        assert_eq!(of(Role::Viewer, Role::Support), ["calls.read", "charge.read", "graphs.read", "alerts.read"]);
+        let whole = ["calls.read", "numbers.read", "charge.read", "graphs.read", "alerts.read"];
+        assert_eq!(of(Role::Viewer, Role::Viewer), whole);
+        let reads = ["calls.read", "calls.export", "charge.read", "charge.operate", "graphs.read", "alerts.read"];
+        let masked = [&reads[..], &["alerts.operate"]].concat();
         assert_eq!(of(Role::Support, Role::Engineer), masked);
         assert!(!of(Role::Engineer, Role::Administrator).contains(&"packets.extract"));
-        assert_eq!(of(Role::Administrator, Role::Administrator).len(), 17);
+        assert_eq!(of(Role::Administrator, Role::Administrator).len(), 20);
     }
 
     #[test]

@@ -35,7 +35,8 @@ const SLOW_TIME: Duration = Duration::from_secs(2);
 /// Something that somebody should look at.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Attention {
-    /// A short stable name: drops, unhealthy, disk, retention, bad-calls, registrations.
+    /// A short stable name: drops, unhealthy, disk, retention, bad-calls, registrations, alert,
+    /// alerts.
     pub kind: String,
     /// A sentence.
     pub text: String,
@@ -44,7 +45,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    fn new(kind: &str, text: String, link: &str) -> Self {
+    pub(super) fn new(kind: &str, text: String, link: &str) -> Self {
         Attention { kind: kind.to_owned(), text, link: Some(link.to_owned()) }
     }
 }

@@ -13,7 +13,8 @@ pub trait Graphing: Send + Sync {
     fn serves(&self) -> bool;
 
     /// Answers a question: `counts`, `run`, `devices`, `device`, `graphs`, `graph`, `trees`, `nodes`, `pictures`,
-    /// `credentials`, `map`, `near` (`trunkline_graph::answer` has them).
+    /// `credentials`, `rights`, `map`, `near` (`trunkline_graph::answer` has them). Its `scope`, if it has one, is what
+    /// whoever asks may see: the rest is answered as if it did not exist.
     ///
     /// # Errors
     /// There is no such thing, it makes no sense, or it cannot be read.
@@ -25,7 +26,8 @@ pub trait Graphing: Send + Sync {
     /// It is refused, or none serves.
     fn order(&self, by: &str, order: &Value) -> Result<(), SourceError>;
 
-    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function`, as `pictures` has.
+    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function`, as `pictures` has,
+    /// and a `scope`.
     ///
     /// # Errors
     /// As [`Graphing::ask`]; what draws is not installed, or too much is being drawn ([`super::Trouble::Busy`]).
@@ -145,6 +147,10 @@ pub struct GraphDevice {
     pub step_s: Option<u32>,
     /// For people.
     pub notes: String,
+    /// How it is told whether it is up.
+    pub probes: GraphProbes,
+    /// Whether it is up and down by turns.
+    pub flapping: bool,
     /// What it says of itself.
     pub system: GraphSystem,
     /// Devices on the way to it.
@@ -155,6 +161,39 @@ pub struct GraphDevice {
     pub rows: Vec<GraphRow>,
     /// What is read of it, the first data sources.
     pub read: Vec<GraphRead>,
+}
+
+/// How it is told whether a device is up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphProbes {
+    /// What is tried: `icmp`, `snmp`, `tcp:PORT`, `udp:PORT`; nothing is a device that is always up.
+    pub of: Vec<String>,
+    /// Whether all of them must answer, and not one.
+    pub all: bool,
+    /// Rounds without an answer until it is down.
+    pub failures: u16,
+    /// Rounds with one until it is up again.
+    pub recoveries: u16,
+}
+
+/// Device templates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplates {
+    /// In the order of their names.
+    pub templates: Vec<GraphTemplateBrief>,
+}
+
+/// A device template.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplateBrief {
+    /// Its name.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// Whether it reads by SNMP.
+    pub snmp: bool,
+    /// What its data sources are to be told, by name.
+    pub arguments: Vec<String>,
 }
 
 /// What a device says of itself (SNMPv2-MIB, system group).
@@ -223,6 +262,8 @@ pub struct GraphRead {
     pub last: Option<i64>,
     /// Whether that is longer ago than it should be.
     pub silent: bool,
+    /// What is wrong with it, where it is not read by SNMP.
+    pub fault: Option<String>,
 }
 
 /// Graphs, a part of a list.
@@ -268,10 +309,10 @@ pub struct GraphShown {
 pub struct GraphSource {
     /// Its number.
     pub id: u32,
-    /// Its device.
-    pub device: u32,
+    /// Its device; null where that is not to be seen.
+    pub device: Option<u32>,
     /// The device's name.
-    pub device_name: String,
+    pub device_name: Option<String>,
     /// The row that it is of.
     pub row: Option<String>,
     /// Its data template.
@@ -280,6 +321,71 @@ pub struct GraphSource {
     #[serde(serialize_with = "as_maybe")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last: Option<i64>,
+}
+
+/// Graph templates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplateList {
+    /// By name.
+    pub templates: Vec<GraphTemplate>,
+}
+
+/// A graph template.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplate {
+    /// Its name.
+    pub name: String,
+    /// Its title, without what is of one graph.
+    pub title: String,
+    /// What stands at its axis.
+    pub unit: String,
+    /// Whether it makes one graph of many data sources.
+    pub of_many: bool,
+}
+
+/// Figures of graphs over a span.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFiguresList {
+    /// How many graphs were found.
+    pub total: u64,
+    /// Some of them.
+    pub graphs: Vec<GraphFiguresOf>,
+    /// The same as a file.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub csv: Option<String>,
+}
+
+/// Figures of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFiguresOf {
+    /// Its number.
+    pub id: u32,
+    /// Its title.
+    pub title: String,
+    /// Why there are none.
+    pub trouble: Option<String>,
+    /// The unit of all but totals, which are of it times seconds.
+    pub unit: String,
+    /// Seconds of the rows that they are of.
+    pub step: Option<i64>,
+    /// Those that have a label.
+    pub series: Vec<GraphFiguresSeries>,
+}
+
+/// Figures of a series; null is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFiguresSeries {
+    /// What the legend calls it.
+    pub label: String,
+    /// The mean.
+    pub average: Option<f64>,
+    /// The greatest value.
+    pub max: Option<f64>,
+    /// 95 of 100 values are at most this.
+    pub p95: Option<f64>,
+    /// Values times seconds.
+    pub total: Option<f64>,
 }
 
 /// Trees.
@@ -478,6 +584,34 @@ pub struct GraphCredential {
     pub kind: String,
     /// Devices that are asked with it.
     pub devices: u64,
+}
+
+/// What a scope shows of graphs.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct GraphRightsTold {
+    /// How much it shows.
+    pub seen: GraphCounts,
+    /// How much there is.
+    pub all: GraphCounts,
+    /// The first devices, by name.
+    pub devices: Vec<String>,
+    /// The first graphs.
+    pub graphs: Vec<String>,
+    /// The first trees.
+    pub trees: Vec<String>,
+    /// For each level of the scope what its rules are about.
+    pub levels: Vec<Vec<GraphTaken>>,
+}
+
+/// What a rule is about at present; nothing at all, if nothing has that name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTaken {
+    /// Devices.
+    pub devices: u64,
+    /// Graphs, with those of the devices.
+    pub graphs: u64,
+    /// Trees, and places of them.
+    pub places: u64,
 }
 
 /// How devices hang together.

@@ -1,6 +1,7 @@
 //! The web over real TCP: every endpoint, what it refuses, and what strangers try. Each JSON answer is compared with
 //! the OpenAPI document.
 
+mod alerts;
 mod caches;
 mod charging;
 mod client;
@@ -19,8 +20,10 @@ mod one_call;
 mod people;
 mod provider;
 mod ratings;
+mod rights;
 mod roles;
 mod schema;
+mod sentry;
 mod sessions;
 mod till;
 mod tls;

@@ -25,7 +25,9 @@ fn the_examples_of_the_manual_work() {
     let boss = world.signed_in(Role::Administrator);
     let scopes = ["calls.read", "numbers.read", "messages.read", "packets.download", "packets.extract", "calls.export"];
     let charging = ["charge.read", "charge.operate", "charge.manage", "graphs.read", "graphs.manage"];
-    let all = [&scopes[..], &["captures.upload", "aliases.write", "filters.share", "audit.read"], &charging].concat();
+    let alerts = ["alerts.read", "alerts.operate", "alerts.manage"];
+    let others = ["captures.upload", "aliases.write", "filters.share", "audit.read"];
+    let all = [&scopes[..], &others, &charging, &alerts].concat();
     let made = boss.post("/tokens", &json!({"name": "manual", "scopes": all})).ok(201);
     let client = boss.token(made["secret"].as_str().unwrap());
     let mut extraction = String::new();

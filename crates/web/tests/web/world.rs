@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::gallery::Gallery;
+use crate::sentry::Sentry;
 use crate::till::Till;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ pub struct World {
     pub live: Arc<Capture>,
     pub charging: Arc<Till>,
     pub graphing: Arc<Gallery>,
+    pub alerting: Arc<Sentry>,
     pub folder: TempDir,
 }
 
@@ -48,11 +50,13 @@ pub struct Made {
     pub packets: bool,
     pub charging: bool,
     pub graphing: bool,
+    pub alerting: bool,
 }
 
 impl Default for Made {
     fn default() -> Self {
-        Made { options: Box::new(|_| {}), live: true, packets: true, charging: true, graphing: true }
+        let options = Box::new(|_: &mut Options| {});
+        Made { options, live: true, packets: true, charging: true, graphing: true, alerting: true }
     }
 }
 
@@ -70,7 +74,7 @@ impl World {
         options.uploads = true;
         (made.options)(&mut options);
         let charging = Arc::new(Till::default());
-        let graphing = Arc::new(Gallery::default());
+        let (graphing, alerting) = (Arc::new(Gallery::default()), Arc::new(Sentry::default()));
         let (packets, live) = (Arc::new(Log::default()), Arc::new(Capture::default()));
         let sources = Sources {
             store_folder: folder.path().join("store"),
@@ -80,9 +84,10 @@ impl World {
             caches: vec![Arc::new(Pot::default()), Arc::new(Gone)],
             charging: made.charging.then(|| Arc::clone(&charging) as Arc<dyn Charging>),
             graphing: made.graphing.then(|| Arc::clone(&graphing) as Arc<dyn Graphing>),
+            alerting: made.alerting.then(|| Arc::clone(&alerting) as Arc<dyn Alerting>),
         };
         let handle = Server::bind(options).unwrap().serve(sources).unwrap();
-        World { handle, packets, live, charging, graphing, folder }
+        World { handle, packets, live, charging, graphing, alerting, folder }
     }
 
     /// A client that is not signed in.

@@ -1,11 +1,11 @@
 import { A } from "@solidjs/router";
 import { For, Show, type JSX } from "solid-js";
-import { status } from "../../live";
+import { alerts, feed, status } from "../../live";
 import { Icon } from "../../parts/icon";
 
 /** What someone should look at, most urgent first, each with where to look. */
 export function Attention(): JSX.Element {
-  const items = (): { kind: string; text: string; link: string | null }[] => status()?.attention ?? [];
+  const items = (): { kind: string; text: string; link: string | null }[] => (feed() === "idle" ? alerts()?.attention : status()?.attention) ?? [];
   return (
     <section class="panel" aria-label="What needs attention">
       <header>
@@ -23,8 +23,8 @@ export function Attention(): JSX.Element {
           <For each={items()}>
             {(item) => (
               <li>
-                <span class="warn-ink">
-                  <Icon name="warn" />
+                <span class={item.kind === "alert" ? "bad-ink" : "warn-ink"}>
+                  <Icon name={item.kind === "alert" ? "bad" : "warn"} />
                 </span>
                 <span>{item.text}</span>
                 <Show when={item.link}>

@@ -1,12 +1,14 @@
 //! Orders as lines tell them, and what becomes of them.
 
-use super::{Fault, Served, told};
+use super::asked::{self, Part, Wanted};
+use super::{Fault, Served, reports, told};
 use crate::delivery::Incident;
 use crate::engine::{SILENCE_TESTS_MAX, Silence, Unsilenced};
 use crate::job::now_s;
 use crate::rule::LabelTest;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 use trunkline_kit::Id;
 
@@ -49,10 +51,38 @@ enum Order {
     Acknowledge { alert: String, by: String },
     /// A message is sent that tries out a channel.
     Test { channel: String },
+    /// Reports: when each is due, and what came of the last.
+    Reports {},
+    /// A report as of a time, or now, to be looked at.
+    Report {
+        report: String,
+        at_s: Option<i64>,
+        #[serde(default)]
+        form: reports::Form,
+    },
+    /// A report is sent as of a time, or now.
+    SendReport { report: String, at_s: Option<i64> },
     /// The rules are read again.
     Reload {},
     /// How it goes.
     Status {},
+    /// A part of the alerts: those that are open, or over.
+    Alerts(Wanted),
+    /// One alert with its course.
+    Alert { alert: String },
+    /// What is bad and no alert.
+    Pending(Part),
+    /// One rule, and subjects that it follows.
+    Rule {
+        rule: String,
+        #[serde(default)]
+        after: String,
+        limit: Option<usize>,
+    },
+    /// What is open, in few words.
+    Summary {},
+    /// What is wrong with the files of rules.
+    Check {},
 }
 
 fn hundred() -> usize {
@@ -76,12 +106,21 @@ pub fn carry_out(served: &Served, order: Value) -> Result<Value, Fault> {
             let (outcome, why) = came.described();
             Ok(json!({ "channel": channel, "outcome": outcome, "why": why }))
         }
+        Order::Reports {} => Ok(reports::list(served)),
+        Order::Report { report, at_s, form } => reports::show(served, &report, at_s, form),
+        Order::SendReport { report, at_s } => reports::send(served, &report, at_s),
         Order::Reload {} => {
             let rules = (served.again)().map_err(|why| Fault::new("conflict", why))?;
             alerts.reload(rules).map_err(|fault| Fault::new("conflict", fault))?;
             Ok(json!({ "rules": alerts.rules().rules.len() }))
         }
         Order::Status {} => Ok(told::status(&alerts.view(), &alerts.rules(), &alerts.samples())),
+        Order::Alerts(wanted) => alerts.look(|view| asked::alerts(view, &alerts.rules(), &wanted)),
+        Order::Alert { alert } => alerts.look(|view| asked::alert(view, &alerts.rules(), &alert)),
+        Order::Pending(part) => alerts.look(|view| asked::pending(view, &alerts.rules(), &part)),
+        Order::Rule { rule, after, limit } => asked::rule(served, &rule, &after, limit),
+        Order::Summary {} => Ok(alerts.look(|view| asked::summary(view, &alerts.rules()))),
+        Order::Check {} => Ok(asked::check(served)),
     }
 }
 
@@ -105,7 +144,9 @@ fn silence(
     }
     let now_s = now_s();
     let from_s = from_s.unwrap_or(now_s).clamp(now_s - SILENCE_S_MAX, now_s + SILENCE_S_MAX);
-    let id = Id::derive(now_s.saturating_mul(1_000_000_000), format!("silence\0{by}\0{when:?}\0{for_s}").as_bytes());
+    // Of what it keeps back says nothing: who may not know that may know the identifier.
+    let any = RandomState::new().hash_one("silence");
+    let id = Id::derive(now_s.saturating_mul(1_000_000_000), &any.to_le_bytes());
     let (by, why) = (cut(by), cut(why));
     let silence = Silence { id: id.to_string(), when, from_s, until_s: from_s + for_s, by, why };
     let told = told::silence(&silence, now_s);

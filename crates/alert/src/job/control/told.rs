@@ -1,24 +1,20 @@
 //! What is told, as JSON. Times are seconds since 1970.
 
-use crate::delivery::{Incident, Past};
+use crate::delivery::{Happened, Incident, Past, Step};
 use crate::engine::{Silence, Standing, limit};
 use crate::job::View;
-use crate::rule::{Channel, Condition, Maintenance, Measure, Rule, Rules, Watch, Way};
+use crate::rule::{Channel, Condition, Maintenance, Measure, Rule, Rules, Table, Watch, Way};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use trunkline_kit::metrics::{Number, Sample};
+use trunkline_store::filter::Filter;
 
 pub fn list(view: &View, rules: &Rules) -> Value {
     let now: BTreeMap<(&str, &str), &Standing> =
         view.standings.iter().map(|standing| ((&*standing.rule, &*standing.subject), standing)).collect();
     let told = |incident: &Incident| {
-        let mut told = alert(incident, rules);
         let label = |name: &str| incident.notice.labels.get(name).map_or("", String::as_str);
-        if let Some(standing) = now.get(&(label("rule"), label("subject"))) {
-            told["value"] = json!(standing.value);
-            told["standing"] = json!(standing.state.name());
-        }
-        told
+        open(incident, rules, now.get(&(label("rule"), label("subject"))).copied())
     };
     let pending = view.standings.iter().filter(|standing| standing.incident.is_none() && standing.state.is_bad());
     json!({
@@ -29,7 +25,55 @@ pub fn list(view: &View, rules: &Rules) -> Value {
     })
 }
 
-fn pending_told(standing: &Standing, rules: &Rules) -> Value {
+/// An alert that is not over, and how its subject stands now.
+pub fn open(incident: &Incident, rules: &Rules, now: Option<&Standing>) -> Value {
+    let mut told = alert(incident, rules);
+    if let Some(standing) = now {
+        told["value"] = json!(standing.value);
+        told["standing"] = json!(standing.state.name());
+        told["kept_back_by"] = json!(standing.state.kept_back_by());
+    }
+    told
+}
+
+/// One that is over.
+pub fn past(past: &Past, rules: &Rules) -> Value {
+    let mut told = alert(&past.incident, rules);
+    told["state"] = json!("resolved");
+    told["ended"] = json!(past.ended_s);
+    told
+}
+
+/// What happened to an alert, the oldest first.
+pub fn course(incident: &Incident) -> Value {
+    let step = |step: &Step| match &step.what {
+        Happened::Stands { state, kept_back_by, value } => {
+            json!({ "at": step.at_s, "what": "state", "state": state, "kept_back_by": kept_back_by, "value": value })
+        }
+        Happened::Acknowledged { by } => json!({ "at": step.at_s, "what": "acknowledged", "by": by }),
+        Happened::Told { message, channel, route, escalation, attempts, outcome, why } => json!({
+            "at": step.at_s, "what": "told", "message": message, "channel": channel, "route": route,
+            "escalation": escalation, "attempts": attempts, "outcome": outcome, "why": why,
+        }),
+    };
+    incident.course.steps().iter().map(step).collect()
+}
+
+/// A subject as it stands, well or not.
+pub fn standing(standing: &Standing) -> Value {
+    json!({
+        "subject": standing.subject,
+        "device": standing.device,
+        "standing": standing.state.name(),
+        "kept_back_by": standing.state.kept_back_by(),
+        "since": standing.since_s,
+        "value": standing.value,
+        "alert": standing.incident,
+        "labels": standing.fields,
+    })
+}
+
+pub fn pending_told(standing: &Standing, rules: &Rules) -> Value {
     let rule = rules.rules.get(&standing.rule);
     json!({
         "rule": standing.rule,
@@ -64,6 +108,8 @@ fn alert(incident: &Incident, rules: &Rules) -> Value {
         "limit": rule.and_then(|rule| limit(&rule.condition)),
         "condition": rule.map(|rule| condition(&rule.condition)),
         "flapping": notice.flapping,
+        "kind": rule.map(|rule| kind(&rule.watch)),
+        "calls": rule.map(|rule| calls(&rule.watch)),
         "labels": notice.labels,
         "told": incident.told,
         "routes": incident.routes,
@@ -72,33 +118,57 @@ fn alert(incident: &Incident, rules: &Rules) -> Value {
 }
 
 pub fn history(view: &View, rules: &Rules, limit: usize) -> Value {
-    let told = |past: &Past| {
-        let mut told = alert(&past.incident, rules);
-        told["state"] = json!("resolved");
-        told["ended"] = json!(past.ended_s);
-        told
-    };
-    json!({ "alerts": view.past.iter().rev().take(limit).map(told).collect::<Vec<_>>() })
+    json!({ "alerts": view.past.iter().rev().take(limit).map(|one| past(one, rules)).collect::<Vec<_>>() })
 }
 
 pub fn rules(view: &View, rules: &Rules) -> Value {
-    let told = |(name, rule): (&String, &Rule)| {
-        let alerts = view.incidents.iter().filter(|incident| incident.notice.labels.get("rule") == Some(name)).count();
-        json!({
-            "rule": name,
-            "severity": rule.severity.name(),
-            "watches": watches(&rule.watch),
-            "condition": condition(&rule.condition),
-            "limit": limit(&rule.condition),
-            "for_s": rule.for_s,
-            "subjects": view.watched.get(name).copied().unwrap_or_default(),
-            "alerts": alerts,
-            "depends": rule.depends,
-            "routes": routes(rules, rule),
-            "text": rules.texts.get(name),
-        })
+    json!({ "rules": rules.rules.iter().map(|(name, one)| rule(view, rules, name, one)).collect::<Vec<_>>() })
+}
+
+/// One rule.
+pub fn rule(view: &View, rules: &Rules, name: &str, rule: &Rule) -> Value {
+    let of_rule = |incident: &&Incident| incident.notice.labels.get("rule").is_some_and(|rule| rule == name);
+    let pending =
+        |standing: &&Standing| standing.rule == name && standing.incident.is_none() && standing.state.is_bad();
+    json!({
+        "rule": name,
+        "severity": rule.severity.name(),
+        "kind": kind(&rule.watch),
+        "watches": watches(&rule.watch),
+        "condition": condition(&rule.condition),
+        "limit": limit(&rule.condition),
+        "for_s": rule.for_s,
+        "subjects": view.watched.get(name).copied().unwrap_or_default(),
+        "alerts": view.incidents.iter().filter(of_rule).count(),
+        "pending": view.standings.iter().filter(pending).count(),
+        "depends": rule.depends,
+        "routes": routes(rules, rule),
+        "text": rules.texts.get(name),
+    })
+}
+
+/// What kind of thing is watched.
+fn kind(watch: &Watch) -> &'static str {
+    match watch {
+        Watch::Series(_) => "series",
+        Watch::Rows(_) => "rows",
+        Watch::Metrics(_) => "metrics",
+    }
+}
+
+/// Which rows of calls are counted, as a filter, and what makes groups of them; none where calls are not watched.
+fn calls(watch: &Watch) -> Value {
+    let Watch::Rows(rows) = watch else { return Value::Null };
+    if rows.table != Table::Calls {
+        return Value::Null;
+    }
+    let filters: Vec<&str> = rows.filter.iter().chain(&rows.of).map(Filter::text).collect();
+    let filter = match filters.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        all => all.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" and "),
     };
-    json!({ "rules": rules.rules.iter().map(told).collect::<Vec<_>>() })
+    json!({ "filter": filter, "group": rows.group.as_ref().map(ToString::to_string), "over_s": rows.over_s })
 }
 
 /// The routes that a rule names, or all that may choose it.
@@ -193,19 +263,22 @@ fn host_of(url: &str) -> String {
 }
 
 pub fn silences(view: &View, rules: &Rules, now_s: i64) -> Value {
-    let window = |(name, window): (&String, &Maintenance)| {
-        json!({
-            "name": name,
-            "when": window.when.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "weekly": window.weekly.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "from": window.once.map(|(from_s, _)| from_s),
-            "until": window.once.map(|(_, until_s)| until_s),
-            "holds": window.is_now(now_s),
-        })
-    };
+    let windows = rules.maintenance.iter().map(|(name, one)| window(name, one, now_s));
     json!({
         "silences": view.silences.iter().map(|one| silence(one, now_s)).collect::<Vec<_>>(),
-        "windows": rules.maintenance.iter().map(window).collect::<Vec<_>>(),
+        "windows": windows.collect::<Vec<_>>(),
+    })
+}
+
+/// A maintenance window of the rules.
+pub fn window(name: &str, window: &Maintenance, now_s: i64) -> Value {
+    json!({
+        "name": name,
+        "when": window.when.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "weekly": window.weekly.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "from": window.once.map(|(from_s, _)| from_s),
+        "until": window.once.map(|(_, until_s)| until_s),
+        "holds": window.is_now(now_s),
     })
 }
 

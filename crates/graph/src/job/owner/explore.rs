@@ -3,7 +3,7 @@
 use super::{Done, Owner, ToLane, Undone};
 use crate::discovery::{Exploration, Findings};
 use crate::inventory::around::surroundings;
-use crate::inventory::order::{Draft, Order};
+use crate::inventory::order::Draft;
 use crate::inventory::remap::remap;
 use crate::inventory::{Change, Kind, Refusal};
 use std::collections::{BTreeSet, HashMap};
@@ -126,17 +126,17 @@ impl Owner {
         let now = Instant::now();
         while let Some(device) = self.exploring.next(now) {
             let inventory = self.shared.inventory();
-            let Some(found) = inventory.devices().get(device).filter(|_| self.is_polled(&inventory, device)) else {
-                // When that is another time, it begins anew.
-                self.exploring.forget(device);
-                continue;
-            };
             // Where its name was not known it is looked up again.
             if self.addresses.get(&device).is_some_and(|(.., address)| address.is_none()) {
                 self.look_up(device);
                 self.exploring.ended(device, false, now);
                 continue;
             }
+            let Some(found) = inventory.devices().get(device).filter(|_| self.is_polled(&inventory, device)) else {
+                // When that is another time, it begins anew.
+                self.exploring.forget(device);
+                continue;
+            };
             let template = found.template.and_then(|id| inventory.template_name(id)).map(str::to_owned);
             let library = self.shared.library();
             let of_source = |source: &u32| crate::targets::template(&inventory, &library, *source)?.table.clone();
@@ -197,16 +197,7 @@ impl Owner {
             is_done &= self.changes(device, remap.changes);
         }
         is_done &= self.take_around(device, findings);
-        if self.twin.newest().devices().get(device).is_some_and(|device| device.template.is_some()) {
-            let library = self.shared.library();
-            match self.twin.newest().order(&library, &Order::ApplyTemplate(device)) {
-                Ok(changes) => is_done &= self.changes(device, changes),
-                Err(why) => {
-                    self.trouble(format!("device {device}: {why}"));
-                    is_done = false;
-                }
-            }
-        }
+        is_done &= self.furnish(device);
         is_done
     }
 
@@ -241,7 +232,7 @@ impl Owner {
         draft.changes()
     }
 
-    fn changes(&mut self, device: u32, changes: Vec<Change>) -> bool {
+    pub(super) fn changes(&mut self, device: u32, changes: Vec<Change>) -> bool {
         match self.change(BY, changes) {
             Ok(_) => true,
             Err(why) => {

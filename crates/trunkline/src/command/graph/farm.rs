@@ -30,7 +30,9 @@ const DATAGRAM_OCTETS: usize = 65_536;
 #[command(after_help = "Device N has the address 127.64.0.0 + N + 1, the community `public`, and the same name, \
     interfaces and counters whenever it is started with the same seed. Every other one has a fault (--sound for none): \
     dead, away now and then, flapping, slow, lossy, starting again, renumbering its interfaces, no counters of \
-    64 bits, short messages only, version 1 only. Ends by Ctrl-C or SIGTERM.")]
+    64 bits, short messages only, version 1 only. All but those speak version 3, too: users are named by what they do, \
+    `open`, `sha256`, `md5-des`, `sha512-aes256`, their passwords are `farm authentication` and `farm privacy`. Ends \
+    by Ctrl-C or SIGTERM.")]
 pub struct FarmCommand {
     /// How many devices
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = devices)]
@@ -50,6 +52,9 @@ pub struct FarmCommand {
     /// So many of a thousand never answer, beside those with other faults
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     dead_permille: u32,
+    /// So many of a thousand speak version 3 and no other
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    v3_permille: u32,
     /// A host in the ARP table of a device, behind an interface (from 0 on): 10.0.0.7,25,5; may be repeated
     #[arg(long, value_name = "ADDRESS,DEVICE,INTERFACE", value_parser = host)]
     host: Vec<Host>,
@@ -128,6 +133,7 @@ impl FarmCommand {
             interfaces: self.interfaces,
             faults: !self.sound,
             dead_permille: self.dead_permille,
+            v3_permille: self.v3_permille,
             hosts: self.host.clone(),
             gateways: self.gateway.clone(),
             drops: self.drops.clone(),
@@ -172,7 +178,8 @@ struct Late {
     octets: Vec<u8>,
 }
 
-struct Server {
+/// The devices of a farm on their addresses.
+pub struct Server {
     farm: Farm,
     sockets: Vec<UdpSocket>,
     poll: OwnedFd,
@@ -183,7 +190,11 @@ struct Server {
 }
 
 impl Server {
-    fn open(farm: Farm, port: u16) -> Result<Server, Failure> {
+    /// Opens a socket for each device; port 0 is another free one for each.
+    ///
+    /// # Errors
+    /// A socket cannot be opened.
+    pub fn open(farm: Farm, port: u16) -> Result<Server, Failure> {
         let devices = farm.settings().devices;
         descriptors::allow(devices as u64);
         let failed = |what: String| move |error: io::Error| Failure::Failed(format!("{what}: {error}"));
@@ -205,8 +216,16 @@ impl Server {
         Ok(Server { farm, sockets, poll, late: BinaryHeap::new(), room, out: Vec::new(), served: Served::default() })
     }
 
-    /// Waits for questions, or until an answer is due.
-    fn step(&mut self) -> Result<(), Failure> {
+    /// The port of a device; none if there is no such one.
+    pub fn port(&self, device: usize) -> Option<u16> {
+        self.sockets.get(device)?.local_addr().ok().map(|address| address.port())
+    }
+
+    /// Waits for questions, or until an answer is due, a tenth of a second at most.
+    ///
+    /// # Errors
+    /// It cannot be waited for them.
+    pub fn step(&mut self) -> Result<(), Failure> {
         let due = self.late.peek().map(|Reverse(late)| late.due.saturating_duration_since(Instant::now()));
         let most = Duration::from_millis(PATIENCE_MS);
         let wait = due.map_or(most, |due| due.min(most));

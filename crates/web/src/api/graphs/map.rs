@@ -39,5 +39,7 @@ pub async fn show(
     Ask(ask): Ask<GraphMapAsk>,
 ) -> Result<Json<GraphMap>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, json!({ "do": "map", "device": ask.device, "hops": ask.hops, "limit": ask.limit })).await.map(Json)
+    question(&web, &who, json!({ "do": "map", "device": ask.device, "hops": ask.hops, "limit": ask.limit }))
+        .await
+        .map(Json)
 }

@@ -151,7 +151,7 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
     let ask = json!({
         "do": "near", "addresses": parts.addresses, "pairs": parts.pairs, "from": counted_from, "to": counted_to,
     });
-    let near = if polled { question(&web, ask).await? } else { GraphNear::default() };
+    let near = if polled { question(&web, &who, ask).await? } else { GraphNear::default() };
     let told = parts.addresses.iter().zip(&parts.of);
     Ok(Json(CallWay {
         polled,

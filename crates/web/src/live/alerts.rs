@@ -1,0 +1,111 @@
+//! What is open of alerts: a task of its own asks, so that whoever looks after them holds up no frame.
+
+use super::Attention;
+use crate::paths;
+use crate::sources::{AlertRuleCritical, AlertSummary, Alerting};
+use crate::state::Web;
+use serde::Serialize;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
+use utoipa::ToSchema;
+
+/// How often it is asked while somebody watches.
+const EVERY: Duration = Duration::from_secs(1);
+/// Of these, how many lie between two questions while nobody does.
+const IDLE_TICKS: u64 = 5;
+
+/// Data of the event `alerts`: figures, and the names of rules; no device, and nobody's number.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct LiveAlerts {
+    /// Whether somebody looks after alerts here.
+    pub serving: bool,
+    /// Grows when anything but a value has changed: what lists alerts asks again then.
+    pub revision: u64,
+    /// Alerts that are open and not kept back.
+    pub open: u64,
+    /// Of these, those that are critical.
+    pub critical: u64,
+    /// Those that are warnings.
+    pub warning: u64,
+    /// Those that are for information.
+    pub info: u64,
+    /// What somebody should look at.
+    pub attention: Vec<Attention>,
+}
+
+impl LiveAlerts {
+    fn of(summary: AlertSummary) -> LiveAlerts {
+        let AlertSummary { revision, open, critical, warning, info, .. } = summary;
+        let mut attention: Vec<Attention> = summary.rules_critical.iter().map(of_rule).collect();
+        if let Some(fault) = &summary.fault {
+            let text = format!("Nobody is told of alerts, as their log cannot be written: {}.", paths::named(fault));
+            attention.insert(0, Attention::new("alerts", text, "/alerts"));
+        }
+        LiveAlerts { serving: true, revision, open, critical, warning, info, attention }
+    }
+}
+
+fn of_rule(rule: &AlertRuleCritical) -> Attention {
+    // Letters, digits, '-' and '_': nothing that an address has to hide.
+    let AlertRuleCritical { rule, alerts, alert, .. } = rule;
+    let (text, link) = match alerts {
+        0 | 1 => (format!("A critical alert by the rule {rule}."), format!("/alerts/{alert}")),
+        many => {
+            (format!("{many} critical alerts by the rule {rule}."), format!("/alerts?severity=critical&rule={rule}"))
+        }
+    };
+    Attention::new("alert", text, &link)
+}
+
+/// Asks until the server ends, and leaves what it was told in the feed.
+pub async fn run(web: Arc<Web>, mut stopping: watch::Receiver<bool>) {
+    let Some(alerting) = web.sources.alerting.clone() else { return };
+    let mut ticks = interval(EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    for tick in 0u64.. {
+        tokio::select! {
+            _ = stopping.wait_for(|stop| *stop) => return,
+            _ = ticks.tick() => {}
+        }
+        if web.feed.clients() == 0 && tick % IDLE_TICKS != 0 {
+            continue;
+        }
+        let asked = Arc::clone(&alerting);
+        let told = tokio::task::spawn_blocking(move || summary(&*asked)).await;
+        web.feed.set_alerts(told.ok().flatten().map(LiveAlerts::of).unwrap_or_default());
+    }
+}
+
+fn summary(alerting: &dyn Alerting) -> Option<AlertSummary> {
+    if !alerting.serves() {
+        return None;
+    }
+    let told = alerting.ask(&json!({ "do": "summary" })).ok()?;
+    serde_json::from_value(told).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn critical_alerts_and_those_that_cannot_be_told_are_to_be_looked_at() {
+        let rule = |alerts| AlertRuleCritical { rule: "uplink".into(), alerts, alert: "0192".into(), since: 5 };
+        let summary = |rules_critical, fault: Option<&str>| AlertSummary {
+            rules_critical,
+            fault: fault.map(str::to_owned),
+            ..AlertSummary::default()
+        };
+        let links = |summary| {
+            let live = LiveAlerts::of(summary);
+            live.attention.into_iter().filter_map(|one| one.link).collect::<Vec<_>>()
+        };
+        assert_eq!(links(summary(vec![rule(1)], None)), ["/alerts/0192"]);
+        assert_eq!(links(summary(vec![rule(3)], None)), ["/alerts?severity=critical&rule=uplink"]);
+        assert_eq!(links(summary(vec![], Some("/srv/data/alert: no space"))), ["/alerts"]);
+        assert!(links(summary(vec![], None)).is_empty());
+    }
+}

@@ -1,0 +1,142 @@
+// Alerts: pages that say what is missing, then a device that is an alert: taken care of by a key, kept back by a button,
+// told in the rail, on the page of its device and in its own course.
+
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { faultsOf, fits, settle } from "./looks.mjs";
+import { page as fresh, run, till } from "./program.mjs";
+import { shows } from "./session.mjs";
+
+const RULES = `[rule.seen]
+title = "|device| says |value|"
+template = "device"
+value = "up"
+condition = "low"
+limit = 2
+severity = "critical"
+for = "1 s"
+
+[rule.quiet]
+metric = "trunkline_alert_waiting_messages_count"
+limit = 1000
+
+[route.all]
+channels = ["noc", "pager"]
+wait = "0 s"
+
+[channel.noc]
+kind = "command"
+command = "/bin/true"
+
+[channel.pager]
+kind = "command"
+command = ["/bin/sh", "-c", "exit 3"]
+`;
+/** Of the farm of devices: seldom anybody's. */
+const PORT = String(17_000 + (process.pid % 900));
+
+export function alertTests() {
+  test("an alert is seen, taken care of, kept back and read about", async (t) => {
+    const world = await till();
+    const begun = /** @type {import("node:child_process").ChildProcess[]} */ ([]);
+    try {
+      const { page, context, faults } = await fresh(world);
+      await page.goto(world.link);
+      await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
+      await page.goto("/alerts");
+      await page.getByRole("heading", { name: "Nobody looks after alerts here" }).waitFor();
+
+      const config = join(world.folder, "alerts.toml");
+      writeFileSync(config, '[alert]\nenabled = true\nevery = "1 s"\n');
+      mkdirSync(join(world.data, "alert", "rules"), { recursive: true });
+      begun.push(world.begin("graph", "farm", "--devices", "1", "--interfaces", "1", "--sound", "--port", PORT));
+      begun.push(world.begin("graph", "serve", "--data", world.data, "--config", config));
+      await page.getByRole("heading", { name: "There are no rules yet" }).waitFor();
+      await page.getByRole("region", { name: "An example of rules" }).getByText("[rule.device-down]").waitFor();
+      assert.deepEqual(await faultsOf(page), []);
+
+      writeFileSync(join(world.data, "alert", "rules", "noc.toml"), RULES);
+      run("graph", "add", "edge-1", "127.64.0.1", "--port", PORT, "--data", world.data);
+      await page.goto("/alerts/rules");
+      await page.getByRole("button", { name: "Read them again" }).click();
+      await page.getByText("2 rules hold now.").waitFor();
+
+      await t.test("it shows by itself, and in the rail", async () => {
+        await page.goto("/alerts");
+        await page.getByRole("link", { name: "edge-1 says 1" }).waitFor({ timeout: 60_000 });
+        await page.getByRole("link", { name: /^Alerts ?1 open, 1 critical$/ }).waitFor();
+        await page.waitForFunction(() => document.title === "(1) Alerts · Trunkline");
+        await page.goto("/");
+        await page.getByRole("region", { name: "What needs attention" }).getByText("A critical alert by the rule seen.").waitFor();
+      });
+
+      await t.test("a key takes care of it, a button keeps it back", async () => {
+        await page.goto("/alerts");
+        await page.getByRole("link", { name: "edge-1 says 1" }).waitFor();
+        await page.keyboard.press("j");
+        await page.keyboard.press("t");
+        await page.getByText(/has it, since/).waitFor();
+        await page.getByRole("button", { name: "Keep back: edge-1 says 1" }).click();
+        const dialog = page.getByRole("dialog", { name: "Keep alerts back" });
+        await dialog.getByLabel("Which").selectOption({ label: "All of the device edge-1" });
+        await dialog.getByLabel("Why").fill("new firmware");
+        await dialog.getByRole("button", { name: "Keep back" }).click();
+        await page.getByText("kept back: maintenance").waitFor();
+      });
+
+      await t.test("its own page tells what happened", async () => {
+        await page.getByRole("link", { name: "edge-1 says 1" }).click();
+        await shows(page, "edge-1 says 1");
+        const course = page.getByRole("region", { name: "What happened" });
+        await course.getByText("takes care of it.").waitFor();
+        await course.getByText("delivered").waitFor();
+        await page.getByRole("region", { name: "What keeps it back" }).getByText("new firmware").waitFor();
+        await page.getByRole("link", { name: "edge-1", exact: true }).click();
+        await page.getByRole("region", { name: "Alerts of the device" }).getByRole("link", { name: "edge-1 says 1" }).waitFor();
+      });
+
+      await t.test("a silence ends by a button, a channel is tried out", async () => {
+        await page.goto("/alerts/silences");
+        await page.getByRole("button", { name: "End the silence of device = edge-1" }).click();
+        await page.getByRole("heading", { name: "Nothing is kept back" }).waitFor();
+        await page.goto("/alerts/channels");
+        await page.getByRole("button", { name: "Send a test by noc" }).click();
+        await page.getByText("noc: delivered").waitFor();
+      });
+
+      await t.test("axe finds nothing, nothing scrolls sideways", async () => {
+        await page.goto("/alerts");
+        const own = await page.getByRole("link", { name: "edge-1 says 1" }).getAttribute("href");
+        for (const path of ["/alerts", String(own), "/alerts/history", "/alerts/rules", "/alerts/rules/seen", "/alerts/silences", "/alerts/silences?new=1", "/alerts/channels"]) {
+          for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+            await page.emulateMedia({ colorScheme });
+            await page.setViewportSize({ width: 1440, height: 900 });
+            await settle(page, path);
+            assert.deepEqual(await faultsOf(page), [], `${path} ${colorScheme}`);
+            await look(page, `${path}-${colorScheme}`);
+          }
+          await page.setViewportSize({ width: 390, height: 844 });
+          await fits(page, path, 390);
+          await look(page, `${path}-phone`);
+        }
+      });
+      assert.deepEqual(faults, []);
+      await context.close();
+    } finally {
+      begun.forEach((one) => one.kill("SIGKILL"));
+      await world.stop();
+    }
+  });
+}
+
+/**
+ * A picture for whoever wants to look: ALERT_PICTURES names the folder.
+ * @param {import("playwright-core").Page} page
+ * @param {string} name
+ */
+async function look(page, name) {
+  const folder = process.env.ALERT_PICTURES;
+  if (folder) await page.screenshot({ path: join(folder, `${name.replaceAll(/[^a-z-]+/g, "_")}.png`) });
+}
