@@ -14,6 +14,7 @@ import { registrationTests } from "./registrations.mjs";
 import { roleTests } from "./roles.mjs";
 import { signInTests } from "./sign-in.mjs";
 import { sizeTests } from "./size.mjs";
+import { wayTests } from "./way.mjs";
 
 /** @type {Partial<import("./program.mjs").World & { state: unknown }>} */
 const world = {};
@@ -38,4 +39,5 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   liveTests();
   chargeTests();
   alertTests();
+  wayTests();
 });

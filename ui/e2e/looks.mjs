@@ -28,6 +28,7 @@ const PAGES = [
   { name: "packets", path: "/packets" },
   { name: "cache", path: "/cache" },
   { name: "graphs", path: "/graphs" },
+  { name: "graphs-map", path: "/graphs/map" },
   { name: "alerts", path: "/alerts" },
   { name: "charge", path: "/charge" },
   { name: "charge-sessions", path: "/charge/sessions" },

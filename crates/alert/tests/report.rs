@@ -246,7 +246,8 @@ fn a_page_is_well_formed_and_nothing_from_outside_is_html() {
     assert_eq!(sources[1][1], "edge-2 - \"Gi0/2\" 'x' onerror=alert(1) evil", "nothing turns what follows");
     let rows = told["rows"].as_array().unwrap();
     let row = rows.iter().find(|row| row[0] == "edge-1 - Gi0/1, In").unwrap();
-    assert_eq!(row[2..], ["812.3 Mbit/s", "406.2 Mbit/s", "1.015 Gbit/s", "30.71 TB"], "{row}");
+    let numbers: Vec<&str> = row.as_array().unwrap().iter().skip(2).map(|cell| cell.as_str().unwrap()).collect();
+    assert_eq!(numbers, ["812.3 Mbit/s", "406.2 Mbit/s", "1.015 Gbit/s", "30.71 TB"]);
 }
 
 #[test]

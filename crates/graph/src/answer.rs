@@ -1,22 +1,28 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`. What is long comes in parts:
-//! `offset` and `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show is answered as
-//! if it did not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
+//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `map`, `near`. What is long
+//! comes in parts: `offset` and `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show
+//! is answered as if it did not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and
+//! never come out.
 
 mod arranging;
 mod asked;
 mod devices;
 mod figures;
 mod graphs;
+mod map;
+mod near;
 mod orders;
 mod pictures;
 mod rights;
+mod shows;
 mod trees;
 
 pub use figures::REPORT_GRAPHS_MAX;
 pub use graphs::natural;
+pub use map::{MAP_LINKS_MAX, MAP_NODES_MAX};
+pub use near::{ADDRESSES_MAX, PAIRS_MAX, STOPS_MAX, near_sources};
 pub use orders::{Added, added, order};
 pub use pictures::{PICTURES_MAX, ask_of};
 
@@ -148,6 +154,8 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "credentials" => Ok(credentials(view)),
         "templates" => Ok(templates(view)),
         "rights" => Ok(rights::show(view)),
+        "map" => map::show(view, asked, &|id| view.sees_device(id)),
+        "near" => near::show(view, asked, &|id| view.sees_device(id)),
         other => Err(Unanswered::Asked(format!("'{other}' is no question"))),
     }
 }

@@ -215,7 +215,9 @@ impl Graphs {
         let count = |_: u64, record: &[u8]| {
             behind_octets += record.len() as u64;
             // One that is not whole is told when it is brought.
-            let _whole = crate::journal::each(record, |source, _, _| drop(swept.said.insert(source)));
+            let _whole = crate::journal::each(record, |source, _, _| {
+                swept.said.insert(source);
+            });
             Ok(())
         };
         let log_of_samples = Log::open(Arc::clone(&journal_disk), journal_options, |_| Ok(()), count);

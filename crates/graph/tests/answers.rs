@@ -5,8 +5,9 @@ mod house;
 use house::House;
 use serde_json::{Value, json};
 use trunkline_graph::answer::{Polled, Unanswered, View, added, answer, order};
+use trunkline_graph::inventory::around::{Address, Addresses, Hosts, HostsOf, Neighbour, Neighbours, OwnAddress};
 use trunkline_graph::inventory::order::Order;
-use trunkline_graph::inventory::{GroupBy, Node, NodeKind, Search, Tree};
+use trunkline_graph::inventory::{Change, GroupBy, Node, NodeKind, Search, Tree};
 use trunkline_graph::scope::{Scope, Seen};
 
 const END_S: i64 = 1_790_035_200;
@@ -58,6 +59,95 @@ impl Shown {
             &question,
         )
     }
+}
+
+/// What is around the devices: edge-2 and core-1 see each other, edge-10 sees core-1, which does not tell of it, and
+/// core-1 sees somebody else. A phone is behind edge-2, a network behind edge-10, whose interface to the core drops 10
+/// packets a second for three minutes, five minutes before the end.
+fn look_around(house: &mut House) {
+    let row = |house: &House, device: u32, interface: usize| Some(house.inventory.rows_of(device)[interface]);
+    let beside = |row: Option<u32>, name: &str, far_port: &str| Neighbour {
+        row,
+        name: name.into(),
+        far_port: far_port.into(),
+        ..Neighbour::default()
+    };
+    let stranger = Neighbour {
+        chassis: "00:00:5e:00:53:99".into(),
+        addresses: vec![Address("192.0.2.99".parse().unwrap())],
+        ..beside(None, "", "port 9")
+    };
+    let all = [
+        (1, vec![beside(row(house, 1, 0), "core-1", "Gi0/1")]),
+        (2, vec![beside(row(house, 2, 0), "CORE-1", "Gi0/2")]),
+        (3, vec![beside(row(house, 3, 0), "edge-2", "GigabitEthernet0/1"), stranger]),
+    ];
+    let neighbours = all.map(|(device, all)| Change::Neighbours {
+        device,
+        neighbours: Box::new(Neighbours { all, ..Neighbours::default() }),
+    });
+    let (address, phone) = ("10.2.0.1".parse().unwrap(), "10.1.0.7".parse().unwrap());
+    let own = OwnAddress { address: Address(address), prefix: Some(24), row: row(house, 2, 1) };
+    let hosts = vec![HostsOf { row: row(house, 1, 1), addresses: vec![Address(phone)] }];
+    let mut changes = neighbours.to_vec();
+    changes.push(Change::Addresses { device: 2, addresses: Box::new(Addresses { all: vec![own], left_out: 0 }) });
+    changes.push(Change::Hosts { device: 1, hosts: Box::new(Hosts { all: hosts, left_out: 0 }) });
+    house.apply(changes);
+    let samples = (1..=60i64).map(|minute| {
+        let dropped = (minute - 52).clamp(0, 3) as u64 * 600;
+        (END_S - 3600 + minute * 60, vec![Some(0), Some(0), Some(0), Some(dropped)])
+    });
+    house.file(house.source(2, "interface-errors", 0), END_S - 3600, samples.collect::<Vec<_>>());
+}
+
+fn near(from_s: i64, to_s: i64) -> Value {
+    let addresses = ["10.1.0.7", "10.2.0.9"];
+    json!({ "do": "near", "addresses": addresses, "pairs": [[0, 1]], "from": from_s, "to": to_s })
+}
+
+#[test]
+fn what_lost_something_in_the_span_is_told_first_and_nothing_of_other_times() {
+    let mut shown = Shown::new();
+    look_around(&mut shown.house);
+    let places = |told: &Value| -> Vec<String> {
+        let stop = |stop: &Value| {
+            let interface = stop["interface"].as_str().map(|name| format!(" {name}")).unwrap_or_default();
+            format!("{}{interface}", stop["device_name"].as_str().unwrap())
+        };
+        told["stops"].as_array().unwrap().iter().map(stop).collect()
+    };
+    // Minutes 53 to 55 of the hour dropped 600 packets each; of a call of half a minute in the second of them, that
+    // minute counts.
+    let told = shown.ask(near(END_S - 370, END_S - 340)).unwrap();
+    let first = &told["stops"][0];
+    assert_eq!(places(&told)[0], "edge-10 Gi0/1", "{told}");
+    let loss = json!({
+        "what": "discards out", "amount": 600.0, "unit": "packets", "from": END_S - 420, "to": END_S - 360,
+    });
+    let whole =
+        json!({ "what": "discards out", "amount": 1200.0, "unit": "packets", "from": END_S - 420, "to": END_S - 300 });
+    assert_eq!(first["losses"], json!([whole]), "the call lies in two minutes");
+    assert_eq!(shown.ask(near(END_S - 400, END_S - 370)).unwrap()["stops"][0]["losses"], json!([loss]));
+    assert_eq!(first["whys"], json!(["between 10.1.0.7 and 10.2.0.9"]));
+    let shows: Vec<&str> = first["graphs"].as_array().unwrap().iter().map(|g| g["shows"].as_str().unwrap()).collect();
+    assert_eq!(shows, ["losses", "traffic"]);
+    // Before and behind it the order is that of the way.
+    for (from, to) in [(END_S - 1200, END_S - 900), (END_S - 240, END_S)] {
+        let told = shown.ask(near(from, to)).unwrap();
+        let way = ["edge-2 Gi0/2", "edge-2", "edge-2 Gi0/1", "core-1 Gi0/1", "core-1 Gi0/2", "core-1"];
+        assert_eq!(places(&told)[..6], way, "{told}");
+        assert!(told["stops"].as_array().unwrap().iter().all(|stop| stop["losses"] == json!([])));
+    }
+    let map = shown.ask(json!({ "do": "map" })).unwrap();
+    let (nodes, links) = (map["nodes"].as_array().unwrap(), map["links"].as_array().unwrap());
+    assert_eq!((&nodes[0]["name"], nodes.len(), &map["strangers_total"]), (&json!("core-1"), 4, &json!(1)));
+    let sides: Vec<&Value> = links.iter().map(|link| &link["one_sided"]).collect();
+    assert_eq!(sides, [&json!(false), &json!(true), &json!(true)]);
+    // The side that does not tell is joined by what the other one calls its port.
+    assert_eq!((&links[1]["ends"][1]["interface"], &links[1]["ends"][1]["tells"]), (&json!("Gi0/2"), &json!(false)));
+    let traffic = links[0]["ends"][0]["traffic"].as_u64().unwrap();
+    let title = shown.ask(json!({ "do": "graph", "id": traffic })).unwrap()["title"].clone();
+    assert!(title.as_str().unwrap().contains("Traffic"), "{title}");
 }
 
 fn titles(answer: &Value) -> Vec<&str> {
@@ -334,6 +424,7 @@ fn what_the_web_is_tested_with_is_what_is_told() {
     let login = json!({ "do": "add-credential", "name": "lab", "kind": "token", "token": "s3cret" });
     shown.house.order(order(&shown.house.inventory, &shown.house.library, &login).unwrap());
     let graph = shown.house.graph("interface-bits", shown.house.source(1, "interface-traffic", 0));
+    look_around(&mut shown.house);
     // Of somebody who may see one of the devices, and of it not all.
     let rule = |allow: bool, kind: &str, value: &str| json!({ "allow": allow, "kind": kind, "value": value });
     let own = [rule(false, "graph-title", "*Gi0/2*")];
@@ -352,6 +443,8 @@ fn what_the_web_is_tested_with_is_what_is_told() {
         json!({ "do": "nodes", "tree": 1, "parent": 1 }),
         json!({ "do": "pictures", "ids": [graph, 9999], "from": END_S - 1200, "to": END_S + 300, "width": 25 }),
         json!({ "do": "credentials" }),
+        json!({ "do": "map" }),
+        near(END_S - 370, END_S - 340),
         json!({ "do": "templates" }),
         json!({ "do": "figures", "device": 1, "text": "traffic", "from": END_S - 3600, "to": END_S, "csv": true }),
         json!({ "do": "graph-templates", "graphs": [graph] }),
@@ -366,6 +459,8 @@ fn what_the_web_is_tested_with_is_what_is_told() {
         scoped(json!({ "do": "nodes", "tree": 1, "parent": 1 })),
         scoped(json!({ "do": "figures", "from": END_S - 3600, "to": END_S, "csv": true })),
         scoped(json!({ "do": "pictures", "ids": [graph, 9999], "from": END_S - 1200, "to": END_S + 300, "width": 25 })),
+        scoped(json!({ "do": "map" })),
+        scoped(near(END_S - 370, END_S - 340)),
     ]
     .into_iter()
     .map(|question| json!({ "question": question.clone(), "answer": shown.ask(question).unwrap() }))

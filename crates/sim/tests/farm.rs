@@ -6,7 +6,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use trunkline_sim::farm::{AUTHENTICATION_PASSWORD, Answer, Counter, Farm, Fault, PRIVACY_PASSWORD, Settings};
+use trunkline_sim::farm::{
+    AUTHENTICATION_PASSWORD, Answer, Counter, Drops, Farm, Fault, Gateway, Host, PRIVACY_PASSWORD, Settings,
+};
 
 /// A device at a moment that stands still, on a socket.
 struct Device {
@@ -242,4 +244,64 @@ fn a_start_begins_counters_anew_and_may_number_anew() {
     assert_eq!(boots, (1..=boots.len() as u32).collect::<Vec<_>>());
     numbers.dedup();
     assert!(boots.len() > 8 && numbers.len() == boots.len(), "{} starts, {} numberings", boots.len(), numbers.len());
+}
+
+#[test]
+fn net_snmp_reads_who_is_around_a_device_and_what_it_drops() {
+    if Command::new("snmpbulkwalk").arg("-V").output().is_err() {
+        eprintln!("skipped: snmp is not installed");
+        return;
+    }
+    let begin = Settings::default().begin_ms;
+    let host = |text: &str| Host { address: text.parse().unwrap(), device: 1, interface: 30 };
+    let gateway = |text: &str, bits| Gateway { address: text.parse().unwrap(), bits, device: 1, interface: 30 };
+    let farm = Farm::new(Settings {
+        devices: 27,
+        faults: false,
+        hosts: vec![host("10.1.0.7"), host("2001:db8::7")],
+        gateways: vec![gateway("10.1.0.1", 20), gateway("2001:db8::1", 52)],
+        drops: vec![Drops { device: 1, interface: 30, per_s: 40, from_ms: begin + 10_000, to_ms: begin + 70_000 }],
+        ..Settings::default()
+    });
+    let agent = Device::start(&farm, 1, begin);
+    // The uplink to the core, and two access switches below.
+    assert_eq!(farm.neighbours(1), [(0, 0, 1), (1, 25, 0), (2, 26, 0)]);
+    let read = |below: &str| -> Vec<(String, String)> {
+        let mut all: Vec<(String, String)> = agent
+            .walk("snmpbulkwalk", "2c", below)
+            .into_iter()
+            .map(|(name, value)| (name.strip_prefix(below).unwrap().trim_start_matches('.').to_owned(), value))
+            .collect();
+        all.sort();
+        all
+    };
+    let pairs = |all: &[(&str, &str)]| -> Vec<(String, String)> {
+        all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let lldp = ".1.0.8802.1.1.2.1";
+    assert_eq!(read(&format!("{lldp}.3.3")), pairs(&[("0", "dist-1.farm.example")]));
+    assert_eq!(read(&format!("{lldp}.3.7.1.3"))[..2], pairs(&[("1", "Gi1/1"), ("10", "Gi1/10")]));
+    let ports = pairs(&[("0.1.1", "Gi1/2"), ("0.2.1", "Gi1/1"), ("0.3.1", "Gi1/1")]);
+    assert_eq!(read(&format!("{lldp}.4.1.1.7")), ports, "the core's interface, and both uplinks");
+    let managed = read(&format!("{lldp}.4.2.1.3"));
+    assert_eq!((managed.len(), &*managed[1].0), (3, "0.2.1.1.4.127.64.0.26"));
+    let ip = ".1.3.6.1.2.1.4";
+    assert_eq!(
+        read(&format!("{ip}.20.1.3")),
+        pairs(&[("10.1.0.1", "255.255.240.0"), ("127.64.0.2", "255.255.255.255")])
+    );
+    let prefixes = read(&format!("{ip}.34.1.5"));
+    let ends = |at: usize| prefixes[at].1.rsplit_once(".32.1.5.").unwrap().1;
+    assert_eq!((&*prefixes[0].0, ends(0)), ("1.4.10.1.0.1", "31.1.4.10.1.0.0.20"));
+    assert_eq!(ends(2), "31.2.16.32.1.13.184.0.0.0.0.0.0.0.0.0.0.0.0.52");
+    let arp = read(&format!("{ip}.22.1.3"));
+    assert_eq!((arp.len(), &arp[3]), (4, &("31.10.1.0.7".to_owned(), "10.1.0.7".to_owned())));
+    assert_eq!(read(&format!("{ip}.35.1.6")).len(), 5, "those, and the one of version 6");
+
+    let discards = |at_ms| farm.counter(1, 30, Counter::OutDiscards, at_ms);
+    let plain = Farm::new(Settings { drops: Vec::new(), ..farm.settings().clone() });
+    for (after_ms, dropped) in [(5_000, 0), (10_000, 0), (40_000, 1200), (70_000, 2400), (3_600_000, 2400)] {
+        let others = plain.counter(1, 30, Counter::OutDiscards, begin + after_ms);
+        assert_eq!(discards(begin + after_ms) - others, dropped, "{after_ms}");
+    }
 }

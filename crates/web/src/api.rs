@@ -160,6 +160,8 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::arranging::templates))
         .routes(routes!(graphs::figures::list))
         .routes(routes!(graphs::figures::csv))
+        .routes(routes!(graphs::map::show))
+        .routes(routes!(graphs::way::show))
         .routes(routes!(graphs::nodes))
         .routes(routes!(graphs::pictures::numbers))
         .routes(routes!(graphs::pictures::png))

@@ -67,6 +67,9 @@ export default function Graphs(): JSX.Element {
           <button class="button" aria-pressed={isDevices()} onClick={() => setSearch({ show: "devices", page: undefined })}>
             Devices
           </button>
+          <A class="button" href="/graphs/map">
+            Map
+          </A>
         </div>
         <Show when={may("graphs.manage") && known(status)?.serving}>
           <button class="button" onClick={() => setAdding(true)}>

@@ -61,6 +61,15 @@ impl<'v> Asked<'v> {
         self.few(key, texts.len(), most).map(|()| texts)
     }
 
+    /// Lists of numbers; none if nothing is said.
+    pub fn lists(self, key: &str, most: usize) -> Result<Vec<Vec<usize>>, Unanswered> {
+        let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+        let list = |value: &Value| value.as_array()?.iter().map(number).collect();
+        let lists = |value: &'v Value| value.as_array()?.iter().map(list).collect::<Option<Vec<Vec<usize>>>>();
+        let lists = self.read(key, "a list of lists of numbers", lists)?.unwrap_or_default();
+        self.few(key, lists.len(), most).map(|()| lists)
+    }
+
     /// Texts by name; none where nothing is said.
     pub fn texts_by_name(self, key: &str, most: usize) -> Result<Vec<(Box<str>, Box<str>)>, Unanswered> {
         let text = |(name, value): (&String, &Value)| Some((name.as_str().into(), value.as_str()?.into()));
@@ -89,7 +98,12 @@ impl<'v> Asked<'v> {
     }
 
     pub fn limit(self, most: usize) -> Result<usize, Unanswered> {
-        let found = self.maybe_whole("limit")?.unwrap_or(100);
+        self.limit_or(most, 100)
+    }
+
+    /// The same, with what it is where nothing is said.
+    pub fn limit_or(self, most: usize, otherwise: usize) -> Result<usize, Unanswered> {
+        let found = self.maybe_whole("limit")?.unwrap_or_else(|| i64::try_from(otherwise).unwrap_or(i64::MAX));
         let limit = usize::try_from(found).ok().filter(|limit| (1..=most).contains(limit));
         limit.ok_or_else(|| Unanswered::Asked(format!("\"limit\" is 1 to {most}")))
     }

@@ -4,7 +4,7 @@
 use super::drawing::zone;
 use super::scopes::{ScopeCounters, Scopes};
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
-use crate::answer::{Polled, Unanswered, View, added, answer, ask_of, order};
+use crate::answer::{Polled, Unanswered, View, added, answer, ask_of, near_sources, order};
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, Format, NoPicture, Plan, csv, picture, script};
 use crate::poller::Change;
@@ -77,6 +77,12 @@ impl Asked {
         let graphs = ids.filter_map(|id| self.inventory.graphs().get(id));
         graphs.flat_map(|graph| graph.sources.iter().copied()).collect()
     }
+
+    /// The data sources of what is on a way.
+    fn near(&self, question: &Value) -> Vec<u32> {
+        let sources = near_sources(&self.inventory, &self.library, question).into_iter();
+        sources.filter(|source| self.seen().is_none_or(|seen| seen.source(*source))).collect()
+    }
 }
 
 impl Pages {
@@ -106,12 +112,14 @@ impl Pages {
         if question["do"] == "run" {
             return Ok(self.run(asked.seen().is_none()));
         }
-        let shown = match question["do"] == "figures" {
-            true => self.found(&asked, question)?,
-            false => asked.sources(question["ids"].as_array().into_iter().flatten()),
+        let shown = match question["do"].as_str() {
+            Some("figures") => self.found(&asked, question)?,
+            Some("near") => asked.near(question),
+            _ => asked.sources(question["ids"].as_array().into_iter().flatten()),
         };
         // What is of no file is answered without waiting for those that write them.
-        let needs_files = ["pictures", "device", "graph", "figures"].iter().any(|of_files| question["do"] == *of_files);
+        let of_files = ["pictures", "device", "graph", "figures"];
+        let needs_files = !shown.is_empty() || of_files.iter().any(|of_files| question["do"] == *of_files);
         match needs_files {
             true => self.handle.read(&shown, || self.answer(&asked, question)),
             false => self.answer(&asked, question),

@@ -264,12 +264,12 @@ impl Probes {
                 self.news(ToOwner::Flapping(device, begins));
             }
             Event::Missed { device, source, count } => {
-                self.shown(device, |shown| drop(shown.missed.insert(source, count)));
+                self.shown(device, |shown| _ = shown.missed.insert(source, count));
             }
             Event::Fault { device, source, text } => {
-                self.shown(device, |shown| drop(shown.faults.insert(source, text)));
+                self.shown(device, |shown| _ = shown.faults.insert(source, text));
             }
-            Event::Mended { device, source } => self.shown(device, |shown| drop(shown.faults.remove(&source))),
+            Event::Mended { device, source } => self.shown(device, |shown| _ = shown.faults.remove(&source)),
         }
     }
 

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use trunkline_graph::job::EchoSockets;
 use trunkline_kit::exit::Exit;
 use trunkline_web::{Handle, Mode};
 
@@ -76,7 +77,7 @@ impl Demo {
         )?;
         let charging = charging.map(|prepared| charging_node(prepared, &settings)).transpose()?;
         demo::templates_and_rules(folder.path()).map_err(|e| Failure::Failed(format!("the demonstration: {e}")))?;
-        let graphs = Some(graph::here::Running::start(&settings.graph, folder.path())?);
+        let graphs = Some(graph::here::Running::start(&settings.graph, folder.path(), EchoSockets::open())?);
         let alerts = Some(alert::here::Running::start(&settings.alert, folder.path())?);
         let cache = configured::open(&settings.cache)?;
         let mut service = Service::on(&settings, rings, Beside { cache, charging, graphs, alerts })?;

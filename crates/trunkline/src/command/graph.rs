@@ -6,6 +6,7 @@ mod behind;
 mod device;
 pub mod farm;
 mod graphs;
+mod map;
 mod node;
 mod operate;
 mod probes;
@@ -29,6 +30,8 @@ use trunkline_kit::exit::Exit;
     trunkline graph list                                  which there are, and how they are\n  \
     trunkline graph device edge-1                         its interfaces, data sources and graphs\n  \
     trunkline graph behind access-1 edge-1                it is reached through edge-1: alerts depend on that\n  \
+    trunkline graph map                                   who is next to whom\n  \
+    trunkline graph near 10.1.2.3 10.9.8.7                where addresses are, and the way between them\n  \
     trunkline graph attach edge-1 tcp-port --argument port=22   what its template does not have\n  \
     trunkline graph reload                                templates that were changed\n  \
     trunkline graph fetch 7 --from 2026-11-20             what a data source has\n  \
@@ -53,6 +56,8 @@ enum Tool {
     #[command(flatten)]
     Order(Box<operate::Order>),
     Behind(behind::Behind),
+    Map(map::Map),
+    Near(map::Near),
     Probes(probes::Probes),
     Attach(probes::Attach),
     Argument(probes::Argument),
@@ -73,6 +78,8 @@ impl Graph {
             Tool::Serve(serve) => serve.run(),
             Tool::Order(order) => order.run(terminal),
             Tool::Behind(behind) => behind.run(),
+            Tool::Map(map) => map.run(terminal),
+            Tool::Near(near) => near.run(terminal),
             Tool::Probes(probes) => probes.run(),
             Tool::Attach(attach) => attach.run(),
             Tool::Argument(argument) => argument.run(),

@@ -2,9 +2,11 @@
 
 pub mod arranging;
 pub mod figures;
+pub mod map;
 pub mod orders;
 pub mod pictures;
 pub mod rights;
+pub mod way;
 
 use super::ask::Ask;
 use super::schema;

@@ -2,7 +2,7 @@
 //! down.
 
 use crate::client::text;
-use crate::world::{Made, World};
+use crate::world::{Made, World, call};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use trunkline_web::auth::Role;
@@ -87,6 +87,47 @@ fn numbers_and_files_are_of_a_span() {
     }
     let many: Vec<String> = (0..61).map(|id| id.to_string()).collect();
     viewer.get(&format!("/graphs/pictures?ids={}", many.join(","))).problem(400, "bad-parameter");
+}
+
+#[test]
+fn the_map_and_the_way_of_a_call_are_told() {
+    let world = World::new();
+    let viewer = world.signed_in(Role::Viewer);
+    let map = viewer.get("/graphs/map?device=3&hops=2&limit=50").ok(200);
+    let asked = world.graphing.asked.lock().unwrap().last().cloned().unwrap();
+    assert_eq!(asked, json!({ "do": "map", "device": 3, "hops": 2, "limit": 50 }));
+    assert_eq!((&map["nodes"][0]["name"], &map["strangers_total"]), (&json!("core-1"), &json!(1)));
+    assert_eq!((&map["links"][0]["one_sided"], &map["links"][1]["one_sided"]), (&json!(false), &json!(true)));
+    assert!(map["links"][0]["ends"][0]["traffic"].is_number());
+    viewer.get("/graphs/map?device=99").problem(404, "not-found");
+    assert_eq!(viewer.get("/graphs/map?hops=far").status, 400);
+
+    let one = call(1);
+    let way = viewer.get(&format!("/calls/{}/way", one.id)).ok(200);
+    let asked = world.graphing.asked.lock().unwrap().last().cloned().unwrap();
+    // Signalling and media, each address once and each pair once, in the seconds of the call and its media.
+    let addresses = json!(["198.51.100.1", "2001:db8::1", "192.0.2.1", "192.0.2.2"]);
+    let (begin_s, end_s) = (one.start_ns.div_euclid(1_000_000_000), one.last_ns.div_euclid(1_000_000_000) + 1);
+    assert_eq!((&asked["addresses"], &asked["pairs"]), (&addresses, &json!([[0, 1], [2, 3]])), "{asked}");
+    assert_eq!((asked["from"].as_i64(), asked["to"].as_i64()), (Some(begin_s), Some(end_s)));
+    let parts = way["parts"].as_array().unwrap();
+    assert_eq!(parts[0]["of"], json!(["signalling of the caller's side"]));
+    assert_eq!(parts[3]["of"], json!(["media of the callee"]));
+    // A quarter of an hour around a call of seconds.
+    let time = |key: &str| way[key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_second();
+    assert_eq!(time("to") - time("from"), 900);
+    assert!(time("from") + 300 <= time("begin") && time("end") + 300 <= time("to"));
+    let first = &way["near"]["stops"][0];
+    assert_eq!((&first["device_name"], &first["losses"][0]["amount"]), (&json!("edge-10"), &json!(1200.0)), "{way}");
+    assert!(first["losses"][0]["from"].as_str().unwrap().ends_with('Z'));
+    viewer.get("/calls/nothing@nowhere/way").problem(404, "not-found");
+
+    // Where nothing is polled that is said, and nothing is asked.
+    let count = || world.graphing.asked.lock().unwrap().len();
+    let before = count();
+    world.graphing.absent.store(true, Ordering::SeqCst);
+    let way = viewer.get(&format!("/calls/{}/way", one.id)).ok(200);
+    assert_eq!((&way["polled"], &way["near"]["stops"], count()), (&json!(false), &json!([]), before));
 }
 
 #[test]

@@ -38,10 +38,12 @@ use Permission as P;
 /// Who may compare calls with bills, and who may take what was found along.
 const COMPARES: May = All(&[P::ChargeRead, P::CallsRead]);
 const EXPORTS: May = All(&[P::ChargeRead, P::CallsRead, P::CallsExport]);
+/// Who may see what was on the way of a call.
+const WAY: May = All(&[P::CallsRead, P::GraphsRead]);
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 143] = [
+const ENDPOINTS: [(&str, &str, &str, May); 159] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -155,6 +157,8 @@ const ENDPOINTS: [(&str, &str, &str, May); 143] = [
     ("DELETE", "/graphs/rights/rules/4711", "", Having(P::UsersAdmin)),
     ("PUT", "/graphs/rights/default", r#"{"role": "viewer", "default": "some"}"#, Having(P::UsersAdmin)),
     ("GET", "/graphs/rights/preview?role=viewer", "", Having(P::UsersAdmin)),
+    ("GET", "/graphs/map", "", Having(P::GraphsRead)),
+    ("GET", "/calls/nothing/way", "", WAY),
     ("GET", "/graphs/trees", "", Having(P::GraphsRead)),
     ("GET", "/graphs/trees/1/nodes", "", Having(P::GraphsRead)),
     ("GET", "/graphs/pictures?ids=9999", "", Having(P::GraphsRead)),

@@ -10,7 +10,7 @@ import { probed, Probing } from "./probing";
 
 const NEW = "new";
 
-export function AddDevice(props: { close: () => void; added: () => void }): JSX.Element {
+export function AddDevice(props: { name?: string; address?: string | undefined; close: () => void; added: () => void }): JSX.Element {
   const [credentials] = createResource(() => get<GraphCredentials>("/graphs/credentials"));
   const [credential, setCredential] = createSignal("");
   const [kind, setKind] = createSignal("community");
@@ -42,8 +42,8 @@ export function AddDevice(props: { close: () => void; added: () => void }): JSX.
   return (
     <Dialog title="Add a device" close={props.close}>
       <form class="stack" onSubmit={(event) => void save(event)}>
-        <Field name="name" label="Name" needed />
-        <Field name="address" label="Address or host name" needed />
+        <Field name="name" label="Name" value={props.name ?? ""} needed />
+        <Field name="address" label="Address or host name" value={props.address ?? ""} needed />
         <label class="field">
           <span>SNMP</span>
           <select class="input" value={version()} onChange={(event) => setVersion(event.currentTarget.value)}>

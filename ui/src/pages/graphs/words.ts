@@ -28,6 +28,9 @@ export const STATES: Record<string, { meaning: Meaning; text: string }> = {
   disabled: { meaning: "none", text: "not polled" },
 };
 
+/** The state of whoever is on a map: of neighbours that nobody polls, too. */
+export const stateOf = (state: string): { meaning: Meaning; text: string } => STATES[state] ?? { meaning: "none", text: state };
+
 /** What time a graph is compared with. */
 export const SHIFTS: { s: number; name: string }[] = [
   { s: 86_400, name: "a day before" },

@@ -2,6 +2,7 @@
 
 use super::{Done, Owner, ToLane, Undone};
 use crate::discovery::{Exploration, Findings};
+use crate::inventory::around::surroundings;
 use crate::inventory::order::Draft;
 use crate::inventory::remap::remap;
 use crate::inventory::{Change, Kind, Refusal};
@@ -166,7 +167,7 @@ impl Owner {
                 let is_taken = self.take(device, &findings);
                 let is_fresh = is_taken && !findings.broken.iter().any(|table| self.has_rows(device, table));
                 self.turn.fresh.extend(is_fresh.then_some((device, starts)));
-                is_taken && findings.broken.is_empty()
+                is_taken && findings.broken.is_empty() && !findings.around_was_silent
             }
             Err(_) => false,
         };
@@ -195,8 +196,24 @@ impl Owner {
             }
             is_done &= self.changes(device, remap.changes);
         }
+        is_done &= self.take_around(device, findings);
         is_done &= self.furnish(device);
         is_done
+    }
+
+    /// What is around it, whose interfaces are known by now.
+    fn take_around(&mut self, device: u32, findings: &Findings) -> bool {
+        let told = surroundings(self.twin.newest(), device, &findings.around);
+        for (what, left_out) in ["neighbours", "addresses", "hosts (ARP)"].into_iter().zip(told.left_out) {
+            if left_out > 0 {
+                self.trouble(format!("device {device}: {left_out} {what} are left out"));
+            }
+        }
+        if !findings.around_was_silent && !findings.around_broken.is_empty() {
+            let what = findings.around_broken.join(", ");
+            self.trouble(format!("device {device}: {what} cannot be read to their end"));
+        }
+        self.changes(device, told.changes)
     }
 
     /// What a device says of itself, and the template that is for it if it has none.

@@ -55,7 +55,9 @@ impl Owner {
         let inventory = self.twin.newest();
         let devices: Vec<u32> = changes.iter().filter_map(|change| to_furnish(inventory, change)).collect();
         let done = self.change(by, changes)?;
-        devices.into_iter().for_each(|device| drop(self.furnish(device)));
+        for device in devices {
+            self.furnish(device);
+        }
         Ok(done)
     }
 

@@ -59,7 +59,7 @@ fn of_place(inventory: &Inventory, names: &[String]) -> Result<Vec<u32>, String>
     let mut graphs = Vec::new();
     while let Some((id, depth)) = waiting.pop() {
         let Some(node) = inventory.nodes().get(id) else { continue };
-        graphs.extend(inventory.graphs_of_node(&node.kind, CHOSEN_MAX.saturating_sub(graphs.len())));
+        graphs.extend(inventory.graphs_of_node(&node.kind, CHOSEN_MAX.saturating_sub(graphs.len()), |_| true));
         if matches!(node.kind, NodeKind::Folder { .. }) && depth < DEPTH_MAX {
             waiting.extend(inventory.children(tree, Some(id)).into_iter().map(|child| (child, depth + 1)));
         }

@@ -6,7 +6,6 @@ use super::probes::{Rounds, argument, arguments};
 use crate::failure::Failure;
 use clap::builder::PossibleValuesParser;
 use serde_json::json;
-use std::io::Write;
 use trunkline_kit::exit::Exit;
 
 /// A device.
