@@ -122,11 +122,7 @@ impl Delivery {
                 let incident = standing.incident.as_ref().and_then(|id| self.incidents.get_mut(id));
                 incident.into_iter().for_each(|incident| incident.course.follow(standing));
             }
-            Entry::Hour(_)
-            | Entry::Silenced(_)
-            | Entry::Unsilenced(_)
-            | Entry::Reported(_)
-            | Entry::Devices(_) => {}
+            Entry::Hour(_) | Entry::Silenced(_) | Entry::Unsilenced(_) | Entry::Reported(_) | Entry::Devices(_) => {}
         }
     }
 
