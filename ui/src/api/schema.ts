@@ -4,6 +4,268 @@
  */
 
 export interface paths {
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Alerts that are open: the critical ones first, the newest of each first; what is kept back last. */
+        get: operations["get_alerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An alert, open or over, and what happened to it: how it stood, who was told by which channel and with which
+         *     outcome, who takes care of it, what keeps it back.
+         */
+        get: operations["get_alerts_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes care of an alert: it is not escalated any more. */
+        post: operations["post_alerts_id_acknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The channels, what came of the last message of each, and of the last messages of all. */
+        get: operations["get_alerts_channels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends a message by a channel, once, to see that it arrives. It may take as long as the channel may. */
+        post: operations["post_alerts_channels_name_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Looks at the files of rules without taking them over: every mistake, with file, line and column. */
+        get: operations["get_alerts_check"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Alerts that are over, the last first: at most the last 2000. */
+        get: operations["get_alerts_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keeps back all alerts of a device for a time. */
+        post: operations["post_alerts_maintenance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is bad and no alert: not for long enough, or kept back before it was one. The newest first. */
+        get: operations["get_alerts_pending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Has the files of rules read again. With mistakes, which are all told, the rules that were read before hold. */
+        post: operations["post_alerts_reload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The rules, as their files have them, and how many subjects and alerts each has. */
+        get: operations["get_alerts_rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A rule and the subjects that it follows, in the order of their names. Where numbers are masked, those of a rule over
+         *     rows are not listed: their order would tell them.
+         */
+        get: operations["get_alerts_rules_name"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/silences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is kept back: silences of people, and maintenance windows of the rules. */
+        get: operations["get_alerts_silences"];
+        put?: never;
+        /** Keeps alerts back for a time. */
+        post: operations["post_alerts_silences"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/silences/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends a silence before its time. */
+        delete: operations["delete_alerts_silences_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How alerts stand: what is open, whether anybody can be told, and which rules watch nothing. */
+        get: operations["get_alerts_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/aliases": {
         parameters: {
             query?: never;
@@ -1208,7 +1470,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happens now: events `status` and `calls` each second, or `idle` while nothing runs, and `heartbeat`. */
+        /** What happens now: events `status` and `calls` each second, or `idle` while nothing runs; `alerts` and `heartbeat`. */
         get: operations["get_live"];
         put?: never;
         post?: never;
@@ -1677,6 +1939,530 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description An alert. */
+        Alert: {
+            acknowledged: null | components["schemas"]["AlertTaken"];
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            began: string;
+            calls: null | components["schemas"]["AlertCalls"];
+            /** @description When it is bad, in words. */
+            condition: string | null;
+            /** @description The device that it is at; null where it is at none. */
+            device: string | null;
+            /**
+             * Format: int32
+             * @description The number of the device, where it is polled.
+             */
+            device_id: number | null;
+            /**
+             * Format: date-time
+             * @description When it was over; null while it is not.
+             */
+            ended: string | null;
+            /** @description Whether it began so often lately that it is over only after it was good for long. */
+            flapping: boolean;
+            /**
+             * Format: int32
+             * @description The number of a graph that shows it.
+             */
+            graph_id: number | null;
+            /** @description Its identifier, a UUID. */
+            id: string;
+            /** @description What keeps it back now: `maintenance`, `dependency`, `time of the week`. */
+            kept_back_by: string | null;
+            /** @description What the rule watches: `series`, `rows`, `metrics`; null where there is no such rule any more. */
+            kind: string | null;
+            /** @description Labels: those of the rule, and what is known of the subject. */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Format: double
+             * @description The limit of the rule as it is now; null where it has none, or there is no such rule any more.
+             */
+            limit: number | null;
+            /** @description The routes that it takes. */
+            routes: string[];
+            /** @description The rule that says so. */
+            rule: string;
+            /** @description `info`, `warning`, `critical`. */
+            severity: string;
+            /**
+             * @description How its subject stands now: `firing`, `clearing` (good again, not for long enough), `suppressed`, ..; null where
+             *     that is not known.
+             */
+            standing: string | null;
+            /** @description `firing`, `firing again`, `suppressed`, `unknown`; `resolved` where it is over. */
+            state: string;
+            /** @description What it is of: an interface, a group of rows. */
+            subject: string | null;
+            /** @description More for people; may be empty. */
+            text: string;
+            /** @description One line for people. */
+            title: string;
+            /** @description Those in which it was told. */
+            told: string[];
+            /**
+             * Format: double
+             * @description The value now, or the last one that is known.
+             */
+            value: number | null;
+            /**
+             * Format: double
+             * @description The value when it began.
+             */
+            value_began: number | null;
+        };
+        /** @description Which calls an alert is of. */
+        AlertCalls: {
+            /** @description A filter of calls. */
+            filter: string;
+            /**
+             * Format: int64
+             * @description Over which time they are counted, seconds.
+             */
+            over_s: number;
+        };
+        /** @description A channel, without what lets in. */
+        AlertChannel: {
+            /** @description Its name. */
+            channel: string;
+            /** @description `webhook`, `mail`, `syslog`, `command`. */
+            kind: string;
+            last: null | components["schemas"]["AlertSent"];
+            /** @description Where it goes: a host, addresses of mail, a program. */
+            to: string;
+        };
+        /** @description All channels. */
+        AlertChannels: {
+            /** @description In the order of their names. */
+            channels: components["schemas"]["AlertChannel"][];
+            /** @description What came of the last attempts since the start, the newest first, at most 200. */
+            sent: components["schemas"]["AlertSent"][];
+            /**
+             * Format: int64
+             * @description Messages that wait.
+             */
+            waiting: number;
+        };
+        /** @description Files of rules as they are now. */
+        AlertChecked: {
+            /** @description Mistakes, a sentence each, with file, line and column. */
+            mistakes: string[];
+            /**
+             * Format: int64
+             * @description How many rules they have; null where there are mistakes.
+             */
+            rules: number | null;
+            /** @description Whether they hold from now on; a check alone takes nothing over. */
+            taken: boolean;
+        };
+        /** @description An alert, and what happened to it. */
+        AlertFull: components["schemas"]["Alert"] & {
+            /** @description What happened to it, the oldest first; of a long course the first and the last steps. */
+            course: components["schemas"]["AlertStep"][];
+            /** @description Silences that keep it back now. */
+            silences: components["schemas"]["AlertSilence"][];
+            /** @description Maintenance windows of the rules that keep it back now. */
+            windows: components["schemas"]["AlertWindow"][];
+        };
+        /** @description A device that is worked at. */
+        AlertMaintenanceAsk: {
+            /** @description Its name. */
+            device: string;
+            /**
+             * Format: int64
+             * @description For how long, seconds: at most 366 days.
+             */
+            for_s: number;
+            /** @description From when on, RFC 3339; from now on when nothing is said. */
+            from?: string | null;
+            /** @description Why, for those who wonder. */
+            why?: string | null;
+        };
+        /** @description What is bad and no alert. */
+        AlertPending: {
+            /** @description The device that it is at; null where it is at none. */
+            device: string | null;
+            /** @description What keeps it back: `maintenance`, `dependency`, `time of the week`. */
+            kept_back_by: string | null;
+            /** @description What is known of the subject. */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Format: double
+             * @description The limit of the rule.
+             */
+            limit: number | null;
+            /** @description The rule. */
+            rule: string;
+            /** @description `info`, `warning`, `critical`. */
+            severity: string | null;
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            since: string;
+            /** @description `pending`: not for long enough; `suppressed`: something keeps it back. */
+            standing: string;
+            /** @description What it is of. */
+            subject: string;
+            /**
+             * Format: double
+             * @description The value now.
+             */
+            value: number | null;
+        };
+        /** @description A rule. */
+        AlertRule: {
+            /**
+             * Format: int64
+             * @description Alerts of it that are open.
+             */
+            alerts: number;
+            /** @description When it is bad, in words. */
+            condition: string;
+            /** @description Rules whose alerts stand for its own. */
+            depends: string[];
+            /**
+             * Format: int64
+             * @description How long it must be bad before it is an alert, seconds.
+             */
+            for_s: number;
+            /** @description What it watches: `series`, `rows`, `metrics`. */
+            kind: string;
+            /**
+             * Format: double
+             * @description The limit; null where it has none.
+             */
+            limit: number | null;
+            /**
+             * Format: int64
+             * @description What is bad and no alert.
+             */
+            pending: number;
+            /** @description Routes that its alerts may take. */
+            routes: string[];
+            /** @description Its name. */
+            rule: string;
+            /** @description `info`, `warning`, `critical`. */
+            severity: string;
+            /**
+             * Format: int64
+             * @description Subjects that it follows.
+             */
+            subjects: number;
+            /** @description The rule as its file has it. */
+            text: string | null;
+            /** @description The same in words. */
+            watches: string;
+        };
+        /** @description A rule with critical alerts. */
+        AlertRuleCritical: {
+            /** @description One of them. */
+            alert: string;
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            alerts: number;
+            /** @description Its name. */
+            rule: string;
+            /**
+             * Format: date-time
+             * @description When that one began.
+             */
+            since: string;
+        };
+        /** @description A rule with subjects that it follows. */
+        AlertRuleFull: components["schemas"]["AlertRule"] & {
+            /** @description Subjects, in the order of their names. */
+            followed: components["schemas"]["AlertSubject"][];
+            /** @description The cursor of the next part; null where there is none. */
+            next: string | null;
+        };
+        /** @description All rules. */
+        AlertRules: {
+            /** @description In the order of their names. */
+            rules: components["schemas"]["AlertRule"][];
+        };
+        /** @description A part of the alerts. */
+        Alerts: {
+            /** @description Those that are open: critical ones first, the newest of each first. Those that are over: the last first. */
+            alerts: components["schemas"]["Alert"][];
+            /**
+             * Format: int64
+             * @description What is bad and no alert yet, or kept back before it was one.
+             */
+            pending: number;
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            total: number;
+        };
+        /** @description What came of an attempt to tell. */
+        AlertSent: {
+            /**
+             * Format: int64
+             * @description How many alerts it tells of; null where that is not known.
+             */
+            alerts: number | null;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            at: string;
+            /** @description The channel. */
+            channel: string | null;
+            /** @description `delivered`, `failed` (it is tried again), `in doubt`, `given up`, `left in doubt`. */
+            outcome: string;
+            /** @description The title of the first alert that it tells of. */
+            title: string;
+            /** @description Why; may be empty. */
+            why: string;
+        };
+        /** @description Alerts that somebody keeps back. */
+        AlertSilence: {
+            /** @description Who wants it. */
+            by: string;
+            /**
+             * Format: date-time
+             * @description From when on.
+             */
+            from: string;
+            /** @description Whether it holds now. */
+            holds: boolean;
+            /** @description Its identifier, a UUID. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
+            until: string;
+            /** @description Tests of labels that all hold; none is everything. */
+            when: string[];
+            /** @description Why; may be empty. */
+            why: string;
+        };
+        /** @description Alerts that are to be kept back. */
+        AlertSilenceAsk: {
+            /**
+             * Format: int64
+             * @description For how long, seconds: at most 366 days.
+             */
+            for_s: number;
+            /** @description From when on, RFC 3339; from now on when nothing is said. */
+            from?: string | null;
+            /**
+             * @description Tests of labels that all hold, 1 to 16: `device = edge-*, core-1`, `severity != critical`. Where numbers are
+             *     masked, of `rule`, `severity`, `device` and what else is known of devices.
+             */
+            when: string[];
+            /** @description Why, for those who wonder. */
+            why?: string | null;
+        };
+        /** @description What is kept back. */
+        AlertSilences: {
+            /** @description By people, for a time. */
+            silences: components["schemas"]["AlertSilence"][];
+            /** @description By the rules. */
+            windows: components["schemas"]["AlertWindow"][];
+        };
+        /** @description A part of them. */
+        AlertsPending: {
+            /** @description The newest first. */
+            pending: components["schemas"]["AlertPending"][];
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            total: number;
+        };
+        /** @description How alerts stand. */
+        AlertStatus: {
+            /**
+             * Format: int64
+             * @description Messages that wait.
+             */
+            messages_waiting: number;
+            /** @description Rules that watch nothing which was seen yet. */
+            rules_without_subject: string[];
+            /** @description Whether somebody looks after alerts beside these pages. */
+            serving: boolean;
+            summary: null | components["schemas"]["AlertSummary"];
+            /** @description Why it cannot be told; null if it can, and where nobody does. */
+            trouble: string | null;
+        };
+        /** @description Something that happened to an alert. */
+        AlertStep: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /**
+             * Format: int32
+             * @description Attempts that have ended.
+             */
+            attempts: number | null;
+            /** @description Who took care of it. */
+            by: string | null;
+            /** @description Where it went. */
+            channel: string | null;
+            /**
+             * Format: int32
+             * @description Which step of escalation it was, from 1.
+             */
+            escalation: number | null;
+            /** @description What keeps it back: `maintenance`, `dependency`, `time of the week`. */
+            kept_back_by: string | null;
+            /** @description The message that was sent. */
+            message: string | null;
+            /** @description What came of the last one: `delivered`, `failed` (it is tried again), `in doubt`, `given up`, `left in doubt`. */
+            outcome: string | null;
+            /** @description The route that chose it. */
+            route: string | null;
+            /** @description How it stands from then on. */
+            state: string | null;
+            /**
+             * Format: double
+             * @description What was judged.
+             */
+            value: number | null;
+            /** @description `state` (it stands otherwise), `acknowledged`, `told` (a channel was given a message). */
+            what: string;
+            /** @description Why. */
+            why: string | null;
+        };
+        /** @description A subject of a rule. */
+        AlertSubject: {
+            /** @description The alert of it that is open. */
+            alert: string | null;
+            /** @description The device that it is at; null where it is at none. */
+            device: string | null;
+            /** @description What keeps it back. */
+            kept_back_by: string | null;
+            /** @description What is known of it. */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            since: string;
+            /** @description `ok`, `pending`, `firing`, `clearing`, `suppressed`, `unknown`. */
+            standing: string;
+            /** @description Its name. */
+            subject: string;
+            /**
+             * Format: double
+             * @description What was judged last.
+             */
+            value: number | null;
+        };
+        /** @description What is open, in few words. */
+        AlertSummary: {
+            /**
+             * Format: int64
+             * @description Those that somebody takes care of.
+             */
+            acknowledged: number;
+            /**
+             * Format: int64
+             * @description Channels.
+             */
+            channels: number;
+            /**
+             * Format: int64
+             * @description Of these, those that are critical.
+             */
+            critical: number;
+            /** @description Why nobody can be told; null if they can. */
+            fault: string | null;
+            /**
+             * Format: int64
+             * @description Those that are for information.
+             */
+            info: number;
+            /**
+             * Format: int64
+             * @description Alerts that are open, and that something keeps back now.
+             */
+            kept_back: number;
+            /**
+             * Format: int64
+             * @description Alerts that are open and not kept back.
+             */
+            open: number;
+            /**
+             * Format: int64
+             * @description What is bad and no alert: not for long enough, or kept back before it was one.
+             */
+            pending: number;
+            /**
+             * Format: int64
+             * @description Grows when anything but a value has changed; begins anew with the program that looks after alerts.
+             */
+            revision: number;
+            /**
+             * Format: int64
+             * @description Rules.
+             */
+            rules: number;
+            /** @description The rules with critical alerts, at most 20. */
+            rules_critical: components["schemas"]["AlertRuleCritical"][];
+            /**
+             * Format: int64
+             * @description Those that are warnings.
+             */
+            warning: number;
+        };
+        /** @description Somebody takes care of an alert. */
+        AlertTaken: {
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            at: string;
+            /** @description Who. */
+            by: string;
+        };
+        /** @description What came of a message that tries out a channel. */
+        AlertTested: {
+            /** @description The channel. */
+            channel: string;
+            /** @description `delivered`, or what it came to. */
+            outcome: string;
+            /** @description Why; may be empty. */
+            why: string;
+        };
+        /** @description A maintenance window of the rules. */
+        AlertWindow: {
+            /**
+             * Format: date-time
+             * @description From when on; null where it is each week.
+             */
+            from: string | null;
+            /** @description Whether it holds now. */
+            holds: boolean;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
+            until: string | null;
+            /** @description When each week: `sun 02:00-04:00`. */
+            weekly: string[];
+            /** @description Tests of labels that all hold; none is everything. */
+            when: string[];
+        };
         /** @description What an address or network is called. */
         Alias: {
             /** @description Address or network. */
@@ -1696,7 +2482,10 @@ export interface components {
         };
         /** @description Something that somebody should look at. */
         Attention: {
-            /** @description A short stable name: drops, unhealthy, disk, retention, bad-calls, registrations. */
+            /**
+             * @description A short stable name: drops, unhealthy, disk, retention, bad-calls, registrations, alert,
+             *     alerts.
+             */
             kind: string;
             /** @description The page that shows it; null if there is none. */
             link: string | null;
@@ -5315,6 +6104,38 @@ export interface components {
          * @enum {string}
          */
         LinkNext: "signed-in" | "setup" | "password";
+        /** @description Data of the event `alerts`: figures, and the names of rules; no device, and nobody's number. */
+        LiveAlerts: {
+            /** @description What somebody should look at. */
+            attention: components["schemas"]["Attention"][];
+            /**
+             * Format: int64
+             * @description Of these, those that are critical.
+             */
+            critical: number;
+            /**
+             * Format: int64
+             * @description Those that are for information.
+             */
+            info: number;
+            /**
+             * Format: int64
+             * @description Alerts that are open and not kept back.
+             */
+            open: number;
+            /**
+             * Format: int64
+             * @description Grows when anything but a value has changed: what lists alerts asks again then.
+             */
+            revision: number;
+            /** @description Whether somebody looks after alerts here. */
+            serving: boolean;
+            /**
+             * Format: int64
+             * @description Those that are warnings.
+             */
+            warning: number;
+        };
         /** @description Data of the event `calls`. */
         LiveCalls: {
             /** @description Calls that ended in the last minute, the last first. */
@@ -5334,6 +6155,9 @@ export interface components {
         } | {
             /** @description Calls that are up and calls that ended, each second. */
             calls: components["schemas"]["LiveCalls"];
+        } | {
+            /** @description What is open of alerts, each second; while nothing runs, when it has changed. */
+            alerts: components["schemas"]["LiveAlerts"];
         } | {
             /** @description Nothing runs. */
             idle: components["schemas"]["Idle"];
@@ -6476,6 +7300,512 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    get_alerts: {
+        parameters: {
+            query?: {
+                /** @description Those that somebody takes care of, or that nobody does. */
+                acknowledged?: boolean;
+                /** @description Those at a device, by its name. */
+                device?: string;
+                /** @description Not over before then: RFC 3339, a day, `now-1d`. */
+                from?: string;
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description Those of a rule. */
+                rule?: string;
+                /** @description `info`, `warning` or `critical`. */
+                severity?: string;
+                /** @description `firing`, `firing again`, `suppressed` or `unknown`; of those that are over nothing. */
+                state?: string;
+                /**
+                 * @description Words that stand in title, text or labels, all of them; where numbers are masked, in the names of rules and
+                 *     devices alone.
+                 */
+                text?: string;
+                /** @description Began before then. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alerts"];
+                };
+            };
+        };
+    };
+    get_alerts_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertFull"];
+                };
+            };
+        };
+    };
+    post_alerts_id_acknowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_alerts_channels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertChannels"];
+                };
+            };
+        };
+    };
+    post_alerts_channels_name_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertTested"];
+                };
+            };
+        };
+    };
+    get_alerts_check: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertChecked"];
+                };
+            };
+        };
+    };
+    get_alerts_history: {
+        parameters: {
+            query?: {
+                /** @description Those that somebody takes care of, or that nobody does. */
+                acknowledged?: boolean;
+                /** @description Those at a device, by its name. */
+                device?: string;
+                /** @description Not over before then: RFC 3339, a day, `now-1d`. */
+                from?: string;
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description Those of a rule. */
+                rule?: string;
+                /** @description `info`, `warning` or `critical`. */
+                severity?: string;
+                /** @description `firing`, `firing again`, `suppressed` or `unknown`; of those that are over nothing. */
+                state?: string;
+                /**
+                 * @description Words that stand in title, text or labels, all of them; where numbers are masked, in the names of rules and
+                 *     devices alone.
+                 */
+                text?: string;
+                /** @description Began before then. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alerts"];
+                };
+            };
+        };
+    };
+    post_alerts_maintenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertMaintenanceAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertSilence"];
+                };
+            };
+        };
+    };
+    get_alerts_pending: {
+        parameters: {
+            query?: {
+                /** @description Those at a device, by its name. */
+                device?: string;
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsPending"];
+                };
+            };
+        };
+    };
+    post_alerts_reload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertChecked"];
+                };
+            };
+        };
+    };
+    get_alerts_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRules"];
+                };
+            };
+        };
+    };
+    get_alerts_rules_name: {
+        parameters: {
+            query?: {
+                /** @description `next` of the part before. */
+                cursor?: string;
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRuleFull"];
+                };
+            };
+        };
+    };
+    get_alerts_silences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertSilences"];
+                };
+            };
+        };
+    };
+    post_alerts_silences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertSilenceAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertSilence"];
+                };
+            };
+        };
+    };
+    delete_alerts_silences_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_alerts_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertStatus"];
+                };
+            };
+        };
+    };
     get_aliases: {
         parameters: {
             query?: never;
