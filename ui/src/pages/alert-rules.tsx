@@ -260,7 +260,7 @@ function One(props: { name: string }): JSX.Element {
                     <h2>As its file has it</h2>
                   </header>
                   <pre class="body alerts-text" tabindex="0">
-                    {text()}
+                    {text().trim()}
                   </pre>
                 </section>
               )}
