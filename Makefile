@@ -7,7 +7,7 @@
 #   make lint       the project's own rules, rustfmt, clippy, cargo deny
 #   make accuracy   our figures against an oracle's, capture by capture: docs/accuracy.md
 #   make bench      reading, capturing, recording, finding, the web, the cache beside other programs: bench/*.md; as
-#                   root for all of it, BENCH="read live log find search web cache" for some
+#                   root for all of it, BENCH="read live log find search web cache graph" for some
 #   make fuzz       every fuzz target; SECONDS_EACH=600, FUZZ_JOBS=2 at once, TARGETS="wire_sip ..." for some
 #   make build      the release binary with its pages: target/release/trunkline
 #   make ui         the pages alone: ui/dist

@@ -5,6 +5,7 @@ import { alertTests } from "./alerts.mjs";
 import { cacheTests } from "./cache.mjs";
 import { callTests } from "./call.mjs";
 import { chargeTests } from "./charge.mjs";
+import { graphTests } from "./graphs.mjs";
 import { keyTests } from "./keys.mjs";
 import { ladderTests } from "./ladder.mjs";
 import { liveTests, lookTests } from "./looks.mjs";
@@ -13,6 +14,7 @@ import { registrationTests } from "./registrations.mjs";
 import { roleTests } from "./roles.mjs";
 import { signInTests } from "./sign-in.mjs";
 import { sizeTests } from "./size.mjs";
+import { wayTests } from "./way.mjs";
 
 /** @type {Partial<import("./program.mjs").World & { state: unknown }>} */
 const world = {};
@@ -27,6 +29,7 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   const all = /** @type {import("./session.mjs").Signed} */ (world);
   signInTests(all);
   cacheTests(all);
+  graphTests(all);
   callTests(all);
   ladderTests(all);
   registrationTests(all);
@@ -36,4 +39,5 @@ describe("in the browser", { skip: why, concurrency: false }, () => {
   liveTests();
   chargeTests();
   alertTests();
+  wayTests();
 });

@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cacheOfDemo } from "./cache.mjs";
+import { graphsOfDemo } from "./graphs.mjs";
 import { shrink } from "./png.mjs";
 import { demo, page as fresh, UI } from "./program.mjs";
 import { openCalls, signedIn } from "./session.mjs";
@@ -27,6 +28,7 @@ const PAGES = [
   { name: "packets", path: "/packets" },
   { name: "cache", path: "/cache" },
   { name: "graphs", path: "/graphs" },
+  { name: "graphs-map", path: "/graphs/map" },
   { name: "alerts", path: "/alerts" },
   { name: "charge", path: "/charge" },
   { name: "charge-sessions", path: "/charge/sessions" },
@@ -35,7 +37,7 @@ const PAGES = [
   { name: "charge-bill", path: "/charge/bill" },
   { name: "charge-clients", path: "/charge/clients" },
   { name: "system", path: "/system" },
-  ...["appearance", "account", "aliases", "filters", "retention", "users", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),
+  ...["appearance", "account", "aliases", "filters", "retention", "users", "graph-rights", "audit"].map((part) => ({ name: `settings-${part}`, path: `/settings/${part}` })),
   { name: "lost", path: "/there-is-no-such-page" },
 ];
 
@@ -170,6 +172,7 @@ export function liveTests() {
       await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
       await page.getByText("Calls begin").waitFor();
       await cacheOfDemo(page);
+      await graphsOfDemo(world, page);
       for (const path of LIVE) {
         await page.setViewportSize({ width: 1440, height: 900 });
         await settle(page, path);
@@ -188,11 +191,17 @@ export function liveTests() {
 
 /** @param {import("playwright-core").Page} page */
 async function livePictures(page) {
-  for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["cache-light", "/cache", 60_000], ["now-light", "/", 60_000]])) {
+  for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["cache-light", "/cache", 60_000], ["now-light", "/", 60_000], ["graphs-light", "/graphs", 1000]])) {
     await settle(page, path);
     await page.waitForTimeout(wait);
     await keep(page, name);
   }
+  await settle(page, '/graphs?q="core-0 - Gi1/2" traffic');
+  await page.locator(".graphs-preview > a").click();
+  await page.getByLabel("Compared with").selectOption({ label: "with a week before" });
+  await page.getByText("(a week before)").first().waitFor();
+  await page.waitForTimeout(1000);
+  await keep(page, "graph-light");
 }
 
 /** Pictures that the documentation shows: few, for they weigh. */

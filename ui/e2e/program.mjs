@@ -100,6 +100,107 @@ export async function till() {
   return { ...world, charging, begin };
 }
 
+/** Each second, so that a test sees many of them. */
+const EACH_SECOND = `
+[data.interface-errors]
+title = "Errors and discards of |name|"
+table = "interfaces"
+profile = "second"
+[[data.interface-errors.series]]
+name = "discards_in"
+kind = "counter"
+read = ["1.3.6.1.2.1.2.2.1.13"]
+[[data.interface-errors.series]]
+name = "discards_out"
+kind = "counter"
+read = ["1.3.6.1.2.1.2.2.1.19"]
+[[data.interface-errors.series]]
+name = "errors_in"
+kind = "counter"
+read = ["1.3.6.1.2.1.2.2.1.14"]
+[[data.interface-errors.series]]
+name = "errors_out"
+kind = "counter"
+read = ["1.3.6.1.2.1.2.2.1.20"]
+[data.interface-traffic]
+title = "Traffic of |name|"
+table = "interfaces"
+profile = "second"
+[[data.interface-traffic.series]]
+name = "traffic_in"
+kind = "counter"
+read = ["1.3.6.1.2.1.31.1.1.1.6"]
+[[data.interface-traffic.series]]
+name = "traffic_out"
+kind = "counter"
+read = ["1.3.6.1.2.1.31.1.1.1.10"]
+[device.net-snmp]
+title = "Those of the farm"
+matches = ["1.3.6.1.4.1.8072.3.2"]
+graphs = ["interface-bits", "interface-errors"]
+`;
+/** Seconds that devices are polled before the call whose way is shown. */
+const POLLED_S = 8;
+
+/**
+ * A simulated call over simulated devices that are polled each second: caller and callee are behind two of them, and the
+ * first one drops packets at its interface to the core.
+ * @returns {Promise<World & { call: string }>}
+ */
+export async function network() {
+  const folder = mkdtempSync(join(tmpdir(), "trunkline-e2e-"));
+  const data = join(folder, "data");
+  mkdirSync(join(data, "graphs", "templates"), { recursive: true });
+  writeFileSync(join(data, "graphs", "templates", "second.toml"), EACH_SECOND);
+  const call = (/** @type {string} */ into, /** @type {number} */ begin) => {
+    const plain = ["variety=0", "nat=0", "ipv6=0", "proxy=0", "background=0", "answer_ratio=1", "tcp=0", "duration.min_s=4", "duration.max_s=4", `start_ns=${begin}000000000`];
+    run("sim", "--calls", "1", "--rate", "1000", "--faults", "0", "--near-misses", "0", ...plain.flatMap((one) => ["--set", one]), "-w", join(folder, "call.pcap"));
+    return JSON.parse(run("read", join(folder, "call.pcap"), "--data", into, "--json").split("\n")[0] ?? "");
+  };
+  const now = () => Math.floor(Date.now() / 1000);
+  const first = call(join(folder, "elsewhere"), now());
+  const host = (/** @type {string} */ endpoint) => endpoint.slice(0, endpoint.lastIndexOf(":"));
+  const hosts = [`${host(first.src)},1,2`, `${host(first.dst)},2,2`];
+  const port = String(20_000 + (process.pid % 20_000));
+  const begin = (/** @type {string[]} */ ...args) => spawn(program, args, { stdio: "ignore" });
+  const farm = begin("graph", "farm", "--devices", "6", "--interfaces", "8", "--sound", "--port", port, ...hosts.flatMap((one) => ["--host", one]), "--drops", `1,0,40,${now()},${now() + 3600}`);
+  const poller = begin("graph", "serve", "--data", data);
+  const there = (/** @type {string[]} */ ...args) => run("graph", ...args, "--data", data);
+  await until("graphs are served", () => there("status") !== "");
+  execFileSync(program, ["graph", "credential", "add", "lan", "--data", data], { input: "public\n" });
+  for (const [at, name] of ["core-0.farm.example", "dist-1.farm.example", "dist-2.farm.example"].entries()) there("add", name, `127.64.0.${at + 1}`, "--port", port, "--credential", "lan");
+  await until("the way is known", () => JSON.parse(there("near", host(first.src), host(first.dst), "--json")).ways[0].ways.length === 1);
+  await new Promise((resolve) => setTimeout(resolve, POLLED_S * 1000));
+  // It was on while the devices were polled.
+  const { id } = call(join(folder, "again"), now() - POLLED_S);
+  const world = await serve(["open", join(folder, "call.pcap"), "--data", data, "--listen", "127.0.0.1:0"], folder);
+  const stop = async () => {
+    farm.kill("SIGTERM");
+    const gone = new Promise((resolve) => poller.once("exit", resolve));
+    poller.kill("SIGTERM");
+    await gone;
+    await world.stop();
+  };
+  return { ...world, stop, call: id };
+}
+
+/**
+ * Waits until something can be done and is so.
+ * @param {string} what
+ * @param {() => boolean} holds
+ */
+async function until(what, holds) {
+  for (const end = Date.now() + 60_000; Date.now() < end; ) {
+    try {
+      if (holds()) return;
+    } catch {
+      // Not yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`never: ${what}`);
+}
+
 /**
  * A data folder as `trunkline web` serves it, with a configuration and files beside it.
  * @param {string} configuration

@@ -74,4 +74,28 @@ export function roleTests(world) {
     assert.deepEqual(faults, []);
     await context.close();
   });
+
+  test("an administrator says which graphs viewers see, and what it comes to stands beside it", async () => {
+    const { page: tab, context, faults } = await signedIn(world);
+    await tab.goto("/settings/graph-rights");
+    await tab.getByText("There are no rules yet.").waitFor();
+    await tab.getByLabel("What no rule speaks about").selectOption("nothing");
+    await tab.getByLabel("About").selectOption("device-name");
+    await tab.getByLabel(/^Device: /).fill("edge-*");
+    await tab.getByRole("button", { name: "Add the rule" }).click();
+    const row = tab.getByRole("row", { name: /allow devices by name edge-\*/ });
+    await row.waitFor();
+    await tab.getByRole("region", { name: "What is seen" }).waitFor();
+    await tab.reload();
+    assert.equal(await tab.getByLabel("What no rule speaks about").inputValue(), "nothing");
+    const { rights } = await api(tab, "/graphs/rights");
+    assert.deepEqual(rights[0].rules.map((/** @type {any} */ rule) => [rule.allow, rule.kind, rule.value]), [[true, "device-name", "edge-*"]]);
+    await row.getByRole("button", { name: "Delete allow device-name edge-*" }).click();
+    await tab.getByText("There are no rules yet.").waitFor();
+    await tab.getByLabel("What no rule speaks about").selectOption("everything");
+    await tab.goto("/settings/audit");
+    await tab.getByText("role viewer: allow device-name edge-*", { exact: true }).first().waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
 }

@@ -23,6 +23,7 @@ export const PAGES: Page[] = [
   { path: "/packets", name: "Packets", icon: "packets", key: "p", body: lazy(() => import("./pages/packets")) },
   { path: "/cache", name: "Cache", icon: "cache", key: "k", body: lazy(() => import("./pages/cache")) },
   { path: "/graphs", name: "Graphs", icon: "graphs", key: "g", needs: "graphs.read", body: lazy(() => import("./pages/graphs")) },
+  { path: "/graphs/map", name: "Map", body: lazy(() => import("./pages/graphs-map")) },
   { path: "/graphs/device/:id", name: "Device", body: lazy(() => import("./pages/graph-device")) },
   { path: "/graphs/:id", name: "Graph", body: lazy(() => import("./pages/graph")) },
   { path: "/alerts", name: "Alerts", icon: "alerts", key: "a", needs: "alerts.read", body: lazy(() => import("./pages/alerts")) },

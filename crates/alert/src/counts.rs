@@ -51,3 +51,15 @@ trunkline_kit::counters! {
         escalated: "trunkline_alert_escalations_total",
     }
 }
+
+trunkline_kit::counters! {
+    /// Reports.
+    pub struct ReportCounts {
+        /// reports that were made for a time of their schedule, or for somebody
+        made: "trunkline_alert_reports_total",
+        /// reports that could not be made and are tried again
+        failed: "trunkline_alert_reports_failed_total",
+        /// times of schedules for which no report was made, as they were more than a day ago
+        missed: "trunkline_alert_reports_missed_total",
+    }
+}

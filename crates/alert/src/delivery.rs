@@ -18,7 +18,9 @@ mod render;
 
 pub use course::{COURSE_STEPS_MAX, Course, Happened, Step};
 pub use incident::{Acknowledged, Escalated, Incident, Kind, Notice, Past};
-pub use message::{Attempted, MESSAGE_ALERTS_MAX, MESSAGE_OCTETS_MAX, Message, Outcome, Outcomes, TEST_ROUTE, Told};
+pub use message::{
+    Attempted, MESSAGE_ALERTS_MAX, MESSAGE_OCTETS_MAX, Message, Outcome, Outcomes, REPORT_ROUTE, TEST_ROUTE, Told,
+};
 pub use queue::{BACK_OFF_MAX_S, MESSAGES_MAX, Waiting};
 pub use render::{field, json, subject_line, text};
 
@@ -120,7 +122,11 @@ impl Delivery {
                 let incident = standing.incident.as_ref().and_then(|id| self.incidents.get_mut(id));
                 incident.into_iter().for_each(|incident| incident.course.follow(standing));
             }
-            Entry::Hour(_) | Entry::Silenced(_) | Entry::Unsilenced(_) => {}
+            Entry::Hour(_)
+            | Entry::Silenced(_)
+            | Entry::Unsilenced(_)
+            | Entry::Reported(_)
+            | Entry::Devices(_) => {}
         }
     }
 
@@ -211,6 +217,12 @@ impl Delivery {
     /// What came of the last attempts, the newest last.
     pub fn told(&self) -> impl DoubleEndedIterator<Item = &Told> {
         self.told.iter()
+    }
+
+    /// The files of reports that wait: what their names begin with.
+    pub fn report_files(&self) -> BTreeSet<String> {
+        let reports = self.queues.all().filter_map(|waiting| waiting.message.report.as_ref());
+        reports.map(|report| report.file.clone()).collect()
     }
 
     /// Messages that wait.

@@ -2,6 +2,7 @@
 
 use crate::delivery::{Acknowledged, Attempted, Escalated, Kept, Message, Notice, Outcome};
 use crate::engine::{HourLearned, Silence, Standing, Unsilenced};
+use crate::report::{DevicesSeen, Reported};
 use serde::{Deserialize, Serialize};
 
 /// Octets of a record.
@@ -33,6 +34,10 @@ pub enum Entry {
     Silenced(Silence),
     /// Nobody keeps them back any more.
     Unsilenced(Unsilenced),
+    /// How a report stands: what was sent for which time.
+    Reported(Reported),
+    /// What was seen of devices.
+    Devices(DevicesSeen),
     /// What delivery knew when a snapshot was taken.
     Kept(Kept),
 }

@@ -3,6 +3,7 @@
 use crate::delivery::Delivery;
 use crate::engine::Engine;
 use crate::entry::Entry;
+use crate::report::Books;
 use crate::rule::{Known, Rules, read};
 use std::sync::{Arc, LazyLock};
 
@@ -17,15 +18,18 @@ pub fn entries(octets: &[u8]) {
     let Ok(entries) = Entry::decode(octets) else { return };
     assert_eq!(Entry::decode(&Entry::encode(&entries)).as_ref(), Ok(&entries));
     let (mut engine, mut delivery) = (Engine::new(Arc::clone(&RULES)), Delivery::new(Arc::clone(&RULES)));
+    let mut books = Books::default();
     for entry in &entries {
         engine.apply(entry);
         delivery.apply(entry);
+        books.apply(entry);
     }
     engine.resume(1_000_000);
     delivery.resume(1_000_000);
     let mut again = Vec::new();
     engine.snapshot(|entry| again.push(entry));
     delivery.snapshot(|entry| again.push(entry));
+    books.snapshot(|entry| again.push(entry));
     engine.handle_timeout(2_000_000, &mut Vec::new());
     for record in delivery.handle_timeout(2_000_000) {
         assert_eq!(Entry::decode(&Entry::encode(&record)).as_ref(), Ok(&record));

@@ -7,18 +7,25 @@ mod command;
 mod control;
 mod log;
 mod mail;
+mod making;
+mod reporting;
 mod sender;
+mod shelf;
 mod syslog;
 mod webhook;
 mod wire;
 
-use crate::counts::{DeliveryCounts, EngineCounts};
+use crate::counts::{DeliveryCounts, EngineCounts, ReportCounts};
 use crate::delivery::{Acknowledged, Incident, Message, Outcomes, Past, Told};
 use crate::engine::{Engine, Observation, Silence, Standing, Unsilenced};
 use crate::entry::Entry;
-use crate::rule::Rules;
+use crate::report::DeviceFigures;
+use crate::rule::{Pattern, Rules};
 use log::Memory;
+use making::{Made, Maker};
+use reporting::Reporting;
 use sender::Sender;
+use shelf::Shelf;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -30,6 +37,9 @@ use trunkline_kit::metrics::Sample;
 
 pub use control::Control;
 pub use log::Fault;
+pub(crate) use mail::base64;
+pub use reporting::{ReportShown, Sending};
+pub use shelf::{REPORT_OCTETS_MAX, REPORTS_WAITING_MAX};
 
 /// Observations that wait for the thread; more are refused.
 pub const OBSERVATIONS_WAITING_MAX: usize = 100_000;
@@ -77,16 +87,60 @@ pub enum Refused {
 /// What the thread is asked.
 enum Order {
     See(Vec<Seen>),
-    Forget { rule: String, subject: String },
-    Parents { device: String, parents: Vec<String> },
+    Forget {
+        rule: String,
+        subject: String,
+    },
+    Parents {
+        device: String,
+        parents: Vec<String>,
+    },
     Maintained(BTreeSet<String>),
-    Acknowledge { incident: String, who: String },
+    Acknowledge {
+        incident: String,
+        who: String,
+    },
     Silence(Silence, SyncSender<bool>),
     Unsilence(Unsilenced, SyncSender<bool>),
     Rules(Box<Rules>, SyncSender<Result<(), Fault>>),
-    Test { channel: String, reply: SyncSender<Outcomes> },
-    Followed { rule: String, after: String, limit: usize, reply: SyncSender<Vec<Standing>> },
-    Came { message: String, came: Outcomes },
+    Test {
+        channel: String,
+        reply: SyncSender<Outcomes>,
+    },
+    Followed {
+        rule: String,
+        after: String,
+        limit: usize,
+        reply: SyncSender<Vec<Standing>>,
+    },
+    Came {
+        message: String,
+        came: Outcomes,
+    },
+    /// Which devices are up.
+    Devices(BTreeMap<String, bool>),
+    /// How devices were in a span.
+    Availability {
+        devices: Vec<Pattern>,
+        span: (i64, i64),
+        limit: usize,
+        reply: SyncSender<DeviceFigures>,
+    },
+    /// A report for a time of its schedule is on disk, or could not be made.
+    Made {
+        report: String,
+        at_s: i64,
+        came: Result<Made, String>,
+    },
+    /// A report that is on disk is sent, as somebody wants it.
+    Send {
+        report: String,
+        at_s: i64,
+        made: Made,
+        reply: SyncSender<Result<Vec<Sending>, String>>,
+    },
+    /// Reports can be made from now on.
+    Ready,
     Stop,
 }
 
@@ -120,6 +174,10 @@ pub struct View {
     pub engine: EngineCounts,
     /// What delivery counted.
     pub delivery: DeliveryCounts,
+    /// Reports, by name.
+    pub reports: Vec<ReportShown>,
+    /// What was counted of them.
+    pub reported: ReportCounts,
     /// Why the log cannot be written, if it cannot: nothing is told meanwhile.
     pub fault: Option<String>,
     /// Grows when anything but a value has changed; begins anew with the program.
@@ -137,6 +195,7 @@ pub struct Alerts {
     orders: mpsc::Sender<Order>,
     shared: Arc<Shared>,
     rules: Arc<RwLock<Arc<Rules>>>,
+    maker: Maker,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -147,11 +206,22 @@ impl Alerts {
     /// [`Fault`]: the log cannot be opened, a channel's files cannot be read, a thread cannot be started.
     pub fn start(folder: &Path, rules: Rules) -> Result<Alerts, Fault> {
         let (orders, taken) = mpsc::channel();
-        let sender = sender(&rules, &orders)?;
+        let shelf = Shelf::of(folder);
+        let sender = sender(&rules, &shelf, &orders)?;
         let rules = Arc::new(rules);
         let memory = Memory::open(folder, &rules, now_s())?;
+        shelf.keep_only(&memory.delivery.report_files());
         let shared = Arc::new(Shared::default());
+        let maker = Maker {
+            shelf,
+            orders: orders.clone(),
+            shared: Arc::clone(&shared),
+            gather: Arc::default(),
+            ends: Arc::default(),
+            one: Arc::default(),
+        };
         let shown = Arc::new(RwLock::new(Arc::clone(&rules)));
+        let reporting = Reporting::new(maker.clone(), memory.delivery.report_files());
         let mut turning = Turning {
             memory,
             sender,
@@ -160,6 +230,7 @@ impl Alerts {
             shared: Arc::clone(&shared),
             shown: Arc::clone(&shown),
             rules,
+            reporting,
             tests: BTreeMap::new(),
             count: 0,
             values_came: false,
@@ -167,7 +238,7 @@ impl Alerts {
         };
         turning.show();
         let thread = std::thread::Builder::new().name("alert".to_owned()).spawn(move || turning.run());
-        Ok(Alerts { orders, shared, rules: shown, thread: Some(thread.map_err(Fault::Thread)?) })
+        Ok(Alerts { orders, shared, rules: shown, maker, thread: Some(thread.map_err(Fault::Thread)?) })
     }
 
     /// Shows rules what was seen.
@@ -272,7 +343,7 @@ impl Alerts {
     /// Metrics of all.
     pub fn samples(&self) -> Vec<Sample> {
         let view = self.view();
-        let counted = [view.engine.list(), view.delivery.list()].concat();
+        let counted = [view.engine.list(), view.delivery.list(), view.reported.list()].concat();
         let mut samples: Vec<Sample> = counted.into_iter().map(Sample::from).collect();
         let refused = self.shared.refused.load(Ordering::Relaxed);
         samples.extend([
@@ -290,6 +361,7 @@ impl Alerts {
 
 impl Drop for Alerts {
     fn drop(&mut self) {
+        self.maker.end();
         let _ended = self.orders.send(Order::Stop);
         if let Some(thread) = self.thread.take() {
             // A panic of its own was told when it happened.
@@ -307,6 +379,7 @@ struct Turning {
     shared: Arc<Shared>,
     rules: Arc<Rules>,
     shown: Arc<RwLock<Arc<Rules>>>,
+    reporting: Reporting,
     /// Who waits for what comes of a message that tries out a channel.
     tests: BTreeMap<String, SyncSender<Outcomes>>,
     count: u64,
@@ -334,6 +407,7 @@ impl Turning {
         }
         self.memory.flush();
         self.show();
+        self.reporting.end();
     }
 
     /// Lets time go on, and does what is to be done; how long nothing is.
@@ -353,7 +427,10 @@ impl Turning {
         while let Some(send) = self.memory.delivery.poll_send() {
             self.sender.send(send);
         }
-        let next = [self.memory.engine.poll_timeout(), self.memory.delivery.poll_timeout()].into_iter().flatten().min();
+        self.reporting.turn(&mut self.memory, &self.rules, now_s);
+        let (engine, delivery) = (self.memory.engine.poll_timeout(), self.memory.delivery.poll_timeout());
+        let reports = self.reporting.poll_timeout(&self.memory, &self.rules);
+        let next = [engine, delivery, reports].into_iter().flatten().min();
         let wait_s = next.map_or(PAUSE_MAX.as_secs(), |next| u64::try_from(next - now_s).unwrap_or_default());
         Duration::from_secs(wait_s.max(u64::from(next.is_none_or(|next| next > now_s)))).min(PAUSE_MAX)
     }
@@ -406,7 +483,22 @@ impl Turning {
                     let came = self.tested(&message, came);
                     log::tell(&message, &came);
                     out.push(self.memory.delivery.outcome(&message, came, now_s()));
+                    self.reporting.is_any_over = true;
                 }
+                Order::Devices(up) => {
+                    out.extend(self.memory.books.outages.see(&up, now_s()).into_iter().map(Entry::Devices));
+                }
+                Order::Availability { devices, span, limit, reply } => {
+                    let _gone = reply.send(self.memory.books.outages.figures(&devices, span, limit));
+                }
+                Order::Made { report, at_s, came } => {
+                    out.extend(self.reporting.made(&mut self.memory, &self.rules, (&report, at_s), came));
+                }
+                Order::Send { report, at_s, made, reply } => {
+                    let sent = self.reporting.send(&mut self.memory, &self.rules, (&report, at_s), made);
+                    let _gone = reply.send(sent);
+                }
+                Order::Ready => {}
             }
             self.memory.put(out);
         }
@@ -415,7 +507,7 @@ impl Turning {
 
     /// What waits is written by the rules that it came of; then the new ones hold.
     fn go_on_by(&mut self, rules: Rules) -> Result<(), Fault> {
-        let sender = sender(&rules, &self.back)?;
+        let sender = sender(&rules, &self.reporting.maker.shelf, &self.back)?;
         // What it has begun is in doubt from now on.
         drop(core::mem::replace(&mut self.sender, sender));
         self.rules = Arc::new(rules);
@@ -461,20 +553,22 @@ impl Turning {
             view.past = memory.delivery.past().cloned().collect();
             view.told = memory.delivery.told().cloned().collect();
             view.silences = memory.engine.silences().cloned().collect();
+            view.reports = self.reporting.shown(memory, &self.rules);
             view.incidents = memory.delivery.incidents().take(View::STANDINGS_MAX).cloned().collect();
         }
         let watched = |rule: &String| (rule.clone(), memory.engine.watched(rule));
         view.watched = self.rules.rules.keys().map(watched).collect();
         view.waiting = memory.delivery.waiting();
         (view.engine, view.delivery) = (memory.engine.counts(), memory.delivery.counts());
+        view.reported = self.reporting.counts;
         view.fault.clone_from(&memory.fault);
         self.shared.shown.notify_all();
     }
 }
 
-fn sender(rules: &Rules, back: &mpsc::Sender<Order>) -> Result<Sender, Fault> {
+fn sender(rules: &Rules, shelf: &Shelf, back: &mpsc::Sender<Order>) -> Result<Sender, Fault> {
     let back = back.clone();
-    Sender::start(rules, move |message, came| {
+    Sender::start(rules, shelf, move |message, came| {
         // Nobody asks any more where the thread has ended.
         let _ = back.send(Order::Came { message, came });
     })

@@ -11,7 +11,7 @@
 //!                                              a log on disk (commit): what was told is never told again
 //! ```
 //!
-//! [`rule`], [`engine`] and [`delivery`] do no I/O and ask no clock; all that changes what they know is an
+//! [`rule`], [`engine`], [`delivery`] and [`report`] do no I/O and ask no clock; all that changes what they know is an
 //! [`Entry`], so that a log of entries is their memory. [`job`] has the log, the threads and the channels.
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,7 @@ pub mod engine;
 mod entry;
 pub mod exercise;
 pub mod job;
+pub mod report;
 pub mod rule;
 
 pub use entry::{Entry, Undecodable};

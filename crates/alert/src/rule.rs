@@ -6,6 +6,8 @@
 mod measure;
 mod pattern;
 mod read;
+mod report;
+mod schedule;
 mod settings;
 mod sliding;
 mod text;
@@ -15,8 +17,10 @@ mod week;
 pub use measure::{Cell, GROUPS_MAX, Grouping, Measured, Tally, columns};
 pub use pattern::{LabelTest, Pattern};
 pub use read::{Known, RULE_FILE_OCTETS_MAX, RULE_FILES_MAX, read};
+pub use report::{Choice, Destination, PARTS_MAX, Part, PartOf, REPORTS_MAX, Report, TIMES_MAX};
+pub use schedule::{Length, When, next_after};
 pub use settings::{
-    ChannelKind, ConditionKind, Function, Measure, Number, SecurityKind, Severity, Side, Table, Transport,
+    Archive, By, ChannelKind, ConditionKind, Function, Measure, Number, SecurityKind, Severity, Side, Table, Transport,
 };
 pub use sliding::{Measurement, Sliding};
 pub use text::{Piece, Text};
@@ -48,6 +52,8 @@ pub struct Rules {
     pub channels: BTreeMap<String, Channel>,
     /// When nobody is told.
     pub maintenance: BTreeMap<String, Maintenance>,
+    /// What is sent on a schedule.
+    pub reports: BTreeMap<String, Report>,
     /// Each rule as its file has it.
     pub texts: BTreeMap<String, String>,
 }

@@ -99,4 +99,22 @@ def letters():
         time.sleep(3600)
 
 
-{"webhook": webhook, "mail": mail, "letters": letters}[sys.argv[1]]()
+def raw():
+    """Mail without TLS; octets as they came, in base64."""
+    import base64
+    import time
+    from aiosmtpd.controller import Controller
+
+    class Handler:
+        async def handle_DATA(self, server, session, envelope):
+            say({"to": envelope.rcpt_tos, "octets": base64.b64encode(envelope.original_content).decode()})
+            return "250 OK"
+
+    controller = Controller(Handler(), hostname="127.0.0.1", port=int(sys.argv[2]))
+    controller.start()
+    say(controller.server.sockets[0].getsockname()[1])
+    while True:
+        time.sleep(3600)
+
+
+{"webhook": webhook, "mail": mail, "letters": letters, "raw": raw}[sys.argv[1]]()

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use trunkline_graph::answer::{View, answer};
 use trunkline_graph::inventory::Search;
+use trunkline_graph::scope::{Scope, Seen};
 
 /// The last sample of files.
 const END_S: i64 = 1_790_035_200;
@@ -34,7 +35,16 @@ fn main() {
     let (graphs_total, devices) = (house.inventory.graphs().len(), house.inventory.devices().len());
     println!("{graphs_total} graphs of {devices} devices made in {:.1?}", began.elapsed());
     let House { inventory, library, .. } = &house;
-    let view = View { inventory, library, search: &search, files: &house, polled: &|_| None, now_s: END_S };
+    let view = View {
+        inventory,
+        library,
+        search: &search,
+        files: &house,
+        polled: &|_| None,
+        now_s: END_S,
+        seen: None,
+        scope: None,
+    };
     let ask = |question: Value| answer(&view, &question).expect("an answer");
     let day = json!({ "do": "pictures", "ids": graphs, "from": END_S - 86_400, "to": END_S, "width": 240 });
     measure("60 previews of a day, 240 columns", || ask(day.clone()));
@@ -47,6 +57,29 @@ fn main() {
         measure(&format!("search for '{text}'"), || ask(question.clone()));
     }
     measure("devices, the first 200", || ask(json!({ "do": "devices", "limit": 200 })));
+    scoped(view);
+}
+
+/// The same for people who may see a part: one in ten devices, or all but what titles say.
+fn scoped(view: View<'_>) {
+    let rule = |allow: bool, kind: &str, value: &str| json!({ "allow": allow, "kind": kind, "value": value });
+    let narrow = [rule(true, "device-name", "*-?7*"), rule(false, "graph-title", "*Gi0/13*")];
+    let wide = [rule(false, "device-name", "edge-*"), rule(false, "graph-title", "*Gi0/13*errors*")];
+    for (name, everything, rules) in [("narrow", false, narrow), ("wide", true, wide)] {
+        let scope = json!({ "everything": everything, "levels": [rules] });
+        let scope = Scope::read(&scope).expect("a scope");
+        let began = Instant::now();
+        let seen = Seen::of(&scope, view.inventory, view.library, view.search);
+        println!("{name} scope: found out in {:.1?}, {} graphs are seen", began.elapsed(), seen.graphs_len());
+        let view = View { seen: Some(&seen), scope: Some(&scope), ..view };
+        let ask = |question: Value| answer(&view, &question).expect("an answer");
+        for text in ["traffic", "access-17 gi0/3 errors", "nowhere", "e", ""] {
+            let question = json!({ "do": "graphs", "text": text, "limit": 60 });
+            measure(&format!("{name} scope, search for '{text}'"), || ask(question.clone()));
+        }
+        measure(&format!("{name} scope, devices"), || ask(json!({ "do": "devices", "limit": 200 })));
+        measure(&format!("{name} scope, counts"), || ask(json!({ "do": "counts" })));
+    }
 }
 
 /// Devices with files of ten years in day rows and two days in minutes; sixty graphs of them.

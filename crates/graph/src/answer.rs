@@ -1,24 +1,38 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `credentials`. What is long comes in parts: `offset` and `limit`, and the answer says `total`.
-//! [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
+//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `map`, `near`. What is long
+//! comes in parts: `offset` and `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show
+//! is answered as if it did not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and
+//! never come out.
 
+mod arranging;
 mod asked;
 mod devices;
+mod figures;
 mod graphs;
+mod map;
+mod near;
 mod orders;
 mod pictures;
+mod rights;
+mod shows;
 mod trees;
 
-pub use orders::order;
+pub use figures::REPORT_GRAPHS_MAX;
+pub use graphs::natural;
+pub use map::{MAP_LINKS_MAX, MAP_NODES_MAX};
+pub use near::{ADDRESSES_MAX, PAIRS_MAX, STOPS_MAX, near_sources};
+pub use orders::{Added, added, order};
 pub use pictures::{PICTURES_MAX, ask_of};
 
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, NoPicture};
-use crate::template::Library;
+use crate::scope::{Scope, Seen};
+use crate::template::{Library, Source};
 use asked::Asked;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Things of one part of a list.
 pub const PART_MAX: usize = 500;
@@ -41,6 +55,36 @@ pub struct View<'v> {
     pub polled: &'v dyn Fn(u32) -> Option<Polled>,
     /// What time it is, seconds of Unix.
     pub now_s: i64,
+    /// What may be seen of it; none is everything.
+    pub seen: Option<&'v Seen>,
+    /// The rules that this comes of.
+    pub scope: Option<&'v Scope>,
+}
+
+impl View<'_> {
+    fn sees_device(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.device(id))
+    }
+
+    fn sees_graph(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.graph(id))
+    }
+
+    fn sees_source(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.source(id))
+    }
+
+    fn sees_row(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.row(id))
+    }
+
+    fn sees_node(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.node(self.inventory, id))
+    }
+
+    fn sees_tree(&self, id: u32) -> bool {
+        self.seen.is_none_or(|seen| seen.tree(self.inventory, id))
+    }
 }
 
 /// How a device is polled.
@@ -54,6 +98,10 @@ pub struct Polled {
     pub answered_s: Option<i64>,
     /// What does not answer as it should, a sentence each.
     pub troubles: Vec<String>,
+    /// Whether it is up and down by turns.
+    pub flapping: bool,
+    /// What is wrong with data sources that are not read by SNMP.
+    pub faults: Vec<(u32, String)>,
     /// Cycles that were left out.
     pub missed: u64,
     /// How long an answer takes, milliseconds.
@@ -101,7 +149,13 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
         "trees" => Ok(trees::list(view)),
         "nodes" => trees::nodes(view, asked.id("tree")?, asked.maybe_id("parent")?),
         "pictures" => pictures::show(view, asked),
+        "figures" => figures::show(view, asked),
+        "graph-templates" => figures::templates(view, asked),
         "credentials" => Ok(credentials(view)),
+        "templates" => Ok(templates(view)),
+        "rights" => Ok(rights::show(view)),
+        "map" => map::show(view, asked, &|id| view.sees_device(id)),
+        "near" => near::show(view, asked, &|id| view.sees_device(id)),
         other => Err(Unanswered::Asked(format!("'{other}' is no question"))),
     }
 }
@@ -109,7 +163,7 @@ pub fn answer(view: &View<'_>, question: &Value) -> Result<Value, Unanswered> {
 fn counts(view: &View<'_>) -> Value {
     let inventory = view.inventory;
     let (mut up, mut down, mut unknown, mut disabled) = (0, 0, 0, 0);
-    for (id, device) in inventory.devices().iter() {
+    for (id, device) in inventory.devices().iter().filter(|device| view.sees_device(device.0)) {
         match devices::state(view, id, device) {
             "up" => up += 1,
             "down" => down += 1,
@@ -117,9 +171,13 @@ fn counts(view: &View<'_>) -> Value {
             _ => unknown += 1,
         }
     }
+    let (sources, graphs, trees) = match view.seen {
+        None => (inventory.sources().len(), inventory.graphs().len(), inventory.trees().len()),
+        Some(seen) => (seen.sources_len(), seen.graphs_len(), seen.trees_len(inventory)),
+    };
     json!({
-        "devices": inventory.devices().len(), "up": up, "down": down, "unknown": unknown, "disabled": disabled,
-        "sources": inventory.sources().len(), "graphs": inventory.graphs().len(), "trees": inventory.trees().len(),
+        "devices": up + down + unknown + disabled, "up": up, "down": down, "unknown": unknown, "disabled": disabled,
+        "sources": sources, "graphs": graphs, "trees": trees,
     })
 }
 
@@ -136,6 +194,16 @@ fn credentials(view: &View<'_>) -> Value {
         json!({ "id": id, "name": &*credential.name, "kind": credential.login.describe(), "devices": devices })
     });
     json!({ "credentials": all.collect::<Vec<_>>() })
+}
+
+fn templates(view: &View<'_>) -> Value {
+    let library = view.library;
+    let all = library.devices.iter().map(|(name, device)| {
+        let snmp = library.data_of(device).any(|data| matches!(data.source, Source::Snmp));
+        let arguments: BTreeSet<String> = library.data_of(device).flat_map(|data| data.arguments()).collect();
+        json!({ "name": name, "title": &*device.title, "snmp": snmp, "arguments": arguments })
+    });
+    json!({ "templates": all.collect::<Vec<_>>() })
 }
 
 /// A part of a list.

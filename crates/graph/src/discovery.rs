@@ -2,12 +2,18 @@
 //!
 //! ```text
 //!  system group --> sysObjectID --> device template --> tables --> columns --> rows, which remap compares
+//!                                                                 neighbours, addresses, hosts (`around.rs`)
 //! ```
 //!
 //! An [`Exploration`] says what is to be walked ([`Exploration::roots`]), takes what is found, and has [`Findings`] in
 //! the end. A table of which a walk broke off is not among them: what it does not tell would be taken for gone.
 
+mod around;
+
+pub use around::AROUND_OCTETS_MAX;
+
 use crate::inventory::Observed;
+use crate::inventory::around::FoundAround;
 use crate::inventory::remap::Walked;
 use crate::poller::WalkEnd;
 use crate::template::{DataTemplate, Library, Oid, RowName, Source, Table};
@@ -39,6 +45,7 @@ pub struct Exploration {
     walking: Vec<Oid>,
     ended: usize,
     columns: BTreeMap<Oid, Column>,
+    around: around::Around,
     octets: usize,
 }
 
@@ -46,6 +53,7 @@ pub struct Exploration {
 enum Stage {
     System,
     Tables,
+    Around,
 }
 
 /// A column: what was found, and whether that is all.
@@ -79,6 +87,12 @@ pub struct Findings {
     pub tables: Vec<(String, Vec<Walked>)>,
     /// Tables that could not be read to their end.
     pub broken: Vec<String>,
+    /// Neighbours, addresses, hosts.
+    pub around: FoundAround,
+    /// What of these could not be read to its end, and whether that was because no answer came.
+    pub around_broken: Vec<&'static str>,
+    /// See there.
+    pub around_was_silent: bool,
 }
 
 impl Exploration {
@@ -94,6 +108,7 @@ impl Exploration {
             walking: Vec::new(),
             ended: 0,
             columns: BTreeMap::new(),
+            around: around::Around::default(),
             octets: 0,
         }
     }
@@ -115,6 +130,7 @@ impl Exploration {
     pub fn again(&mut self) -> Vec<ObjectId> {
         for column in &self.walking {
             self.columns.remove(column);
+            self.around.again(column);
         }
         self.ended = 0;
         self.begun()
@@ -128,7 +144,12 @@ impl Exploration {
     pub fn take(&mut self, walk: usize, varbind: &Varbind<'_>) {
         let Some(root) = self.walking.get(walk) else { return };
         let arcs: Vec<u32> = varbind.name.arcs().collect();
-        let (Some(index), text) = (arcs.get(root.arcs().len()..), text(&varbind.value)) else { return };
+        let Some(index) = arcs.get(root.arcs().len()..) else { return };
+        if self.stage == Stage::Around {
+            self.around.take(root, index, &varbind.value);
+            return;
+        }
+        let text = text(&varbind.value);
         self.octets += index.len() * 4 + text.len() + 64;
         if self.octets <= FOUND_OCTETS_MAX {
             self.columns.entry(root.clone()).or_default().cells.insert(index.into(), text.into());
@@ -138,7 +159,11 @@ impl Exploration {
     /// A walk has ended; what is next.
     pub fn ended(&mut self, walk: usize, end: WalkEnd, library: &Library) -> Step {
         let Some(root) = self.walking.get(walk) else { return Step::Wait };
-        self.columns.entry(root.clone()).or_default().is_whole = matches!(end, WalkEnd::Done(_));
+        let is_whole = matches!(end, WalkEnd::Done(_));
+        match self.stage {
+            Stage::Around => self.around.ended(root, end),
+            _ => self.columns.entry(root.clone()).or_default().is_whole = is_whole,
+        }
         self.ended += 1;
         if self.octets > FOUND_OCTETS_MAX {
             return Step::Failed("it has more than is looked at");
@@ -148,8 +173,9 @@ impl Exploration {
         }
         match self.stage {
             Stage::System => self.knows_system(end, library),
-            Stage::Tables if !self.waiting.is_empty() => Step::Walk,
-            Stage::Tables => Step::Done(Box::new(self.findings(library))),
+            _ if !self.waiting.is_empty() => Step::Walk,
+            Stage::Tables => self.looks_around(),
+            Stage::Around => Step::Done(Box::new(self.findings(library))),
         }
     }
 
@@ -177,12 +203,25 @@ impl Exploration {
         let columns: BTreeSet<Oid> = tables.flat_map(Table::columns).cloned().collect();
         self.waiting = columns.into_iter().collect();
         self.stage = Stage::Tables;
-        if self.waiting.is_empty() { Step::Done(Box::new(self.findings(library))) } else { Step::Walk }
+        if self.waiting.is_empty() { self.looks_around() } else { Step::Walk }
+    }
+
+    fn looks_around(&mut self) -> Step {
+        self.stage = Stage::Around;
+        self.waiting = around::columns();
+        Step::Walk
     }
 
     fn findings(&self, library: &Library) -> Findings {
-        let mut findings =
-            Findings { observed: self.observed.clone(), template: self.template.clone(), ..Findings::default() };
+        let (around, around_broken) = self.around.found();
+        let mut findings = Findings {
+            observed: self.observed.clone(),
+            template: self.template.clone(),
+            around,
+            around_broken,
+            around_was_silent: self.around.was_silent,
+            ..Findings::default()
+        };
         for name in &self.tables {
             let Some(table) = library.tables.get(name) else { continue };
             let whole = |oid: &&Oid| self.columns.get(*oid).is_some_and(|column| column.is_whole);

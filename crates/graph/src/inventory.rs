@@ -19,10 +19,12 @@
 //!
 //! **Secrets** stand in [`Credentials`] alone; nothing prints them.
 
+pub mod around;
 mod credential;
 mod device;
 mod entry;
 mod fold;
+mod glob;
 mod index;
 pub mod order;
 pub mod remap;
@@ -34,8 +36,9 @@ mod title;
 mod tree;
 
 pub use credential::{Authentication, Credential, Credentials, Login, Privacy, Secret};
-pub use device::{Access, Availability, Device, DeviceState, Observed, Probe, Version};
+pub use device::{Access, Availability, Device, DeviceState, Observed, PROBES_MAX, Probe, ROUNDS, Version};
 pub use entry::{Broken, Change, ENTRY_VERSION, Entry};
+pub use glob::Glob;
 pub use order::Refusal;
 pub use search::{Found, SEARCH_OCTETS_MAX, Search};
 pub use shape::{Graph, Identity, Kind, Row, Site, Source, Template};
@@ -44,7 +47,10 @@ pub use snapshot::{NoSnapshot, Restoring};
 pub use title::Fields;
 pub use tree::{Filter, GroupBy, Node, NodeKind, Tree};
 
+use crate::network::Network;
+use around::Around;
 use index::Indexes;
+use std::sync::{Arc, OnceLock};
 
 /// Devices.
 pub const DEVICES_MAX: u32 = 1_000_000;
@@ -70,12 +76,17 @@ pub struct Inventory {
     templates: Slots<Template>,
     devices: Slots<Device>,
     observed: std::collections::BTreeMap<u32, Observed>,
+    around: std::collections::BTreeMap<u32, Around>,
+    /// Hosts of all of them.
+    hosts: usize,
     rows: Slots<Row>,
     sources: Slots<Source>,
     graphs: Slots<Graph>,
     trees: Slots<Tree>,
     nodes: Slots<Node>,
     indexes: Indexes,
+    /// What follows from what is around devices, since the last change: made when somebody asks.
+    network: OnceLock<Arc<Network>>,
 }
 
 /// What is told is the same; how it is found again follows from that.
@@ -87,6 +98,7 @@ impl PartialEq for Inventory {
             && self.templates == other.templates
             && self.devices == other.devices
             && self.observed == other.observed
+            && self.around == other.around
             && self.rows == other.rows
             && self.sources == other.sources
             && self.graphs == other.graphs
@@ -124,6 +136,26 @@ impl Inventory {
     /// What a device said of itself; none until it has answered.
     pub fn observed(&self, device: u32) -> Option<&Observed> {
         self.observed.get(&device)
+    }
+
+    /// What is around a device; none until that was walked.
+    pub fn around(&self, device: u32) -> Option<&Around> {
+        self.around.get(&device)
+    }
+
+    /// All devices around which something is known.
+    pub fn surroundings(&self) -> impl Iterator<Item = (u32, &Around)> {
+        self.around.iter().map(|(device, around)| (*device, around))
+    }
+
+    /// Hosts that are known of all devices together.
+    pub fn hosts_total(&self) -> usize {
+        self.hosts
+    }
+
+    /// Links, addresses and networks of all devices.
+    pub fn network(&self) -> Arc<Network> {
+        Arc::clone(self.network.get_or_init(|| Arc::new(Network::of(self))))
     }
 
     /// Rows of tables.

@@ -1,16 +1,17 @@
 //! The shell around graphs: threads, sockets, processes, disks and the clock.
 //!
 //! ```text
-//!  orders --> owner: checks, entry on disk, inventory --> plans --> lanes: SNMP --> samples --> journal on disk
-//!               ^                                                     |                            |
-//!               +---------------- what was found, up and down --------+                            v
-//!                                                                      files <-- rrd::Writer <-- keeper
+//!  orders --> owner: checks, entry on disk, inventory --> plans -+-> lanes: SNMP --> samples --> journal on disk
+//!               ^                                               +-> probes: the rest --^             |
+//!               +---------------- what was found, up and down --------+                              v
+//!                                                                        files <-- rrd::Writer <-- keeper
 //! ```
 //!
-//! One thread owns the inventory ([`Handle::order`]): an order is answered when its entry is on disk. Lanes poll,
-//! each its own devices. Samples count when the journal has them; the keeper follows it and brings them into their
-//! files, and the journal is cut only up to what those have. After a crash the rest of it is brought again, and what
-//! was there is not taken twice (a file takes a time once).
+//! One thread owns the inventory ([`Handle::order`]): an order is answered when its entry is on disk. Lanes poll, each
+//! its own devices; one thread probes: echo, ports, programs, pages. What polling says of a device goes there, too,
+//! where several probes tell whether it is up. Samples count when the journal has them; the keeper follows it and
+//! brings them into their files, and the journal is cut only up to what those have. After a crash the rest of it is
+//! brought again, and what was there is not taken twice (a file takes a time once).
 
 mod addresses;
 mod clock;
@@ -24,24 +25,29 @@ mod lanes;
 mod owner;
 mod pages;
 mod polling;
+mod probes;
 mod probing;
+mod said;
 mod scan;
+mod scopes;
+mod shown;
 mod status;
 mod twin;
 mod watching;
 
 pub use control::Control;
 pub use drawing::{Drawing, DrawingCounters, DrawingOptions, NotDrawn, PICTURE_OCTETS_MAX};
-pub use handle::{Done, Handle, Undone};
+pub use handle::{Done, Handle, Reloaded, Undone, Unread};
 pub use import::{Imported, Sources, cacti};
 pub use intake::{Dropped, Intake};
-pub use keeper::Kept;
-pub use lanes::DeviceShown;
+pub use keeper::{Despiked, Kept, NoSpikes, SpikeShown};
 pub use pages::{Form, NoFile, Pages, Refused};
 pub use polling::{Polling, PollingOptions, SOCKETS_MAX};
-pub use probing::{EchoRight, OwnMetrics, Probing, ProbingOptions};
+pub use probing::{EchoRight, EchoSockets, OwnMetrics, Probing, ProbingOptions};
 pub use scan::ADDRESSES_MAX;
-pub use status::{JournalShown, Status};
+pub use scopes::ScopeCounters;
+pub use shown::{DeviceShown, FAULTS_TOLD_MAX};
+pub use status::{JournalShown, ProbesShown, Status};
 pub use watching::{Health, WATCHED_OCTETS_MAX, Watching};
 
 use crate::inventory::{Entry, Inventory, Restoring};
@@ -51,7 +57,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 use trunkline_commit::{Committer, Fault, Folder, Log};
@@ -121,6 +127,10 @@ pub(crate) struct Shared {
     library: RwLock<Arc<Library>>,
     flow: Arc<Flow>,
     lanes: Vec<lanes::Shown>,
+    probes: probes::Shown,
+    /// Data sources that have said something.
+    said: said::Said,
+    own: Own,
     keeper: Mutex<Kept>,
     owner: Mutex<status::OwnerShown>,
     /// Held to write while files are written, and to read while they are read.
@@ -129,7 +139,22 @@ pub(crate) struct Shared {
     failure: Mutex<Option<String>>,
 }
 
+/// The program's own metrics, once somebody gives them.
+#[derive(Default)]
+struct Own(OnceLock<OwnMetrics>);
+
+impl core::fmt::Debug for Own {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(if self.0.get().is_some() { "given" } else { "not given" })
+    }
+}
+
 impl Shared {
+    /// The program's own metrics; nothing while nobody gives them.
+    fn own(&self) -> String {
+        self.own.0.get().map(|own| own()).unwrap_or_default()
+    }
+
     fn inventory(&self) -> Arc<Inventory> {
         Arc::clone(&self.inventory.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -159,6 +184,8 @@ pub struct Graphs {
     owner: Option<JoinHandle<()>>,
     lanes: Vec<JoinHandle<()>>,
     to_lanes: Vec<SyncSender<lanes::ToLane>>,
+    probes: Option<JoinHandle<()>>,
+    to_probes: SyncSender<probes::ToProbes>,
     keeper: Option<JoinHandle<()>>,
     journal: Option<Arc<Committer>>,
 }
@@ -169,14 +196,28 @@ impl Graphs {
     /// # Errors
     /// [`OpenError`].
     pub fn open(folder: &Path, options: &Options) -> Result<Graphs, OpenError> {
+        Graphs::open_with(folder, options, EchoSockets::open())
+    }
+
+    /// The same with sockets for echo requests that were opened while there was the right to.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open_with(folder: &Path, options: &Options, echo: EchoSockets) -> Result<Graphs, OpenError> {
         make(folder)?;
         let library = Arc::new(templates(&folder.join("templates"))?);
         let (inventory, log, log_folder) = open_inventory(folder, options)?;
+        let swept = said::sweep(folder, &inventory);
+        let mut swept = swept.map_err(|error| OpenError::Io(folder.display().to_string(), error))?;
         let journal_disk = Arc::new(open_log_folder(folder, "journal")?);
         let journal_options = log_options(options);
         let mut behind_octets = 0;
         let count = |_: u64, record: &[u8]| {
             behind_octets += record.len() as u64;
+            // One that is not whole is told when it is brought.
+            let _whole = crate::journal::each(record, |source, _, _| {
+                swept.said.insert(source);
+            });
             Ok(())
         };
         let log_of_samples = Log::open(Arc::clone(&journal_disk), journal_options, |_| Ok(()), count);
@@ -201,20 +242,27 @@ impl Graphs {
             library: RwLock::new(library),
             flow: Arc::clone(&flow),
             lanes: (0..lanes).map(|_| lanes::Shown::default()).collect(),
+            probes: probes::Shown::default(),
+            said: said::Said::default(),
+            own: Own::default(),
             keeper: Mutex::new(Kept::default()),
             owner: Mutex::new(status::OwnerShown::default()),
             files: RwLock::new(()),
             failure: Mutex::new(None),
         });
+        shared.said.add(swept.said.iter().copied());
         let intake = Intake::new(&journal, flow);
-        let keeper = keeper::Keeper::open(Arc::clone(&shared), journal_disk, options.writer, filed)?;
+        let keeper = keeper::Keeper::open(Arc::clone(&shared), journal_disk, options.writer, filed, &swept)?;
         let (to_owner, owner_hears) = sync_channel(MESSAGES_MAX);
+        let (to_probes, probes_hear) = sync_channel(MESSAGES_MAX);
         let handle = Handle::new(Arc::clone(&shared), to_owner.clone(), to_keeper.clone(), intake.clone());
         let mut graphs = Graphs {
             handle,
             owner: None,
             lanes: Vec::new(),
             to_lanes: Vec::new(),
+            probes: None,
+            to_probes: to_probes.clone(),
             keeper: Some(thread("graph-files", move || keeper.run(&keeper_hears))?),
             journal: Some(journal),
         };
@@ -225,8 +273,11 @@ impl Graphs {
             graphs.lanes.push(thread(&format!("graph-poll-{place}"), move || lane.run(&hears))?);
             graphs.to_lanes.push(to_lane);
         }
+        let probes = probes::Probes::open(Arc::clone(&shared), echo, intake, to_owner.clone())?;
+        graphs.probes = Some(thread("graph-probes", move || probes.run(&probes_hear))?);
         let asks = addresses::start(to_owner)?;
-        let ways = owner::Ways { lanes: graphs.to_lanes.clone(), keeper: to_keeper, addresses: asks };
+        let lanes = graphs.to_lanes.clone();
+        let ways = owner::Ways { lanes, probes: to_probes, keeper: to_keeper, addresses: asks };
         let owner = owner::Owner::start(shared, log, log_options(options), log_folder, ways, options.explore_every);
         let owner = owner.map_err(|error| OpenError::Io("a thread of the inventory".to_owned(), error))?;
         graphs.owner = Some(thread("graph-inventory", move || owner.run(&owner_hears))?);
@@ -251,7 +302,9 @@ impl Graphs {
             // One that has failed does not hear it.
             let _ = lane.send(lanes::ToLane::Stop);
         }
+        let _ = self.to_probes.send(probes::ToProbes::Stop);
         self.lanes.drain(..).for_each(|lane| join(Some(lane)));
+        join(self.probes.take());
         if let Some(journal) = self.journal.take() {
             self.handle.end_intake(journal);
         }

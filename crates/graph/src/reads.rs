@@ -161,7 +161,7 @@ fn is_gone(reading: &poller::Reading) -> bool {
 }
 
 /// A number as a file takes it. Counters are whole, so that their wraps are seen.
-fn value(reading: &poller::Reading, factor: f64, is_counter: bool) -> Value<'static> {
+pub(crate) fn value(reading: &poller::Reading, factor: f64, is_counter: bool) -> Value<'static> {
     use poller::Reading;
     let whole = match *reading {
         Reading::Integer(number) => Value::Signed(number),

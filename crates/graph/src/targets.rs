@@ -1,7 +1,9 @@
 //! What is asked of a device, out of the inventory and the templates: the way from names that stay to the places where
 //! they are found at present.
 
-use crate::inventory::{self, Authentication, Device, Inventory, Login, Privacy, Probe, Version};
+pub mod probes;
+
+use crate::inventory::{self, Authentication, Availability, Device, Inventory, Login, Privacy, Probe, Version};
 use crate::poller::{self, Security, User};
 use crate::reads::{Recipe, SeriesRead};
 use crate::template::{DataTemplate, Library, Oid, Reading, Series, Source};
@@ -141,6 +143,9 @@ fn settings(device: &Device, step_s: u32) -> poller::Settings {
     let few = |number: u16| u8::try_from(number).unwrap_or(u8::MAX);
     let Device { access, availability, .. } = device;
     let by_snmp = availability.probes.contains(&Probe::Snmp {});
+    // Where other probes have a say, they count rounds; what polling says is of each cycle.
+    let is_one_of_several = by_snmp && availability.probes.iter().any(|probe| *probe != Probe::Snmp {});
+    let counted = if is_one_of_several { at_once(availability) } else { availability.clone() };
     let defaults = poller::Settings::default();
     poller::Settings {
         step_s,
@@ -148,10 +153,15 @@ fn settings(device: &Device, step_s: u32) -> poller::Settings {
         tries: access.retries.saturating_add(1),
         first_timeout_ms: access.timeout_ms,
         timeout_ms_max: access.timeout_ms.max(defaults.timeout_ms_max),
-        failures_to_down: if by_snmp { few(availability.failures) } else { defaults.failures_to_down },
-        successes_to_up: if by_snmp { few(availability.recoveries) } else { defaults.successes_to_up },
+        failures_to_down: if by_snmp { few(counted.failures) } else { defaults.failures_to_down },
+        successes_to_up: if by_snmp { few(counted.recoveries) } else { defaults.successes_to_up },
         ..defaults
     }
+}
+
+/// One answer or silence tells: who is told of it counts.
+fn at_once(availability: &Availability) -> Availability {
+    Availability { failures: 1, recoveries: 1, ..availability.clone() }
 }
 
 enum Found {

@@ -40,7 +40,7 @@ pub use settings::{
 };
 pub use write::write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Templates of one kind in all files.
@@ -152,6 +152,18 @@ impl DataTemplate {
     pub fn is_for(&self, object: &Oid) -> bool {
         is_for(&self.matches, object)
     }
+
+    /// The names of what a data source says itself: `NAME` of `|argument.NAME|`, in how and as what it is read.
+    pub fn arguments(&self) -> BTreeSet<String> {
+        let names = self.series.iter().flat_map(|series| &series.read).filter_map(|read| match read {
+            Reading::Name(name) => Some(Text::parse(name)),
+            Reading::Object(_) => None,
+        });
+        let of = |text: &Text| -> Vec<String> {
+            text.fields().filter_map(|field| Some(field.strip_prefix(ARGUMENT_PREFIX)?.to_owned())).collect()
+        };
+        self.source.texts().into_iter().flat_map(of).chain(names.flat_map(|name| of(&name))).collect()
+    }
 }
 
 fn is_for(matches: &[Oid], object: &Oid) -> bool {
@@ -217,6 +229,34 @@ pub enum Source {
     },
     /// The program's own metrics: [`Series::read`] are their names, with labels as those of Prometheus.
     Program,
+}
+
+impl Source {
+    /// All that has fields.
+    fn texts(&self) -> Vec<&Text> {
+        match self {
+            Source::Script { command, .. } => command.iter().collect(),
+            Source::Json { url, .. } | Source::Prometheus { url, .. } | Source::Http { url, .. } => vec![url],
+            Source::Tcp { port, .. } => vec![port],
+            Source::Udp { port, request, .. } => vec![port, request],
+            Source::Snmp | Source::Icmp { .. } | Source::Program => Vec::new(),
+        }
+    }
+
+    /// Its name, as templates have it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Source::Snmp => "snmp",
+            Source::Script { .. } => "script",
+            Source::Json { .. } => "json",
+            Source::Prometheus { .. } => "prometheus",
+            Source::Icmp { .. } => "icmp",
+            Source::Tcp { .. } => "tcp",
+            Source::Udp { .. } => "udp",
+            Source::Http { .. } => "http",
+            Source::Program => "program",
+        }
+    }
 }
 
 /// What one round of ICMP echo gives: percent that were lost, and seconds.
@@ -311,6 +351,12 @@ impl Library {
     pub fn step(&self, data: &str) -> Option<u32> {
         let template = self.data.get(data)?;
         template.step.or_else(|| Some(self.profiles.get(&template.profile)?.step))
+    }
+
+    /// The data templates that devices of a device template get.
+    pub fn data_of<'l>(&'l self, device: &'l DeviceTemplate) -> impl Iterator<Item = &'l DataTemplate> {
+        let shown = device.graphs.iter().filter_map(move |name| self.graphs.get(name)).flat_map(GraphTemplate::data);
+        shown.chain(device.data.iter().map(String::as_str)).filter_map(move |name| self.data.get(name))
     }
 
     /// The device template for a sysObjectID: the one with the longest beginning, the first by name among equals.

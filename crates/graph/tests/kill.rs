@@ -1,5 +1,6 @@
-//! `kill -9` at any time: every sample that was told to be on disk is in its file, once and with its time, and every
-//! order that was answered holds. `TRUNKLINE_KILLS=300 cargo test -p trunkline-graph --test kill` for the long run.
+//! `kill -9` at any time: every sample that was told to be on disk is in its file, once and with its time, also where
+//! that was made just then, and every order that was answered holds.
+//! `TRUNKLINE_KILLS=300 cargo test -p trunkline-graph --test kill` for the long run.
 
 mod world;
 
@@ -14,11 +15,25 @@ use trunkline_rrd::{Consolidation, Question, RrdFile, Value};
 
 const FOLDER: &str = "TRUNKLINE_GRAPH_KILL_FOLDER";
 const BEGIN: &str = "TRUNKLINE_GRAPH_KILL_BEGIN";
-const KILLS: u32 = 6;
+const KILLS: u32 = 12;
 const SOURCES: u32 = 12;
 /// When the first sample is: whole seconds, so that each row of a file is one sample.
 const FIRST_S: i64 = 1_700_000_000;
+/// Each fifth moment a device is ordered with a data source, whose file is made with its only sample.
+const ORDER_EVERY: i64 = 5;
 const TEMPLATES: &str = r#"
+[profile.hour]
+step = "1 s"
+archives = ["1 s for 3600 s"]
+
+[data.one]
+title = "A level"
+profile = "hour"
+
+[[data.one.series]]
+name = "level"
+read = ["1.3.6.1.4.1.99999.3.0"]
+
 [data.two]
 title = "A level, and what came"
 profile = "second"
@@ -57,22 +72,25 @@ fn make(handle: &Handle) {
         return;
     }
     let mut changes = vec![Change::Device { id: 1, device: Box::new(device("given")) }];
-    let named = |id: u32| Change::Template {
-        id,
-        template: Template {
-            kind: Kind::DataTemplate,
-            name: if id == 1 { "two".into() } else { format!("two-{id}").into() },
-        },
-    };
-    changes.push(named(1));
-    let source = |device: u32| Source { device, template: 1, row: None, active: true, arguments: Vec::new() };
+    for (id, name) in [(1, "two"), (2, "one")] {
+        changes.push(Change::Template { id, template: Template { kind: Kind::DataTemplate, name: name.into() } });
+    }
     for id in 1..=SOURCES {
         if id > 1 {
             changes.push(Change::Device { id, device: Box::new(device(&format!("given-{id}"))) });
         }
-        changes.push(Change::Source { id, source: source(id) });
+        changes.push(Change::Source { id, source: source(id, 1) });
     }
     handle.change("test", changes).unwrap();
+}
+
+fn source(device: u32, template: u32) -> Source {
+    Source { device, template, row: None, active: true, arguments: Vec::new() }
+}
+
+/// The device, and the data source, that are ordered at a moment.
+fn ordered(number: i64) -> u32 {
+    SOURCES + (number / ORDER_EVERY) as u32
 }
 
 fn level(number: i64, source: u32) -> f64 {
@@ -95,11 +113,18 @@ fn child() {
             let values = [Value::Float(level(number, source)), Value::Unsigned(number as u64 % 7 + 1)];
             records.put(source, (FIRST_S + number) * 1000, &values);
         }
+        if number % ORDER_EVERY == 0 {
+            let id = ordered(number);
+            if handle.inventory().device_named(&format!("ordered-{number}")).is_none() {
+                handle.order("test", Order::Device(None, device(&format!("ordered-{number}")))).unwrap();
+            }
+            if !handle.inventory().sources().has(id) {
+                handle.change("test", vec![Change::Source { id, source: source(id, 2) }]).unwrap();
+            }
+            records.put(id, (FIRST_S + number) * 1000, &[Value::Float(level(number, id))]);
+        }
         let last = handle.intake().put(&records).unwrap();
         assert!(handle.intake().wait(last));
-        if number % 5 == 0 && handle.inventory().device_named(&format!("ordered-{number}")).is_none() {
-            handle.order("test", Order::Device(None, device(&format!("ordered-{number}")))).unwrap();
-        }
         println!("told {number}");
         std::io::stdout().flush().unwrap();
     }
@@ -150,7 +175,7 @@ fn what_was_told_to_be_on_disk_is_in_its_file() {
     });
     let status = handle.status();
     assert_eq!((status.journal.dropped, status.files.samples_lost), (0, 0), "{status:?}");
-    for number in (1..=told).filter(|number| number % 5 == 0) {
+    for number in (1..=told).filter(|number| number % ORDER_EVERY == 0) {
         assert!(handle.inventory().device_named(&format!("ordered-{number}")).is_some(), "order {number} of {told}");
     }
     graphs.stop();
@@ -167,6 +192,13 @@ fn what_was_told_to_be_on_disk_is_in_its_file() {
             // The first is of nobody knows how long.
             assert!(number == 1 || came == (number % 7 + 1) as f64, "sample {number} came once: {came}");
         }
+    }
+    for number in (1..=told).filter(|number| number % ORDER_EVERY == 0) {
+        let id = ordered(number);
+        let file = RrdFile::open(&folder.path().join(format!("{id}/{id}.rrd"))).unwrap();
+        let at_s = FIRST_S + number;
+        let question = Question { consolidation: Consolidation::Average, start_s: at_s - 1, end_s: at_s, step_s: 1 };
+        assert_eq!(file.fetch(&question).unwrap().values[0], level(number, id), "the only sample of {id}");
     }
     println!("{told} samples of {SOURCES} data sources over {kills} kills");
 }

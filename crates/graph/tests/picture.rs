@@ -273,8 +273,8 @@ fn pictures_are_drawn_by_rrdtool() {
     for graph in graphs {
         let plan = Plan::new(&house.inventory, &house.library, graph).unwrap();
         for (format, begins) in [(Format::Png, &b"\x89PNG\r\n\x1a\n"[..]), (Format::Svg, &b"<?xml"[..])] {
-            let line = script(&plan, &ask, format, &house).unwrap();
-            match drawing.draw(&line) {
+            let line = script(&plan, &ask, format, "UTC", &house).unwrap();
+            match drawing.draw(&line, "UTC") {
                 Ok(octets) => assert!(octets.starts_with(begins), "{line}"),
                 Err(NotDrawn::Missing) => return eprintln!("SKIPPED: no rrdtool; scripts/setup test installs it"),
                 Err(error) => panic!("{line}: {error}"),
@@ -284,8 +284,19 @@ fn pictures_are_drawn_by_rrdtool() {
     }
     let counters = drawing.counters();
     assert_eq!((counters.drawn, counters.started, counters.failed), (drawn, 1, 0));
-    assert!(matches!(drawing.draw("graphv - nonsense"), Err(NotDrawn::Refused(_))));
+    assert!(matches!(drawing.draw("graphv - nonsense", "UTC"), Err(NotDrawn::Refused(_))));
     assert_eq!((drawing.counters().refused, drawing.counters().started), (1, 1));
+
+    // Elsewhere the same moment is another hour: it stands at the axis, and the zone below.
+    let plan = Plan::new(&house.inventory, &house.library, 1).unwrap();
+    let mut seen = Vec::new();
+    for zone in ["UTC", "Asia/Kolkata", "America/New_York", "UTC"] {
+        let line = script(&plan, &ask, Format::Png, zone, &house).unwrap();
+        seen.push(drawing.draw(&line, zone).unwrap());
+    }
+    assert!(seen[0] == seen[3] && seen[0] != seen[1] && seen[1] != seen[2]);
+    // As many children as can be, whatever the zones are: two at a time, the others ended.
+    assert_eq!((drawing.counters().started, drawing.counters().failed), (4, 0));
 }
 
 #[test]
@@ -306,15 +317,15 @@ fn a_child_that_is_silent_or_goes_is_replaced() {
         ..options(program("silent", "while read line; do :; done"))
     });
     for _ in 0..2 {
-        let drawn = silent.draw("graphv -");
+        let drawn = silent.draw("graphv -", "UTC");
         assert!(matches!(drawn, Err(NotDrawn::Late(_))), "{drawn:?}");
     }
     assert_eq!((silent.counters().timed_out, silent.counters().started), (2, 2));
     let once = Drawing::new(options(program("once", "read line; printf 'image = BLOB_SIZE:2\\nhiOK u:0 s:0 r:0\\n'")));
-    assert_eq!(once.draw("graphv -").unwrap(), b"hi");
-    assert!(matches!(once.draw("graphv -"), Err(NotDrawn::Failed(_))));
-    assert_eq!(once.draw("graphv -").unwrap(), b"hi");
+    assert_eq!(once.draw("graphv -", "UTC").unwrap(), b"hi");
+    assert!(matches!(once.draw("graphv -", "UTC"), Err(NotDrawn::Failed(_))));
+    assert_eq!(once.draw("graphv -", "UTC").unwrap(), b"hi");
     let missing = Drawing::new(options("/nowhere/rrdtool".into()));
-    let error = missing.draw("graphv -").unwrap_err();
+    let error = missing.draw("graphv -", "UTC").unwrap_err();
     assert!(error.to_string().contains("not installed"), "{error}");
 }

@@ -134,6 +134,14 @@ impl Archive {
         &self.live[at..at + crate::shape::CDP_WORDS]
     }
 
+    /// Nothing is known any more of what an archive keeps of a data source for the row that is to come.
+    pub(crate) fn forget_prepared(&mut self, ring: usize, source: usize) {
+        let at = self.shape.live.cdp(ring, source);
+        let steps = self.live[0] / self.shape.step_s % self.shape.rings[ring].steps_per_row;
+        self.live[at] = UNKNOWN.to_bits();
+        self.live[at + 1] = steps;
+    }
+
     pub(crate) fn live_words(&self) -> usize {
         self.live.len()
     }

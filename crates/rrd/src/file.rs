@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, fcntl_lock};
@@ -53,6 +53,40 @@ impl RrdFile {
     /// [`Fault::Io`].
     pub fn create(path: &Path, made: &Made) -> Result<(), Fault> {
         replace(path, &made.octets())
+    }
+
+    /// The first half of [`RrdFile::create`], for who makes many files at once: writes the file under another name, and
+    /// does not wait for the disk. When what was written is on stable storage (`syncfs` does it for all of them),
+    /// [`RrdFile::name`] gives it its own name. Its octets are told.
+    ///
+    /// # Errors
+    /// [`Fault::Io`]: nothing of it is left.
+    pub fn draft(path: &Path, made: &Made) -> Result<u64, Fault> {
+        let (part, octets) = (part(path), made.octets());
+        if let Err(error) = std::fs::write(&part, &octets) {
+            let _ = std::fs::remove_file(&part);
+            return Err(error.into());
+        }
+        Ok(octets.len() as u64)
+    }
+
+    /// The second half: names a draft. The name is on stable storage after another sync.
+    ///
+    /// # Errors
+    /// The system's; not found if there is no draft.
+    pub fn name(path: &Path) -> io::Result<()> {
+        std::fs::rename(part(path), path)
+    }
+
+    /// Puts a whole file in place of one that has this name, under the lock of the one that is there: it is on stable
+    /// storage, or the old one is.
+    ///
+    /// # Errors
+    /// [`Fault`]: the system's, it is locked, or these octets are no such file.
+    pub fn replace(path: &Path, octets: &[u8]) -> Result<(), Fault> {
+        Archive::open(octets)?;
+        let _held = if path.exists() { Some(RrdFile::open_to_update(path)?) } else { None };
+        replace(path, octets)
     }
 
     /// Changes what a file holds, under its lock: afterwards it is another file under the same name, or the old one.
@@ -127,17 +161,22 @@ impl RrdFile {
 
 /// On stable storage before it has the name, and so is the name when this is done.
 fn replace(path: &Path, octets: &[u8]) -> Result<(), Fault> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = Path::new(&part);
-    let replaced = stable(part, octets).and_then(|()| std::fs::rename(part, path));
+    let part = part(path);
+    let replaced = stable(&part, octets).and_then(|()| std::fs::rename(&part, path));
     if let Err(error) = replaced {
         // What is left of it has no use; that it could not be made is what counts.
-        let _ = std::fs::remove_file(part);
+        let _ = std::fs::remove_file(&part);
         return Err(error.into());
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Ok(File::open(folder)?.sync_all()?)
+}
+
+/// What a file is called until it is whole.
+fn part(path: &Path) -> PathBuf {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    part.into()
 }
 
 fn stable(path: &Path, octets: &[u8]) -> io::Result<()> {

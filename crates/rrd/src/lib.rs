@@ -19,6 +19,7 @@ mod info;
 pub mod number;
 pub mod rpn;
 mod shape;
+mod spikes;
 mod tune;
 mod writer;
 
@@ -32,5 +33,6 @@ pub use info::{Fact, FactValue, facts, number_text};
 pub use shape::{
     ARCHIVES_MAX, CELLS_MAX, Consolidation, ROWS_MAX, Ring, SOURCES_MAX, STEP_S_MAX, Shape, Source, SourceKind,
 };
+pub use spikes::{SPIKES_MAX, Spike, SpikeBound, SpikeSearch, spikes, without};
 pub use tune::{Tune, tune};
 pub use writer::{Counters, Flushed, Full, Options, REFUSALS_TOLD_MAX, Recovered, Writer};

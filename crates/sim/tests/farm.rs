@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use trunkline_sim::farm::{Answer, Counter, Farm, Fault, Settings};
+use trunkline_sim::farm::{
+    AUTHENTICATION_PASSWORD, Answer, Counter, Drops, Farm, Fault, Gateway, Host, PRIVACY_PASSWORD, Settings,
+};
 
 /// A device at a moment that stands still, on a socket.
 struct Device {
     address: SocketAddr,
     ends: Arc<AtomicBool>,
+    /// Questions that came.
+    asked: Arc<Mutex<Vec<Vec<u8>>>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -20,19 +24,22 @@ impl Device {
         let socket = UdpSocket::bind((farm.address(device), 0)).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let (address, ends) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
-        let (farm, over) = (farm.clone(), Arc::clone(&ends));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (farm, over, all) = (farm.clone(), Arc::clone(&ends), Arc::clone(&asked));
         let serve = move || {
-            let (mut room, mut out, mut asked) = ([0; 65_536], Vec::new(), 0);
+            let (mut room, mut out) = ([0; 65_536], Vec::new());
             while !over.load(Ordering::Relaxed) {
                 let Ok((octets, from)) = socket.recv_from(&mut room) else { continue };
                 out.clear();
-                asked += 1;
-                if farm.answer(device, &room[..octets], at_ms, asked, &mut out) != Answer::Silence {
+                let mut all = all.lock().unwrap();
+                all.push(room[..octets].to_vec());
+                let luck = all.len() as u64;
+                if farm.answer(device, &room[..octets], at_ms, luck, &mut out) != Answer::Silence {
                     socket.send_to(&out, from).unwrap();
                 }
             }
         };
-        Device { address, ends, thread: Some(std::thread::spawn(serve)) }
+        Device { address, ends, asked, thread: Some(std::thread::spawn(serve)) }
     }
 
     /// What net-snmp reads below a name: numeric names and plain values.
@@ -48,6 +55,39 @@ impl Device {
             .filter_map(|line| line.split_once(' '))
             .map(|(n, v)| (n.to_owned(), v.trim_matches('"').to_owned()))
             .collect()
+    }
+}
+
+impl Device {
+    /// What a command of net-snmp says as a user of version 3, with more words for it: what it printed, or why not.
+    fn as_user(&self, program: &str, user: &str, more: &[&str], name: &str) -> Result<String, String> {
+        let (hash, cipher) = user.split_once('-').unwrap_or((user, ""));
+        let level = match (hash, cipher) {
+            ("open", _) => "noAuthNoPriv",
+            (_, "") => "authNoPriv",
+            _ => "authPriv",
+        };
+        let hash = match hash.strip_prefix("sha") {
+            Some("1") => "SHA".to_owned(),
+            Some(bits) => format!("SHA-{bits}"),
+            None => "MD5".to_owned(),
+        };
+        let cipher = match cipher {
+            "" | "des" => "DES".to_owned(),
+            "aes128" => "AES".to_owned(),
+            _ => cipher.replace("aes", "AES-"),
+        };
+        let keys = ["-a", &hash, "-A", AUTHENTICATION_PASSWORD, "-x", &cipher, "-X", PRIVACY_PASSWORD];
+        let run = Command::new(program)
+            .args(["-v3", "-u", user, "-l", level, "-m", "", "-t", "0.3", "-r", "5", "-OnqUe"])
+            .args(if level == "noAuthNoPriv" { &[][..] } else { &keys })
+            .args(more)
+            .args([&self.address.to_string(), name])
+            .env("SNMP_PERSISTENT_DIR", std::env::temp_dir().join("trunkline-farm-snmp"))
+            .output()
+            .unwrap();
+        let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+        if run.status.success() { Ok(text(&run.stdout)) } else { Err(text(&run.stderr) + &text(&run.stdout)) }
     }
 }
 
@@ -119,6 +159,72 @@ fn net_snmp_walks_every_sort_of_device_and_reads_the_truth() {
     assert_eq!(seen.len(), Fault::ALL.len(), "{seen:?}");
 }
 
+const SYS_NAME: &str = ".1.3.6.1.2.1.1.5.0";
+
+#[test]
+fn net_snmp_is_let_in_by_every_code_and_cipher_of_version_three() {
+    if Command::new("snmpget").arg("-V").output().is_err() {
+        eprintln!("skipped: snmp is not installed");
+        return;
+    }
+    let farm = Farm::new(Settings { devices: 4, v3_permille: 1000, faults: false, ..Settings::default() });
+    let at = farm.settings().begin_ms + 3_600_000;
+    let agent = Device::start(&farm, 2, at);
+    let expected = format!("{SYS_NAME} \"{}\"", farm.name(2));
+    let ask = |user: &str, more: &[&str]| agent.as_user("snmpget", user, more, SYS_NAME);
+    for hash in ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"] {
+        for cipher in ["", "-des", "-aes128", "-aes192", "-aes256"] {
+            let user = format!("{hash}{cipher}");
+            assert_eq!(ask(&user, &[]).as_deref().map(str::trim), Ok(&expected[..]), "{user}");
+        }
+    }
+    assert_eq!(ask("open", &[]).as_deref().map(str::trim), Ok(&expected[..]));
+    let wide = agent.as_user("snmpbulkwalk", "sha512-aes256", &[], ".1.3.6.1.2.1.31.1.1.1.6").unwrap();
+    for (interface, line) in wide.lines().enumerate() {
+        let truth = farm.counter(2, interface as u32, Counter::InOctets, at);
+        assert!(line.ends_with(&format!(".{} {truth}", interface + 1)), "{line}");
+    }
+    assert_eq!(wide.lines().count(), 50);
+    let mut plain = Command::new("snmpget");
+    plain.args(["-v2c", "-c", "public", "-m", "", "-t", "0.1", "-r", "1", &agent.address.to_string(), SYS_NAME]);
+    let plain = plain.output().unwrap();
+    assert!(!plain.status.success(), "it speaks no other version");
+}
+
+#[test]
+fn net_snmp_is_told_why_it_is_not_let_in() {
+    if Command::new("snmpget").arg("-V").output().is_err() {
+        eprintln!("skipped: snmp is not installed");
+        return;
+    }
+    let farm = Farm::new(Settings { devices: 4, faults: false, ..Settings::default() });
+    let at = farm.settings().begin_ms + 3_600_000;
+    let agent = Device::start(&farm, 1, at);
+    let refused = |user: &str, more: &[&str], why: &str| {
+        let told = agent.as_user("snmpget", user, more, SYS_NAME).unwrap_err();
+        assert!(told.contains(why), "{user} {more:?}: {told}");
+    };
+    refused("sha256-aes128", &["-A", "another password"], "Authentication failure");
+    refused("sha256-aes128", &["-u", "nobody"], "Unknown user name");
+    refused("sha256-aes128", &["-u", "sha256"], "Unsupported security level");
+    refused("sha256-aes128", &["-l", "authNoPriv"], "authorizationError");
+    refused("sha256-aes128", &["-n", "elsewhere"], "context");
+    refused("sha256-aes128", &["-X", "another password", "-r", "0"], "Timeout");
+    // net-snmp is told engine and clock, and asks with both. That question is taken within 150 s of its time.
+    agent.asked.lock().unwrap().clear();
+    assert!(agent.as_user("snmpget", "sha1-aes128", &[], SYS_NAME).is_ok());
+    let asked = agent.asked.lock().unwrap().clone();
+    let is_late = |question: &[u8], seconds: i64| {
+        let mut out = Vec::new();
+        assert_ne!(farm.answer(1, question, at + seconds * 1000, 1, &mut out), Answer::Silence);
+        // usmStatsNotInTimeWindows
+        let name = [0x2b, 6, 1, 6, 3, 15, 1, 1, 2, 0];
+        out.windows(name.len()).any(|octets| octets == name)
+    };
+    let last = asked.last().unwrap();
+    assert_eq!([0, 150, -150, 151, -151].map(|off| is_late(last, off)), [false, false, false, true, true]);
+}
+
 #[test]
 fn a_start_begins_counters_anew_and_may_number_anew() {
     let farm = Farm::new(Settings { devices: 60, ..Settings::default() });
@@ -138,4 +244,64 @@ fn a_start_begins_counters_anew_and_may_number_anew() {
     assert_eq!(boots, (1..=boots.len() as u32).collect::<Vec<_>>());
     numbers.dedup();
     assert!(boots.len() > 8 && numbers.len() == boots.len(), "{} starts, {} numberings", boots.len(), numbers.len());
+}
+
+#[test]
+fn net_snmp_reads_who_is_around_a_device_and_what_it_drops() {
+    if Command::new("snmpbulkwalk").arg("-V").output().is_err() {
+        eprintln!("skipped: snmp is not installed");
+        return;
+    }
+    let begin = Settings::default().begin_ms;
+    let host = |text: &str| Host { address: text.parse().unwrap(), device: 1, interface: 30 };
+    let gateway = |text: &str, bits| Gateway { address: text.parse().unwrap(), bits, device: 1, interface: 30 };
+    let farm = Farm::new(Settings {
+        devices: 27,
+        faults: false,
+        hosts: vec![host("10.1.0.7"), host("2001:db8::7")],
+        gateways: vec![gateway("10.1.0.1", 20), gateway("2001:db8::1", 52)],
+        drops: vec![Drops { device: 1, interface: 30, per_s: 40, from_ms: begin + 10_000, to_ms: begin + 70_000 }],
+        ..Settings::default()
+    });
+    let agent = Device::start(&farm, 1, begin);
+    // The uplink to the core, and two access switches below.
+    assert_eq!(farm.neighbours(1), [(0, 0, 1), (1, 25, 0), (2, 26, 0)]);
+    let read = |below: &str| -> Vec<(String, String)> {
+        let mut all: Vec<(String, String)> = agent
+            .walk("snmpbulkwalk", "2c", below)
+            .into_iter()
+            .map(|(name, value)| (name.strip_prefix(below).unwrap().trim_start_matches('.').to_owned(), value))
+            .collect();
+        all.sort();
+        all
+    };
+    let pairs = |all: &[(&str, &str)]| -> Vec<(String, String)> {
+        all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let lldp = ".1.0.8802.1.1.2.1";
+    assert_eq!(read(&format!("{lldp}.3.3")), pairs(&[("0", "dist-1.farm.example")]));
+    assert_eq!(read(&format!("{lldp}.3.7.1.3"))[..2], pairs(&[("1", "Gi1/1"), ("10", "Gi1/10")]));
+    let ports = pairs(&[("0.1.1", "Gi1/2"), ("0.2.1", "Gi1/1"), ("0.3.1", "Gi1/1")]);
+    assert_eq!(read(&format!("{lldp}.4.1.1.7")), ports, "the core's interface, and both uplinks");
+    let managed = read(&format!("{lldp}.4.2.1.3"));
+    assert_eq!((managed.len(), &*managed[1].0), (3, "0.2.1.1.4.127.64.0.26"));
+    let ip = ".1.3.6.1.2.1.4";
+    assert_eq!(
+        read(&format!("{ip}.20.1.3")),
+        pairs(&[("10.1.0.1", "255.255.240.0"), ("127.64.0.2", "255.255.255.255")])
+    );
+    let prefixes = read(&format!("{ip}.34.1.5"));
+    let ends = |at: usize| prefixes[at].1.rsplit_once(".32.1.5.").unwrap().1;
+    assert_eq!((&*prefixes[0].0, ends(0)), ("1.4.10.1.0.1", "31.1.4.10.1.0.0.20"));
+    assert_eq!(ends(2), "31.2.16.32.1.13.184.0.0.0.0.0.0.0.0.0.0.0.0.52");
+    let arp = read(&format!("{ip}.22.1.3"));
+    assert_eq!((arp.len(), &arp[3]), (4, &("31.10.1.0.7".to_owned(), "10.1.0.7".to_owned())));
+    assert_eq!(read(&format!("{ip}.35.1.6")).len(), 5, "those, and the one of version 6");
+
+    let discards = |at_ms| farm.counter(1, 30, Counter::OutDiscards, at_ms);
+    let plain = Farm::new(Settings { drops: Vec::new(), ..farm.settings().clone() });
+    for (after_ms, dropped) in [(5_000, 0), (10_000, 0), (40_000, 1200), (70_000, 2400), (3_600_000, 2400)] {
+        let others = plain.counter(1, 30, Counter::OutDiscards, begin + after_ms);
+        assert_eq!(discards(begin + after_ms) - others, dropped, "{after_ms}");
+    }
 }

@@ -36,6 +36,7 @@ min = 0
 
 [graph.octets]
 title = "|device| - |name|"
+unit = "B/s"
 
 [graph.octets.series]
 in = "octets.octets_in"
@@ -43,6 +44,7 @@ in = "octets.octets_in"
 [[graph.octets.item]]
 value = "in"
 color = "3fa34d"
+label = "Octets"
 
 [device.net-snmp]
 title = "Those of the test"
@@ -217,10 +219,13 @@ fn devices_are_found_polled_killed_and_operated() {
         // rrdtool prints eleven digits.
         assert!(at == of && (ours - theirs).abs() <= theirs.abs() * 1e-9, "{at} {ours}, {of} {theirs}");
     }
+    trees_reports_and_spikes(&world, device, *source, file);
+    let told = world.fetched(*source, first - 1);
     let status = world.json(&["status"]);
     assert_eq!(
         (status["devices"]["up"].as_u64(), status["journal"]["dropped"].as_u64()),
-        (Some(3), Some(0)),
+        // The program itself is one of them.
+        (Some(4), Some(0)),
         "{status}"
     );
     assert_eq!(world.order(&["status"]).status.code(), Some(0));
@@ -260,6 +265,49 @@ fn devices_are_found_polled_killed_and_operated() {
         assert!(done.status.code() == Some(1) && is_told, "{words:?}: {told}");
     }
     assert_eq!(serve.end(), Some(0));
+}
+
+/// Trees, a graph of many, a report and spikes, by the command line.
+fn trees_reports_and_spikes(world: &World, device: &str, source: u64, file: &Path) {
+    for words in [
+        &["tree", "add", "Network"][..],
+        &["tree", "folder", "Network/London"],
+        &["tree", "place", "Network/London", "--device", device, "--group", "row"],
+        &["tree", "place", "Network", "--rule", "Ports", "--devices", "dist-*", "--rows", "Gi1/2"],
+        &["tree", "move", "Network/Ports", "Network", "--before", "Network/London"],
+        &["tree", "rename", "Network/London", "Paris"],
+        &["sum", "All of it", "dist-1", "--template", "octets"],
+    ] {
+        let done = world.order(words);
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    let listed = world.json(&["tree", "list"]);
+    let names: Vec<&str> =
+        listed["places"].as_array().unwrap().iter().filter_map(|place| place["name"].as_str()).collect();
+    assert_eq!(names, ["Network", "Ports", "Paris", device]);
+    assert!(world.order(&["tree", "remove", "Network"]).status.success());
+    assert_eq!(world.order(&["tree", "rename", "Network", "x"]).status.code(), Some(1), "it is gone");
+    let from_s = (now_s() - 600).to_string();
+    let report = world.json(&["bandwidth", "dist-1", "Gi1/2", "--from", &from_s]);
+    let octets = &report["graphs"][0]["series"][0];
+    assert!(octets["p95"].as_f64() <= octets["max"].as_f64() && octets["total"].as_f64() > Some(0.0), "{report}");
+    let csv = world.order(&["bandwidth", "All", "--from", &from_s, "--csv"]);
+    assert!(String::from_utf8_lossy(&csv.stdout).contains(",All of it,Octets,B/s,"), "{csv:?}");
+
+    let told = world.fetched(source, now_s() - 600);
+    let (at, most) = told.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    let (source, above) = (source.to_string(), (most * 0.999_999).to_string());
+    let spikes = ["spikes", "--source", &source, "--above", &above];
+    let dry = world.json(&[&spikes[..], &["--dry-run"]].concat());
+    let ends = |told: &Value| told["sources"][0]["spikes"].as_array().unwrap().iter().any(|one| one["end"] == at);
+    assert!(ends(&dry) && dry["sources"][0]["backup"].is_null(), "{dry}");
+    assert!(rrdtool(file, at - 1, at).iter().any(|(end, _)| *end == at), "nothing was changed");
+    let done = world.json(&spikes);
+    assert!(ends(&done) && Path::new(done["sources"][0]["backup"].as_str().unwrap()).exists(), "{done}");
+    let left = rrdtool(file, at - 1, at);
+    assert!(left.iter().all(|(end, _)| *end != at), "{left:?}");
+    let graph = world.json(&["device", device])["graph_list"][0]["graph"].to_string();
+    assert!(world.order(&["spikes", "--graph", &graph, "--above", "1e18"]).status.success());
 }
 
 #[test]
@@ -341,7 +389,7 @@ fn graphs_beside_a_capture_run_are_told_of_and_end_with_it() {
     let folder = wire.folder.path().display().to_string();
     let config = format!(
         "[capture]\nlanes = 1\nring = \"4 MiB\"\n[record]\nmemory = \"32 MiB\"\n[log]\nstatus-every = \"1 s\"\n\
-        [metrics]\nlisten = \"unix:{folder}/metrics\"\n[graph]\nenabled = true\nredo = \"1 MiB\"\n"
+        [metrics]\nlisten = \"unix:{folder}/metrics\"\n[graph]\nenabled = true\nown-device = false\nredo = \"1 MiB\"\n"
     );
     let mut run = wire.run("data", &config);
     let data = wire.path("data");

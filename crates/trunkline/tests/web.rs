@@ -165,6 +165,23 @@ fn the_demonstration_shows_what_was_planted_and_goes_on() {
     let retention = browser.json("/packets/timeline?from=now-15m")["retention"].clone();
     assert!(retention.as_array().unwrap().iter().all(|class| class["stored_octets"].as_u64() > Some(0)), "{retention}");
 
+    // Devices have a year of past from the first minute on, and are polled.
+    let graphs = browser.json("/graphs?text=%22core-0%20-%20Gi1%22%20traffic");
+    assert_eq!(graphs["total"], 5, "{graphs}");
+    let id = &graphs["graphs"][0]["id"];
+    for (from, least) in [("now-1d", 80), ("now-7d", 90), ("now-365d", 90)] {
+        let seen = browser.json(&format!("/graphs/pictures?ids={id}&from={from}&width=100"));
+        let values = seen["pictures"][0]["picture"]["series"][0]["values"].as_array().unwrap();
+        let known = values.iter().filter(|value| value.as_f64() > Some(0.0)).count();
+        assert!(known >= least, "{from}: {known} of {}", values.len());
+    }
+    browser.until("/graphs/devices?state=up&limit=50", "devices answer", |up| up["total"].as_u64() >= Some(15));
+    let nodes = browser.json("/graphs/trees")["trees"][0]["nodes"].clone();
+    assert_eq!(nodes[0]["name"], "Core and routers", "{nodes}");
+    let data = std::fs::read_dir(here.join("tmp")).unwrap().next().unwrap().unwrap().path();
+    let rules = run(here, &["alert", "rules", "--json", "--data", data.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&rules.stdout).contains("router-down"), "{rules:?}");
+
     let before = browser.json("/system")["live"].clone();
     assert_eq!((before["source"].as_str(), before["lanes"].as_array().map(Vec::len)), (Some("demo"), Some(2)));
     let packets = |live: &Value| live["packets_total"]["rtp"].as_u64().unwrap();

@@ -5,6 +5,7 @@ mod calls;
 mod charge;
 mod example;
 mod find;
+mod graph;
 mod live;
 mod log;
 mod machine;
@@ -114,6 +115,13 @@ const KINDS: &[Kind] = &[
         run: route::run,
     },
     Kind { name: "charge", title: "Charging", document: "bench/charge.md", beside: &[], run: charge::run },
+    Kind {
+        name: "graph",
+        title: "Graphs",
+        document: "bench/graph.md",
+        beside: &[["rrdcached", "-h"], ["mariadb", "--version"]],
+        run: graph::run,
+    },
 ];
 
 /// Measures, and writes the documents (not with `--quick`); true if every program of ours did what it must.

@@ -1429,6 +1429,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/graphs/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Device templates, for whoever adds a device. */
+        get: operations["get_graphs_templates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/graphs/trees": {
         parameters: {
             query?: never;
@@ -5363,6 +5380,8 @@ export interface components {
             behind: components["schemas"]["GraphNeighbour"][];
             /** @description The name of its credential. */
             credential: string | null;
+            /** @description Whether it is up and down by turns. */
+            flapping: boolean;
             /**
              * Format: int64
              * @description Cycles that were left out.
@@ -5375,6 +5394,8 @@ export interface components {
              * @description The port of its agent.
              */
             port: number;
+            /** @description How it is told whether it is up. */
+            probes: components["schemas"]["GraphProbes"];
             /** @description What is read of it, the first data sources. */
             read: components["schemas"]["GraphRead"][];
             /**
@@ -5405,8 +5426,17 @@ export interface components {
         GraphDeviceAsk: {
             /** @description Its address, or a name that is resolved. */
             address: string;
+            /** @description What its data sources are told, by name; of a device without SNMP. */
+            arguments?: {
+                [key: string]: string;
+            } | null;
             /** @description The name of its credential. */
             credential?: string | null;
+            /**
+             * Format: int32
+             * @description Rounds without an answer until it is down; 2 when nothing is said.
+             */
+            failures?: number | null;
             /** @description Its name, which no other device has. */
             name: string;
             /** @description For people. */
@@ -5416,8 +5446,24 @@ export interface components {
              * @description The port of its agent; 161 when nothing is said.
              */
             port?: number | null;
+            /** @description What tells whether it is up: `icmp`, `snmp`, `tcp:PORT`, `udp:PORT`; SNMP when nothing is said, without it ICMP. */
+            probes?: string[] | null;
+            /** @description `any` of them must answer (when nothing is said), or `all`. */
+            probes_needed?: string | null;
+            /**
+             * Format: int32
+             * @description Rounds with one until it is up again; 1 when nothing is said.
+             */
+            recoveries?: number | null;
             /** @description The name of its site. */
             site?: string | null;
+            /**
+             * Format: int32
+             * @description Seconds between two cycles; as its data templates say when nothing is said.
+             */
+            step_s?: number | null;
+            /** @description The name of its device template; the one for what it is when nothing is said, without SNMP none. */
+            template?: string | null;
             /** @description The version of SNMP: `1`, `2c` (when nothing is said), `3`, or `none`. */
             version?: string | null;
         };
@@ -5629,12 +5675,31 @@ export interface components {
              */
             value: number | null;
         };
+        /** @description How it is told whether a device is up. */
+        GraphProbes: {
+            /** @description Whether all of them must answer, and not one. */
+            all: boolean;
+            /**
+             * Format: int32
+             * @description Rounds without an answer until it is down.
+             */
+            failures: number;
+            /** @description What is tried: `icmp`, `snmp`, `tcp:PORT`, `udp:PORT`; nothing is a device that is always up. */
+            of: string[];
+            /**
+             * Format: int32
+             * @description Rounds with one until it is up again.
+             */
+            recoveries: number;
+        };
         /** @description A data source. */
         GraphRead: {
             /** @description Whether the device does not have that row at present. */
             absent: boolean;
             /** @description Whether it is read. */
             active: boolean;
+            /** @description What is wrong with it, where it is not read by SNMP. */
+            fault: string | null;
             /** @description How it is read: snmp, script, json, prometheus, icmp, http, program; null without its template. */
             how: string | null;
             /**
@@ -5821,6 +5886,22 @@ export interface components {
             name: string;
             /** @description sysObjectID. */
             object: string;
+        };
+        /** @description A device template. */
+        GraphTemplateBrief: {
+            /** @description What its data sources are to be told, by name. */
+            arguments: string[];
+            /** @description Its name. */
+            name: string;
+            /** @description Whether it reads by SNMP. */
+            snmp: boolean;
+            /** @description For people. */
+            title: string;
+        };
+        /** @description Device templates. */
+        GraphTemplates: {
+            /** @description In the order of their names. */
+            templates: components["schemas"]["GraphTemplateBrief"][];
         };
         /** @description A threshold. */
         GraphThreshold: {
@@ -10441,6 +10522,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GraphStatus"];
+                };
+            };
+        };
+    };
+    get_graphs_templates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphTemplates"];
                 };
             };
         };

@@ -134,7 +134,23 @@ export type GraphNode = Whole<Shapes["GraphNode"]>;
 export type GraphPictures = Whole<Shapes["GraphPictures"]>;
 export type GraphPicture = Whole<Shapes["GraphPicture"]>;
 export type GraphSeries = Whole<Shapes["GraphSeries"]>;
+export type GraphTemplateList = Whole<Shapes["GraphTemplateList"]>;
+export type GraphFiguresList = Whole<Shapes["GraphFiguresList"]>;
+export type GraphRights = Whole<Shapes["GraphRightsShown"]>;
+export type GraphRule = Whole<Shapes["GraphRuleShown"]>;
+export type GraphRuleTold = Whole<Shapes["GraphRuleTold"]>;
+export type GraphPreview = Whole<Shapes["GraphPreview"]>;
 export type GraphCredentials = Whole<Shapes["GraphCredentials"]>;
+export type GraphMap = Whole<Shapes["GraphMap"]>;
+export type GraphMapNode = Whole<Shapes["GraphMapNode"]>;
+export type GraphLink = Whole<Shapes["GraphLink"]>;
+export type GraphLinkEnd = Whole<Shapes["GraphLinkEnd"]>;
+export type GraphStop = Whole<Shapes["GraphStop"]>;
+export type GraphLoss = Whole<Shapes["GraphLoss"]>;
+export type GraphWays = Whole<Shapes["GraphWays"]>;
+export type CallWay = Whole<Shapes["CallWay"]>;
+export type Losses = Whole<Shapes["Losses"]>;
+export type GraphTemplates = Whole<Shapes["GraphTemplates"]>;
 
 // Alerts.
 export type AlertStatus = Whole<Shapes["AlertStatus"]>;

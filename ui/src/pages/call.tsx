@@ -19,6 +19,7 @@ import { columnsOf } from "./call/columns";
 import { Files } from "./call/files";
 import { Ladder, nameOfColumn } from "./call/ladder";
 import { MessagePanel } from "./call/message";
+import { OnWay } from "./call/on-way";
 import { Plots, useEscape } from "./call/plots";
 import { Streams } from "./call/streams";
 import { Actions, Facts, Verdict } from "./call/summary";
@@ -140,6 +141,7 @@ function Shown(props: { call: CallWithLadder; up: boolean }): JSX.Element {
         </div>
       </div>
       <Streams streams={props.call.streams} />
+      <OnWay view={view} />
       <div class="call-foot">
         <Capture call={props.call} />
         <Charged call={props.call} />

@@ -90,7 +90,7 @@ export default function Device(): JSX.Element {
                     fallback={
                       <Show when={known(graphs)}>
                         <Empty icon="graphs" title="It has no graphs yet">
-                          They come when the device has answered and was looked at.
+                          They come as soon as what they show has said something.
                         </Empty>
                       </Show>
                     }
@@ -126,6 +126,9 @@ function State(props: { device: GraphDevice }): JSX.Element {
   return (
     <span class="row">
       <Tag meaning={state().meaning}>{state().text}</Tag>
+      <Show when={props.device.flapping}>
+        <Tag meaning="warn">up and down by turns</Tag>
+      </Show>
       <Show when={props.device.since}>
         <span class="muted">
           since <Time at={props.device.since} shape="short" />
@@ -137,9 +140,15 @@ function State(props: { device: GraphDevice }): JSX.Element {
 
 function Facts(props: { device: GraphDevice }): JSX.Element {
   const snmp = (): string => (props.device.version ? `v${props.device.version}, port ${props.device.port}${props.device.credential ? `, ${props.device.credential}` : ""}` : "not asked");
+  const up = (): string => {
+    const { of, all, failures, recoveries } = props.device.probes;
+    if (of.length === 0) return "it is always up";
+    return `${of.join(all ? " and " : " or ")}; down after ${whole(failures)}, up after ${whole(recoveries)} in a row`;
+  };
   const facts = (): [string, string | null | undefined][] => [
     ["Address", props.device.address],
     ["SNMP", snmp()],
+    ["Up while it answers", up()],
     ["Site", props.device.site],
     ["Kind", props.device.template],
     ["Calls itself", props.device.system.name],
@@ -178,11 +187,12 @@ function Facts(props: { device: GraphDevice }): JSX.Element {
 }
 
 function Read(props: { device: GraphDevice }): JSX.Element {
-  const odd = (): GraphDevice["read"] => props.device.read.filter((one) => one.silent || one.absent || one.last === null || !one.active);
+  const odd = (): GraphDevice["read"] => props.device.read.filter((one) => one.fault || one.silent || one.absent || one.last === null || !one.active);
   const [all, setAll] = createSignal(false);
   const shown = (): GraphDevice["read"] => (all() ? props.device.read : odd());
   const why = (one: GraphDevice["read"][number]): string => {
     if (!one.active) return "is not read";
+    if (one.fault) return one.fault;
     if (one.absent) return "the device does not have this row at present";
     if (one.last === null) return "nothing has been read yet";
     return one.silent ? "is silent" : "";
@@ -222,7 +232,9 @@ function Read(props: { device: GraphDevice }): JSX.Element {
                     </td>
                     <td>
                       <Show when={why(one)} fallback="–">
-                        <Tag meaning={one.silent ? "bad" : "none"}>{why(one)}</Tag>
+                        <Show when={one.fault} fallback={<Tag meaning={one.silent ? "bad" : "none"}>{why(one)}</Tag>}>
+                          <span class="bad-ink">{one.fault}</span>
+                        </Show>
                       </Show>
                     </td>
                   </tr>

@@ -1,22 +1,26 @@
 // One graph: its numbers over any time, beside an older one, as a picture or a file.
 
-import { A, useParams, useSearchParams } from "@solidjs/router";
+import { A, useNavigate, useParams, useSearchParams } from "@solidjs/router";
 import { createMemo, createResource, createSignal, For, Match, Show, Switch, type JSX } from "solid-js";
-import { get, url } from "../api/client";
+import { get, remove, url } from "../api/client";
 import type { GraphPicture, GraphPictures, GraphShown } from "../api/types";
+import { Confirm } from "../parts/dialog";
 import { GraphChart } from "../parts/graph-chart";
 import { amount } from "../parts/graph-shape";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
 import { useKeys } from "../parts/keys";
 import { known } from "../parts/known";
+import { zone } from "../prefs";
 import { RangePicker } from "../parts/range-picker";
 import { Empty, Loading, Trouble } from "../parts/states";
 import { Time } from "../parts/time";
 import { absolute, isRelative, useRange } from "../range";
+import { may } from "../session";
 import { AlertsOfDevice } from "./alerts/of-device";
 import { useEvery } from "./charge/every";
-import { asked, columns, named, printName, SHIFTS, spanOf, unitOf } from "./graphs/words";
+import { ChangeGraph } from "./graphs/of-many";
+import { asked, columns, named, printed, printName, printUnit, SHIFTS, spanOf, unitOf } from "./graphs/words";
 import "./graphs/graphs.css";
 
 const LOOK_MS = 5_000;
@@ -37,7 +41,9 @@ export default function Graph(): JSX.Element {
   const params = useParams<{ id: string }>();
   const [search, setSearch] = useSearchParams<{ with?: string; of?: string }>();
   const [range, setRange] = useRange("now-24h");
-  const [graph] = createResource(() => params.id, (id) => get<GraphShown>(`/graphs/${id}`));
+  const navigate = useNavigate();
+  const [dialog, setDialog] = createSignal<"change" | "remove" | undefined>();
+  const [graph, graphAgain] = createResource(() => params.id, (id) => get<GraphShown>(`/graphs/${id}`));
   const shift = (): number => SHIFTS.find(({ s }) => String(s) === search.with)?.s ?? 0;
   const question = createMemo(() => ({ id: params.id, range: range(), shift: shift(), function: search.of }));
   const [seen, again] = createResource(question, async ({ id, range, shift, function: by }): Promise<Seen> => {
@@ -56,7 +62,7 @@ export default function Graph(): JSX.Element {
     { keys: "-", what: "a wider range of time", run: zoomOut },
     ...SPANS.map(({ from, name }, at) => ({ keys: String(at + 1), what: `the last ${name.toLowerCase()}`, run: () => setRange({ from, to: "now" }) })),
   ]);
-  const file = (kind: string): string => url(`/graphs/${params.id}/${kind}`, { width: 900, function: search.of, ...asked(spanOf(range())) });
+  const file = (kind: string): string => url(`/graphs/${params.id}/${kind}`, { width: 900, function: search.of, tz: kind === "csv" ? undefined : zone(), ...asked(spanOf(range())) });
   return (
     <>
       <Head
@@ -67,6 +73,14 @@ export default function Graph(): JSX.Element {
           </Show>
         }
       >
+        <Show when={may("graphs.manage") && known(graph)}>
+          <button class="button" onClick={() => setDialog("change")}>
+            Change
+          </button>
+          <button class="button danger" onClick={() => setDialog("remove")}>
+            Remove
+          </button>
+        </Show>
         <RangePicker range={range()} onChange={setRange} onWider={zoomOut} />
       </Head>
       <div class="graphs">
@@ -139,6 +153,30 @@ export default function Graph(): JSX.Element {
         </Switch>
         <Show when={known(graph)}>{(graph) => <Sources graph={graph()} />}</Show>
       </div>
+      <Show when={dialog() === "change" && known(graph)}>
+        {(graph) => (
+          <ChangeGraph
+            graph={graph()}
+            close={() => setDialog(undefined)}
+            done={() => {
+              void graphAgain.refetch();
+              void again.refetch();
+            }}
+          />
+        )}
+      </Show>
+      <Show when={dialog() === "remove"}>
+        <Confirm
+          title="Remove the graph"
+          text={`${known(graph)?.title ?? "It"} goes. What it shows is read and kept as before.`}
+          action="Remove the graph"
+          close={() => setDialog(undefined)}
+          run={async () => {
+            await remove(`/graphs/${params.id}`);
+            navigate("/graphs");
+          }}
+        />
+      </Show>
     </>
   );
 }
@@ -210,11 +248,11 @@ function Shown(props: { picture: GraphPicture; before: GraphPicture | undefined;
                 </tr>
               )}
             </For>
-            <For each={props.picture.prints.filter((print) => printName(print) !== "")}>
+            <For each={printed(props.picture)}>
               {(print) => (
                 <tr>
                   <td>{printName(print)}</td>
-                  <td class="right">{print.is_number ? amount(print.value, props.picture.base, "") : ""}</td>
+                  <td class="right">{print.is_number ? amount(print.value, props.picture.base, printUnit(print)) : ""}</td>
                   <For each={columns(props.picture)}>{() => <td />}</For>
                 </tr>
               )}
@@ -268,7 +306,9 @@ function Sources(props: { graph: GraphShown }): JSX.Element {
               {(source) => (
                 <tr>
                   <td>
-                    <A href={`/graphs/device/${source.device}`}>{source.device_name}</A>
+                    <Show when={source.device} fallback="–">
+                      <A href={`/graphs/device/${source.device}`}>{source.device_name}</A>
+                    </Show>
                   </td>
                   <td>{source.row ?? "–"}</td>
                   <td>{source.template ?? "–"}</td>

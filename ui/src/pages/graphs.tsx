@@ -17,8 +17,11 @@ import { useRange } from "../range";
 import { may } from "../session";
 import { useEvery } from "./charge/every";
 import { AddDevice } from "./graphs/add-device";
+import { AddTree, Arrange, type Arranged } from "./graphs/arrange";
 import { NoGraphs } from "./graphs/nothing";
+import { OF_MANY_MAX, OneOfMany } from "./graphs/of-many";
 import { Previews } from "./graphs/previews";
+import { Report } from "./graphs/report";
 import { Trees } from "./graphs/tree";
 import { PREVIEWS, STATES } from "./graphs/words";
 import "./graphs/graphs.css";
@@ -55,12 +58,18 @@ export default function Graphs(): JSX.Element {
       <Head title="Graphs" about={<Show when={known(status)?.counts}>{(counts) => <About counts={counts()} />}</Show>}>
         <input ref={field} class="input graphs-search" type="search" placeholder={isDevices() ? "Search devices" : "Search graphs"} aria-label={isDevices() ? "Search devices" : "Search graphs"} value={search.q ?? ""} onInput={(event) => type(event.currentTarget.value)} />
         <div class="row" role="group" aria-label="What is shown">
-          <button class="button" aria-pressed={!isDevices()} onClick={() => setSearch({ show: undefined, page: undefined })}>
+          <button class="button" aria-pressed={!isDevices() && search.show !== "report"} onClick={() => setSearch({ show: undefined, page: undefined })}>
             Previews
+          </button>
+          <button class="button" aria-pressed={search.show === "report"} onClick={() => setSearch({ show: "report", page: undefined })}>
+            Report
           </button>
           <button class="button" aria-pressed={isDevices()} onClick={() => setSearch({ show: "devices", page: undefined })}>
             Devices
           </button>
+          <A class="button" href="/graphs/map">
+            Map
+          </A>
         </div>
         <Show when={may("graphs.manage") && known(status)?.serving}>
           <button class="button" onClick={() => setAdding(true)}>
@@ -78,7 +87,7 @@ export default function Graphs(): JSX.Element {
         <Match when={known(status) && (!known(status)!.serving || known(status)!.trouble)}>
           <NoGraphs trouble={known(status)!.trouble} />
         </Match>
-        <Match when={known(status)?.counts?.devices === 0}>
+        <Match when={known(status)?.counts?.devices === 0 && known(status)?.counts?.graphs === 0}>
           <NoGraphs some />
         </Match>
         <Match when={known(status)}>
@@ -120,15 +129,30 @@ interface Searching {
 
 function Gallery(props: Searching & { range: { from: string; to: string } }): JSX.Element {
   const navigate = useNavigate();
-  const [trees] = createResource(() => get<GraphTrees>("/graphs/trees"));
+  const [version, setVersion] = createSignal(0);
+  const [trees] = createResource(version, () => get<GraphTrees>("/graphs/trees"));
   const page = (): number => Math.max(0, Number(props.search.page ?? 1) - 1) || 0;
-  const question = (): Record<string, string | number | undefined> => ({ text: props.search.q, node: props.search.node, offset: page() * PREVIEWS, limit: PREVIEWS });
-  const [list, again] = createResource(question, (question) => get<GraphList>("/graphs", question));
+  const which = (): Record<string, string | undefined> => ({ text: props.search.q, node: props.search.node });
+  const isReport = (): boolean => props.search.show === "report";
+  const question = (): Record<string, string | number | undefined> => ({ ...which(), offset: page() * PREVIEWS, limit: PREVIEWS });
+  const [list, again] = createResource(
+    () => !isReport() && question(),
+    (question) => get<GraphList>("/graphs", question),
+  );
+  const [arranged, setArranged] = createSignal<Arranged | "tree" | undefined>();
+  const [making, setMaking] = createSignal(false);
+  const changed = (): void => {
+    setVersion(version() + 1);
+    void again.refetch();
+  };
   const choose = (node: GraphNode): void => {
     if (node.kind === "graph" && node.target !== null) return navigate(`/graphs/${node.target}${keep(props)}`);
     props.setSearch({ node: String(node.id), place: node.name, page: undefined, q: undefined });
   };
-  const hasTrees = (): boolean => (known(trees)?.trees.length ?? 0) > 0;
+  const manages = (): boolean => may("graphs.manage");
+  const hasTrees = (): boolean => (known(trees)?.trees.length ?? 0) > 0 || (manages() && known(trees) !== undefined);
+  const link = (id: number): string => `/graphs/${id}${keep(props)}`;
+  const total = (): number => known(list)?.total ?? 0;
   return (
     <div class="graphs" classList={{ "graphs-with-tree": hasTrees() }}>
       <Show when={hasTrees()}>
@@ -136,31 +160,50 @@ function Gallery(props: Searching & { range: { from: string; to: string } }): JS
           <button class="graphs-node" aria-current={props.search.node === undefined ? "true" : undefined} onClick={() => props.setSearch({ node: undefined, place: undefined, page: undefined })}>
             All graphs
           </button>
-          <Trees trees={known(trees)!} node={props.search.node === undefined ? undefined : Number(props.search.node)} choose={choose} />
+          <Trees trees={known(trees)!} node={props.search.node === undefined ? undefined : Number(props.search.node)} choose={choose} arrange={manages() ? setArranged : undefined} version={version()} />
+          <Show when={manages()}>
+            <button class="button quiet graphs-add-tree" onClick={() => setArranged("tree")}>
+              Add a tree
+            </button>
+          </Show>
         </nav>
       </Show>
-      <section class="graphs-list" aria-label="Previews">
-        <Switch fallback={<Loading what="graphs" />}>
-          <Match when={list.error}>
-            <Trouble error={list.error} retry={() => void again.refetch()} />
-          </Match>
-          <Match when={known(list)?.total === 0}>
-            <Empty icon="graphs" title={props.search.q ? "No graph has these words in its title" : "There are no graphs here"}>
-              <Show when={props.search.q} fallback="Graphs come with the first answers of a device.">
-                All words must stand in it; <code>"in quotes"</code> is a phrase, <code>-word</code> must not stand there.
-              </Show>
-            </Empty>
-          </Match>
-          <Match when={known(list)}>
-            <div class="row graphs-pages">
-              <h2>{props.search.place ?? "All graphs"}</h2>
-              <span class="muted">{of(known(list)!.total, "graph", "graphs")}</span>
-              <Pages page={page()} total={known(list)!.total} size={PREVIEWS} go={(to) => props.setSearch({ page: to === 0 ? undefined : String(to + 1) })} />
-            </div>
-            <Previews graphs={known(list)!.graphs} range={props.range} link={(id) => `/graphs/${id}${keep(props)}`} />
-          </Match>
-        </Switch>
-      </section>
+      <Show when={!isReport()} fallback={<Report question={which()} name={props.search.place ?? "All graphs"} range={props.range} link={link} />}>
+        <section class="graphs-list" aria-label="Previews">
+          <Switch fallback={<Loading what="graphs" />}>
+            <Match when={list.error}>
+              <Trouble error={list.error} retry={() => void again.refetch()} />
+            </Match>
+            <Match when={known(list)?.total === 0}>
+              <Empty icon="graphs" title={props.search.q ? "No graph has these words in its title" : "There are no graphs here"}>
+                <Show when={props.search.q} fallback="Graphs come with the first answers of a device.">
+                  All words must stand in it; <code>"in quotes"</code> is a phrase, <code>-word</code> must not stand there.
+                </Show>
+              </Empty>
+            </Match>
+            <Match when={known(list)}>
+              <div class="row graphs-pages">
+                <h2>{props.search.place ?? "All graphs"}</h2>
+                <span class="muted">{of(total(), "graph", "graphs")}</span>
+                <Show when={manages() && (props.search.q || props.search.node) && total() > 1 && total() <= OF_MANY_MAX}>
+                  <button class="button" onClick={() => setMaking(true)}>
+                    One graph of these
+                  </button>
+                </Show>
+                <Pages page={page()} total={total()} size={PREVIEWS} go={(to) => props.setSearch({ page: to === 0 ? undefined : String(to + 1) })} />
+              </div>
+              <Previews graphs={known(list)!.graphs} range={props.range} link={link} />
+            </Match>
+          </Switch>
+        </section>
+      </Show>
+      <Show when={arranged() === "tree"}>
+        <AddTree close={() => setArranged(undefined)} changed={changed} />
+      </Show>
+      <Show when={arranged() !== "tree" && (arranged() as Arranged | undefined)}>{(what) => <Arrange what={what()} close={() => setArranged(undefined)} changed={changed} />}</Show>
+      <Show when={making()}>
+        <OneOfMany question={which()} words={props.search.q ?? props.search.place ?? ""} close={() => setMaking(false)} done={changed} />
+      </Show>
     </div>
   );
 }

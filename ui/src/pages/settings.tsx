@@ -11,6 +11,7 @@ import { Aliases } from "./settings/aliases";
 import { Appearance } from "./settings/appearance";
 import { Audit } from "./settings/audit";
 import { Filters } from "./settings/filters";
+import { GraphRightsPart } from "./settings/graph-rights-part";
 import { RetentionPart } from "./settings/retention";
 import { Users } from "./settings/users";
 import "./settings/settings.css";
@@ -29,6 +30,7 @@ const PARTS: Part[] = [
   { path: "filters", name: "Saved filters", body: Filters },
   { path: "retention", name: "Retention", body: RetentionPart },
   { path: "users", name: "Users", needs: "users.admin", body: Users },
+  { path: "graph-rights", name: "Rights to graphs", needs: "users.admin", body: GraphRightsPart },
   { path: "audit", name: "Audit", needs: "audit.read", body: Audit },
 ];
 

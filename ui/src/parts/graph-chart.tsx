@@ -20,6 +20,10 @@ export interface GraphChartProps {
   /** The row under the cursor. */
   onRow?: (row: number | undefined) => void;
   onZoom?: (from: number, to: number) => void;
+  /** Upright lines at moments: where something began and ended. */
+  moments?: readonly number[];
+  /** Where the pointer is in what stands beside it. */
+  at?: number | undefined;
 }
 
 /** Pixels that a pointer must be dragged to zoom. */
@@ -160,6 +164,12 @@ export function GraphChart(props: GraphChartProps): JSX.Element {
             {(threshold) => <line class={`graph-threshold ${threshold.severity}`} x1={LEFT} x2={LEFT + inner()} y1={y(threshold.value)} y2={y(threshold.value)} />}
           </For>
         </g>
+        <For each={(props.moments ?? []).filter((at) => at >= props.span[0] && at <= props.span[1])}>
+          {(at) => <line class="graph-moment" x1={x(at)} x2={x(at)} y1={TOP} y2={TOP + tall()} />}
+        </For>
+        <Show when={props.at !== undefined && props.at >= props.span[0] && props.at <= props.span[1]}>
+          <line class="graph-cursor" x1={x(props.at!)} x2={x(props.at!)} y1={TOP} y2={TOP + tall()} />
+        </Show>
         <Show when={drag()}>{(span) => <rect class="graph-drag" x={Math.min(x(span()[0]), x(span()[1]))} y={TOP} width={Math.abs(x(span()[1]) - x(span()[0]))} height={tall()} />}</Show>
         <Show when={!props.small && cursor() !== undefined}>
           <line class="graph-cursor" x1={x(cursor()!)} x2={x(cursor()!)} y1={TOP} y2={TOP + tall()} />

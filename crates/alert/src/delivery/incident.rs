@@ -86,7 +86,7 @@ pub struct Incident {
 }
 
 impl Incident {
-    pub(super) fn new(notice: Notice, routes: BTreeSet<String>) -> Incident {
+    pub(crate) fn new(notice: Notice, routes: BTreeSet<String>) -> Incident {
         let (told, steps, mut course) = (BTreeSet::new(), BTreeMap::new(), Course::default());
         course.stands(notice.at_s, notice.kind.name(), None, notice.value);
         Incident { state: notice.kind, notice, routes, told, acknowledged: None, steps, course }

@@ -1,6 +1,7 @@
 //! Messages, attempts to deliver them, and what comes of those.
 
 use super::incident::Notice;
+use crate::report::OfReport;
 use serde::{Deserialize, Serialize};
 use trunkline_kit::Id;
 
@@ -28,6 +29,9 @@ pub struct Message {
     pub made_s: i64,
     /// The step of escalation that it is, from 0.
     pub step: Option<usize>,
+    /// It is a report: what is sent is in files beside the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<OfReport>,
 }
 
 impl Outcomes {
@@ -69,7 +73,29 @@ impl Message {
         let id = Id::derive(made_s.saturating_mul(1_000_000_000), name.as_bytes()).to_string();
         let more = more + (notices.len() - alerts.len()) as u64;
         let (route, group, channel) = (route.to_owned(), group.to_vec(), channel.to_owned());
-        Message { id, route, group, channel, alerts, more, made_s, step }
+        Message { id, route, group, channel, alerts, more, made_s, step, report: None }
+    }
+}
+
+/// The route of reports.
+pub const REPORT_ROUTE: &str = "report";
+
+impl Message {
+    /// A report for a channel: of the same report and time it has the same name, however often it is made.
+    pub fn of_report(report: OfReport, channel: &str, made_s: i64) -> Message {
+        let name = format!("{REPORT_ROUTE}\0{}\0{channel}\0{}", report.report, report.file);
+        let id = Id::derive(report.at_s.saturating_mul(1_000_000_000), name.as_bytes()).to_string();
+        Message {
+            id,
+            route: REPORT_ROUTE.to_owned(),
+            group: Vec::new(),
+            channel: channel.to_owned(),
+            alerts: Vec::new(),
+            more: 0,
+            made_s,
+            step: None,
+            report: Some(report),
+        }
     }
 }
 
@@ -119,7 +145,10 @@ impl Told {
         Told {
             message: message.id.clone(),
             channel: message.channel.clone(),
-            title: message.alerts.first().map(|notice| notice.title.clone()).unwrap_or_default(),
+            title: match &message.report {
+                Some(report) => report.subject.clone(),
+                None => message.alerts.first().map(|notice| notice.title.clone()).unwrap_or_default(),
+            },
             alerts: message.alerts.len() as u64 + message.more,
             at_s: outcome.at_s,
             came: outcome.came.clone(),

@@ -11,6 +11,9 @@ const LINE_MAX: usize = 200;
 
 /// A message in one line: `[firing 3, resolved 1] edge-1 Gi0/1 is full`.
 pub fn subject_line(message: &Message) -> String {
+    if let Some(report) = &message.report {
+        return line(&report.subject);
+    }
     let kinds = [Kind::Fired, Kind::Resumed, Kind::Unknown, Kind::Resolved];
     let count = |kind: Kind| message.alerts.iter().filter(|alert| alert.kind == kind).count();
     let mut parts: Vec<String> = Vec::new();

@@ -9,6 +9,7 @@
 
 mod asked;
 mod orders;
+mod reports;
 mod told;
 
 use super::Alerts;

@@ -3,6 +3,7 @@
 use crate::delivery::{Delivery, Outcomes};
 use crate::engine::Engine;
 use crate::entry::Entry;
+use crate::report::Books;
 use crate::rule::Rules;
 use core::cell::RefCell;
 use std::io;
@@ -37,6 +38,7 @@ pub enum Fault {
 pub struct Memory {
     pub engine: Engine,
     pub delivery: Delivery,
+    pub books: Books,
     /// Why the log cannot be written, if it cannot.
     pub fault: Option<String>,
     /// Whether anything was taken over since it was looked at.
@@ -53,12 +55,14 @@ impl Memory {
     /// Reads what there is, and goes on.
     pub fn open(path: &Path, rules: &Arc<Rules>, now_s: i64) -> Result<Memory, Fault> {
         let folder = Folder::open(path).map_err(|error| Fault::Folder(path.display().to_string(), error))?;
-        let known = RefCell::new((Engine::new(Arc::clone(rules)).with_secret(), Delivery::new(Arc::clone(rules))));
+        let known = (Engine::new(Arc::clone(rules)).with_secret(), Delivery::new(Arc::clone(rules)), Books::default());
+        let known = RefCell::new(known);
         let apply = |record: &[u8]| {
-            let (engine, delivery) = &mut *known.borrow_mut();
+            let (engine, delivery, books) = &mut *known.borrow_mut();
             for entry in Entry::decode(record).map_err(|error| error.to_string())? {
                 engine.apply(&entry);
                 delivery.apply(&entry);
+                books.apply(&entry);
             }
             Ok(())
         };
@@ -66,12 +70,15 @@ impl Memory {
         for damaged in &log.found().damaged {
             tracing::warn!("a snapshot of alerts is damaged, the one before it was read: {damaged}");
         }
-        let (engine, delivery) = known.into_inner();
+        let (engine, delivery, books) = known.into_inner();
         let (snapshot, group) = (log.found().snapshot, Group::new(&OPTIONS));
         let (written, waiting) = (Vec::new(), Vec::new());
         let mut memory =
-            Memory { engine, delivery, fault: None, changed: true, log, group, written, waiting, snapshot };
+            Memory { engine, delivery, books, fault: None, changed: true, log, group, written, waiting, snapshot };
         memory.engine.resume(now_s);
+        memory.books.calendar.resume(rules);
+        let end = memory.books.outages.resume();
+        memory.put(end.map(Entry::Devices).into_iter().collect());
         for record in memory.delivery.resume(now_s) {
             memory.put(record);
         }
@@ -95,6 +102,7 @@ impl Memory {
         self.delivery.snapshot(&mut take);
         engine.resume(now_s);
         (self.engine, self.delivery, self.changed) = (engine, delivery, true);
+        self.books.calendar.resume(rules);
         for record in self.delivery.resume(now_s) {
             self.put(record);
         }
@@ -129,6 +137,7 @@ impl Memory {
             self.changed = true;
             for entry in self.written.drain(..).flatten() {
                 self.delivery.apply(&entry);
+                self.books.apply(&entry);
             }
         }
         if self.log.next() > self.snapshot + SNAPSHOT_RECORDS {
@@ -172,6 +181,7 @@ impl Memory {
             };
             self.engine.snapshot(&mut each);
             self.delivery.snapshot(&mut each);
+            self.books.snapshot(&mut each);
             put.and_then(|()| writer.finish(Keep::Needed).map(drop))
         });
         if let Err(fault) = written {

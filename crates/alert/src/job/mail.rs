@@ -109,8 +109,16 @@ impl<S: Stream> Talk<S> {
             let (Failure::Later(said) | Failure::Never(said)) = failure else { continue };
             tracing::warn!("a recipient of message {} was refused: {said}", message.id);
         }
+        let letter = match &message.report {
+            None => letter(message, from, to),
+            Some(report) => {
+                let body = ready.shelf.mail(&report.file);
+                let gone = |error| Failure::Never(format!("the report is not there any more: {error}"));
+                format!("{}{}", head(message, from, to), body.map_err(gone)?)
+            }
+        };
         self.say("DATA", 354).await?;
-        self.stream.write_all(letter(message, from, to).as_bytes()).await?;
+        self.stream.write_all(letter.as_bytes()).await?;
         handed.over();
         self.say(".", 250).await?;
         // It has the mail: what it says now is not of interest.
@@ -176,19 +184,14 @@ impl<S: Stream> Talk<S> {
 
 /// The mail (RFC 5322), in lines of ASCII none of which begins with a dot.
 fn letter(message: &Message, from: &str, to: &[String]) -> String {
-    let domain = from.rsplit('@').next().unwrap_or("localhost");
-    let made = Timestamp::from_second(message.made_s).unwrap_or_default();
-    let date = made.strftime("%a, %d %b %Y %H:%M:%S +0000");
     let boundary = format!("=_{}", message.id);
     let part = |kind: &str, text: &str| {
-        format!("--{boundary}\r\nContent-Type: {kind}\r\nContent-Transfer-Encoding: base64\r\n\r\n{}", base64(text))
+        let text = base64(text.as_bytes());
+        format!("--{boundary}\r\nContent-Type: {kind}\r\nContent-Transfer-Encoding: base64\r\n\r\n{text}")
     };
     [
-        format!("From: <{from}>\r\n"),
-        format!("To: {}\r\n", to.iter().map(|to| format!("<{to}>")).collect::<Vec<_>>().join(",\r\n ")),
-        format!("Subject: {}\r\n", encoded_words(&subject_line(message))),
-        format!("Date: {date}\r\nMessage-ID: <{}@{domain}>\r\n", message.id),
-        "Auto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n".to_owned(),
+        head(message, from, to),
+        "MIME-Version: 1.0\r\n".to_owned(),
         format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\r\n\r\n"),
         part("text/plain; charset=utf-8", &text(message).replace('\n', "\r\n")),
         part("application/json", &json(message).to_string()),
@@ -197,10 +200,30 @@ fn letter(message: &Message, from: &str, to: &[String]) -> String {
     .concat()
 }
 
-fn base64(text: &str) -> String {
-    let encoded = STANDARD.encode(text);
-    let lines = encoded.as_bytes().chunks(BASE64_LINE).map(|line| format!("{}\r\n", String::from_utf8_lossy(line)));
-    lines.collect()
+/// Header fields, those of MIME aside.
+pub(super) fn head(message: &Message, from: &str, to: &[String]) -> String {
+    let domain = from.rsplit('@').next().unwrap_or("localhost");
+    let made = Timestamp::from_second(message.made_s).unwrap_or_default();
+    let date = made.strftime("%a, %d %b %Y %H:%M:%S +0000");
+    [
+        format!("From: <{from}>\r\n"),
+        format!("To: {}\r\n", to.iter().map(|to| format!("<{to}>")).collect::<Vec<_>>().join(",\r\n ")),
+        format!("Subject: {}\r\n", encoded_words(&subject_line(message))),
+        format!("Date: {date}\r\nMessage-ID: <{}@{domain}>\r\n", message.id),
+        "Auto-Submitted: auto-generated\r\n".to_owned(),
+    ]
+    .concat()
+}
+
+/// In lines, each with its end.
+pub(crate) fn base64(octets: &[u8]) -> String {
+    let encoded = STANDARD.encode(octets);
+    let mut lines = String::with_capacity(encoded.len() + encoded.len() / BASE64_LINE * 2 + 4);
+    for line in encoded.as_bytes().chunks(BASE64_LINE) {
+        lines.extend(line.iter().map(|octet| char::from(*octet)));
+        lines.push_str("\r\n");
+    }
+    lines
 }
 
 /// A text in a header field (RFC 2047): as it is where it is short and plain.

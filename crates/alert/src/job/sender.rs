@@ -1,5 +1,6 @@
 //! The thread that tells people: attempts of different channels go on beside each other.
 
+use super::shelf::Shelf;
 use super::{Fault, command, mail, syslog, webhook};
 use crate::delivery::{Message, Outcomes, Send};
 use crate::rule::{Channel, Rules, Way};
@@ -26,6 +27,8 @@ pub struct Ready {
     /// A password, or the value of an `Authorization` header field.
     pub secret: Option<String>,
     pub tls: Option<Arc<ClientConfig>>,
+    /// Where reports are.
+    pub shelf: Shelf,
 }
 
 /// Whether an attempt has come so far that its receiver may have the message.
@@ -52,11 +55,12 @@ impl Sender {
     /// Reads the files of all channels and starts the thread; `tell` is told what came of each attempt.
     pub fn start(
         rules: &Rules,
+        shelf: &Shelf,
         tell: impl Fn(String, Outcomes) + std::marker::Send + 'static,
     ) -> Result<Sender, Fault> {
         let mut channels = BTreeMap::new();
         for (name, channel) in &rules.channels {
-            let ready = ready(channel).map_err(|why| Fault::Channel(name.clone(), why))?;
+            let ready = ready(channel, shelf).map_err(|why| Fault::Channel(name.clone(), why))?;
             channels.insert(name.clone(), ready);
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Fault::Thread)?;
@@ -125,7 +129,7 @@ async fn attempt(ready: &Ready, message: &Message) -> Outcomes {
     tokio::time::timeout(time, told).await.unwrap_or_else(|_| handed.failed("no answer in time"))
 }
 
-fn ready(channel: &Channel) -> Result<Ready, String> {
+fn ready(channel: &Channel, shelf: &Shelf) -> Result<Ready, String> {
     let (secret, issuers, uses_tls) = match &channel.way {
         Way::Webhook { url, authorization_file, issuers, .. } => {
             (authorization_file.as_deref(), issuers.as_deref(), url.starts_with("https:"))
@@ -139,7 +143,8 @@ fn ready(channel: &Channel) -> Result<Ready, String> {
     let file = |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let issuers = issuers.map(file).transpose()?;
     let tls = uses_tls.then(|| tls::client(issuers.as_deref())).transpose()?;
-    Ok(Ready { channel: channel.clone(), secret: secret.map(first_line).transpose()?, tls })
+    let (channel, secret, shelf) = (channel.clone(), secret.map(first_line).transpose()?, shelf.clone());
+    Ok(Ready { channel, secret, tls, shelf })
 }
 
 fn first_line(path: &Path) -> Result<String, String> {

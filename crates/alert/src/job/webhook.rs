@@ -25,7 +25,11 @@ pub async fn post(ready: &Ready, message: &Message, handed: &Handed) -> Outcomes
 async fn status(ready: &Ready, message: &Message, handed: &Handed) -> Result<StatusCode, Failure> {
     let Way::Webhook { url, headers, .. } = &ready.channel.way else { return Err("no webhook".into()) };
     let place = Place::parse(url)?;
-    let request = request(&place, headers, ready.secret.as_deref(), message)?;
+    let body = match &message.report {
+        None => json(message).to_string(),
+        Some(report) => with_id(&message.id, &ready.shelf.json(&report.file)?),
+    };
+    let request = request(&place, headers, ready.secret.as_deref(), (&message.id, body))?;
     let stream = connect(&place.host, place.port).await?;
     let answer = match place.is_secure {
         true => {
@@ -41,7 +45,7 @@ fn request(
     place: &Place,
     headers: &[(String, String)],
     secret: Option<&str>,
-    message: &Message,
+    (id, body): (&str, String),
 ) -> Result<Request<Full<Bytes>>, Failure> {
     let mut request = Request::builder()
         .method(Method::POST)
@@ -49,12 +53,18 @@ fn request(
         .header(header::HOST, &place.authority)
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::USER_AGENT, concat!("trunkline/", env!("CARGO_PKG_VERSION")))
-        .header("idempotency-key", &message.id);
+        .header("idempotency-key", id);
     for (name, value) in headers {
         request = request.header(name, value);
     }
     if let Some(secret) = secret {
         request = request.header(header::AUTHORIZATION, secret);
     }
-    Ok(request.body(Full::new(Bytes::from(json(message).to_string())))?)
+    Ok(request.body(Full::new(Bytes::from(body)))?)
+}
+
+/// An object with an identifier before all else.
+fn with_id(id: &str, object: &str) -> String {
+    let rest = object.trim_start().strip_prefix('{').unwrap_or(object);
+    format!("{{\"id\":\"{id}\",{rest}")
 }

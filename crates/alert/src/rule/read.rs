@@ -3,9 +3,10 @@
 mod channel;
 mod check;
 mod condition;
+mod report;
 
 use super::settings::{MaintenanceSection, RouteSection, RuleSection, StepSection};
-use super::{Maintenance, NAME_MAX, RULES_MAX, Route, Rule, Rules, SECTIONS_MAX, STEPS_MAX, Step};
+use super::{Maintenance, NAME_MAX, REPORTS_MAX, RULES_MAX, Route, Rule, Rules, SECTIONS_MAX, STEPS_MAX, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use toml::Spanned;
@@ -19,7 +20,7 @@ pub const RULE_FILE_OCTETS_MAX: usize = 4 << 20;
 pub const RULE_FILES_MAX: usize = 1000;
 /// Channels of a route or a step: their messages are made in one record.
 const CHANNELS_MAX: usize = 16;
-const SECTIONS: [&str; 4] = ["rule", "route", "channel", "maintenance"];
+const SECTIONS: [&str; 5] = ["rule", "route", "channel", "maintenance", "report"];
 
 /// What rules may name that stands elsewhere.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +79,8 @@ struct Names {
     rules: BTreeSet<String>,
     routes: BTreeSet<String>,
     channels: BTreeSet<String>,
+    /// Channels that a report cannot go to, and what they are.
+    lines: BTreeMap<String, String>,
     known: Known,
 }
 
@@ -86,6 +89,13 @@ impl Names {
         for (kind, into) in [("rule", &mut self.rules), ("route", &mut self.routes), ("channel", &mut self.channels)] {
             let inner = table.get(kind).and_then(|value| value.get_ref().as_table());
             into.extend(inner.into_iter().flatten().map(|(key, _)| key.get_ref().to_string()));
+        }
+        let channels = table.get("channel").and_then(|value| value.get_ref().as_table());
+        for (key, value) in channels.into_iter().flatten() {
+            let kind = value.get_ref().as_table().and_then(|channel| channel.get("kind"));
+            let kind =
+                kind.and_then(|kind| kind.get_ref().as_str()).filter(|kind| ["syslog", "command"].contains(kind));
+            self.lines.extend(kind.map(|kind| (key.get_ref().to_string(), kind.to_owned())));
         }
     }
 }
@@ -141,6 +151,10 @@ impl Reader<'_, '_, '_> {
         for own in self.owns(table, "maintenance", SECTIONS_MAX) {
             let maintenance = self.maintenance(&own);
             self.put(&mut rules.maintenance, own, Some(maintenance));
+        }
+        for own in self.owns(table, "report", REPORTS_MAX) {
+            let report = self.report(&own);
+            self.put(&mut rules.reports, own, Some(report));
         }
     }
 

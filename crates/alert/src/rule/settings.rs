@@ -1,6 +1,8 @@
 //! The keys of rule files, and the types of their values.
 
 use super::pattern::{LabelTest, Pattern};
+use super::report::Destination;
+use super::schedule::{Length, When};
 use super::text::Text;
 use super::week::{Span, Zone};
 use core::fmt;
@@ -143,6 +145,54 @@ trunkline_kit::choices! {
         Tcp = "tcp",
         /// Over TLS (RFC 5425).
         Tls = "tls",
+    }
+}
+
+trunkline_kit::choices! {
+    /// What a section of a report tells of.
+    pub enum PartKind {
+        /// Pictures of graphs.
+        Graphs = "graphs",
+        /// Series of graphs by a figure.
+        Table = "table",
+        /// Alerts.
+        Alerts = "alerts",
+        /// When devices were up and down.
+        Devices = "devices",
+        /// Calls.
+        Calls = "calls",
+        /// What the capture lost.
+        Losses = "losses",
+        /// What was charged.
+        Charges = "charges",
+    }
+}
+
+trunkline_kit::choices! {
+    /// A figure of a series over a span.
+    pub enum By {
+        /// The 95th percentile.
+        P95 = "p95",
+        /// The mean.
+        Mean = "mean",
+        /// The greatest.
+        Max = "max",
+        /// The sum over time.
+        Total = "total",
+    }
+}
+
+trunkline_kit::choices! {
+    /// Archives of round-robin files.
+    pub enum Archive {
+        /// Means.
+        Average = "average",
+        /// The least.
+        Min = "min",
+        /// The greatest.
+        Max = "max",
+        /// The last.
+        Last = "last",
     }
 }
 
@@ -348,5 +398,51 @@ trunkline_kit::section! {
         to: String = String::new() => Running;
         /// The time zone of all these.
         zone: Zone = Zone::default() => Running;
+    }
+}
+
+trunkline_kit::section! {
+    /// A report.
+    pub(super) struct ReportSection {
+        /// When it is sent: `Mon 07:00`, `daily 06:30`, `1st 06:00`, `last day 06:00`.
+        schedule: Vec<When> = Vec::new() => Running;
+        /// The time zone of all its times.
+        zone: Zone = Zone::default() => Running;
+        /// The time that it tells of, which ends when it is sent.
+        span: Length = Length::DAY => Running;
+        /// Who gets it: channels of mail, and webhooks.
+        channels: Vec<String> = Vec::new() => Running;
+        /// Its first line, and the subject of mail; none is its name.
+        title: String = String::new() => Running;
+        /// What stands below it.
+        text: String = String::new() => Running;
+    }
+}
+
+trunkline_kit::section! {
+    /// A section of a report.
+    pub(super) struct PartSection {
+        /// What it tells of.
+        kind: PartKind = PartKind::Graphs => Running;
+        /// Its heading; none is that of its kind.
+        title: String = String::new() => Running;
+        /// Of graphs: a place in a tree, as TREE/FOLDER/NAME.
+        place: String = String::new() => Running;
+        /// Of graphs and devices: devices; none is all.
+        device: Vec<Pattern> = Vec::new() => Running;
+        /// Of graphs: templates of graphs; none is all.
+        template: Vec<Pattern> = Vec::new() => Running;
+        /// Of graphs: rows of tables, such as interfaces; none is all.
+        index: Vec<Pattern> = Vec::new() => Running;
+        /// Of graphs: these, by their numbers.
+        ids: Vec<u32> = Vec::new() => Running;
+        /// Of graphs: from which archives all is taken; none is as templates say.
+        values: Option<Archive> = None => Running;
+        /// Of a table: by which figure.
+        by: By = By::P95 => Running;
+        /// Of calls: what a destination is, `host` or `callee/5`.
+        destination: Destination = Destination::Host => Running;
+        /// What it lists at most; the rest is counted.
+        limit: u32 = 10 => Running, 1 => 200;
     }
 }

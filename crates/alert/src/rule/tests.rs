@@ -168,3 +168,52 @@ fn limits_must_make_sense() {
         wrong("[maintenance.m]\nfrom = \"2026-11-23 22:00\"\nto = \"2026-11-23 21:00\"")[0].contains("ends before")
     );
 }
+
+const CHANNELS: &str = "[channel.noc]\nkind = \"webhook\"\nurl = \"http://h/\"\n\
+    [channel.log]\nkind = \"syslog\"\nserver = \"h:514\"\n";
+
+#[test]
+fn reports_are_read_whole() {
+    let text = format!(
+        "[report.weekly]\nschedule = [\"Mon 07:00\", \"1st 06:00\"]\nzone = \"Europe/Berlin\"\nspan = \"1 week\"\n\
+         channels = \"noc\"\n[[report.weekly.section]]\nkind = \"table\"\nplace = \"Backbone / Amsterdam\"\n\
+         device = \"edge-*\"\nby = \"total\"\nlimit = 20\n[[report.weekly.section]]\nkind = \"calls\"\n\
+         destination = \"callee/5\"\n{CHANNELS}"
+    );
+    let rules = read(&[("r.toml", &text)], &known()).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    let report = &rules.reports["weekly"];
+    assert_eq!(report.schedule_text(), "mon 07:00, 1st 06:00 Europe/Berlin");
+    assert_eq!((report.title.as_str(), report.length.to_string().as_str()), ("weekly", "1 week"));
+    let PartOf::Table { choice, by, archive } = &report.parts[0].of else { panic!("{:?}", report.parts) };
+    assert_eq!(
+        (choice.place.as_slice(), *by, *archive),
+        (["Backbone", "Amsterdam"].map(str::to_owned).as_slice(), By::Total, None)
+    );
+    assert_eq!((report.parts[0].limit, report.parts[1].limit), (20, 10));
+    assert!(matches!(report.parts[1].of, PartOf::Calls { destination: Destination::Number(5) }));
+}
+
+#[test]
+fn all_mistakes_of_reports_are_told_with_their_places() {
+    let text = format!(
+        "{CHANNELS}[report.a]\nschedule = \"Mon 25:00\"\nspan = \"1 fortnight\"\nchannels = [\"nco\", \"log\"]\nzne = 1\n\
+         [[report.a.section]]\nkind = \"graphs\"\nby = \"p95\"\nlimit = 0\n[[report.a.section]]\nkind = \"call\"\n\
+         [[report.a.section]]\ntitle = \"x\"\n[report.b]\nchannels = \"noc\"\n"
+    );
+    let told = wrong(&text);
+    for expected in [
+        ":8:12: schedule: expected a time such as \"Mon 07:00\"",
+        ":9:8: span: expected a length such as",
+        ":10:12: unknown channel 'nco'; did you mean 'noc'?",
+        ":10:12: a report goes by mail, or to a webhook; the channel 'log' is \"syslog\"",
+        ":11:1: unknown key 'zne' in [report.a]; did you mean 'zone'?",
+        ":14:6: a section \"graphs\" has no 'by'; table has",
+        ":15:9: limit: ",
+        ":17:8: kind: ",
+        "[[report.a.section]] needs a kind, one of graphs, table",
+        "[report.b] needs a schedule",
+        "[report.b] needs a section: [[report.b.section]]",
+    ] {
+        assert!(told.iter().any(|one| one.contains(expected)), "{expected}: {told:#?}");
+    }
+}

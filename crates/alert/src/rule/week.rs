@@ -2,15 +2,16 @@
 
 use core::fmt;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use trunkline_kit::config::{Raw, Value, quoted};
 use trunkline_kit::nearest::suggestion;
 
 /// Hours of a week, from Monday, 0 o'clock on.
 pub const HOURS_OF_WEEK: usize = 168;
-const MINUTES_OF_DAY: u32 = 24 * 60;
+pub(super) const MINUTES_OF_DAY: u32 = 24 * 60;
 const MINUTES_OF_WEEK: u32 = 7 * MINUTES_OF_DAY;
-const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+pub(super) const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /// A time zone by its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,13 +57,28 @@ impl Zone {
         at.to_zoned(self.0.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
     }
 
+    /// What its clocks show.
+    pub fn civil(&self, at_s: i64) -> DateTime {
+        Timestamp::from_second(at_s).unwrap_or_default().to_zoned(self.0.clone()).datetime()
+    }
+
+    /// Seconds since 1970 when its clocks show this: for the first time where they do twice; where they never do, as
+    /// much later as they are put forward.
+    pub fn at(&self, civil: DateTime) -> Option<i64> {
+        Some(self.0.to_ambiguous_zoned(civil).compatible().ok()?.timestamp().as_second())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.0.iana_name().unwrap_or("UTC")
+    }
+
     /// Seconds since 1970 of `2026-11-23 22:00` by its clocks, or of a time with an offset (RFC 3339).
     pub fn read(&self, text: &str) -> Option<i64> {
         if let Ok(at) = text.parse::<Timestamp>() {
             return Some(at.as_second());
         }
-        let civil: jiff::civil::DateTime = text.parse().ok()?;
-        Some(self.0.to_ambiguous_zoned(civil).compatible().ok()?.timestamp().as_second())
+        self.at(text.parse().ok()?)
     }
 }
 
@@ -83,7 +99,7 @@ impl Value for Zone {
     }
 
     fn text(&self) -> String {
-        quoted(self.0.iana_name().unwrap_or("UTC"))
+        quoted(self.name())
     }
 }
 
@@ -130,7 +146,7 @@ impl Span {
     }
 }
 
-fn days(text: &str) -> Option<[bool; 7]> {
+pub(super) fn days(text: &str) -> Option<[bool; 7]> {
     let mut days = [false; 7];
     for part in text.split(',') {
         let day = |name: &str| DAYS.iter().position(|day| day.eq_ignore_ascii_case(name));
@@ -142,7 +158,7 @@ fn days(text: &str) -> Option<[bool; 7]> {
     Some(days)
 }
 
-fn clock(text: &str) -> Option<u32> {
+pub(super) fn clock(text: &str) -> Option<u32> {
     let (hour, minute) = text.split_once(':')?;
     if hour.len() > 2 || minute.len() != 2 {
         return None;

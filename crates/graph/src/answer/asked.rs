@@ -54,6 +54,35 @@ impl<'v> Asked<'v> {
         Ok(ids)
     }
 
+    /// A list of texts; an empty one where nothing is said.
+    pub fn texts(self, key: &str, most: usize) -> Result<Vec<&'v str>, Unanswered> {
+        let texts = |value: &'v Value| value.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
+        let texts = self.read(key, "a list of texts", texts)?.unwrap_or_default();
+        self.few(key, texts.len(), most).map(|()| texts)
+    }
+
+    /// Lists of numbers; none if nothing is said.
+    pub fn lists(self, key: &str, most: usize) -> Result<Vec<Vec<usize>>, Unanswered> {
+        let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+        let list = |value: &Value| value.as_array()?.iter().map(number).collect();
+        let lists = |value: &'v Value| value.as_array()?.iter().map(list).collect::<Option<Vec<Vec<usize>>>>();
+        let lists = self.read(key, "a list of lists of numbers", lists)?.unwrap_or_default();
+        self.few(key, lists.len(), most).map(|()| lists)
+    }
+
+    /// Texts by name; none where nothing is said.
+    pub fn texts_by_name(self, key: &str, most: usize) -> Result<Vec<(Box<str>, Box<str>)>, Unanswered> {
+        let text = |(name, value): (&String, &Value)| Some((name.as_str().into(), value.as_str()?.into()));
+        let texts = |value: &'v Value| value.as_object()?.iter().map(text).collect::<Option<Vec<_>>>();
+        let texts = self.read(key, "an object of texts", texts)?.unwrap_or_default();
+        self.few(key, texts.len(), most).map(|()| texts)
+    }
+
+    fn few(self, key: &str, count: usize, most: usize) -> Result<(), Unanswered> {
+        let many = || Unanswered::Asked(format!("\"{key}\": {count} of them, {most} can be"));
+        (count <= most).then_some(()).ok_or_else(many)
+    }
+
     pub fn maybe_whole(self, key: &str) -> Result<Option<i64>, Unanswered> {
         self.read(key, "a whole number", Value::as_i64)
     }
@@ -69,7 +98,12 @@ impl<'v> Asked<'v> {
     }
 
     pub fn limit(self, most: usize) -> Result<usize, Unanswered> {
-        let found = self.maybe_whole("limit")?.unwrap_or(100);
+        self.limit_or(most, 100)
+    }
+
+    /// The same, with what it is where nothing is said.
+    pub fn limit_or(self, most: usize, otherwise: usize) -> Result<usize, Unanswered> {
+        let found = self.maybe_whole("limit")?.unwrap_or_else(|| i64::try_from(otherwise).unwrap_or(i64::MAX));
         let limit = usize::try_from(found).ok().filter(|limit| (1..=most).contains(limit));
         limit.ok_or_else(|| Unanswered::Asked(format!("\"limit\" is 1 to {most}")))
     }

@@ -3,7 +3,6 @@
 use super::asked::Asked;
 use super::{DEVICE_ROWS_MAX, Unanswered, View, part};
 use crate::inventory::{Device, DeviceState, Version};
-use crate::template::Source;
 use serde_json::{Value, json};
 
 /// How a device is, in a word: up, down, unknown, disabled.
@@ -35,8 +34,11 @@ pub(super) fn list(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswere
         .devices()
         .iter()
         .filter(|(id, device)| {
-            let is_wanted = wanted.is_none_or(|wanted| wanted == state(view, *id, device));
-            is_wanted && site.is_none_or(|site| device.site == Some(site)) && has(*id, device)
+            let is_wanted = || wanted.is_none_or(|wanted| wanted == state(view, *id, device));
+            view.sees_device(*id)
+                && is_wanted()
+                && site.is_none_or(|site| device.site == Some(site))
+                && has(*id, device)
         })
         .collect();
     found.sort_by(|a, b| a.1.name.cmp(&b.1.name));
@@ -51,18 +53,20 @@ fn site_name<'v>(view: &View<'v>, device: &Device) -> Option<&'v str> {
 
 fn brief(view: &View<'_>, id: u32, device: &Device) -> Value {
     let polled = (view.polled)(id).unwrap_or_default();
+    let graphs = view.inventory.graphs_of(id).iter().filter(|graph| view.sees_graph(**graph)).count();
+    let sources = view.inventory.sources_of(id).iter().filter(|source| view.sees_source(**source)).count();
     json!({
         "id": id, "name": &*device.name, "address": &*device.address, "site": site_name(view, device),
         "state": state(view, id, device), "quiet": device.state == DeviceState::Maintenance,
         "since": polled.since_s, "troubles": polled.troubles,
-        "graphs": view.inventory.graphs_of(id).len(), "sources": view.inventory.sources_of(id).len(),
+        "graphs": graphs, "sources": sources,
     })
 }
 
 /// A device with what it says of itself, its rows and data sources.
 pub(super) fn show(view: &View<'_>, id: u32) -> Result<Value, Unanswered> {
     let inventory = view.inventory;
-    let device = inventory.devices().get(id);
+    let device = inventory.devices().get(id).filter(|_| view.sees_device(id));
     let device = device.ok_or_else(|| Unanswered::Unknown(format!("there is no device {id}")))?;
     let polled = (view.polled)(id).unwrap_or_default();
     let mut shown = brief(view, id, device);
@@ -70,10 +74,15 @@ pub(super) fn show(view: &View<'_>, id: u32) -> Result<Value, Unanswered> {
     let behind = device
         .behind
         .iter()
+        .filter(|id| view.sees_device(**id))
         .filter_map(|id| inventory.devices().get(*id).map(|device| json!({ "id": id, "name": &*device.name })));
     let credential = device.access.credential.and_then(|id| inventory.credentials().get(id));
-    let rows = inventory.rows_of(id).iter().take(DEVICE_ROWS_MAX).filter_map(|row| self::row(view, *row));
-    let sources = inventory.sources_of(id).iter().take(DEVICE_ROWS_MAX).filter_map(|one| source(view, *one));
+    let rows = inventory.rows_of(id).iter().filter(|row| view.sees_row(**row));
+    let (rows_total, rows) = (rows.clone().count(), rows.take(DEVICE_ROWS_MAX).filter_map(|one| row(view, *one)));
+    let fault = |id: u32| polled.faults.iter().find(|(source, _)| *source == id).map(|(_, text)| text.as_str());
+    let sources = inventory.sources_of(id).iter().filter(|source| view.sees_source(**source));
+    let sources = sources.take(DEVICE_ROWS_MAX).filter_map(|one| source(view, *one, fault(*one)));
+    let probes = &device.availability;
     let more = json!({
         "answered": polled.answered_s, "missed": polled.missed, "round_trip_ms": polled.round_trip_ms,
         "template": device.template.and_then(|template| inventory.template_name(template)),
@@ -84,12 +93,17 @@ pub(super) fn show(view: &View<'_>, id: u32) -> Result<Value, Unanswered> {
         }),
         "port": device.access.port, "credential": credential.map(|credential| &*credential.name),
         "step_s": device.step, "notes": &*device.notes,
+        "probes": {
+            "of": probes.probes.iter().map(ToString::to_string).collect::<Vec<_>>(), "all": probes.all,
+            "failures": probes.failures, "recoveries": probes.recoveries,
+        },
+        "flapping": polled.flapping,
         "system": {
             "object": &*observed.object, "name": &*observed.name, "description": &*observed.description,
             "location": &*observed.location, "contact": &*observed.contact,
         },
         "behind": behind.collect::<Vec<_>>(),
-        "rows_total": inventory.rows_of(id).len(), "rows": rows.collect::<Vec<_>>(),
+        "rows_total": rows_total, "rows": rows.collect::<Vec<_>>(),
         "read": sources.collect::<Vec<_>>(),
     });
     if let (Value::Object(shown), Value::Object(more)) = (&mut shown, more) {
@@ -113,23 +127,13 @@ fn row(view: &View<'_>, id: u32) -> Option<Value> {
 }
 
 /// What is read: as what, how, how often, and when there was something last.
-fn source(view: &View<'_>, id: u32) -> Option<Value> {
+fn source(view: &View<'_>, id: u32, fault: Option<&str>) -> Option<Value> {
     let source = view.inventory.sources().get(id)?;
     let name = view.inventory.template_name(source.template).unwrap_or_default();
     let template = view.library.data.get(name);
     let fields = view.inventory.fields_of_source(id)?;
     let title = template.map(|template| template.title.with(|field| fields.get(field)));
-    let how = template.map(|template| match template.source {
-        Source::Snmp => "snmp",
-        Source::Script { .. } => "script",
-        Source::Json { .. } => "json",
-        Source::Prometheus { .. } => "prometheus",
-        Source::Icmp { .. } => "icmp",
-        Source::Tcp { .. } => "tcp",
-        Source::Udp { .. } => "udp",
-        Source::Http { .. } => "http",
-        Source::Program => "program",
-    });
+    let how = template.map(|template| template.source.name());
     let row = source.row.and_then(|row| view.inventory.rows().get(row));
     let device = view.inventory.devices().get(source.device)?;
     let step_s = device.step.or_else(|| view.library.step(name));
@@ -141,7 +145,7 @@ fn source(view: &View<'_>, id: u32) -> Option<Value> {
         "id": id, "title": title.filter(|title| !title.is_empty()).unwrap_or_else(|| name.to_owned()),
         "template": name, "how": how, "row": row.map(|row| &*row.name),
         "absent": row.is_some_and(|row| row.index.is_none()), "active": source.active,
-        "step_s": step_s, "last": last_s, "silent": is_silent,
+        "step_s": step_s, "last": last_s, "silent": is_silent, "fault": fault,
     }))
 }
 

@@ -17,7 +17,9 @@ pub(super) fn list(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswere
     let node = place.map(|id| node(view, id)).transpose()?;
     let base = match (node, asked.maybe_id("device")?) {
         (Some(node), _) => Some(of_node(view, place.unwrap_or_default(), node)),
-        (None, Some(device)) if view.inventory.devices().has(device) => Some(view.inventory.graphs_of(device).to_vec()),
+        (None, Some(device)) if view.inventory.devices().has(device) && view.sees_device(device) => {
+            Some(view.inventory.graphs_of(device).to_vec())
+        }
         (None, Some(device)) => return Err(Unanswered::Unknown(format!("there is no device {device}"))),
         (None, None) => None,
     };
@@ -27,21 +29,27 @@ pub(super) fn list(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswere
     });
     let template = asked.maybe_text("template")?;
     let number = template.map(|name| view.inventory.named(Kind::GraphTemplate, name).unwrap_or_default());
-    let is_wanted = |id: &u32| number.is_none_or(|n| view.inventory.graphs().get(*id).is_some_and(|g| g.template == n));
+    let is_wanted = |id: &u32| {
+        view.sees_graph(*id) && number.is_none_or(|n| view.inventory.graphs().get(*id).is_some_and(|g| g.template == n))
+    };
     let (total, part) = match (base, text.is_empty(), number) {
         // The whole of a large inventory is not put in order for each letter that is typed.
         (None, false, None) => {
-            let found = view.search.find(text, offset.saturating_add(limit));
+            let found = view.search.find_among(text, offset.saturating_add(limit), |id| view.sees_graph(id));
             (found.total, found.graphs.into_iter().skip(offset).take(limit).collect())
         }
-        (None, true, None) => {
-            let all = view.inventory.graphs();
-            (all.len(), all.iter().map(|(id, _)| id).skip(offset).take(limit).collect::<Vec<u32>>())
-        }
+        (None, true, None) => match view.seen {
+            Some(seen) => (seen.graphs_len(), seen.graphs().skip(offset).take(limit).collect::<Vec<u32>>()),
+            None => {
+                let all = view.inventory.graphs();
+                (all.len(), all.iter().map(|(id, _)| id).skip(offset).take(limit).collect())
+            }
+        },
         (base, is_all, _) => {
             let mut ids = base.unwrap_or_else(|| view.inventory.graphs().iter().map(|(id, _)| id).collect());
             if !is_all {
-                let found: HashSet<u32> = view.search.find(text, GRAPHS_LISTED_MAX).graphs.into_iter().collect();
+                let found = view.search.find_among(text, GRAPHS_LISTED_MAX, |id| view.sees_graph(id));
+                let found: HashSet<u32> = found.graphs.into_iter().collect();
                 ids.retain(|id| found.contains(id));
             }
             ids.retain(is_wanted);
@@ -54,19 +62,20 @@ pub(super) fn list(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswere
 }
 
 fn node<'v>(view: &View<'v>, id: u32) -> Result<&'v Node, Unanswered> {
-    let found = view.inventory.nodes().get(id);
+    let found = view.inventory.nodes().get(id).filter(|_| view.sees_node(id));
     found.ok_or_else(|| Unanswered::Unknown(format!("there is no place {id} in a tree")))
 }
 
 /// The graphs of a place in a tree, of a folder those of all that is in it.
 fn of_node(view: &View<'_>, id: u32, node: &Node) -> Vec<u32> {
-    let mut graphs = view.inventory.graphs_of_node(&node.kind, GRAPHS_LISTED_MAX);
+    let of = |kind: &NodeKind, most: usize| view.inventory.graphs_of_node(kind, most, |graph| view.sees_graph(graph));
+    let mut graphs = of(&node.kind, GRAPHS_LISTED_MAX);
     let mut waiting: Vec<(u32, usize)> = vec![(id, 0)];
     while let Some((id, depth)) = waiting.pop() {
         for child in view.inventory.children(node.tree, Some(id)) {
-            let Some(found) = view.inventory.nodes().get(child) else { continue };
+            let Some(found) = view.inventory.nodes().get(child).filter(|_| view.sees_node(child)) else { continue };
             if graphs.len() < GRAPHS_LISTED_MAX {
-                graphs.extend(view.inventory.graphs_of_node(&found.kind, GRAPHS_LISTED_MAX - graphs.len()));
+                graphs.extend(of(&found.kind, GRAPHS_LISTED_MAX - graphs.len()));
             }
             if matches!(found.kind, NodeKind::Folder { .. }) && depth < DEPTH_MAX {
                 waiting.push((child, depth + 1));
@@ -88,7 +97,7 @@ fn sort(view: &View<'_>, ids: &mut Vec<u32>, group: GroupBy) {
 }
 
 /// A text that sorts as people expect: `Gi0/2` before `Gi0/10`.
-fn natural(text: &str) -> String {
+pub fn natural(text: &str) -> String {
     let (mut out, mut digits) = (String::with_capacity(text.len() + 16), String::new());
     for letter in text.chars().chain(['\0']) {
         if letter.is_ascii_digit() {
@@ -113,6 +122,7 @@ fn group_of(view: &View<'_>, id: u32, group: GroupBy) -> Option<String> {
         GroupBy::None => return None,
         GroupBy::Template => template_title(view, graph.template),
         GroupBy::Row => inventory.rows().get(source.row?).map(|row| row.name.to_string())?,
+        GroupBy::Device | GroupBy::Site if !view.sees_device(source.device) => return None,
         GroupBy::Device => device.name.to_string(),
         GroupBy::Site => inventory.sites().get(device.site?).map(|site| site.name.to_string())?,
     })
@@ -129,7 +139,7 @@ fn template_title(view: &View<'_>, template: u32) -> String {
 
 fn brief(view: &View<'_>, id: u32, group: GroupBy) -> Option<Value> {
     let graph = view.inventory.graphs().get(id)?;
-    let device = view.inventory.device_of_graph(id);
+    let device = view.inventory.device_of_graph(id).filter(|device| view.sees_device(*device));
     let name = device.and_then(|id| view.inventory.devices().get(id)).map(|device| &*device.name);
     Some(json!({
         "id": id, "title": view.inventory.title(view.library, id),
@@ -141,14 +151,15 @@ fn brief(view: &View<'_>, id: u32, group: GroupBy) -> Option<Value> {
 /// A graph with the data sources that it is of.
 pub(super) fn show(view: &View<'_>, id: u32) -> Result<Value, Unanswered> {
     let unknown = || Unanswered::Unknown(format!("there is no graph {id}"));
-    let graph = view.inventory.graphs().get(id).ok_or_else(unknown)?;
+    let graph = view.inventory.graphs().get(id).filter(|_| view.sees_graph(id)).ok_or_else(unknown)?;
     let mut shown = brief(view, id, GroupBy::None).ok_or_else(unknown)?;
     let sources = graph.sources.iter().take(PART_MAX).filter_map(|source| {
         let found = view.inventory.sources().get(*source)?;
-        let device = view.inventory.devices().get(found.device)?;
+        let device = Some(found.device).filter(|device| view.sees_device(*device));
+        let name = device.and_then(|id| view.inventory.devices().get(id)).map(|device| &*device.name);
         let row = found.row.and_then(|row| view.inventory.rows().get(row));
         Some(json!({
-            "id": source, "device": found.device, "device_name": &*device.name, "row": row.map(|row| &*row.name),
+            "id": source, "device": device, "device_name": name, "row": row.map(|row| &*row.name),
             "template": view.inventory.template_name(found.template), "last": view.files.last_s(*source),
         }))
     });

@@ -1,25 +1,30 @@
 //! What people and programs want to be changed, in JSON.
 
-use super::Unanswered;
 use super::asked::Asked;
+use super::{Unanswered, arranging};
 use crate::inventory::order::Order;
 use crate::inventory::{
-    Access, Authentication, Credential, Device, DeviceState, Inventory, Kind, Login, Privacy, Secret, Version,
+    Access, Authentication, Availability, Credential, Device, DeviceState, Inventory, Kind, Login, PROBES_MAX, Privacy,
+    Secret, Version,
 };
+use crate::template::Library;
 use serde_json::Value;
 
+/// Arguments of data sources that one order says.
+const ARGUMENTS_MAX: usize = 32;
 /// Things that one order is for.
 const IDS_MAX: usize = 10_000;
 
-/// Reads an order: `add-device`, `set-state`, `remove-devices`, `add-credential`, `remove-credential`,
-/// `remove-graphs`.
+/// Reads an order: `set-state`, `remove-devices`, `add-credential`, `remove-credential`, `remove-graphs`; of trees and
+/// their places `tree`, `remove-tree`, `place`, `rename-place`, `move-place`, `remove-place`; of graphs of many data
+/// sources and their titles `graph`. What `add-device` wants is read by [`added`].
 ///
 /// # Errors
 /// It is not understood; the text names the member and never what stood in it.
-pub fn order(inventory: &Inventory, wanted: &Value) -> Result<Order, Unanswered> {
+pub fn order(inventory: &Inventory, library: &Library, wanted: &Value) -> Result<Order, Unanswered> {
     let asked = Asked(wanted);
     match asked.text("do")? {
-        "add-device" => Ok(Order::Device(None, device(inventory, asked)?)),
+        "add-device" => Ok(Order::Device(None, added(inventory, wanted)?.device)),
         "set-state" => Ok(Order::SetState(asked.ids("devices", IDS_MAX)?, state(asked.text("state")?)?)),
         "remove-devices" => Ok(Order::RemoveDevices(asked.ids("devices", IDS_MAX)?)),
         "add-credential" => {
@@ -28,6 +33,13 @@ pub fn order(inventory: &Inventory, wanted: &Value) -> Result<Order, Unanswered>
         }
         "remove-credential" => Ok(Order::RemoveCredential(asked.id("id")?)),
         "remove-graphs" => Ok(Order::RemoveGraphs(asked.ids("graphs", IDS_MAX)?)),
+        "graph" => arranging::graph(inventory, library, asked),
+        "tree" => arranging::tree(inventory, asked),
+        "remove-tree" => Ok(Order::RemoveTree(asked.id("id")?)),
+        "place" => arranging::place(inventory, asked),
+        "rename-place" => arranging::rename_place(inventory, asked),
+        "move-place" => arranging::move_place(asked),
+        "remove-place" => Ok(Order::RemoveNode(asked.id("id")?)),
         other => Err(Unanswered::Asked(format!("'{other}' is no order"))),
     }
 }
@@ -39,6 +51,28 @@ fn state(word: &str) -> Result<DeviceState, Unanswered> {
         "disabled" => Ok(DeviceState::Disabled),
         _ => Err(Unanswered::Asked("\"state\" is active, maintenance or disabled".to_owned())),
     }
+}
+
+/// A device that somebody wants, with what is not of the device itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// The device, without its template.
+    pub device: Device,
+    /// The name of its template; none is the one for what it is.
+    pub template: Option<String>,
+    /// What its data sources are told, by name.
+    pub arguments: Vec<(Box<str>, Box<str>)>,
+}
+
+/// Reads the order `add-device`.
+///
+/// # Errors
+/// As [`order`].
+pub fn added(inventory: &Inventory, wanted: &Value) -> Result<Added, Unanswered> {
+    let asked = Asked(wanted);
+    let arguments = asked.texts_by_name("arguments", ARGUMENTS_MAX)?;
+    let template = asked.maybe_text("template")?.map(str::to_owned);
+    Ok(Added { device: device(inventory, asked)?, template, arguments })
 }
 
 fn device(inventory: &Inventory, asked: Asked<'_>) -> Result<Device, Unanswered> {
@@ -63,9 +97,20 @@ fn device(inventory: &Inventory, asked: Asked<'_>) -> Result<Device, Unanswered>
     device.access = Access { version, port, credential: named(Kind::Credential, "credential")?, ..Access::default() };
     device.site = named(Kind::Site, "site")?;
     device.notes = asked.maybe_text("notes")?.unwrap_or_default().into();
-    if version.is_none() {
-        device.availability.probes = vec![crate::inventory::Probe::Icmp {}];
-    }
+    let all = match asked.maybe_text("probes_needed")? {
+        None | Some("any") => false,
+        Some("all") => true,
+        Some(_) => return Err(Unanswered::Asked("\"probes_needed\" is any or all".to_owned())),
+    };
+    let rounds = |key: &str| match asked.maybe_id(key)?.map(u16::try_from) {
+        None => Ok(None),
+        Some(Ok(rounds)) => Ok(Some(rounds)),
+        Some(Err(_)) => Err(Unanswered::Asked(format!("\"{key}\" is a number of rounds"))),
+    };
+    let probes = asked.texts("probes", PROBES_MAX)?;
+    let said = Availability::said(&probes, all, rounds("failures")?, rounds("recoveries")?, version.is_some());
+    device.availability = said.map_err(Unanswered::Asked)?;
+    device.step = asked.maybe_id("step_s")?;
     Ok(device)
 }
 

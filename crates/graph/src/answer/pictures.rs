@@ -2,7 +2,7 @@
 
 use super::asked::Asked;
 use super::{Unanswered, View};
-use crate::picture::{Ask, Drawn, Picture, Plan, Print, Rule, Stroke, picture};
+use crate::picture::{Ask, Drawn, NoPicture, Picture, Plan, Print, Rule, Stroke, picture};
 use crate::template::{Color, Function, LegendWord, Severity, Side};
 use serde_json::{Value, json};
 
@@ -52,6 +52,9 @@ fn ask(asked: Asked<'_>) -> Result<Ask, Unanswered> {
 }
 
 fn one(view: &View<'_>, id: u32, ask: &Ask) -> Result<Value, Unanswered> {
+    if !view.sees_graph(id) {
+        return Err(NoPicture::Unknown(id).into());
+    }
     let plan = Plan::new(view.inventory, view.library, id)?;
     let seen = picture(&plan, ask, view.now_s, view.files)?;
     Ok(told(&plan, &seen))
@@ -76,7 +79,7 @@ fn told(plan: &Plan, seen: &Picture) -> Value {
 }
 
 /// What is unknown is null: JSON has no NaN.
-fn number(value: f64) -> Value {
+pub(super) fn number(value: f64) -> Value {
     if value.is_finite() { value.into() } else { Value::Null }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// All trees, each with what is in it at its first level.
 pub(super) fn list(view: &View<'_>) -> Value {
-    let mut trees: Vec<_> = view.inventory.trees().iter().collect();
+    let mut trees: Vec<_> = view.inventory.trees().iter().filter(|tree| view.sees_tree(tree.0)).collect();
     trees.sort_by_key(|(id, tree)| (tree.order, *id));
     let trees =
         trees.into_iter().map(|(id, tree)| json!({ "id": id, "name": &*tree.name, "nodes": children(view, id, None) }));
@@ -16,8 +16,11 @@ pub(super) fn list(view: &View<'_>) -> Value {
 /// What is in a tree or in a folder of it.
 pub(super) fn nodes(view: &View<'_>, tree: u32, parent: Option<u32>) -> Result<Value, Unanswered> {
     let is_there = match parent {
-        Some(parent) => view.inventory.nodes().get(parent).is_some_and(|node| node.tree == tree),
-        None => view.inventory.trees().has(tree),
+        Some(parent) => {
+            let node = view.inventory.nodes().get(parent);
+            node.is_some_and(|node| node.tree == tree) && view.sees_node(parent)
+        }
+        None => view.inventory.trees().has(tree) && view.sees_tree(tree),
     };
     match is_there {
         true => Ok(json!({ "nodes": children(view, tree, parent) })),
@@ -26,8 +29,12 @@ pub(super) fn nodes(view: &View<'_>, tree: u32, parent: Option<u32>) -> Result<V
 }
 
 fn children(view: &View<'_>, tree: u32, parent: Option<u32>) -> Vec<Value> {
-    let ids = view.inventory.children(tree, parent);
-    ids.into_iter().filter_map(|id| Some(node(view, id, view.inventory.nodes().get(id)?))).collect()
+    let ids = seen_children(view, tree, parent);
+    ids.filter_map(|id| Some(node(view, id, view.inventory.nodes().get(id)?))).collect()
+}
+
+fn seen_children(view: &View<'_>, tree: u32, parent: Option<u32>) -> impl Iterator<Item = u32> {
+    view.inventory.children(tree, parent).into_iter().filter(move |id| view.sees_node(*id))
 }
 
 fn node(view: &View<'_>, id: u32, node: &Node) -> Value {
@@ -42,6 +49,6 @@ fn node(view: &View<'_>, id: u32, node: &Node) -> Value {
         NodeKind::Graph { graph } => view.inventory.title(view.library, *graph),
         _ => view.inventory.node_name(node).unwrap_or_default().to_owned(),
     };
-    let has_children = kind == "folder" && !view.inventory.children(node.tree, Some(id)).is_empty();
+    let has_children = kind == "folder" && seen_children(view, node.tree, Some(id)).next().is_some();
     json!({ "id": id, "tree": node.tree, "kind": kind, "target": target, "name": name, "opens": has_children })
 }

@@ -3,6 +3,11 @@
 use super::credential::Credentials;
 use trunkline_kit::{octet_fields, octet_variants, octet_words};
 
+/// Probes of a device that people name.
+pub const PROBES_MAX: usize = 16;
+/// Rounds until a device is down, or up again, that people name.
+pub const ROUNDS: core::ops::RangeInclusive<u16> = 1..=200;
+
 /// What is polled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -116,6 +121,69 @@ pub struct Observed {
     pub location: Box<str>,
     /// sysContact.
     pub contact: Box<str>,
+}
+
+impl core::fmt::Display for Probe {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Probe::Icmp {} => f.write_str("icmp"),
+            Probe::Udp { port } => write!(f, "udp:{port}"),
+            Probe::Tcp { port } => write!(f, "tcp:{port}"),
+            Probe::Snmp {} => f.write_str("snmp"),
+        }
+    }
+}
+
+impl Probe {
+    /// Reads `icmp`, `snmp`, `tcp:5060` or `udp:5060`; none is none of them.
+    pub fn parse(text: &str) -> Option<Probe> {
+        let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
+        match text.split_once(':') {
+            None if text == "icmp" => Some(Probe::Icmp {}),
+            None if text == "snmp" => Some(Probe::Snmp {}),
+            Some(("tcp", number)) => port(number).map(|port| Probe::Tcp { port }),
+            Some(("udp", number)) => port(number).map(|port| Probe::Udp { port }),
+            _ => None,
+        }
+    }
+}
+
+impl Availability {
+    /// As people say it. Who names no probe means SNMP, or ICMP echo for devices without it.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub fn said(
+        probes: &[impl AsRef<str>],
+        all: bool,
+        failures: Option<u16>,
+        recoveries: Option<u16>,
+        by_snmp: bool,
+    ) -> Result<Availability, String> {
+        let default = Availability::default();
+        let mut known: Vec<Probe> = Vec::new();
+        for text in probes.iter().map(AsRef::as_ref) {
+            let probe = Probe::parse(text);
+            let probe = probe.ok_or_else(|| format!("'{text}' is none of icmp, snmp, tcp:PORT, udp:PORT"))?;
+            if probe == (Probe::Snmp {}) && !by_snmp {
+                return Err("a device without SNMP cannot be probed by it".to_owned());
+            }
+            if !known.contains(&probe) {
+                known.push(probe);
+            }
+        }
+        if known.len() > PROBES_MAX {
+            return Err(format!("a device has at most {PROBES_MAX} probes"));
+        }
+        if known.is_empty() {
+            known.push(if by_snmp { Probe::Snmp {} } else { Probe::Icmp {} });
+        }
+        let (failures, recoveries) = (failures.unwrap_or(default.failures), recoveries.unwrap_or(default.recoveries));
+        if ![failures, recoveries].iter().all(|rounds| ROUNDS.contains(rounds)) {
+            return Err(format!("failures and recoveries are {} to {} rounds", ROUNDS.start(), ROUNDS.end()));
+        }
+        Ok(Availability { probes: known, all, failures, recoveries, ..default })
+    }
 }
 
 impl Default for Access {

@@ -1,5 +1,6 @@
 //! The entries of the inventory's log.
 
+use super::around::{Addresses, Hosts, Neighbours};
 use super::credential::Credential;
 use super::device::{Device, Observed};
 use super::shape::{Graph, Row, Site, Source, Template};
@@ -143,6 +144,27 @@ pub enum Change {
         /// Its number.
         id: u32,
     },
+    /// Who is next to a device is this from now on.
+    Neighbours {
+        /// The device.
+        device: u32,
+        /// Who.
+        neighbours: Box<Neighbours>,
+    },
+    /// The addresses of a device are these from now on.
+    Addresses {
+        /// The device.
+        device: u32,
+        /// Which.
+        addresses: Box<Addresses>,
+    },
+    /// The hosts that a device reaches are these from now on.
+    Hosts {
+        /// The device.
+        device: u32,
+        /// Which.
+        hosts: Box<Hosts>,
+    },
 }
 
 octet_fields! { Entry { sequence, at_ms, by, changes } }
@@ -167,6 +189,9 @@ octet_variants! {
         17 => TreeGone { id }
         18 => Node { id, node }
         19 => NodeGone { id }
+        30 => Neighbours { device, neighbours }
+        31 => Addresses { device, addresses }
+        32 => Hosts { device, hosts }
     }
 }
 

@@ -83,6 +83,7 @@ impl Inventory {
 
     /// Does what a change says that was checked.
     pub(super) fn fold(&mut self, change: &Change) {
+        self.network.take();
         match change {
             Change::Credential { id, credential } => {
                 self.rename(Kind::Credential, self.credentials.get(*id).map(|c| c.name.clone()), &credential.name, *id);
@@ -126,6 +127,17 @@ impl Inventory {
             Change::TreeGone { id } => self.remove_tree(*id),
             Change::Node { id, node } => self.put_node(*id, node),
             Change::NodeGone { id } => self.remove_node(*id),
+            Change::Neighbours { device, neighbours } => {
+                self.around.entry(*device).or_default().neighbours = (**neighbours).clone();
+            }
+            Change::Addresses { device, addresses } => {
+                self.around.entry(*device).or_default().addresses = (**addresses).clone();
+            }
+            Change::Hosts { device, hosts } => {
+                let kept = &mut self.around.entry(*device).or_default().hosts;
+                self.hosts = self.hosts - kept.count() + hosts.count();
+                *kept = (**hosts).clone();
+            }
         }
     }
 
@@ -165,6 +177,7 @@ impl Inventory {
         let Some(device) = self.devices.remove(id) else { return };
         self.indexes.remove_name(Kind::Device, &device.name);
         self.observed.remove(&id);
+        self.hosts -= self.around.remove(&id).map_or(0, |around| around.hosts.count());
         let sources = self.sources_of(id).to_vec();
         let rows = self.rows_of(id).to_vec();
         for source in sources {

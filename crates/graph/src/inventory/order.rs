@@ -21,6 +21,8 @@ pub enum Order {
     RemoveSite(u32),
     /// A device is made or changed.
     Device(Option<u32>, Device),
+    /// A device is made, with the device template of that name.
+    AddDevice(Device, String),
     /// Devices go, with all that is of them.
     RemoveDevices(Vec<u32>),
     /// Devices are polled, are quiet, or are not polled.
@@ -64,6 +66,15 @@ pub enum Order {
     RemoveTree(u32),
     /// A node is made, changed or moved.
     Node(Option<u32>, Node),
+    /// A node stands elsewhere in its tree.
+    MoveNode {
+        /// The node.
+        id: u32,
+        /// The folder that it is to be in; none is the tree itself.
+        parent: Option<u32>,
+        /// The neighbour that it is to stand before; none is behind all.
+        before: Option<u32>,
+    },
     /// It goes, with those in it.
     RemoveNode(u32),
 }
@@ -76,8 +87,10 @@ impl Inventory {
     pub fn order(&self, library: &Library, order: &Order) -> Result<Vec<Change>, Refusal> {
         let mut draft = Draft::new(self);
         match order {
-            Order::ApplyTemplate(device) => draft.apply_template(library, *device)?,
-            Order::AddGraphs { device, template, row } => draft.add_graphs(library, *device, template, *row)?,
+            Order::ApplyTemplate(device) => draft.apply_template(library, *device, &|_| true)?,
+            Order::AddGraphs { device, template, row } => {
+                draft.add_graphs(library, *device, template, *row, &|_| true)?;
+            }
             Order::Graph { id, template, title, sources } => {
                 if !library.graphs.contains_key(template) {
                     return Err(unknown(Kind::GraphTemplate, template));
@@ -91,6 +104,17 @@ impl Inventory {
                 let graph = Graph { template, title: title.as_deref().map(Into::into), sources: sources.clone() };
                 draft.graph(*id, graph);
             }
+            Order::AddDevice(device, template) => {
+                if !library.devices.contains_key(template) {
+                    return Err(unknown(Kind::DeviceTemplate, template));
+                }
+                let template = Some(draft.named(Kind::DeviceTemplate, template));
+                let device = Box::new(Device { template, ..device.clone() });
+                draft.change(Change::Device { id: self.devices.next(), device });
+                draft.limits()?;
+                // Its template may be new here: what makes the changes looks at the rest.
+                return Ok(draft.changes());
+            }
             other => {
                 for change in self.plain(other) {
                     draft.change(change);
@@ -101,6 +125,18 @@ impl Inventory {
         let changes = draft.changes();
         self.try_out(&changes)?;
         Ok(changes)
+    }
+
+    /// What a device is to get of its template: all data sources, and graphs of those that have said something; what
+    /// is there already stays.
+    ///
+    /// # Errors
+    /// As [`Order::ApplyTemplate`].
+    pub fn furnish(&self, library: &Library, device: u32, said: &dyn Fn(u32) -> bool) -> Result<Vec<Change>, Refusal> {
+        let mut draft = Draft::new(self);
+        draft.apply_template(library, device, said)?;
+        draft.limits()?;
+        Ok(draft.changes())
     }
 
     /// Orders that are changes of things that are there.
@@ -136,9 +172,30 @@ impl Inventory {
             Order::Node(id, node) => {
                 vec![Change::Node { id: id.unwrap_or(self.nodes.next()), node: Box::new(node.clone()) }]
             }
+            Order::MoveNode { id, parent, before } => self.moved(*id, *parent, *before),
             Order::RemoveNode(id) => vec![Change::NodeGone { id: *id }],
-            Order::ApplyTemplate(_) | Order::AddGraphs { .. } | Order::Graph { .. } => Vec::new(),
+            Order::AddDevice(..) | Order::ApplyTemplate(_) | Order::AddGraphs { .. } | Order::Graph { .. } => {
+                Vec::new()
+            }
         }
+    }
+
+    /// The node in its new place, and those of its neighbours whose numbers are others then.
+    fn moved(&self, id: u32, parent: Option<u32>, before: Option<u32>) -> Vec<Change> {
+        // That there is none is told by what checks it.
+        let Some(node) = self.nodes.get(id) else { return vec![Change::NodeGone { id }] };
+        let mut all = self.children(node.tree, parent);
+        all.retain(|other| *other != id);
+        let place = before.and_then(|before| all.iter().position(|other| *other == before)).unwrap_or(all.len());
+        all.insert(place, id);
+        let renumbered = all.iter().zip(0u32..).filter_map(|(other, order)| {
+            let there = self.nodes.get(*other)?;
+            let parent = if *other == id { parent } else { there.parent };
+            let is_so = there.order == order && there.parent == parent;
+            let node = || Box::new(Node { order, parent, ..there.clone() });
+            (!is_so).then(|| Change::Node { id: *other, node: node() })
+        });
+        renumbered.collect()
     }
 
     fn set_state(&self, ids: &[u32], state: DeviceState) -> Vec<Change> {
@@ -305,7 +362,8 @@ impl<'i> Draft<'i> {
         Ok(())
     }
 
-    fn apply_template(&mut self, library: &Library, device: u32) -> Result<(), Refusal> {
+    /// Graphs are made where one of their data sources is wanted.
+    fn apply_template(&mut self, library: &Library, device: u32, wanted: &dyn Fn(u32) -> bool) -> Result<(), Refusal> {
         let inventory = self.inventory;
         let found = inventory.devices.get(device).ok_or(Refusal::Unknown { what: "device", id: device })?;
         let name = found.template.and_then(|id| inventory.template_name(id));
@@ -317,11 +375,18 @@ impl<'i> Draft<'i> {
                 self.source(device, data, row);
             }
         }
-        template.graphs.iter().try_for_each(|graph| self.add_graphs(library, device, graph, None))
+        template.graphs.iter().try_for_each(|graph| self.add_graphs(library, device, graph, None, wanted))
     }
 
     /// Graphs of a template for a device, one for each row that all of its data templates are for.
-    fn add_graphs(&mut self, library: &Library, device: u32, graph: &str, row: Option<u32>) -> Result<(), Refusal> {
+    fn add_graphs(
+        &mut self,
+        library: &Library,
+        device: u32,
+        graph: &str,
+        row: Option<u32>,
+        wanted: &dyn Fn(u32) -> bool,
+    ) -> Result<(), Refusal> {
         let template = library.graphs.get(graph).ok_or_else(|| unknown(Kind::GraphTemplate, graph))?;
         if !self.inventory.devices.has(device) {
             return Err(Refusal::Unknown { what: "device", id: device });
@@ -348,18 +413,25 @@ impl<'i> Draft<'i> {
             return Ok(());
         }
         for row in rows {
-            self.add_graph(library, device, graph, &data, row);
+            let sources = self.sources_of_graph(library, device, &data, row);
+            if sources.iter().any(|source| wanted(*source)) {
+                self.add_graph(device, graph, sources);
+            }
         }
         Ok(())
     }
 
-    fn add_graph(&mut self, library: &Library, device: u32, graph: &str, data: &[&str], row: Option<u32>) {
+    fn sources_of_graph(&mut self, library: &Library, device: u32, data: &[&str], row: Option<u32>) -> Vec<u32> {
         let mut sources = Vec::new();
         for name in data {
             let of_table = library.data.get(*name).is_some_and(|data| data.table.is_some());
             let template = self.named(Kind::DataTemplate, name);
             sources.push(self.source(device, template, row.filter(|_| of_table)));
         }
+        sources
+    }
+
+    fn add_graph(&mut self, device: u32, graph: &str, sources: Vec<u32>) {
         let template = self.named(Kind::GraphTemplate, graph);
         let there = self.inventory.graphs_of(device).iter().filter_map(|id| self.inventory.graphs.get(*id));
         if !there.clone().any(|graph| graph.template == template && graph.sources == sources) {

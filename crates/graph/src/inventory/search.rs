@@ -132,6 +132,12 @@ impl Search {
         rest.split(|octet| *octet == b'\n').next()
     }
 
+    /// The title of a graph in small letters, if all of it is known.
+    pub fn whole_title(&self, id: u32) -> Option<&str> {
+        let title = core::str::from_utf8(self.title(id)?).ok()?;
+        (title.len() < TITLE_OCTETS_MAX / 4).then_some(title)
+    }
+
     /// Puts a title, or another one, for a graph.
     pub fn put(&mut self, id: u32, title: &str) {
         self.remove(id);
@@ -171,15 +177,23 @@ impl Search {
     /// Searches for words, or for phrases in quotes, all of which must stand in the title; what has a `-` before it
     /// must not. Capitals do not matter. Of what is found the first `limit` are listed, all are counted.
     pub fn find(&self, query: &str, limit: usize) -> Found {
+        self.find_among(query, limit, |_| true)
+    }
+
+    /// Searches among some of the graphs.
+    pub fn find_among(&self, query: &str, limit: usize, among: impl Fn(u32) -> bool) -> Found {
         let query = small(query);
         let words = Words::of(&query);
         let mut found = Lists { first: Vec::new(), then: Vec::new(), total: 0, limit };
         match words.wanted.split_first() {
-            Some((lead, others)) => self.run(lead, others, &words.unwanted, &mut found),
+            Some((lead, others)) => self.run(lead, others, &words.unwanted, &among, &mut found),
             None => {
                 for (place, (start, id)) in self.starts.iter().enumerate() {
+                    if !among(*id) || !self.is_there(place, *id) {
+                        continue;
+                    }
                     let title = self.line(*start);
-                    if self.is_there(place, *id) && !words.unwanted.iter().any(|word| word.find(title).is_some()) {
+                    if !words.unwanted.iter().any(|word| word.find(title).is_some()) {
                         found.add(*id, true);
                     }
                 }
@@ -188,7 +202,14 @@ impl Search {
         found.found()
     }
 
-    fn run(&self, lead: &Finder<'_>, others: &[Finder<'_>], unwanted: &[Finder<'_>], found: &mut Lists) {
+    fn run(
+        &self,
+        lead: &Finder<'_>,
+        others: &[Finder<'_>],
+        unwanted: &[Finder<'_>],
+        among: &impl Fn(u32) -> bool,
+        found: &mut Lists,
+    ) {
         let (mut from, mut place) = (0, 0);
         while let Some(at) = self.text.get(from..).and_then(|rest| lead.find(rest)) {
             let at = from + at;
@@ -196,7 +217,7 @@ impl Search {
             let Some((start, id)) = self.starts.get(place).copied() else { break };
             let title = self.line(start);
             from = start as usize + title.len() + 1;
-            let all = others.iter().all(|word| word.find(title).is_some());
+            let all = among(id) && others.iter().all(|word| word.find(title).is_some());
             if all && !unwanted.iter().any(|word| word.find(title).is_some()) {
                 let begins = [lead].into_iter().chain(others).all(|word| begins_word(title, word));
                 found.add(id, begins);
@@ -291,17 +312,24 @@ fn small(title: &str) -> String {
 }
 
 impl Inventory {
-    /// The graphs of a node, at most so many: a graph, those of a device or a site, those that a rule takes.
-    pub fn graphs_of_node(&self, node: &NodeKind, limit: usize) -> Vec<u32> {
+    /// The graphs of a node that are wanted, at most so many: a graph, those of a device or a site, those that a rule
+    /// takes.
+    pub fn graphs_of_node(&self, node: &NodeKind, limit: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
+        let wanted = |graph: &u32| wanted(*graph);
         match node {
             NodeKind::Folder { .. } => Vec::new(),
-            NodeKind::Graph { graph } => vec![*graph],
-            NodeKind::Device { device, .. } => self.graphs_of(*device).iter().copied().take(limit).collect(),
+            NodeKind::Graph { graph } => Some(*graph).filter(wanted).into_iter().take(limit).collect(),
+            NodeKind::Device { device, .. } => {
+                self.graphs_of(*device).iter().copied().filter(wanted).take(limit).collect()
+            }
             NodeKind::Site { site } => {
                 let devices = self.devices().iter().filter(|(_, device)| device.site == Some(*site));
-                devices.flat_map(|(id, _)| self.graphs_of(id).iter().copied()).take(limit).collect()
+                devices.flat_map(|(id, _)| self.graphs_of(id).iter().copied()).filter(wanted).take(limit).collect()
             }
-            NodeKind::Rule { filter, .. } => filter.graphs(self, limit),
+            NodeKind::Rule { filter, .. } => {
+                let all = self.graphs().iter().map(|(id, _)| id).filter(wanted);
+                all.filter(|id| filter.takes(self, *id)).take(limit).collect()
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 //! pieces   next (how far numbers of each kind are given), then all, what is named before what names it, then end
 //! ```
 
+use super::around::Around;
 use super::entry::{Change, ENTRY_VERSION};
 use super::{Inventory, Slots};
 use trunkline_kit::octet_variants;
@@ -68,6 +69,7 @@ impl Inventory {
             there(Change::Tree { id, tree: tree.clone() })?;
         }
         self.snapshot_nodes(&mut there)?;
+        self.snapshot_around(&mut there)?;
         tell(Piece::End { sequence: self.sequence })
     }
 
@@ -81,6 +83,17 @@ impl Inventory {
         }
         for (device, observed) in &self.observed {
             there(Change::Observed { device: *device, observed: Box::new(observed.clone()) })?;
+        }
+        Ok(())
+    }
+
+    /// What is around devices, where there is anything.
+    fn snapshot_around<E>(&self, there: &mut impl FnMut(Change) -> Result<(), E>) -> Result<(), E> {
+        for (device, around) in self.surroundings() {
+            let Around { neighbours, addresses, hosts } = around.clone();
+            there(Change::Neighbours { device, neighbours: Box::new(neighbours) })?;
+            there(Change::Addresses { device, addresses: Box::new(addresses) })?;
+            there(Change::Hosts { device, hosts: Box::new(hosts) })?;
         }
         Ok(())
     }

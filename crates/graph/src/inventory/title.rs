@@ -12,6 +12,8 @@ pub struct Fields<'i> {
     source: Option<u32>,
     index: String,
     speed: String,
+    /// Where it is not as the address is.
+    host: Option<String>,
 }
 
 impl<'i> Fields<'i> {
@@ -22,6 +24,7 @@ impl<'i> Fields<'i> {
         let text: &str = match name {
             "device" => &device.name,
             "address" => &device.address,
+            "host" => self.host.as_deref().unwrap_or(&device.address),
             "site" => self.inventory.sites.get(device.site?).map(|site| &*site.name)?,
             "description" => &observed?.description,
             "location" => &observed?.location,
@@ -67,7 +70,8 @@ impl Inventory {
                 speed = row.speed.to_string();
             }
         }
-        Fields { inventory: self, device, row, source: None, index, speed }
+        let host = self.devices.get(device).and_then(|device| in_brackets(&device.address));
+        Fields { inventory: self, device, row, source: None, index, speed, host }
     }
 
     /// The fields that a graph's texts have: those of the device and row of its first data source.
@@ -94,4 +98,9 @@ impl Inventory {
         };
         if title.is_empty() { name.to_owned() } else { title }
     }
+}
+
+/// An address of IPv6 as it stands in a URL.
+fn in_brackets(address: &str) -> Option<String> {
+    address.parse::<std::net::Ipv6Addr>().ok().map(|ip| format!("[{ip}]"))
 }

@@ -1,6 +1,6 @@
 //! Trees: folders of devices and graphs, and rules that fill them.
 
-use super::{Inventory, Kind};
+use super::{Device, Glob, Inventory, Kind};
 use trunkline_kit::{octet_fields, octet_variants, octet_words};
 
 /// A tree.
@@ -94,21 +94,24 @@ pub struct Filter {
 impl Filter {
     /// Whether it takes a graph.
     pub fn takes(&self, inventory: &Inventory, graph: u32) -> bool {
-        let Some((graph, device)) = inventory.graphs.get(graph).zip(inventory.device_of_graph(graph)) else {
-            return false;
-        };
-        let Some(device) = inventory.devices.get(device) else { return false };
-        let same = |wanted: Option<u32>, there: Option<u32>| wanted.is_none() || wanted == there;
-        same(self.template, Some(graph.template))
-            && same(self.site, device.site)
-            && same(self.device_template, device.template)
-            && (self.device.is_empty() || matches(&self.device, &device.name))
-            && (self.row.is_empty() || graph.sources.iter().any(|source| self.takes_row(inventory, *source)))
+        let device = inventory.device_of_graph(graph).and_then(|device| inventory.devices.get(device));
+        device.is_some_and(|device| self.takes_device(device)) && self.takes_of_device(inventory, graph)
     }
 
-    fn takes_row(&self, inventory: &Inventory, source: u32) -> bool {
-        let row = inventory.sources.get(source).and_then(|source| inventory.rows.get(source.row?));
-        row.is_some_and(|row| matches(&self.row, &row.name) || matches(&self.row, &row.label))
+    /// Whether it may take graphs of a device.
+    pub fn takes_device(&self, device: &Device) -> bool {
+        let same = |wanted: Option<u32>, there: Option<u32>| wanted.is_none() || wanted == there;
+        same(self.site, device.site)
+            && same(self.device_template, device.template)
+            && (self.device.is_empty() || Glob::new(&self.device).takes(&device.name))
+    }
+
+    /// Whether it takes a graph, if it takes its device.
+    pub fn takes_of_device(&self, inventory: &Inventory, graph: u32) -> bool {
+        let Some(graph) = inventory.graphs.get(graph) else { return false };
+        let row = Glob::new(&self.row);
+        self.template.is_none_or(|template| template == graph.template)
+            && (self.row.is_empty() || graph.sources.iter().any(|source| takes_row(&row, inventory, *source)))
     }
 
     /// The graphs that it takes, at most so many, in the order of their numbers.
@@ -118,32 +121,9 @@ impl Filter {
     }
 }
 
-/// Whether a pattern with `*` (any characters) and `?` (one) is all of a text, whatever its capitals.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
-    let text: Vec<char> = text.to_lowercase().chars().collect();
-    let (mut p, mut t, mut star) = (0, 0, None);
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match &mut star {
-                // One character more belongs to the star.
-                Some((at, taken)) => {
-                    *taken += 1;
-                    (p, t) = (*at + 1, *taken);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
+fn takes_row(pattern: &Glob, inventory: &Inventory, source: u32) -> bool {
+    let row = inventory.sources.get(source).and_then(|source| inventory.rows.get(source.row?));
+    row.is_some_and(|row| pattern.takes(&row.name) || pattern.takes(&row.label))
 }
 
 impl Inventory {
@@ -189,27 +169,5 @@ octet_variants! {
         3 => Site { site }
         4 => Graph { graph }
         5 => Rule { name, filter, group }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn patterns() {
-        for (pattern, text) in [
-            ("*", ""),
-            ("Gi0/*", "gi0/12"),
-            ("*uplink*", "the Uplink to ams"),
-            ("a*b*c", "aXbYbZc"),
-            ("?d", "éd"),
-            ("**", "x"),
-        ] {
-            assert!(matches(pattern, text), "{pattern} {text}");
-        }
-        for (pattern, text) in [("", "a"), ("a", "ab"), ("a*b", "ac"), ("?", ""), ("a*b*c", "acb")] {
-            assert!(!matches(pattern, text), "{pattern} {text}");
-        }
     }
 }

@@ -11,7 +11,7 @@ mod orders;
 mod told;
 
 use super::scan::Scan;
-use super::{Handle, Pages};
+use super::{DrawingCounters, Handle, Pages, ScopeCounters};
 use serde_json::{Value, json};
 use std::fs::Permissions;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -104,6 +104,13 @@ impl Control {
         let named = std::thread::Builder::new().name("graph-control".to_owned());
         let listens = named.spawn(move || served.listen(&listener))?;
         Ok(Control { shared, listens: Some(listens) })
+    }
+}
+
+impl Control {
+    /// What was counted for those who ask over it.
+    pub fn counters(&self) -> (DrawingCounters, ScopeCounters) {
+        (self.shared.pages.drawn(), self.shared.pages.scopes())
     }
 }
 

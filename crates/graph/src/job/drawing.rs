@@ -15,6 +15,11 @@ pub const PICTURE_OCTETS_MAX: usize = 16 << 20;
 const FIGURES_MAX: usize = 4096;
 /// Octets of a line of figures.
 const LINE_OCTETS_MAX: u64 = 64 << 10;
+/// Where the system has its time zones, and the octets of a name.
+const ZONES: &str = "/usr/share/zoneinfo";
+const ZONE_OCTETS_MAX: usize = 64;
+/// That of pictures for which none is said, or none that is known here.
+const UTC: &str = "UTC";
 
 /// How pictures are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,16 +114,17 @@ impl Drawing {
         self.pool().counters
     }
 
-    /// Draws what a line says ([`crate::picture::script`]); the octets of the picture.
+    /// Draws what a line says ([`crate::picture::script`]) in a time zone of this system ([`zone`]); the octets of the
+    /// picture.
     ///
     /// # Errors
     /// [`NotDrawn`].
-    pub fn draw(&self, line: &str) -> Result<Vec<u8>, NotDrawn> {
+    pub fn draw(&self, line: &str, zone: &str) -> Result<Vec<u8>, NotDrawn> {
         let until = Instant::now() + self.options.timeout;
-        let mut place = Place { drawing: self, drawer: self.turn(until)? };
+        let mut place = Place { drawing: self, drawer: self.turn(until, zone)? };
         let mut drawer = match place.drawer.take() {
             Some(drawer) => drawer,
-            None => self.start()?,
+            None => self.start(zone)?,
         };
         let drawn = drawer.draw(line, until);
         self.count(&drawn);
@@ -137,8 +143,9 @@ impl Drawing {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until fewer draw than may; an idle child, if there is one.
-    fn turn(&self, until: Instant) -> Result<Option<Drawer>, NotDrawn> {
+    /// Waits until fewer draw than may; an idle child of that zone, if there is one. Where there are as many children
+    /// as can be, one of another zone ends for it.
+    fn turn(&self, until: Instant, zone: &str) -> Result<Option<Drawer>, NotDrawn> {
         let most = self.options.children_max.max(1);
         let left = until.saturating_duration_since(Instant::now());
         let waited = self.free.wait_timeout_while(self.pool(), left, |pool| pool.drawing >= most);
@@ -148,11 +155,17 @@ impl Drawing {
             return Err(NotDrawn::Busy);
         }
         pool.drawing += 1;
-        Ok(pool.idle.pop())
+        if let Some(at) = pool.idle.iter().position(|drawer| drawer.zone == zone) {
+            return Ok(Some(pool.idle.swap_remove(at)));
+        }
+        let other = (pool.drawing + pool.idle.len() > most && !pool.idle.is_empty()).then(|| pool.idle.remove(0));
+        drop(pool);
+        drop(other);
+        Ok(None)
     }
 
-    fn start(&self) -> Result<Drawer, NotDrawn> {
-        let drawer = Drawer::start(&self.options);
+    fn start(&self, zone: &str) -> Result<Drawer, NotDrawn> {
+        let drawer = Drawer::start(&self.options, zone);
         let mut pool = self.pool();
         match &drawer {
             Ok(_) => pool.counters.started += 1,
@@ -188,9 +201,21 @@ impl Drop for Place<'_> {
     }
 }
 
+/// The time zone of this name, if the system has it; else UTC. `rrdtool` reads the system's, and takes a name that is
+/// not there for UTC without a word.
+pub fn zone(name: Option<&str>) -> &str {
+    let is_name = |name: &&str| {
+        let is_part =
+            |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b));
+        name.len() <= ZONE_OCTETS_MAX && name.split('/').all(is_part)
+    };
+    name.filter(is_name).filter(|name| PathBuf::from(ZONES).join(name).is_file()).unwrap_or(UTC)
+}
+
 /// One child.
 #[derive(Debug)]
 struct Drawer {
+    zone: String,
     child: Child,
     says: Option<ChildStdin>,
     answers: Receiver<io::Result<Answer>>,
@@ -204,11 +229,11 @@ enum Answer {
 }
 
 impl Drawer {
-    fn start(options: &DrawingOptions) -> Result<Drawer, NotDrawn> {
+    fn start(options: &DrawingOptions, zone: &str) -> Result<Drawer, NotDrawn> {
         let child = Command::new(&options.program)
             .arg("-")
             .current_dir(&options.folder)
-            .env("TZ", "UTC")
+            .env("TZ", zone)
             .env("LC_ALL", "C.UTF-8")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -221,7 +246,7 @@ impl Drawer {
         let (says, hears) = (child.stdin.take(), child.stdout.take());
         // An answer waits at most: the child draws one after the other.
         let (tell, answers) = sync_channel(1);
-        let mut drawer = Drawer { child, says, answers, drawn: 0 };
+        let mut drawer = Drawer { zone: zone.to_owned(), child, says, answers, drawn: 0 };
         let hears = hears.ok_or_else(|| io::Error::other("it has no output"))?;
         let hear = move || {
             let mut hears = BufReader::new(hears);

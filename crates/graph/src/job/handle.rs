@@ -1,21 +1,23 @@
 //! What others have of graphs: what there is to see, and where orders go.
 
-use super::Shared;
 use super::intake::Intake;
-use super::keeper::ToKeeper;
-use super::lanes::DeviceShown;
+use super::keeper::{Despiked, NoSpikes, ToKeeper};
 use super::owner::ToOwner;
+use super::shown::{self, DeviceShown};
 use super::status::{self, Status};
 use super::watching::{self, Health, Watching};
+use super::{OpenError, OwnMetrics, Shared};
+use crate::answer::Added;
 use crate::files;
 use crate::inventory::order::Order;
-use crate::inventory::{Change, Inventory, Refusal};
+use crate::inventory::{Change, Device, Inventory, Refusal};
 use crate::template::Library;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError};
 use trunkline_commit::Committer;
-use trunkline_rrd::{Fault, Question, RrdFile, Series};
+use trunkline_rrd::{Fault, Question, RrdFile, Series, SpikeSearch};
 
 /// An order that was carried out: its entry is on disk.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +44,33 @@ pub enum Undone {
     #[error("graphs do not run any more")]
     Over,
 }
+
+/// Templates that were read anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reloaded {
+    /// Data templates, those that come with the program among them.
+    pub data: usize,
+    /// Graph templates.
+    pub graphs: usize,
+    /// Device templates.
+    pub devices: usize,
+    /// Whether any is another one than before.
+    pub changed: bool,
+}
+
+/// Why templates were not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    /// They cannot be read, or have mistakes.
+    #[error("{0}")]
+    Templates(OpenError),
+    /// The run has ended.
+    #[error("{0}")]
+    Undone(Undone),
+}
+
+/// What data sources are told: name and value.
+type Argument = (Box<str>, Box<str>);
 
 /// A handle of graphs that are run; copies are the same.
 #[derive(Clone, Debug)]
@@ -91,6 +120,97 @@ impl Handle {
         self.ask(|reply| ToOwner::Order { by: by.into(), order: Box::new(order), reply })
     }
 
+    /// Makes a device. Without SNMP it has the data sources of its template at once, which are told their arguments.
+    ///
+    /// # Errors
+    /// [`Undone`]: nothing was made, unless the disk fails between the two.
+    pub fn add_device(&self, by: &str, added: Added) -> Result<(u32, Done), Undone> {
+        let Added { device, template, arguments } = added;
+        if !arguments.is_empty() {
+            self.check_arguments(&device, template.as_deref(), &arguments)?;
+        }
+        let mut done = match template {
+            Some(template) => self.order(by, Order::AddDevice(device, template))?,
+            None => self.order(by, Order::Device(None, device))?,
+        };
+        let made = done.changes.iter().find_map(|change| match change {
+            Change::Device { id, .. } => Some(*id),
+            _ => None,
+        });
+        let id = made.ok_or(Undone::Over)?;
+        if !arguments.is_empty() {
+            let inventory = self.inventory();
+            let told = self.tell_arguments(by, inventory.sources_of(id), &arguments)?;
+            done.sequence = told.unwrap_or(done.sequence);
+        }
+        Ok((id, done))
+    }
+
+    fn check_arguments(&self, device: &Device, template: Option<&str>, said: &[Argument]) -> Result<(), Undone> {
+        let library = self.library();
+        let wrong = |why: String| Err(Refusal::Wrong(why).into());
+        let Some(found) = template.and_then(|name| library.devices.get(name)) else {
+            return wrong("arguments are of a device template: name one that there is".to_owned());
+        };
+        if device.access.version.is_some() {
+            return wrong("a device with SNMP gets its data sources when it was looked at: tell them then".to_owned());
+        }
+        let known: BTreeSet<String> = library.data_of(found).flat_map(|data| data.arguments()).collect();
+        match said.iter().find(|(name, _)| !known.contains(&**name)) {
+            None => Ok(()),
+            Some((name, _)) if known.is_empty() => wrong(format!("that template has no arguments, also no '{name}'")),
+            Some((name, _)) => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                wrong(format!("that template has no argument '{name}': it has {}", known.join(", ")))
+            }
+        }
+    }
+
+    /// Gives a device the graphs of a graph template, and tells their data sources these arguments; those.
+    ///
+    /// # Errors
+    /// [`Undone`].
+    pub fn attach(
+        &self,
+        by: &str,
+        device: u32,
+        graph: &str,
+        row: Option<u32>,
+        arguments: &[Argument],
+    ) -> Result<Vec<u32>, Undone> {
+        let library = self.library();
+        let shown: Vec<&str> = library.graphs.get(graph).map(|graph| graph.data()).unwrap_or_default();
+        let known: BTreeSet<String> =
+            shown.iter().filter_map(|name| library.data.get(*name)).flat_map(|data| data.arguments()).collect();
+        if let Some((name, _)) = arguments.iter().find(|(name, _)| !known.contains(&**name)) {
+            return Err(Refusal::Wrong(format!("graph template '{graph}' has no argument '{name}'")).into());
+        }
+        self.order(by, Order::AddGraphs { device, template: graph.to_owned(), row })?;
+        let inventory = self.inventory();
+        let is_shown = |source: &u32| {
+            let source = inventory.sources().get(*source).filter(|source| row.is_none() || source.row == row);
+            source.and_then(|source| inventory.template_name(source.template)).is_some_and(|name| shown.contains(&name))
+        };
+        let sources: Vec<u32> = inventory.sources_of(device).iter().copied().filter(is_shown).collect();
+        self.tell_arguments(by, &sources, arguments)?;
+        Ok(sources)
+    }
+
+    /// Tells data sources those arguments that they have; the number of the last entry.
+    fn tell_arguments(&self, by: &str, sources: &[u32], said: &[Argument]) -> Result<Option<u64>, Undone> {
+        let (inventory, library) = (self.inventory(), self.library());
+        let mut last = None;
+        for source in sources {
+            let Some(template) = crate::targets::template(&inventory, &library, *source) else { continue };
+            let wanted = template.arguments();
+            let these: Vec<Argument> = said.iter().filter(|(name, _)| wanted.contains(&**name)).cloned().collect();
+            if !these.is_empty() {
+                last = Some(self.order(by, Order::SetArguments(*source, these))?.sequence);
+            }
+        }
+        Ok(last)
+    }
+
     /// Makes changes as they are, for an import: they are checked one by one. More than a few octets are several
     /// entries, of which a crash may leave the first.
     ///
@@ -134,22 +254,54 @@ impl Handle {
         self.read(&[source], || RrdFile::open(&path)?.fetch(question))
     }
 
-    /// How a device is; none if it is not polled.
-    pub fn device(&self, device: u32) -> Option<DeviceShown> {
-        let lane = super::lanes::lane_of(device, self.shared.lanes.len());
-        let devices = self.shared.lanes.get(lane)?.devices.lock().unwrap_or_else(PoisonError::into_inner);
-        devices.get(&device).cloned()
+    /// The spikes of the file of a data source; with `apply` they go, and what the file was before is kept beside it.
+    /// Whoever writes files does it between two writes.
+    ///
+    /// # Errors
+    /// [`NoSpikes`].
+    pub fn spikes(&self, source: u32, search: SpikeSearch, apply: bool) -> Result<Despiked, NoSpikes> {
+        let (reply, comes) = sync_channel(1);
+        self.to_keeper.send(ToKeeper::Spikes(source, search, apply, reply)).map_err(|_| NoSpikes::Over)?;
+        comes.recv().unwrap_or(Err(NoSpikes::Over))
     }
 
-    /// How all devices are that are polled.
+    /// How a device is; none if it is not polled.
+    pub fn device(&self, device: u32) -> Option<DeviceShown> {
+        shown::of(&self.shared, device)
+    }
+
+    /// How all devices are that are polled or probed.
     pub fn healths(&self) -> Vec<Health> {
-        let mut all = Vec::new();
-        for lane in &self.shared.lanes {
-            let devices = lane.devices.lock().unwrap_or_else(PoisonError::into_inner);
-            let health = |(device, shown): (&u32, &DeviceShown)| Health { device: *device, change: shown.health };
-            all.extend(devices.iter().map(health));
+        let all = shown::all(&self.shared).into_iter();
+        all.map(|seen| Health { device: seen.device, change: seen.health }).collect()
+    }
+
+    /// Gives the program's own metrics, in Prometheus's text format, to devices that read them. The first stay.
+    pub fn give_own(&self, own: OwnMetrics) {
+        let _before = self.shared.own.0.set(own);
+    }
+
+    /// Has the program itself be a device, unless there is one with its template, whatever that is called.
+    ///
+    /// # Errors
+    /// [`Undone`].
+    pub fn be_a_device(&self) -> Result<(), Undone> {
+        self.ask(|reply| ToOwner::OwnDevice { reply }).map(drop)
+    }
+
+    /// Reads the templates anew: all of them, or, where any has a mistake, none. Devices follow.
+    ///
+    /// # Errors
+    /// [`Unread`]: all mistakes at once; those that were read before hold.
+    pub fn reload(&self) -> Result<Reloaded, Unread> {
+        let library = super::templates(&self.shared.folder.join("templates")).map_err(Unread::Templates)?;
+        let before = self.library();
+        let changed = *before != library;
+        let [data, graphs, devices] = [library.data.len(), library.graphs.len(), library.devices.len()];
+        if changed {
+            self.ask(|reply| ToOwner::Templates { library: Arc::new(library), reply }).map_err(Unread::Undone)?;
         }
-        all
+        Ok(Reloaded { data, graphs, devices, changed })
     }
 
     /// Samples from now on, as they are taken; until it is dropped.
@@ -164,7 +316,7 @@ impl Handle {
         status::of(&self.shared)
     }
 
-    /// Where samples are given to that come from elsewhere than SNMP.
+    /// Where samples are given to that come from elsewhere than a device.
     pub fn intake(&self) -> &Intake {
         &self.intake
     }

@@ -1,7 +1,7 @@
 //! What an installation of Cacti has is taken over: templates into a file of their own, then its round-robin files to
 //! their places, then what the inventory is to have.
 
-use super::{Handle, OpenError};
+use super::Handle;
 use crate::cacti::{DumpReader, Import, Options, RraFile, Tables, convert, exchange};
 use crate::files;
 use crate::inventory::Change;
@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
-use std::sync::PoisonError;
 use trunkline_rrd::RrdFile;
 
 /// Who the entries name.
@@ -94,7 +93,12 @@ pub fn cacti(handle: &Handle, sources: &Sources) -> Result<Imported, String> {
     let placed = place(handle, sources.rra.as_deref(), &import, &mut imported)?;
     imported.changes = import.changes.len();
     match handle.change(BY, import.changes) {
-        Ok(done) => imported.sequence = done.sequence,
+        Ok(done) => {
+            imported.sequence = done.sequence;
+            let files = import.files.iter().map(|file| file.source);
+            let has_file = |source: &u32| handle.file(*source).is_some_and(|file| file.exists());
+            handle.shared().said.add(files.filter(has_file));
+        }
         Err(why) => {
             // They are of nobody.
             placed.iter().for_each(|path| drop(std::fs::remove_file(path)));
@@ -148,12 +152,8 @@ fn keep_templates(handle: &Handle, library: Library) -> Result<PathBuf, String> 
     };
     all.merge(library);
     replace(&path, &write(&all)).map_err(failed)?;
-    let read = super::templates(&folder);
-    match read {
-        Ok(read) => {
-            *handle.shared().library.write().unwrap_or_else(PoisonError::into_inner) = std::sync::Arc::new(read);
-            Ok(path)
-        }
+    match handle.reload() {
+        Ok(_) => Ok(path),
         Err(why) => {
             // The next start is to find what this one found.
             let restored = match before {
@@ -161,10 +161,7 @@ fn keep_templates(handle: &Handle, library: Library) -> Result<PathBuf, String> 
                 None => std::fs::remove_file(&path),
             };
             let restored = restored.err().map_or_else(String::new, |error| format!("; {}", failed(error)));
-            Err(match why {
-                OpenError::Templates(mistakes) => format!("templates do not fit together: {mistakes:?}{restored}"),
-                why => format!("{why}{restored}"),
-            })
+            Err(format!("templates do not fit together: {why}{restored}"))
         }
     }
 }

@@ -1,12 +1,15 @@
 //! The keeper: follows the journal and brings its samples into their files, which it makes, tunes and removes.
 
 mod places;
+mod spikes;
 
+use super::said::Swept;
 use super::status::Troubles;
 use super::{OpenError, Shared};
 use crate::files;
 use crate::journal;
 use places::Places;
+pub use spikes::{Despiked, NoSpikes, SpikeShown};
 use std::collections::{HashMap, VecDeque};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -15,7 +18,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_commit::{Folder, Follower, Keep, SnapshotWriter};
-use trunkline_rrd::{self as rrd, Counters, Fault, Flushed, RrdFile, Time, Value, Writer};
+use trunkline_rrd::{self as rrd, Counters, Fault, Flushed, RrdFile, SpikeSearch, Time, Value, Writer};
 
 /// How often it looks whether files are due, and tries again what could not be done.
 const LOOK: Duration = Duration::from_secs(1);
@@ -35,6 +38,8 @@ pub(super) enum ToKeeper {
     Remove(Vec<(u32, u32)>),
     /// What these files take may be different.
     Changed(Vec<u32>),
+    /// Spikes of a file are told, and go if that is wanted.
+    Spikes(u32, SpikeSearch, bool, SyncSender<Result<Despiked, NoSpikes>>),
     /// It ends when all is in files.
     Stop,
 }
@@ -50,6 +55,10 @@ pub struct Kept {
     pub files_made: u64,
     /// Files that were removed.
     pub files_removed: u64,
+    /// Files of data sources that are gone, which the run before had left; they were removed at the start.
+    pub files_swept: u64,
+    /// Files of data sources that there never were: they were put aside at the start.
+    pub files_aside: u64,
     /// Samples of data sources that are gone, or whose files cannot be made or do not fit their templates.
     pub samples_lost: u64,
     /// What went wrong lately, the newest last.
@@ -90,6 +99,7 @@ impl Keeper {
         journal: Arc<Folder>,
         options: rrd::Options,
         filed: u64,
+        swept: &Swept,
     ) -> Result<Keeper, OpenError> {
         let disk = rrd::Folder::open(&shared.folder);
         let disk = disk.map_err(|error| OpenError::Io(shared.folder.display().to_string(), error))?;
@@ -111,7 +121,7 @@ impl Keeper {
             noted: filed,
             noted_at: Instant::now(),
             looked_at: Instant::now(),
-            kept: Kept::default(),
+            kept: Kept { files_swept: swept.removed, files_aside: swept.aside, ..Kept::default() },
             troubles: Troubles::default(),
         })
     }
@@ -159,12 +169,20 @@ impl Keeper {
             }
             ToKeeper::Remove(files) => files.into_iter().for_each(|(device, source)| self.remove(device, source)),
             ToKeeper::Changed(sources) => sources.into_iter().for_each(|source| self.changed(source)),
+            ToKeeper::Spikes(source, search, apply, reply) => {
+                // Who asked may have gone.
+                let _ = reply.send(self.spikes(source, &search, apply));
+            }
         }
     }
 
     /// All that is in the journal goes into files, as far as the disk takes it.
     fn end(mut self) {
         while !self.follow() {}
+        if self.settle().is_err() {
+            // All of it is in the journal.
+            return self.show();
+        }
         let _held = self.shared.files.write().unwrap_or_else(PoisonError::into_inner);
         let flushed = self.writer.flush_all(|file| path(&self.shared, file));
         drop(_held);
@@ -255,8 +273,23 @@ impl Keeper {
         Ok(())
     }
 
+    /// Files that were made are on stable storage under their names.
+    fn settle(&mut self) -> Result<(), Blocked> {
+        match self.places.settle(&self.shared) {
+            Ok(unnamed) => unnamed.into_iter().for_each(|why| self.trouble(why)),
+            Err(why) => {
+                self.trouble(why);
+                return Err(Blocked);
+            }
+        }
+        Ok(())
+    }
+
     /// Looks at the file of a data source, or makes it; whether there is one that takes its samples.
     fn find(&mut self, source: u32, at: Time) -> Result<bool, Blocked> {
+        if self.places.is_full() {
+            self.settle()?;
+        }
         let _held = self.shared.files.write().unwrap_or_else(PoisonError::into_inner);
         match self.places.find(&self.shared, source, at) {
             Ok(was_made) => {
@@ -279,6 +312,9 @@ impl Keeper {
 
     /// Writes one file, or those that are due.
     fn flush(&mut self, file: Option<u32>) {
+        if self.settle().is_err() {
+            return;
+        }
         let shared = Arc::clone(&self.shared);
         let held = shared.files.write().unwrap_or_else(PoisonError::into_inner);
         let flushed = match file {
@@ -336,11 +372,17 @@ impl Keeper {
     }
 
     fn remove(&mut self, device: u32, source: u32) {
+        if self.places.has_drafts() {
+            // What has no name yet gets one first, and is removed as all others; the disk has said why if not.
+            let _ = self.settle();
+        }
         let _held = self.shared.files.write().unwrap_or_else(PoisonError::into_inner);
         self.writer.forget(source.into());
-        self.places.forget(source);
+        self.places.remove(source);
+        self.shared.said.forget(source);
         let path = self.shared.folder.join(files::path(device, source));
         let removed = std::fs::remove_file(&path);
+        spikes::remove_backups(&path);
         // The last one takes the folder with it; any other finds that it is not empty.
         let _ = path.parent().map(std::fs::remove_dir);
         drop(_held);
@@ -353,6 +395,7 @@ impl Keeper {
 
     /// Has a file take what the speed of its row and the step of its device are now.
     fn changed(&mut self, source: u32) {
+        let _ = self.settle();
         self.places.forget(source);
         let Some(path) = path(&self.shared, source.into()).map(|path| self.shared.folder.join(path)) else { return };
         if self.writer.waits(source.into()) {

@@ -2,6 +2,7 @@
 
 use super::intake::Intake;
 use super::owner::ToOwner;
+use super::shown::DeviceShown;
 use super::{Options, Polling, PollingOptions, Shared};
 use crate::discovery::{Exploration, Findings, Step};
 use crate::journal::Records;
@@ -17,7 +18,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_kit::random::mixed;
 use trunkline_net::AskingCounts;
-use trunkline_wire::snmp::Cause;
 
 /// How long a lane may take to hear what it is told.
 const HEARS_WITHIN: Duration = Duration::from_millis(50);
@@ -40,35 +40,6 @@ pub(super) enum ToLane {
     Stop,
 }
 
-/// How a device is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DeviceShown {
-    /// Up or down; none before it was asked.
-    pub health: Option<Change>,
-    /// Since when, milliseconds since 1970.
-    pub since_ms: i64,
-    /// When its last answer came; none before that.
-    pub answered_ms: Option<i64>,
-    /// Why it does not let us in.
-    pub refused: Option<Cause>,
-    /// Cycles that were left out, as the one before took too long.
-    pub missed: u64,
-    /// Whether it is being looked at.
-    pub is_explored: bool,
-    /// Why it could not be looked at the last time.
-    pub unexplored: Option<&'static str>,
-    /// Whether samples of its rows are left out until it was looked at: it has started anew.
-    pub is_stale: bool,
-    /// How often it has started anew.
-    pub restarts: u64,
-    /// Data sources that are read.
-    pub sources: usize,
-    /// Data sources that cannot be read at present.
-    pub unreadable: u32,
-    /// How long an answer takes, nanoseconds.
-    pub round_trip_ns: Option<u64>,
-}
-
 /// What a lane shows.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
@@ -84,6 +55,7 @@ pub(super) struct Level {
     pub outstanding: usize,
     pub sources: usize,
     pub stale_samples: u64,
+    pub silent_samples: u64,
     pub samples_per_s: f64,
 }
 
@@ -116,8 +88,10 @@ pub(super) struct Lane {
     polled: HashMap<u32, Polled>,
     records: Records,
     stale_samples: u64,
+    silent_samples: u64,
     rate: (Instant, u64, f64),
     samples: u64,
+    shown_at: Option<Instant>,
 }
 
 impl Lane {
@@ -143,8 +117,10 @@ impl Lane {
             polled: HashMap::new(),
             records: Records::default(),
             stale_samples: 0,
+            silent_samples: 0,
             rate: (Instant::now(), 0, 0.0),
             samples: 0,
+            shown_at: None,
         })
     }
 
@@ -253,8 +229,9 @@ impl Lane {
     }
 
     fn samples(&mut self, batch: &Batch) {
-        let (mut anew, mut stale) = (BTreeSet::new(), BTreeSet::new());
+        let (mut anew, mut stale, mut fresh) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
         let mut devices = self.shared.lanes[self.place].devices.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = self.shared.said.read();
         for sample in batch.samples() {
             let Some(polled) = self.polled.get_mut(&sample.device) else { continue };
             let of_row = polled.reads.is_of_row(sample.source);
@@ -263,7 +240,8 @@ impl Lane {
                 anew.insert(sample.device);
             }
             let shown = devices.entry(sample.device).or_default();
-            if sample.readings.iter().any(crate::poller::Reading::is_known) {
+            let is_known = sample.readings.iter().any(crate::poller::Reading::is_known);
+            if is_known {
                 shown.answered_ms = shown.answered_ms.max(Some(sample.unix_ms));
             }
             if sample.is_restarted && stale.insert(sample.device) {
@@ -275,18 +253,30 @@ impl Lane {
                 self.stale_samples += 1;
                 continue;
             }
+            // What has never said anything gets no file.
+            match (said.contains(&sample.source), is_known) {
+                (true, _) => {}
+                (false, true) => drop(fresh.insert(sample.source, sample.device)),
+                (false, false) => {
+                    self.silent_samples += 1;
+                    continue;
+                }
+            }
             if let Some(before) = &taken.before {
                 self.records.put(sample.source, sample.unix_ms - 1, before);
             }
             self.records.put(sample.source, sample.unix_ms, &taken.values);
             self.samples += 1;
         }
-        drop(devices);
+        drop((devices, said));
         if self.records.samples() > 0 {
             // What is dropped is counted there.
             let _ = self.intake.put(&self.records);
             self.records.clear();
         }
+        self.shared.said.add(fresh.keys().copied());
+        let said: BTreeSet<u32> = fresh.into_values().collect();
+        said.into_iter().for_each(|device| self.news(ToOwner::Said(device)));
         anew.into_iter().for_each(|device| self.ask(device));
         stale.into_iter().for_each(|device| self.news(ToOwner::Stale(device)));
     }
@@ -364,7 +354,12 @@ impl Lane {
         }
     }
 
+    /// Tells how it stands, which takes a look at each device: not after each of the thousands of turns in a second.
     fn show(&mut self) {
+        if self.shown_at.is_some_and(|at| at.elapsed() < HEARS_WITHIN) {
+            return;
+        }
+        self.shown_at = Some(Instant::now());
         let (since, before, rate) = self.rate;
         let passed = since.elapsed().as_secs_f64();
         if passed >= RATE_S {
@@ -376,6 +371,7 @@ impl Lane {
             outstanding: self.polling.lane().outstanding(),
             sources: self.polled.values().map(|polled| polled.reads.len()).sum(),
             stale_samples: self.stale_samples,
+            silent_samples: self.silent_samples,
             samples_per_s: rate,
         };
         *self.shared.lanes[self.place].level.lock().unwrap_or_else(PoisonError::into_inner) = level;

@@ -1,17 +1,21 @@
 //! The owner of the inventory: checks orders, puts them on disk, and has the lanes follow.
 
 mod explore;
+mod furnish;
+mod reload;
 
 use super::addresses::{Ask, Known};
 use super::keeper::ToKeeper;
 use super::lanes::{ToLane, lane_of};
+use super::probes::ToProbes;
 use super::twin::Twin;
-use super::{Done, Shared, Undone};
+use super::{Done, Shared, Undone, shown};
 use crate::discovery::Findings;
 use crate::inventory::order::Order;
 use crate::inventory::{Change, Device, DeviceState, Entry, Inventory};
 use crate::poller;
 use crate::targets::{self, Keys};
+use crate::template::Library;
 use explore::Exploring;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -43,8 +47,14 @@ pub(super) enum ToOwner {
     Explore { device: u32, reply: Reply },
     /// A device was looked at, when it had started anew so often.
     Explored { device: u32, starts: u32, found: Result<Box<Findings>, &'static str> },
-    /// Up or down.
+    /// Up or down, as polling by SNMP says.
     Health(u32, poller::Change),
+    /// The same, as probes say.
+    Probed(u32, poller::Change),
+    /// It has begun to be up and down by turns, or is calm again.
+    Flapping(u32, bool),
+    /// Data sources of a device have said something for the first time.
+    Said(u32),
     /// It has started anew: its rows may have other places.
     Stale(u32),
     /// A row is not where it was.
@@ -53,6 +63,10 @@ pub(super) enum ToOwner {
     Unpolled(u32, String),
     /// What its name is.
     Address(Known),
+    /// The program itself is to be a device.
+    OwnDevice { reply: Reply },
+    /// These are the templates from now on.
+    Templates { library: Arc<Library>, reply: Reply },
     /// It ends.
     Stop,
 }
@@ -60,6 +74,7 @@ pub(super) enum ToOwner {
 /// Where others hear.
 pub(super) struct Ways {
     pub lanes: Vec<SyncSender<ToLane>>,
+    pub probes: SyncSender<ToProbes>,
     pub keeper: SyncSender<ToKeeper>,
     pub addresses: SyncSender<Ask>,
 }
@@ -78,6 +93,8 @@ pub(super) struct Owner {
     addresses: HashMap<u32, (Box<str>, u16, Option<SocketAddr>)>,
     /// Devices that are to be polled and cannot be.
     unasked: BTreeSet<u32>,
+    /// Devices that are probed.
+    probed: BTreeSet<u32>,
     exploring: Exploring,
     /// What follows when the entries of this turn are on disk.
     turn: Turn,
@@ -132,6 +149,7 @@ impl Owner {
             keys: Keys::default(),
             addresses: HashMap::new(),
             unasked: BTreeSet::new(),
+            probed: BTreeSet::new(),
             exploring: Exploring::new(explore_every),
             turn: Turn::default(),
             snapshot_at,
@@ -145,7 +163,9 @@ impl Owner {
             let is_new = self.twin.newest().observed(device).is_none();
             self.exploring.begins_with(device, is_new, Instant::now());
             self.poll(device, None);
+            self.furnish_what_has_said(device);
         }
+        self.commit();
         self.show();
         while self.listen(hears) {
             self.commit();
@@ -195,11 +215,19 @@ impl Owner {
             ToOwner::Order { by, order, reply } => {
                 let library = self.shared.library();
                 let changes = self.twin.newest().order(&library, &order).map_err(Undone::Refused);
-                let done = changes.and_then(|changes| self.change(&by, changes));
+                let done = changes.and_then(|changes| self.change_and_furnish(&by, changes));
                 self.turn.replies.push((reply, done));
             }
             ToOwner::Changes { by, changes, reply } => {
-                let done = self.change(&by, changes);
+                let done = self.change_and_furnish(&by, changes);
+                self.turn.replies.push((reply, done));
+            }
+            ToOwner::OwnDevice { reply } => {
+                let done = self.own_device();
+                self.turn.replies.push((reply, done));
+            }
+            ToOwner::Templates { library, reply } => {
+                let done = self.reload(library);
                 self.turn.replies.push((reply, done));
             }
             ToOwner::Explore { device, reply } => {
@@ -207,8 +235,21 @@ impl Owner {
                 self.turn.replies.push((reply, done));
             }
             ToOwner::Explored { device, starts, found } => self.explored(device, starts, found),
-            ToOwner::Health(device, poller::Change::Down) => self.look_up(device),
-            ToOwner::Health(device, poller::Change::Up) => self.exploring.is_up(device, Instant::now()),
+            ToOwner::Health(device, change) => {
+                self.tell_probes(device, ToProbes::Snmp(device, change == poller::Change::Up));
+                match change {
+                    poller::Change::Down => self.look_up(device),
+                    poller::Change::Up => self.exploring.is_up(device, Instant::now()),
+                }
+            }
+            ToOwner::Probed(device, poller::Change::Down) => self.look_up(device),
+            ToOwner::Probed(_, poller::Change::Up) => {}
+            ToOwner::Flapping(device, begins) => {
+                let name = self.twin.newest().devices().get(device).map(|device| device.name.to_string());
+                let what = if begins { "is up and down by turns" } else { "is calm again" };
+                tracing::info!("graphs: device '{}' {what}", name.unwrap_or_default());
+            }
+            ToOwner::Said(device) => drop(self.furnish(device)),
             ToOwner::Stale(device) => self.exploring.now(device, Instant::now()),
             ToOwner::Moved(device) => self.exploring.soon(device, Instant::now()),
             ToOwner::Unpolled(device, why) => {
@@ -318,25 +359,51 @@ impl Owner {
         let _ = self.ways.lanes[lane_of(device, self.ways.lanes.len())].send(told);
     }
 
-    /// Has a device polled as the inventory says.
+    /// Tells what is of a device that is probed.
+    fn tell_probes(&self, device: u32, told: ToProbes) {
+        if self.probed.contains(&device) {
+            // Without that thread nothing is probed, which it has told.
+            let _ = self.ways.probes.send(told);
+        }
+    }
+
+    /// Has a device polled and probed as the inventory says.
     fn poll(&mut self, device: u32, fresh: Option<u32>) {
         let (inventory, library) = (self.shared.inventory(), self.shared.library());
         let plan = targets::plan(&inventory, &library, &mut self.keys, device);
+        let probes = targets::probes::plan(&inventory, &library, device);
         let wants = is_to_be_polled(&inventory, device);
         if plan.is_none() && wants {
             self.unasked.insert(device)
         } else {
             self.unasked.remove(&device)
         };
-        let address = plan.as_ref().and_then(|plan| self.address_of(device, &plan.host, plan.port));
+        let of_plan = plan.as_ref().map(|plan| (plan.host.clone(), plan.port));
+        let place = of_plan.or_else(|| probes.as_ref().map(|plan| (plan.host.clone(), plan.port)));
+        let address = match place {
+            Some((host, port)) => self.address_of(device, &host, port),
+            None => {
+                self.addresses.remove(&device);
+                None
+            }
+        };
         match (plan, address) {
             (Some(plan), Some(address)) => {
                 self.tell_lane(device, ToLane::Set { plan: Box::new(plan), address, fresh });
             }
             (Some(_), None) => {}
+            (None, _) => self.tell_lane(device, ToLane::Remove(device)),
+        }
+        match (probes, address) {
+            (Some(plan), Some(address)) => {
+                self.probed.insert(device);
+                let snmp = shown::answers_snmp(&self.shared, device);
+                self.tell_probes(device, ToProbes::Set { plan: Box::new(plan), address: address.ip(), snmp });
+            }
+            (Some(_), None) => {}
             (None, _) => {
-                self.addresses.remove(&device);
-                self.tell_lane(device, ToLane::Remove(device));
+                self.tell_probes(device, ToProbes::Remove(device));
+                self.probed.remove(&device);
             }
         }
     }

@@ -1,11 +1,14 @@
 //! Graphs that are run here, as pages and other programs ask about them: [`crate::answer`] over the handle's inventory
 //! and files.
 
+use super::drawing::zone;
+use super::scopes::{ScopeCounters, Scopes};
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
-use crate::answer::{Polled, Unanswered, View, answer, ask_of, order};
+use crate::answer::{Polled, Unanswered, View, added, answer, ask_of, near_sources, order};
 use crate::inventory::{Inventory, Search};
-use crate::picture::{Files, Format, Plan, csv, picture, script};
+use crate::picture::{Files, Format, NoPicture, Plan, csv, picture, script};
 use crate::poller::Change;
+use crate::scope::{Scope, Seen};
 use crate::{files, template::Library};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -48,15 +51,50 @@ pub enum Refused {
 pub struct Pages {
     handle: Handle,
     drawing: Drawing,
-    /// The titles of the inventory of that entry: they are read again when somebody searches and there is a newer one.
-    search: Mutex<(Option<u64>, Arc<Search>)>,
+    /// The titles of the inventory of that entry and these templates: they are read again when somebody searches and
+    /// there are newer ones.
+    search: Mutex<(Option<(u64, Arc<Library>)>, Arc<Search>)>,
+    scopes: Scopes,
+}
+
+/// What is asked about: all of it is of one moment.
+struct Asked {
+    inventory: Arc<Inventory>,
+    library: Arc<Library>,
+    scope: Option<(Scope, Arc<Seen>)>,
+}
+
+impl Asked {
+    /// What may be seen; none is everything.
+    fn seen(&self) -> Option<&Seen> {
+        self.scope.as_ref().map(|(_, seen)| &**seen)
+    }
+
+    /// The data sources of graphs: what waits for their files is written first.
+    fn sources<'v>(&self, ids: impl Iterator<Item = &'v Value>) -> Vec<u32> {
+        let ids = ids.filter_map(|id| u32::try_from(id.as_u64()?).ok());
+        let ids = ids.filter(|id| self.seen().is_none_or(|seen| seen.graph(*id)));
+        let graphs = ids.filter_map(|id| self.inventory.graphs().get(id));
+        graphs.flat_map(|graph| graph.sources.iter().copied()).collect()
+    }
+
+    /// The data sources of what is on a way.
+    fn near(&self, question: &Value) -> Vec<u32> {
+        let sources = near_sources(&self.inventory, &self.library, question).into_iter();
+        sources.filter(|source| self.seen().is_none_or(|seen| seen.source(*source))).collect()
+    }
 }
 
 impl Pages {
     /// Of a run.
     pub fn new(handle: Handle) -> Pages {
         let drawing = Drawing::new(DrawingOptions::of(handle.folder().to_owned()));
-        Pages { handle, drawing, search: Mutex::default() }
+        Pages { handle, drawing, search: Mutex::default(), scopes: Scopes::default() }
+    }
+
+    /// What scopes count.
+    pub fn scopes(&self) -> ScopeCounters {
+        self.scopes.counters()
     }
 
     /// What drawing counts.
@@ -64,40 +102,72 @@ impl Pages {
         self.drawing.counters()
     }
 
-    /// Answers a question of [`crate::answer`], and `run`: how polling goes.
+    /// Answers a question of [`crate::answer`], and `run`: how polling goes. Its `scope`, if it has one, is what may be
+    /// seen.
     ///
     /// # Errors
     /// [`Unanswered`].
     pub fn ask(&self, question: &Value) -> Result<Value, Unanswered> {
+        let asked = self.asked(question)?;
         if question["do"] == "run" {
-            return Ok(self.run());
+            return Ok(self.run(asked.seen().is_none()));
         }
-        let inventory = self.handle.inventory();
-        let shown = sources(&inventory, question);
+        let shown = match question["do"].as_str() {
+            Some("figures") => self.found(&asked, question)?,
+            Some("near") => asked.near(question),
+            _ => asked.sources(question["ids"].as_array().into_iter().flatten()),
+        };
         // What is of no file is answered without waiting for those that write them.
-        let needs_files = ["pictures", "device", "graph"].iter().any(|of_files| question["do"] == *of_files);
-        let library = self.handle.library();
+        let of_files = ["pictures", "device", "graph", "figures"];
+        let needs_files = !shown.is_empty() || of_files.iter().any(|of_files| question["do"] == *of_files);
         match needs_files {
-            true => self.handle.read(&shown, || self.answer(&inventory, &library, question)),
-            false => self.answer(&inventory, &library, question),
+            true => self.handle.read(&shown, || self.answer(&asked, question)),
+            false => self.answer(&asked, question),
         }
     }
 
-    fn answer(&self, inventory: &Inventory, library: &Library, question: &Value) -> Result<Value, Unanswered> {
-        let search = match question["do"] == "graphs" {
+    /// The data sources of the graphs that a report is of.
+    fn found(&self, asked: &Asked, question: &Value) -> Result<Vec<u32>, Unanswered> {
+        let mut list = question.clone();
+        list["do"] = "graphs".into();
+        let found = self.answer(asked, &list)?;
+        Ok(asked.sources(found["graphs"].as_array().into_iter().flatten().map(|graph| &graph["id"])))
+    }
+
+    /// The inventory of this moment, and what of it may be seen.
+    fn asked(&self, question: &Value) -> Result<Asked, Unanswered> {
+        let (inventory, library) = (self.handle.inventory(), self.handle.library());
+        let scope = match &question["scope"] {
+            Value::Null => None,
+            scope => Some(Scope::read(scope).map_err(Unanswered::Asked)?),
+        };
+        let scope = scope.map(|scope| {
+            let shown = self.scopes.shown(&scope, &inventory, &library, || self.search(&inventory, &library));
+            (scope, shown)
+        });
+        Ok(Asked { inventory, library, scope })
+    }
+
+    fn answer(&self, asked: &Asked, question: &Value) -> Result<Value, Unanswered> {
+        let (inventory, library) = (&*asked.inventory, &asked.library);
+        let search = match ["graphs", "figures", "rights"].iter().any(|of_titles| question["do"] == *of_titles) {
             true => self.search(inventory, library),
             false => Arc::default(),
         };
         let held = Held { inventory, handle: &self.handle };
         let polled = |device: u32| polled(&self.handle, device);
         let now_s = super::clock::unix_ms() / 1000;
-        answer(&View { inventory, library, search: &search, files: &held, polled: &polled, now_s }, question)
+        let (seen, scope) = (asked.seen(), asked.scope.as_ref().map(|(scope, _)| scope));
+        let (search, files, polled) = (&*search, &held, &polled);
+        answer(&View { inventory, library, search, files, polled, now_s, seen, scope }, question)
     }
 
-    fn search(&self, inventory: &Inventory, library: &Library) -> Arc<Search> {
+    fn search(&self, inventory: &Inventory, library: &Arc<Library>) -> Arc<Search> {
         let mut known = self.search.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.0 != Some(inventory.sequence()) {
-            *known = (Some(inventory.sequence()), Arc::new(Search::of(inventory, library)));
+        let is_same =
+            |(sequence, of): &(u64, Arc<Library>)| *sequence == inventory.sequence() && Arc::ptr_eq(of, library);
+        if !known.0.as_ref().is_some_and(is_same) {
+            *known = (Some((inventory.sequence(), Arc::clone(library))), Arc::new(Search::of(inventory, library)));
         }
         Arc::clone(&known.1)
     }
@@ -107,8 +177,12 @@ impl Pages {
     /// # Errors
     /// [`Refused`].
     pub fn order(&self, by: &str, wanted: &Value) -> Result<(), Refused> {
-        let order = order(&self.handle.inventory(), wanted)?;
-        self.handle.order(by, order)?;
+        let inventory = self.handle.inventory();
+        if wanted["do"] == "add-device" {
+            self.handle.add_device(by, added(&inventory, wanted)?)?;
+            return Ok(());
+        }
+        self.handle.order(by, order(&inventory, &self.handle.library(), wanted)?)?;
         Ok(())
     }
 
@@ -117,10 +191,13 @@ impl Pages {
     /// # Errors
     /// [`NoFile`].
     pub fn file(&self, graph: u32, form: Form, question: &Value) -> Result<Vec<u8>, NoFile> {
-        let (inventory, library) = (self.handle.inventory(), self.handle.library());
+        let asked = self.asked(question)?;
         let ask = ask_of(question)?;
-        let plan = Plan::new(&inventory, &library, graph).map_err(Unanswered::from)?;
-        let held = Held { inventory: &inventory, handle: &self.handle };
+        if asked.seen().is_some_and(|seen| !seen.graph(graph)) {
+            return Err(Unanswered::from(NoPicture::Unknown(graph)).into());
+        }
+        let plan = Plan::new(&asked.inventory, &asked.library, graph).map_err(Unanswered::from)?;
+        let held = Held { inventory: &asked.inventory, handle: &self.handle };
         let now_s = super::clock::unix_ms() / 1000;
         self.handle.read(&plan.sources(), || match form {
             Form::Csv => {
@@ -128,14 +205,19 @@ impl Pages {
                 Ok(csv(&seen).into_bytes())
             }
             Form::Drawn(format) => {
-                let line = script(&plan, &ask, format, &held).map_err(Unanswered::from)?;
-                Ok(self.drawing.draw(&line)?)
+                let zone = zone(question["zone"].as_str());
+                let line = script(&plan, &ask, format, zone, &held).map_err(Unanswered::from)?;
+                Ok(self.drawing.draw(&line, zone)?)
             }
         })
     }
 
-    fn run(&self) -> Value {
-        let status = self.handle.status();
+    /// How polling goes. What is wrong may name devices: who does not see all of them is told that something is.
+    fn run(&self, is_whole: bool) -> Value {
+        let mut status = self.handle.status();
+        if !is_whole && !status.troubles.is_empty() {
+            status.troubles = vec!["Something is wrong with polling: an administrator is told what.".to_owned()];
+        }
         let drawn = self.drawn();
         let failed = drawn.refused + drawn.timed_out + drawn.busy + drawn.failed;
         json!({
@@ -146,17 +228,14 @@ impl Pages {
     }
 }
 
-/// The data sources of the graphs that are asked for: what waits for their files is written first.
-fn sources(inventory: &Inventory, question: &Value) -> Vec<u32> {
-    let ids = question["ids"].as_array().into_iter().flatten().filter_map(|id| u32::try_from(id.as_u64()?).ok());
-    ids.filter_map(|id| inventory.graphs().get(id)).flat_map(|graph| graph.sources.iter().copied()).collect()
-}
-
 fn polled(handle: &Handle, device: u32) -> Option<Polled> {
     let shown = handle.device(device)?;
     let mut troubles = Vec::new();
     if shown.health == Some(Change::Down) {
         troubles.push("It does not answer.".to_owned());
+    }
+    if shown.is_flapping {
+        troubles.push("It is up and down by turns.".to_owned());
     }
     troubles.extend(shown.refused.map(|cause| format!("It does not let us in: {cause:?}.")));
     troubles.extend(shown.unexplored.map(|why| format!("It could not be looked at: {why}.")));
@@ -166,7 +245,20 @@ fn polled(handle: &Handle, device: u32) -> Option<Polled> {
     if shown.unreadable > 0 {
         troubles.push(format!("{} data sources cannot be read at present.", shown.unreadable));
     }
+    let (mut faults, mut of_device) = (Vec::new(), Vec::new());
+    for (source, text) in shown.faults {
+        match source {
+            Some(source) => faults.push((source, text)),
+            None => of_device.push(format!("Whether it is up is not known for sure: {text}.")),
+        }
+    }
+    troubles.extend(of_device);
+    if !faults.is_empty() {
+        troubles.push(format!("{} data sources do not answer as they should.", faults.len()));
+    }
     Some(Polled {
+        flapping: shown.is_flapping,
+        faults,
         up: shown.health.map(|health| health == Change::Up),
         since_s: shown.health.map(|_| shown.since_ms / 1000),
         answered_s: shown.answered_ms.map(|at_ms| at_ms / 1000),

@@ -6,11 +6,10 @@ mod page;
 mod ports;
 mod worker;
 
-pub use icmp::EchoRight;
+pub use icmp::{EchoRight, EchoSockets};
 
 use crate::poller::{Now, Sample};
 use crate::probe::{Event, Limits, Order, Outcome, Prober, Reads, Standing, Target, TargetError, prometheus};
-use icmp::Echoes;
 use ports::Ports;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
@@ -49,12 +48,11 @@ pub struct ProbingOptions {
 pub struct Probing {
     prober: Prober,
     waits: OwnedFd,
-    echoes: Echoes,
+    echoes: EchoSockets,
     ports: Ports,
     worker: Worker,
     own: Option<OwnMetrics>,
     started: Instant,
-    ready: Vec<epoll::Event>,
 }
 
 impl Probing {
@@ -64,8 +62,15 @@ impl Probing {
     /// # Errors
     /// The system's; or what is wrong with the issuers.
     pub fn new(options: ProbingOptions) -> io::Result<Probing> {
+        Probing::with(options, EchoSockets::open())
+    }
+
+    /// The same with sockets for echo requests that were opened before.
+    ///
+    /// # Errors
+    /// As [`Probing::new`].
+    pub fn with(options: ProbingOptions, echoes: EchoSockets) -> io::Result<Probing> {
         let waits = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let echoes = Echoes::open(options.seed);
         for (socket, number) in [(echoes.socket(true), ECHO_V4), (echoes.socket(false), ECHO_V6)] {
             if let Ok(socket) = socket {
                 epoll::add(&waits, socket, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
@@ -81,7 +86,6 @@ impl Probing {
             worker,
             own: options.own,
             started: Instant::now(),
-            ready: Vec::with_capacity(EVENTS_AT_ONCE),
         })
     }
 
@@ -90,7 +94,7 @@ impl Probing {
     /// # Errors
     /// They cannot be sent: what has to be done for it, for people.
     pub fn rights(&self) -> [Result<EchoRight, &str>; 2] {
-        [true, false].map(|v4| self.echoes.right(v4))
+        self.echoes.rights()
     }
 
     /// Takes in a device, or one anew: [`Prober::add`].
@@ -154,14 +158,15 @@ impl Probing {
         let due_ns = self.prober.next_timeout_ns().map_or(u64::MAX, |due| due.saturating_sub(now_ns));
         let longest = longest.min(Duration::from_nanos(due_ns));
         let wait = Timespec::try_from(longest).map_err(io::Error::other)?;
-        match epoll::wait(&self.waits, spare_capacity(&mut self.ready), Some(&wait)) {
+        let mut ready: Vec<epoll::Event> = Vec::with_capacity(EVENTS_AT_ONCE);
+        match epoll::wait(&self.waits, spare_capacity(&mut ready), Some(&wait)) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
         // What came together came now; the wait before it is over.
         let now = self.now();
-        for event in core::mem::take(&mut self.ready) {
+        for event in ready {
             match event.data.u64() {
                 ECHO_V4 => self.echoes_came(true, now),
                 ECHO_V6 => self.echoes_came(false, now),
@@ -178,7 +183,6 @@ impl Probing {
                 }
             }
         }
-        self.ready.reserve(EVENTS_AT_ONCE);
         self.due();
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::poller::{Change, Event, Settings, Target, WalkEnd};
 use crate::targets::{Keys, access_of};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -30,46 +30,86 @@ const FAILURES_MAX: usize = 20;
 /// Who the entries name.
 const BY: &str = "discovery";
 
-/// Addresses from one to another.
+/// Addresses from one to another, all of IPv4 or all of IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
-    first: u32,
-    last: u32,
+    is_v4: bool,
+    first: u128,
+    last: u128,
 }
 
 impl Range {
-    /// Reads `10.0.0.0/24`, `10.0.0.1-10.0.0.99` or `10.0.0.1`. Of a network its own address and that of all are left
-    /// out.
+    /// Reads `10.0.0.0/24`, `10.0.0.1-10.0.0.99`, `10.0.0.1`, `2001:db8::/112` or `2001:db8::1-2001:db8::ff`. Of a
+    /// network of IPv4 its own address and that of all are left out, of IPv6 that of all routers (RFC 4291 section
+    /// 2.6.1).
     pub fn parse(text: &str) -> Result<Range, String> {
-        let wrong = || format!("'{text}' is none of 10.0.0.0/24, 10.0.0.1-10.0.0.99, 10.0.0.1 (IPv4)");
-        let address = |text: &str| text.trim().parse::<Ipv4Addr>().map(u32::from).map_err(|_| wrong());
+        let wrong = || {
+            format!(
+                "'{text}' is none of 10.0.0.0/24, 10.0.0.1-10.0.0.99, 10.0.0.1, 2001:db8::/112, 2001:db8::1-2001:db8::9"
+            )
+        };
+        let address = |text: &str| text.trim().parse::<IpAddr>().map_err(|_| wrong());
         let (first, last) = if let Some((network, bits)) = text.split_once('/') {
-            let bits: u32 = bits.parse().ok().filter(|bits| *bits <= 32).ok_or_else(wrong)?;
-            let hosts = u32::MAX.checked_shr(bits).unwrap_or(0);
-            let first = address(network)? & !hosts;
-            if bits < 31 { (first + 1, first + hosts - 1) } else { (first, first + hosts) }
+            let network = address(network)?;
+            let length = if network.is_ipv4() { 32 } else { 128 };
+            let bits: u32 = bits.parse().ok().filter(|bits| *bits <= length).ok_or_else(wrong)?;
+            let hosts = u128::MAX.checked_shr(128 - (length - bits)).unwrap_or(0);
+            let first = number(network) & !hosts;
+            let (own, all) = match network {
+                IpAddr::V4(_) => (u128::from(bits < 31), u128::from(bits < 31)),
+                IpAddr::V6(_) => (u128::from(bits < 127), 0),
+            };
+            (of_number(first + own, network.is_ipv4()), of_number(first + hosts - all, network.is_ipv4()))
         } else if let Some((first, last)) = text.split_once('-') {
             (address(first)?, address(last)?)
         } else {
             (address(text)?, address(text)?)
         };
-        if last < first {
+        let range = Range { is_v4: first.is_ipv4(), first: number(first), last: number(last) };
+        if first.is_ipv4() != last.is_ipv4() || range.last < range.first {
             return Err(wrong());
         }
-        if last - first >= ADDRESSES_MAX {
-            return Err(format!("'{text}' has more than {ADDRESSES_MAX} addresses: look for them in parts"));
+        if range.last - range.first >= u128::from(ADDRESSES_MAX) {
+            let parts = if range.is_v4 { "" } else { ", as a /112 each" };
+            return Err(format!("'{text}' has more than {ADDRESSES_MAX} addresses: look for them in parts{parts}"));
         }
-        Ok(Range { first, last })
+        Ok(range)
     }
 
     fn count(self) -> u32 {
-        self.last - self.first + 1
+        // It was looked at that they are no more.
+        u32::try_from(self.last - self.first).unwrap_or(ADDRESSES_MAX) + 1
+    }
+
+    /// The address of that place.
+    fn at(self, place: u32) -> IpAddr {
+        of_number(self.first + u128::from(place), self.is_v4)
+    }
+
+    /// The place of an address; none if it is outside.
+    fn place(self, address: IpAddr) -> Option<u32> {
+        let is_of = address.is_ipv4() == self.is_v4 && (self.first..=self.last).contains(&number(address));
+        is_of.then(|| u32::try_from(number(address) - self.first).ok())?
+    }
+}
+
+fn number(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(ip) => u32::from(ip).into(),
+        IpAddr::V6(ip) => ip.into(),
+    }
+}
+
+fn of_number(number: u128, is_v4: bool) -> IpAddr {
+    match u32::try_from(number) {
+        Ok(short) if is_v4 => Ipv4Addr::from(short).into(),
+        _ => Ipv6Addr::from(number).into(),
     }
 }
 
 impl core::fmt::Display for Range {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{}-{}", Ipv4Addr::from(self.first), Ipv4Addr::from(self.last))
+        write!(f, "{}-{}", self.at(0), self.at(self.count() - 1))
     }
 }
 
@@ -128,7 +168,7 @@ impl Scan {
         let polling = Polling::open(&PollingOptions {
             sockets: 1,
             buffer_octets: 1 << 20,
-            seed: RandomState::new().hash_one(range.first),
+            seed: RandomState::new().hash_one(range.to_string()),
         });
         let polling = polling.map_err(|error| format!("no socket: {error}"))?;
         *self.shared.shown() =
@@ -162,19 +202,19 @@ struct Search {
     access: Access,
     lets_in: crate::poller::Access,
     polling: Polling,
-    /// Those that were asked and have not told all yet.
+    /// Those that were asked and have not told all yet, by their places in the range.
     asked: HashMap<u32, Exploration>,
 }
 
 impl Search {
     fn run(mut self) {
         let known = self.known();
-        let mut waiting = (self.range.first..=self.range.last).filter(|address| !known.contains(address)).peekable();
+        let mut waiting = (0..self.range.count()).filter(|place| !known.contains(place)).peekable();
         self.shared.shown().known = known.len() as u32;
         while !self.shared.ends.load(Ordering::SeqCst) && (waiting.peek().is_some() || !self.asked.is_empty()) {
             while self.asked.len() < AT_ONCE {
-                let Some(address) = waiting.next() else { break };
-                self.ask(address);
+                let Some(place) = waiting.next() else { break };
+                self.ask(place);
             }
             self.polling.turn(LOOK);
             self.take();
@@ -182,19 +222,17 @@ impl Search {
         self.shared.shown().is_running = false;
     }
 
-    /// Addresses of the range that the inventory has.
+    /// Places of addresses that the inventory has.
     fn known(&self) -> BTreeSet<u32> {
         let inventory = self.shared.handle.inventory();
         let of_range = |device: &Device| {
-            let address: u32 = device.address.parse::<Ipv4Addr>().ok()?.into();
-            let is_of =
-                (self.range.first..=self.range.last).contains(&address) && device.access.port == self.access.port;
-            is_of.then_some(address)
+            let bare = device.address.trim_start_matches('[').trim_end_matches(']');
+            self.range.place(bare.parse().ok()?).filter(|_| device.access.port == self.access.port)
         };
         inventory.devices().iter().filter_map(|(_, device)| of_range(device)).collect()
     }
 
-    fn ask(&mut self, address: u32) {
+    fn ask(&mut self, place: u32) {
         let settings = Settings {
             step_s: STEP_S,
             tries: 2,
@@ -203,20 +241,20 @@ impl Search {
             failures_to_down: 1,
             ..Settings::default()
         };
-        let to = SocketAddr::from((Ipv4Addr::from(address), self.access.port));
-        let target = Target { id: address, address: to, access: self.lets_in.clone(), settings, sources: Vec::new() };
+        let to = SocketAddr::new(self.range.at(place), self.access.port);
+        let target = Target { id: place, address: to, access: self.lets_in.clone(), settings, sources: Vec::new() };
         let now = self.polling.now();
         match self.polling.lane().add(target, now) {
-            Ok(()) => drop(self.asked.insert(address, Exploration::new(None, BTreeSet::new()))),
-            Err(why) => self.failed(address, &why.to_string()),
+            Ok(()) => drop(self.asked.insert(place, Exploration::new(None, BTreeSet::new()))),
+            Err(why) => self.failed(place, &why.to_string()),
         }
         self.shared.shown().asked += 1;
     }
 
-    fn failed(&self, address: u32, why: &str) {
+    fn failed(&self, place: u32, why: &str) {
         let mut shown = self.shared.shown();
         if shown.failures.len() < FAILURES_MAX {
-            shown.failures.push(format!("{}: {why}", Ipv4Addr::from(address)));
+            shown.failures.push(format!("{}: {why}", self.range.at(place)));
         }
     }
 
@@ -241,34 +279,34 @@ impl Search {
         }
     }
 
-    fn forget(&mut self, address: u32) {
-        self.asked.remove(&address);
-        self.polling.lane().remove(address);
+    fn forget(&mut self, place: u32) {
+        self.asked.remove(&place);
+        self.polling.lane().remove(place);
     }
 
-    fn answers(&mut self, address: u32) {
+    fn answers(&mut self, place: u32) {
         let now = self.polling.now();
-        let Some(exploration) = self.asked.get_mut(&address) else { return };
+        let Some(exploration) = self.asked.get_mut(&place) else { return };
         self.shared.shown().answered += 1;
         for root in exploration.roots() {
             // The device is there, and has no other walk.
-            let _ = self.polling.lane().walk(address, 0, root, now);
+            let _ = self.polling.lane().walk(place, 0, root, now);
         }
     }
 
-    fn walked(&mut self, address: u32, end: WalkEnd) {
+    fn walked(&mut self, place: u32, end: WalkEnd) {
         let library = self.shared.handle.library();
-        let Some(mut exploration) = self.asked.remove(&address) else { return };
-        self.polling.lane().remove(address);
+        let Some(mut exploration) = self.asked.remove(&place) else { return };
+        self.polling.lane().remove(place);
         match exploration.ended(0, end, &library) {
-            Step::Failed(why) => self.failed(address, why),
-            _ => self.add(address, exploration.observed()),
+            Step::Failed(why) => self.failed(place, why),
+            _ => self.add(place, exploration.observed()),
         }
     }
 
     /// By the name that it gives itself, or by its address.
-    fn add(&self, address: u32, observed: &Observed) {
-        let address_text = Ipv4Addr::from(address).to_string();
+    fn add(&self, place: u32, observed: &Observed) {
+        let address_text = self.range.at(place).to_string();
         let own: String = observed.name.chars().filter(|c| !c.is_control()).take(200).collect();
         let own = own.trim();
         let names = [own.to_owned(), format!("{own} ({address_text})"), address_text.clone()];
@@ -277,10 +315,10 @@ impl Search {
             match self.shared.handle.order(BY, Order::Device(None, device)) {
                 Ok(_) => return self.shared.shown().added.push(name),
                 Err(Undone::Refused(Refusal::NameTaken { .. })) => {}
-                Err(why) => return self.failed(address, &why.to_string()),
+                Err(why) => return self.failed(place, &why.to_string()),
             }
         }
-        self.failed(address, "its names are taken");
+        self.failed(place, "its names are taken");
     }
 }
 
@@ -296,7 +334,17 @@ mod tests {
         assert_eq!(range("10.0.0.9/32"), Ok(("10.0.0.9-10.0.0.9".to_owned(), 1)));
         assert_eq!(range("10.0.0.9-10.0.1.9"), Ok(("10.0.0.9-10.0.1.9".to_owned(), 257)));
         assert_eq!(range("10.0.0.9").map(|(_, count)| count), Ok(1));
-        for wrong in ["", "10.0.0.0/33", "10.0.0.0/8", "0.0.0.0/0", "10.0.0.9-10.0.0.1", "x", "::1/64"] {
+        assert_eq!(range("2001:db8::7/112"), Ok(("2001:db8::1-2001:db8::ffff".to_owned(), 65_535)));
+        assert_eq!(range("::1/128"), Ok(("::1-::1".to_owned(), 1)));
+        assert_eq!(range("2001:db8::fffe-2001:db8::1:1"), Ok(("2001:db8::fffe-2001:db8::1:1".to_owned(), 4)));
+        let large = Range::parse("2001:db8::/64").unwrap_err();
+        assert!(large.contains("more than 65536 addresses") && large.contains("/112"), "{large}");
+        let v6 = Range::parse("::/120").unwrap();
+        assert_eq!((v6.at(0).to_string(), v6.place("::9".parse().unwrap())), ("::1".to_owned(), Some(8)));
+        assert_eq!(v6.place("0.0.0.9".parse().unwrap()), None);
+        let mixed = ["10.0.0.1-::9", "::/129", "::9-::1", "::/0"];
+        let wrong = ["", "10.0.0.0/33", "10.0.0.0/8", "0.0.0.0/0", "10.0.0.9-10.0.0.1", "x", "::1/64"];
+        for wrong in wrong.into_iter().chain(mixed) {
             assert!(Range::parse(wrong).is_err(), "{wrong}");
         }
     }

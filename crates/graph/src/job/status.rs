@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::keeper::Kept;
+use super::shown;
 use crate::inventory::DeviceState;
 use crate::poller::{Change, Counts};
 use std::collections::VecDeque;
@@ -40,6 +41,12 @@ pub struct Status {
     pub sources_polled: usize,
     /// Samples a second, over the last ten seconds.
     pub samples_per_s: f64,
+    /// Devices that are up and down by turns.
+    pub flapping: usize,
+    /// Samples that were left out, as their data sources have never said anything: they get no file until they do.
+    pub silent_samples: u64,
+    /// What is read otherwise than by SNMP.
+    pub probes: ProbesShown,
     /// Samples that were left out, as rows may have other numbers since their device started anew.
     pub stale_samples: u64,
     /// Requests that are on their way.
@@ -54,6 +61,21 @@ pub struct Status {
     pub files: Kept,
     /// What is wrong, a sentence each.
     pub troubles: Vec<String>,
+}
+
+/// What is read otherwise than by SNMP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProbesShown {
+    /// Devices that are probed.
+    pub devices: usize,
+    /// Their data sources.
+    pub sources: usize,
+    /// Devices and data sources of which something is wrong.
+    pub faults: usize,
+    /// Echo requests, ports, programs and pages on their way.
+    pub outstanding: [usize; 4],
+    /// What probing has counted.
+    pub counts: crate::probe::Counts,
 }
 
 /// Samples on their way to files.
@@ -141,17 +163,29 @@ pub(super) fn of(shared: &Shared) -> Status {
         status.sources_polled += level.sources;
         status.stale_samples += level.stale_samples;
         status.samples_per_s += level.samples_per_s;
-        drop(level);
-        let devices = lane.devices.lock().unwrap_or_else(PoisonError::into_inner);
-        status.polled += devices.len();
-        for device in devices.values() {
-            status.up += usize::from(device.health == Some(Change::Up));
-            status.down += usize::from(device.health == Some(Change::Down));
-            status.refused += usize::from(device.refused.is_some());
-            status.explored += usize::from(device.is_explored);
-        }
+        status.silent_samples += level.silent_samples;
+    }
+    let probes = shared.probes.level.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    status.silent_samples += probes.silent_samples;
+    status.samples_per_s += probes.samples_per_s;
+    status.probes = ProbesShown {
+        devices: shared.probes.devices.lock().unwrap_or_else(PoisonError::into_inner).len(),
+        sources: probes.sources,
+        faults: 0,
+        outstanding: probes.outstanding,
+        counts: probes.counts,
+    };
+    for seen in shown::all(shared) {
+        status.polled += 1;
+        status.up += usize::from(seen.health == Some(Change::Up));
+        status.down += usize::from(seen.health == Some(Change::Down));
+        status.refused += usize::from(seen.is_refused);
+        status.explored += usize::from(seen.is_explored);
+        status.flapping += usize::from(seen.is_flapping);
+        status.probes.faults += seen.faults;
     }
     let troubles = shared.failure().into_iter().chain(shared.flow.trouble());
+    let troubles = troubles.chain(probes.no_right.into_iter().flatten());
     status.troubles = troubles.chain(owner.troubles.told().chain(&files.troubles).cloned()).collect();
     status.files = files;
     status

@@ -39,7 +39,8 @@ fn time(at_s: i64) -> String {
     format!("{year:04}-{month:02}-{of_month:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-fn field(text: &str) -> String {
+/// A field of a line.
+pub(crate) fn field(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     let quoted = text.contains([',', '"', '\r', '\n']);
     let text = format!("{guard}{}", if quoted { text.replace('"', "\"\"") } else { text.to_owned() });

@@ -24,13 +24,15 @@ impl Format {
     }
 }
 
-/// The line, without its end. What has no file is unknown.
+/// The line, without its end. What has no file is unknown. The zone is that of whoever draws it: it stands in the
+/// picture.
 ///
 /// # Errors
 /// A threshold cannot be computed.
-pub fn script(plan: &Plan, ask: &Ask, format: Format, files: &dyn Files) -> Result<String, NoPicture> {
+pub fn script(plan: &Plan, ask: &Ask, format: Format, zone: &str, files: &dyn Files) -> Result<String, NoPicture> {
     let mut line = Words("graphv -".to_owned());
     head(plan, ask, format, &mut line);
+    line.option("--watermark", format_args!("Times are of {zone}"));
     let known = definitions(plan, ask, files, &mut line);
     for (number, item) in plan.items.iter().enumerate() {
         draw(plan, number, item, known, &mut line);

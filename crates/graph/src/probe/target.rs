@@ -169,7 +169,8 @@ impl Source {
         Some(check.reads(names).map(|reads| Source { id, step_s, check, reads: Arc::new(reads) }))
     }
 
-    fn check(&self) -> Result<(), TargetError> {
+    /// Looks at all that has bounds.
+    pub(crate) fn check(&self) -> Result<(), TargetError> {
         STEP_S.contains(&self.step_s).then_some(()).ok_or(TargetError::Step)?;
         let ways: Vec<usize> = match &*self.reads {
             Reads::Names(names) => names.iter().map(Vec::len).collect(),

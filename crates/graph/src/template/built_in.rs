@@ -20,6 +20,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("juniper.toml", include_str!("built_in/juniper.toml")),
     ("mikrotik.toml", include_str!("built_in/mikrotik.toml")),
     ("prometheus.toml", include_str!("built_in/prometheus.toml")),
+    ("services.toml", include_str!("built_in/services.toml")),
     ("program.toml", include_str!("built_in/program.toml")),
 ];
 

@@ -3,7 +3,8 @@
 use core::fmt;
 
 /// Fields that each device has.
-pub const DEVICE_FIELDS: [&str; 6] = ["device", "address", "site", "description", "location", "contact"];
+/// `host` is the address as it stands in a URL: one of IPv6 in brackets (RFC 3986 section 3.2.2).
+pub const DEVICE_FIELDS: [&str; 7] = ["device", "address", "host", "site", "description", "location", "contact"];
 /// Fields that each row of a table has, beside its table's own.
 pub const ROW_FIELDS: [&str; 4] = ["name", "label", "index", "speed"];
 

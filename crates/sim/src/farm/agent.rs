@@ -13,6 +13,8 @@ const OCTETS_MAX: usize = 1472;
 const SHORT_OCTETS_MAX: usize = 484;
 /// Questions and answers in a hundred that are lost by [`Fault::Lossy`].
 const LOST_PERCENT: u64 = 20;
+/// Octets of an answer beside its variables, at most.
+const BESIDE_OCTETS: usize = 64;
 const SLOW_MS: std::ops::RangeInclusive<i64> = 300..=900;
 const SOUND_MS: u32 = 1;
 
@@ -45,6 +47,8 @@ struct Request<'a> {
     /// Of `GetBulk`: non-repeaters and max-repetitions.
     numbers: [i64; 2],
     variables: &'a [u8],
+    /// Octets that the variables of the answer may take.
+    room: usize,
 }
 
 impl Farm {
@@ -56,7 +60,7 @@ impl Farm {
         }
         let view = View::new(self, device, at_ms);
         let from = out.len();
-        if !view.state.is_up || view.message(datagram, out).is_none() {
+        if !self.is_reached(device, at_ms) || view.message(datagram, luck, out).is_none() {
             out.truncate(from);
             return Answer::Silence;
         }
@@ -81,32 +85,63 @@ impl View<'_> {
         }
     }
 
-    fn message(&self, mut datagram: &[u8], out: &mut Vec<u8>) -> Option<()> {
-        let mut message = ber::take_of(&mut datagram, tag::SEQUENCE)?;
+    fn message(&self, datagram: &[u8], luck: u64, out: &mut Vec<u8>) -> Option<()> {
+        let mut message = ber::take_of(&mut &*datagram, tag::SEQUENCE)?;
         let version = ber::take_integer(&mut message)?;
-        let speaks = version == 0 || version == 1 && self.fault != Some(Fault::VersionOne);
-        let community = ber::take_of(&mut message, tag::OCTET_STRING)?;
-        let (kind, mut body) = ber::take(&mut message)?;
-        if !speaks || community != COMMUNITY || kind == kind::GET_BULK && version == 0 {
+        let speaks = match self.fault {
+            Some(Fault::VersionOne) => version == 0,
+            _ if self.farm.speaks_version_three_alone(self.device) => version == 3,
+            _ => matches!(version, 0 | 1 | 3),
+        };
+        if !speaks {
             return None;
         }
-        let id = ber::take_integer(&mut body)?;
-        let numbers = [ber::take_integer(&mut body)?, ber::take_integer(&mut body)?];
-        let request = Request { kind, id, numbers, variables: ber::take_of(&mut body, tag::SEQUENCE)? };
+        if version == 3 {
+            return self.secured(datagram, luck, out);
+        }
+        let community = ber::take_of(&mut message, tag::OCTET_STRING)?;
+        if community != COMMUNITY {
+            return None;
+        }
         let begun = out.len();
         ber::put_integer(out, tag::INTEGER, version);
         ber::put(out, tag::OCTET_STRING, community);
-        self.respond(&request, version == 0, out)?;
+        self.answer_pdu(message, version, self.octets_max().saturating_sub(BESIDE_OCTETS), None, out)?;
         ber::wrap(out, begun, tag::SEQUENCE);
         Some(())
     }
 
-    fn octets_max(&self) -> usize {
+    /// Appends the PDU that answers another one; with that error if there is one.
+    pub(super) fn answer_pdu(
+        &self,
+        mut asked: &[u8],
+        version: i64,
+        room: usize,
+        error: Option<u32>,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        let (kind, mut body) = ber::take(&mut asked)?;
+        if kind == kind::GET_BULK && version == 0 {
+            return None;
+        }
+        let id = ber::take_integer(&mut body)?;
+        let numbers = [ber::take_integer(&mut body)?, ber::take_integer(&mut body)?];
+        let request = Request { kind, id, numbers, variables: ber::take_of(&mut body, tag::SEQUENCE)?, room };
+        self.respond(&request, version == 0, error, out)
+    }
+
+    pub(super) fn octets_max(&self) -> usize {
         if self.fault == Some(Fault::TooBig) { SHORT_OCTETS_MAX } else { OCTETS_MAX }
     }
 
     /// Appends the PDU of the answer.
-    fn respond(&self, request: &Request<'_>, is_first_version: bool, out: &mut Vec<u8>) -> Option<()> {
+    fn respond(
+        &self,
+        request: &Request<'_>,
+        is_first_version: bool,
+        error: Option<u32>,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
         let mut variables = Vec::with_capacity(1024);
         let mut said = match request.kind {
             kind::GET => self.get_all(request.variables, is_first_version, &mut variables)?,
@@ -115,9 +150,14 @@ impl View<'_> {
             _ => return None,
         };
         // As RFC 3416 section 4.2.1: what does not fit is told with no variables; version 1 gives back what it got.
-        if variables.len() + 64 > self.octets_max() {
+        if variables.len() > request.room {
             said = (status::TOO_BIG, 0);
             variables.clear();
+        }
+        if let Some(error) = error {
+            said = (error, 0);
+            variables.clear();
+            variables.extend_from_slice(request.variables);
         }
         if is_first_version && said.0 != status::NO_ERROR {
             variables.clear();
@@ -210,7 +250,7 @@ impl View<'_> {
             for name in &mut repeated {
                 let from = out.len();
                 goes_on |= self.put_next(name, false, out);
-                if out.len() + 64 > self.octets_max() {
+                if out.len() > request.room {
                     out.truncate(from);
                     return Some((status::NO_ERROR, 0));
                 }

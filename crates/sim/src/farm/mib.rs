@@ -3,7 +3,7 @@
 use super::ber::{self, tag};
 use super::fate::Numbering;
 use super::{Counter, Farm, Fault, State};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// What stands under one name. Instances of tables are told by the numbers behind their columns.
 enum Group {
@@ -14,25 +14,42 @@ enum Group {
 #[derive(Clone, Copy)]
 enum Rows {
     Interfaces,
-    Arp,
     Lldp,
+    Management,
+    Addresses,
+    AnyAddresses,
+    Arp,
+    Physical,
 }
 
 const SYSTEM: &[u32] = &[1, 3, 6, 1, 2, 1, 1];
 const IF_NUMBER: &[u32] = &[1, 3, 6, 1, 2, 1, 2];
 const IF_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1];
+const ADDRESS_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 20, 1];
 const ARP_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 22, 1];
+const PREFIX_ORIGIN: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 32, 1, 5];
+const ANY_ADDRESS_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 34, 1];
+const PHYSICAL_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 35, 1];
 const IF_X_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1];
-/// `lldpRemTable` of IEEE 802.1AB.
+/// `lldpLocalSystemData`, `lldpLocPortTable`, `lldpRemTable` and `lldpRemManAddrTable` of IEEE 802.1AB.
+const LLDP_LOCAL: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 3];
+const LLDP_PORT_ENTRY: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1];
 const LLDP_ENTRY: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1];
+const LLDP_MANAGEMENT_ENTRY: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 4, 2, 1];
 
 /// In the order of their names.
 const GROUPS: &[Group] = &[
-    Group::Table(LLDP_ENTRY, &[4, 5, 6, 7, 9], Rows::Lldp),
+    Group::Scalars(LLDP_LOCAL, &[1, 2, 3, 4]),
+    Group::Table(LLDP_PORT_ENTRY, &[2, 3, 4], Rows::Interfaces),
+    Group::Table(LLDP_ENTRY, &[4, 5, 6, 7, 8, 9], Rows::Lldp),
+    Group::Table(LLDP_MANAGEMENT_ENTRY, &[3, 4, 5], Rows::Management),
     Group::Scalars(SYSTEM, &[1, 2, 3, 4, 5, 6, 7]),
     Group::Scalars(IF_NUMBER, &[1]),
     Group::Table(IF_ENTRY, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 16, 17, 19, 20], Rows::Interfaces),
+    Group::Table(ADDRESS_ENTRY, &[1, 2, 3], Rows::Addresses),
     Group::Table(ARP_ENTRY, &[1, 2, 3, 4], Rows::Arp),
+    Group::Table(ANY_ADDRESS_ENTRY, &[3, 4, 5], Rows::AnyAddresses),
+    Group::Table(PHYSICAL_ENTRY, &[4, 6, 7], Rows::Physical),
     Group::Table(IF_X_ENTRY, &[1, 6, 7, 10, 11, 15, 18, 19], Rows::Interfaces),
 ];
 /// The same without counters of 64 bits.
@@ -132,7 +149,7 @@ impl<'f> View<'f> {
     fn has_row(&self, rows: Rows, row: &[u32]) -> bool {
         match rows {
             Rows::Interfaces => matches!(row, [index] if self.numbering.interface(*index).is_some()),
-            Rows::Arp | Rows::Lldp => self.neighbour_rows(rows).any(|known| known == row),
+            _ => self.rows(rows).any(|known| known == row),
         }
     }
 
@@ -146,40 +163,58 @@ impl<'f> View<'f> {
                 };
                 (next < all.end).then(|| vec![next])
             }
-            Rows::Arp | Rows::Lldp => self.neighbour_rows(rows).find(|known| known.as_slice() > after),
+            _ => self.rows(rows).find(|known| known.as_slice() > after),
         }
     }
 
-    /// The uplink is the first interface, the others lead down.
-    fn neighbours(&self) -> impl Iterator<Item = (u32, usize)> {
-        let up = self.farm.parent(self.device).map(|parent| (0, parent));
-        let first = self.device * super::ACCESS_PER_DISTRIBUTION + 1;
-        let below = first..first + super::ACCESS_PER_DISTRIBUTION;
-        let settings = self.farm.settings();
-        let (devices, interfaces) = (settings.devices, settings.interfaces);
-        up.into_iter()
-            .chain(below.zip(1..).map(|(device, port)| (port, device)))
-            .filter(move |(port, device)| *device < devices && *port < interfaces)
+    /// The rows of a table, in their order.
+    fn rows(&self, rows: Rows) -> impl Iterator<Item = Vec<u32>> {
+        let index = |interface: u32| self.numbering.index(interface);
+        let v4 = |address: &IpAddr| address.is_ipv4();
+        let mut all: Vec<Vec<u32>> = match rows {
+            Rows::Interfaces => self.numbering.all().map(|index| vec![index]).collect(),
+            Rows::Lldp => self.neighbours().map(|(port, ..)| vec![0, index(port), 1]).collect(),
+            Rows::Management => {
+                let address = |device: usize| IpAddr::V4(self.farm.address(device));
+                let row = |(port, device, _)| [vec![0, index(port), 1], any(&address(device))].concat();
+                self.neighbours().map(row).collect()
+            }
+            Rows::Addresses => {
+                let all = self.farm.addresses(self.device).into_iter();
+                all.filter(|(address, ..)| v4(address)).map(|(address, ..)| arcs(&address)).collect()
+            }
+            Rows::AnyAddresses => {
+                self.farm.addresses(self.device).into_iter().map(|(address, ..)| any(&address)).collect()
+            }
+            Rows::Arp => {
+                let all = self.reached().filter(|(_, address)| v4(address));
+                all.map(|(port, address)| [vec![index(port)], arcs(&address)].concat()).collect()
+            }
+            Rows::Physical => {
+                self.reached().map(|(port, address)| [vec![index(port)], any(&address)].concat()).collect()
+            }
+        };
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter()
     }
 
-    fn neighbour_rows(&self, rows: Rows) -> impl Iterator<Item = Vec<u32>> {
-        let mut all: Vec<Vec<u32>> = self
-            .neighbours()
-            .map(|(port, device)| {
-                let index = self.numbering.index(port);
-                match rows {
-                    Rows::Lldp => vec![0, index, 1],
-                    _ => [&[index][..], &self.farm.address(device).octets().map(u32::from)].concat(),
-                }
-            })
-            .collect();
-        all.sort_unstable();
-        all.into_iter()
+    fn neighbours(&self) -> impl Iterator<Item = (u32, usize, u32)> {
+        self.farm.neighbours(self.device).into_iter()
+    }
+
+    fn reached(&self) -> impl Iterator<Item = (u32, IpAddr)> {
+        let interfaces = self.farm.settings().interfaces;
+        self.farm.reached(self.device).into_iter().filter(move |(port, _)| *port < interfaces)
     }
 
     fn scalar(&self, front: &[u32], object: u32, out: &mut Vec<u8>) -> Result<(), Absent> {
         let text = |out: &mut Vec<u8>, text: &str| ber::put(out, tag::OCTET_STRING, text.as_bytes());
         match (front == SYSTEM, object) {
+            (false, 1) if front == LLDP_LOCAL => ber::put_integer(out, tag::INTEGER, 4),
+            (false, 2) if front == LLDP_LOCAL => ber::put(out, tag::OCTET_STRING, &hardware(self.device, 0)),
+            (false, 3) if front == LLDP_LOCAL => text(out, &self.farm.name(self.device)),
+            (false, _) if front == LLDP_LOCAL => text(out, "Farm Switch"),
             (false, _) => ber::put_integer(out, tag::INTEGER, self.farm.settings().interfaces.into()),
             (_, 1) => text(out, "Farm Switch, software 4.2, simulated"),
             (_, 2) => ber::put_name(out, &[1, 3, 6, 1, 4, 1, 8072, 3, 2, 255]),
@@ -203,12 +238,18 @@ impl<'f> View<'f> {
                 let interface = self.numbering.interface(*row.first()?)?;
                 if front == IF_ENTRY {
                     self.interface(interface, column, out)
+                } else if front == LLDP_PORT_ENTRY {
+                    self.local_port(interface, column, out)
                 } else {
                     self.extended(interface, column, out)
                 }
             }
-            Rows::Arp => self.arp(column, row, out)?,
             Rows::Lldp => self.lldp(column, row, out)?,
+            Rows::Management => management(column, out),
+            Rows::Addresses => self.own_address(column, row, out)?,
+            Rows::AnyAddresses => self.any_address(column, row, out)?,
+            Rows::Arp => self.arp(column, row, out)?,
+            Rows::Physical => self.physical(column, row, out)?,
         }
         Some(())
     }
@@ -261,8 +302,8 @@ impl<'f> View<'f> {
                 ber::put_unsigned(out, tag::GAUGE32, millions);
             }
             18 => {
-                let neighbour = self.neighbours().find(|(port, _)| *port == interface);
-                let label = neighbour.map_or(String::new(), |(_, device)| format!("to {}", self.farm.name(device)));
+                let neighbour = self.neighbours().find(|(port, ..)| *port == interface);
+                let label = neighbour.map_or(String::new(), |(_, device, _)| format!("to {}", self.farm.name(device)));
                 ber::put(out, tag::OCTET_STRING, label.as_bytes());
             }
             _ => ber::put_unsigned(out, tag::TIME_TICKS, 0),
@@ -276,33 +317,120 @@ impl<'f> View<'f> {
     /// `ipNetToMediaEntry` (RFC 1213).
     fn arp(&self, column: u32, row: &[u32], out: &mut Vec<u8>) -> Option<()> {
         let [index, address @ ..] = row else { return None };
-        let address: Vec<u8> = address.iter().map(|arc| *arc as u8).collect();
-        let octets: [u8; 4] = address.as_slice().try_into().ok()?;
         match column {
             1 => ber::put_integer(out, tag::INTEGER, (*index).into()),
-            2 => ber::put(out, tag::OCTET_STRING, &hardware(self.farm.device_of(Ipv4Addr::from(octets))?, 0)),
-            3 => ber::put(out, tag::IP_ADDRESS, &octets),
+            2 => ber::put(out, tag::OCTET_STRING, &self.hardware_of(address)),
+            3 => ber::put(out, tag::IP_ADDRESS, &octets(address)),
             _ => ber::put_integer(out, tag::INTEGER, 3),
         }
         Some(())
     }
 
+    /// `ipNetToPhysicalEntry` (RFC 4293): dynamic, reachable.
+    fn physical(&self, column: u32, row: &[u32], out: &mut Vec<u8>) -> Option<()> {
+        match column {
+            4 => ber::put(out, tag::OCTET_STRING, &self.hardware_of(row.get(3..)?)),
+            6 => ber::put_integer(out, tag::INTEGER, 3),
+            _ => ber::put_integer(out, tag::INTEGER, 1),
+        }
+        Some(())
+    }
+
+    /// That of a device, or of a host: from the end of its address.
+    fn hardware_of(&self, address: &[u32]) -> [u8; 6] {
+        let octets = octets(address);
+        let device = <[u8; 4]>::try_from(&*octets).ok().and_then(|octets| self.farm.device_of(octets.into()));
+        let end = octets.last_chunk::<4>().copied().unwrap_or_default();
+        device.map_or([0x06, 0, end[0], end[1], end[2], end[3]], |device| hardware(device, 0))
+    }
+
+    /// `ipAddrEntry` (RFC 1213).
+    fn own_address(&self, column: u32, row: &[u32], out: &mut Vec<u8>) -> Option<()> {
+        let own = self.farm.addresses(self.device).into_iter().find(|(address, ..)| arcs(address) == row);
+        let (_, bits, interface) = own?;
+        match column {
+            1 => ber::put(out, tag::IP_ADDRESS, &octets(row)),
+            2 => ber::put_integer(out, tag::INTEGER, self.numbering.index(interface).into()),
+            _ => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(bits.min(32))).unwrap_or(0);
+                ber::put(out, tag::IP_ADDRESS, &mask.to_be_bytes());
+            }
+        }
+        Some(())
+    }
+
+    /// `ipAddressEntry` (RFC 4293): unicast; the prefix is a row of `ipAddressPrefixTable`.
+    fn any_address(&self, column: u32, row: &[u32], out: &mut Vec<u8>) -> Option<()> {
+        let own = self.farm.addresses(self.device).into_iter().find(|(address, ..)| any(address) == row);
+        let (address, bits, interface) = own?;
+        let index = self.numbering.index(interface);
+        match column {
+            3 => ber::put_integer(out, tag::INTEGER, index.into()),
+            4 => ber::put_integer(out, tag::INTEGER, 1),
+            _ => {
+                let mut left = u32::from(bits);
+                let mut network = any(&address);
+                for octet in &mut network[2..] {
+                    let keeps = left.min(8);
+                    *octet &= 0xff00 >> keeps & 0xff;
+                    left -= keeps;
+                }
+                ber::put_name(out, &[PREFIX_ORIGIN, &[index], &network, &[bits.into()]].concat());
+            }
+        }
+        Some(())
+    }
+
+    /// `lldpLocPortEntry`: called by the interface's name.
+    fn local_port(&self, interface: u32, column: u32, out: &mut Vec<u8>) {
+        match column {
+            2 => ber::put_integer(out, tag::INTEGER, 5),
+            3 => ber::put(out, tag::OCTET_STRING, self.farm.interface_name(interface).as_bytes()),
+            _ => ber::put(out, tag::OCTET_STRING, self.long_name(interface).as_bytes()),
+        }
+    }
+
     /// `lldpRemEntry`: identified by hardware address and interface name.
     fn lldp(&self, column: u32, row: &[u32], out: &mut Vec<u8>) -> Option<()> {
         let port = self.numbering.interface(*row.get(1)?)?;
-        let (_, device) = self.neighbours().find(|(own, _)| *own == port)?;
-        // A device below has its uplink here; the one above the interface that leads down to this one.
-        let below = self.device.checked_sub(device * super::ACCESS_PER_DISTRIBUTION).map(|port| port as u32);
-        let remote = if self.farm.parent(self.device) == Some(device) { below? } else { 0 };
+        let (_, device, far) = self.neighbours().find(|(own, ..)| *own == port)?;
         match column {
             4 => ber::put_integer(out, tag::INTEGER, 4),
             5 => ber::put(out, tag::OCTET_STRING, &hardware(device, 0)),
             6 => ber::put_integer(out, tag::INTEGER, 5),
-            7 => ber::put(out, tag::OCTET_STRING, self.farm.interface_name(remote).as_bytes()),
+            7 => ber::put(out, tag::OCTET_STRING, self.farm.interface_name(far).as_bytes()),
+            8 => ber::put(out, tag::OCTET_STRING, self.long_name(far).as_bytes()),
             _ => ber::put(out, tag::OCTET_STRING, self.farm.name(device).as_bytes()),
         }
         Some(())
     }
+}
+
+/// `lldpRemManAddrEntry`: the address is in the index.
+fn management(column: u32, out: &mut Vec<u8>) {
+    match column {
+        3 => ber::put_integer(out, tag::INTEGER, 2),
+        4 => ber::put_integer(out, tag::INTEGER, 1),
+        _ => ber::put_name(out, &[0, 0]),
+    }
+}
+
+/// The octets of an address as arcs.
+fn arcs(address: &IpAddr) -> Vec<u32> {
+    match address {
+        IpAddr::V4(v4) => v4.octets().map(u32::from).to_vec(),
+        IpAddr::V6(v6) => v6.octets().map(u32::from).to_vec(),
+    }
+}
+
+/// `InetAddressType`, `InetAddress`: the family, how many octets, the octets.
+fn any(address: &IpAddr) -> Vec<u32> {
+    let octets = arcs(address);
+    [vec![if address.is_ipv4() { 1 } else { 2 }, octets.len() as u32], octets].concat()
+}
+
+fn octets(arcs: &[u32]) -> Vec<u8> {
+    arcs.iter().map(|arc| *arc as u8).collect()
 }
 
 /// An address for documentation's sake: locally administered.

@@ -31,6 +31,15 @@ pub fn fields(inventory: &Inventory, device: u32) -> Vec<(String, String)> {
     own.chain(["address", "site", "location", "contact"].into_iter().filter_map(field)).chain(template).collect()
 }
 
+/// Devices of which it is known whether they are up.
+pub fn up(inventory: &Inventory, healths: &[Health]) -> BTreeMap<String, bool> {
+    let up = |health: &Health| {
+        let device = inventory.devices().get(health.device)?;
+        Some((device.name.to_string(), health.change? == Change::Up))
+    };
+    healths.iter().filter_map(up).collect()
+}
+
 /// What was shown of devices before.
 #[derive(Debug, Default)]
 pub struct Devices {

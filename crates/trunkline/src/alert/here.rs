@@ -1,6 +1,7 @@
 //! The alerts of this process: the job, who may ask it, and the threads that feed it.
 
 use super::metrics::MetricsFeed;
+use super::report::Sources;
 use super::rows::{self, Tap};
 use super::rules;
 use super::series::SeriesFeed;
@@ -37,6 +38,7 @@ pub struct Running {
     control: Mutex<Option<Control>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     tap: Tap,
+    data: PathBuf,
 }
 
 /// What feeds have in common.
@@ -75,6 +77,7 @@ impl Running {
     /// What is wrong with the rules or could not be opened.
     pub fn start(settings: &config::Alert, data: &Path) -> Result<Running, Failure> {
         let (places, data) = (rules::places(settings, data), data.to_owned());
+        let kept = data.clone();
         let folder = folder(&data);
         let failed = |e: &dyn std::fmt::Display| Failure::Failed(format!("alerts: {e}"));
         std::fs::create_dir_all(rules::folder(&data)).map_err(|e| failed(&format!("{}: {e}", folder.display())))?;
@@ -97,6 +100,7 @@ impl Running {
             control: Mutex::new(Some(control)),
             threads: Mutex::new(vec![rows]),
             tap,
+            data: kept,
         })
     }
 
@@ -116,6 +120,11 @@ impl Running {
     pub fn watch_metrics(&self, samples: impl Fn() -> Option<Vec<Sample>> + Send + 'static) -> Result<(), Failure> {
         let feed = MetricsFeed::new(Arc::clone(&self.alerts), Arc::clone(&self.fed), self.every);
         self.thread("alert-metrics", move || feed.run(samples))
+    }
+
+    /// Has reports made, of these graphs and the store of the data folder.
+    pub fn report(&self, graphs: Option<Handle>) {
+        self.alerts.report_with(Arc::new(Sources::new(self.data.clone(), graphs)));
     }
 
     /// Where rows are shown.
@@ -172,6 +181,7 @@ impl Running {
     /// Ends the feeds and who asks; the job itself ends when nobody has it any more.
     pub fn stop(&self) {
         self.fed.ends.store(true, Ordering::Relaxed);
+        self.alerts.end_reports();
         drop(self.control.lock().unwrap_or_else(PoisonError::into_inner).take());
         for thread in self.threads.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             thread.thread().unpark();

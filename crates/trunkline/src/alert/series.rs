@@ -111,6 +111,7 @@ impl SeriesFeed {
         if is_due(self.healths_at, self.every) {
             self.healths_at = Some(Instant::now());
             let healths = self.graphs.healths();
+            self.alerts.set_devices(devices::up(&self.inventory, &healths));
             let seen = self.devices.seen(&self.inventory, &self.rules, &healths, &self.alerts, now_s());
             show(&self.alerts, seen);
         }

@@ -1,6 +1,7 @@
 //! `trunkline alert`: what is an alert now and was one, silences, rules and channels.
 
 mod node;
+mod report;
 
 use crate::alert::rules::{self, Wrong};
 use crate::failure::Failure;
@@ -29,8 +30,10 @@ use trunkline_kit::exit::Exit;
     trunkline alert acknowledge 4f3a2c1d               whoever has the alert: it is not escalated any more\n  \
     trunkline alert silence 'device = edge-*' --for '2 h' --why 'new firmware'\n  \
     trunkline alert maintenance edge-1 --for '30 min'  nothing of a device is an alert\n  \
-    trunkline alert silences                           which there are; trunkline alert unsilence ID\n\n\
-    docs/manual/alerts.md has the whole of it.")]
+    trunkline alert silences                           which there are; trunkline alert unsilence ID\n  \
+    trunkline alert reports                            when reports are sent, and what came of the last\n  \
+    trunkline alert report weekly -w weekly.html       how one looks at this moment; --send sends it\n\n\
+    docs/manual/alerts.md and docs/manual/reports.md have the whole of it.")]
 pub struct Alert {
     /// What to do.
     #[command(subcommand)]
@@ -118,6 +121,13 @@ enum Order {
         #[command(flatten)]
         place: Place,
     },
+    /// List reports: when each is sent next, and what came of the last; exit code 3 if one was not sent
+    Reports {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Show a report as it would be at this moment, write it to a file, or send it
+    Report(report::Ask),
     /// Read the rules again; where they have mistakes, those that were read before hold
     Reload {
         #[command(flatten)]
@@ -215,6 +225,8 @@ impl Alert {
                 let reply = place.ask(&json!({ "do": "unsilence", "silence": silence, "by": by.name() }))?;
                 tell(place, &reply, |reply, out| writeln!(out, "{} is over", said(&reply["silence"])))
             }
+            Order::Reports { place } => report::list(place, terminal),
+            Order::Report(ask) => ask.run(),
             Order::Reload { place } => {
                 let reply = place.ask(&json!({ "do": "reload" }))?;
                 tell(place, &reply, |reply, out| writeln!(out, "{} rules", said(&reply["rules"])))
@@ -386,6 +398,7 @@ fn check(files: &[PathBuf], place: &Place) -> Result<Exit, Failure> {
                 ("routes", read.routes.len()),
                 ("channels", read.channels.len()),
                 ("maintenance windows", read.maintenance.len()),
+                ("reports", read.reports.len()),
             ];
             if !place.json {
                 let told: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();

@@ -1,10 +1,12 @@
 //! `trunkline demo`: a simulated world through the whole program, with the web in front.
 
+use crate::alert;
 use crate::bar::{Bar, TICK};
 use crate::cache::{configured, here::Running};
 use crate::charge;
-use crate::demo::{self, Gateway, Load, Stage, Tapped};
+use crate::demo::{self, Farming, Gateway, Load, Stage, Tapped};
 use crate::failure::Failure;
+use crate::graph;
 use crate::run::log;
 use crate::run::now_ns;
 use crate::run::service::{Beside, Service, charging_node};
@@ -21,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use trunkline_graph::job::EchoSockets;
 use trunkline_kit::exit::Exit;
 use trunkline_web::{Handle, Mode};
 
@@ -37,8 +40,8 @@ const ROWS_WAITING: u64 = 20_000;
     trunkline demo                             then open the link that it prints\n  \
     trunkline demo --seed 7 --data ./demo      another network, and its data stay\n\n\
     Needs no root and no network. Subscribers, trunks, calls and their audio are simulated; every tenth call has\n\
-    a planted fault, and the tap loses packets now and then. Half an hour of it is read before the pages are shown,\n\
-    then it goes on at its own speed until Ctrl-C.\n\
+    a planted fault, and the tap loses packets now and then. Devices are simulated, too, and polled by SNMP.\n\
+    Half an hour of calls is read before the pages are shown, then it goes on at its own speed until Ctrl-C.\n\
     Data lie in a temporary folder ($TMPDIR) that is removed at the end; they stay below 1.5 GB.")]
 pub struct Demo {
     /// Where the pages are; where the port is taken, the next free one is used
@@ -73,17 +76,20 @@ impl Demo {
             &settings.data.folder,
         )?;
         let charging = charging.map(|prepared| charging_node(prepared, &settings)).transpose()?;
-        let mut service = Service::on(
-            &settings,
-            rings,
-            Beside { cache: configured::open(&settings.cache)?, charging, ..Beside::default() },
-        )?;
+        demo::templates_and_rules(folder.path()).map_err(|e| Failure::Failed(format!("the demonstration: {e}")))?;
+        let graphs = Some(graph::here::Running::start(&settings.graph, folder.path(), EchoSockets::open())?);
+        let alerts = Some(alert::here::Running::start(&settings.alert, folder.path())?);
+        let cache = configured::open(&settings.cache)?;
+        let mut service = Service::on(&settings, rings, Beside { cache, charging, graphs, alerts })?;
         service.show(&settings, "demo");
+        let graphs = service.view().graphs().map(graph::here::Running::handle);
+        let mut farm = graphs.map(|graphs| Farming::start(graphs, self.seed, now_ns() / 1_000_000)).transpose()?;
         let load = service.view().cache().and_then(Running::address).map(|at| Load::start(at, self.seed)).transpose();
         let load = load.map_err(|e| Failure::Failed(format!("a thread cannot be started: {e}")))?;
         let node = service.view().charging().and_then(charge::here::Running::address);
         let gateway = node.map(|at| Gateway::start(folder.path(), at, self.seed)).transpose()?;
         catch_up(&stage, &service, &stop);
+        farm.as_mut().map(Farming::planted).transpose()?;
         let web = if stop.is_asked() {
             None
         } else {
@@ -98,7 +104,7 @@ impl Demo {
             service.look_after();
             brake(&stage, service.view());
         }
-        drop((web, load, gateway));
+        drop((web, load, gateway, farm));
         stage.over.store(true, Ordering::Relaxed);
         let ended = service.stop();
         // Losses were planted; defects were not.
@@ -118,6 +124,7 @@ impl Demo {
             ("Calls", "verdict:one-way-audio, mos<3.5, code:5xx - then open one and click on its ladder"),
             ("Cache", "what a charging system would ask of it, simulated too: hit ratio, memory, hot keys"),
             ("Charging", "sessions, accounts with their ledgers, tariffs: a gateway is simulated, too"),
+            ("Graphs", "21 simulated devices and a year of their past; a router and all behind it go away soon"),
             ("Packets", "drag over a minute to extract it; every packet of every call is there"),
             ("your own", "drop a capture onto the page"),
         ] {

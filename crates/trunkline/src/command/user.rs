@@ -1,5 +1,7 @@
 //! `trunkline user`: who may sign in, from the shell.
 
+mod graphs;
+
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::run::config::{self, Given, Settings};
@@ -74,7 +76,9 @@ enum What {
         #[command(flatten)]
         place: Place,
     },
-    /// Set a user's password, read from standard input; ends their sessions
+    /// Say who may see which devices, trees and graphs
+    Graphs(graphs::Graphs),
+    /// Set a user's password, read from standard input: they have to change it; ends their sessions
     Password {
         /// Whose
         #[arg(value_name = "NAME")]
@@ -108,6 +112,7 @@ impl Manage {
             What::List { json, place } => place.open()?.list(*json, terminal),
             What::Remove { name, place } => place.open()?.remove(name),
             What::Password { name, place } => place.open()?.password(name),
+            What::Graphs(graphs) => graphs.run(terminal),
         }?;
         Ok(Exit::Done)
     }
@@ -203,7 +208,9 @@ impl Opened {
         let set = self.desk.set_up(secret.expose(), "", &password, from, now_ns());
         let signed_in = self.told(action::PASSWORD, name, set)?;
         self.desk.sign_out(signed_in.cookie.expose()).map_err(|e| failure(&e))?;
-        let _ = writeln!(io::stderr(), "The password of {name} is set; their sessions have ended.");
+        self.desk.demand_new_password(name).map_err(|e| failure(&e))?;
+        let told = "is set, and has to be changed at the next sign-in; their sessions have ended";
+        let _ = writeln!(io::stderr(), "The password of {name} {told}.");
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! What the demonstration runs with: its world, and everything else on.
 
+use super::farm::TEMPLATES;
 use crate::run::config::{self, Compress, LogLevel, Settings};
 use std::path::Path;
 use std::time::Duration;
@@ -15,6 +16,9 @@ const CACHE: Octets = Octets::mib(16);
 const MEDIA: u64 = 1 << 30;
 /// The least; with less room no media is recorded.
 const MEDIA_MIN: u64 = 48 << 20;
+
+/// What alerts look at.
+const RULES: &str = include_str!("alerts.toml");
 
 /// The world: an operator with some twenty calls up, every tenth with a fault. It goes on for years: a call's number is
 /// in all its identifiers.
@@ -66,5 +70,20 @@ pub fn settings(data: &Path, listen: std::net::SocketAddr) -> Settings {
     (settings.charge.threads, settings.charge.sessions) = (1, 100_000);
     settings.cdr.file_time = Duration::from_secs(300);
     settings.cdr.keep = Some(super::charging::KEPT);
+    (settings.graph.enabled, settings.alert.enabled) = (true, true);
     settings
+}
+
+/// Puts what graphs read and what alerts look at into a data folder.
+///
+/// # Errors
+/// They cannot be written.
+pub fn templates_and_rules(data: &Path) -> std::io::Result<()> {
+    let templates = crate::graph::here::folder(data).join("templates");
+    let rules = crate::alert::rules::folder(data);
+    for (folder, text) in [(templates, TEMPLATES), (rules, RULES)] {
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("demo.toml"), text)?;
+    }
+    Ok(())
 }

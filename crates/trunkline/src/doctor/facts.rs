@@ -40,6 +40,8 @@ pub struct Wanted {
     pub hardware_timestamps: bool,
     /// Whether packets are recorded.
     pub record: bool,
+    /// Whether devices are polled and probed.
+    pub graphs: bool,
     /// How many percent of a volume the log may fill, or octets.
     pub limit: Option<trunkline_kit::config::Share>,
     /// Octets of the largest segment of a class that is compressed; none if no class is.
@@ -61,6 +63,8 @@ pub struct Machine {
     pub xdp_sockets: Option<bool>,
     /// Whether io_uring works here, or why not.
     pub io_uring: Option<Result<(), String>>,
+    /// Whether ICMP echo requests can be sent over IPv4 and over IPv6, or why not.
+    pub echo: Option<[Result<(), String>; 2]>,
     /// `bpf_jit_enable`: whether filters become machine code.
     pub filters_compiled: Option<bool>,
     /// Memory that is available, octets; less where a control group limits it.

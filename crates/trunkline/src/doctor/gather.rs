@@ -101,6 +101,7 @@ fn wanted(settings: &Settings) -> Wanted {
         xdp: settings.capture.source == Source::AfXdp,
         hardware_timestamps: settings.capture.timestamps == Timestamps::Hardware,
         record: settings.record.enabled,
+        graphs: settings.graph.enabled,
         limit: Some(settings.record.limit),
         compressed_segment: classes.contains(&Compress::Zstd).then_some(settings.record.segment_size.0),
     }

@@ -67,6 +67,7 @@ fn healthy() -> Facts {
         packet_sockets: Some(true),
         xdp_sockets: Some(true),
         io_uring: Some(Ok(())),
+        echo: Some([Ok(()), Ok(())]),
         filters_compiled: Some(true),
         memory_available: Some(16 * GIB),
         locked_max: Some(8 << 20),
@@ -83,6 +84,7 @@ fn healthy() -> Facts {
         xdp: false,
         hardware_timestamps: false,
         record: true,
+        graphs: true,
         limit: Some(Share::Percent(80.0)),
         compressed_segment: Some(GIB),
     };
@@ -142,6 +144,13 @@ fn the_machine_is_judged() {
     finds("io_uring", State::Warn, "not permitted", "kernel.io_uring_disabled=0", |f| {
         f.machine.io_uring = Some(Err("Operation not permitted".to_owned()));
     });
+    finds("echo", State::Warn, "no right to ICMP echo over IPv4", "ping_group_range", |f| {
+        f.machine.echo = Some([Err("no right to ICMP echo over IPv4 (Permission denied): let ..".to_owned()), Ok(())]);
+    });
+    let quiet = |f: &mut Facts| (f.machine.echo, f.wanted.graphs) = (Some([Err("no".to_owned()), Ok(())]), false);
+    let mut facts = healthy();
+    quiet(&mut facts);
+    assert!(judge(&facts).iter().all(|f| f.state == State::Good), "nobody asks for it");
     finds("filters", State::Warn, "interprets", "bpf_jit_enable=1", |f| f.machine.filters_compiled = Some(false));
     finds("memory", State::Bad, "7 rings of 134.2 MB", "ring", |f| f.machine.memory_available = Some(GIB));
     finds("locked memory", State::Bad, "8.4 MB", "LimitMEMLOCK=infinity", |f| {

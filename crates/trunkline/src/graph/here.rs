@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::run::config::Graph;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use trunkline_graph::job::{Control, Graphs, Handle, Options};
-use trunkline_kit::metrics::Sample;
+use std::sync::{Arc, Mutex, PoisonError};
+use trunkline_graph::job::{Control, EchoSockets, Graphs, Handle, Options, Reloaded};
+use trunkline_kit::metrics::{Sample, exposition};
 
 /// Where graphs are kept.
 pub fn folder(data: &Path) -> PathBuf {
@@ -59,14 +59,17 @@ fn options(settings: &Graph) -> Options {
 }
 
 impl Running {
-    /// Opens the folder and begins to poll.
+    /// Opens the folder and begins to poll; `echo` was opened while there was the right to.
     ///
     /// # Errors
     /// What could not be opened, with what to do about it.
-    pub fn start(settings: &Graph, data: &Path) -> Result<Running, Failure> {
-        let graphs = Graphs::open(&folder(data), &options(settings));
+    pub fn start(settings: &Graph, data: &Path, echo: EchoSockets) -> Result<Running, Failure> {
+        let graphs = Graphs::open_with(&folder(data), &options(settings), echo);
         let graphs = graphs.map_err(|e| Failure::Failed(format!("graphs: {e}")))?;
         let (handle, path) = (graphs.handle().clone(), socket(data));
+        if settings.own_device {
+            handle.be_a_device().map_err(|e| Failure::Failed(format!("graphs: the program as a device: {e}")))?;
+        }
         let control = Control::serve(handle.clone(), &path);
         let control = control.map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
         Ok(Running { handle, parts: Mutex::new(Some((control, graphs))) })
@@ -75,6 +78,20 @@ impl Running {
     /// What others of this process have of them.
     pub fn handle(&self) -> &Handle {
         &self.handle
+    }
+
+    /// Gives the metrics of this process to the device that it is.
+    pub fn give_own(&self, samples: impl Fn() -> Vec<Sample> + Send + Sync + 'static) {
+        self.handle.give_own(Arc::new(move || exposition(&samples())));
+    }
+
+    /// Reads the templates anew; where they have mistakes, those that were read before hold.
+    pub fn reload(&self) {
+        match self.handle.reload() {
+            Ok(Reloaded { changed: true, .. }) => tracing::info!("graphs: templates were read anew, devices follow"),
+            Ok(_) => {}
+            Err(why) => tracing::error!("graphs: the templates stay as they were: {why}"),
+        }
     }
 
     /// Totals and levels.
@@ -104,11 +121,19 @@ impl Running {
     /// Their metrics.
     pub fn samples(&self) -> Vec<Sample> {
         let status = self.handle.status();
-        let polls = status.polls.list().into_iter().chain(status.sockets.list());
+        let polls = status.polls.list().into_iter().chain(status.sockets.list()).chain(status.probes.counts.list());
         let mut samples: Vec<Sample> = polls.map(|one| Sample::counter(one.name, one.help, one.value)).collect();
-        let (journal, files) = (&status.journal, &status.files.counters);
+        let (journal, files, probes) = (&status.journal, &status.files.counters, &status.probes);
         let gauges = [
-            ("trunkline_graph_devices", "devices that are polled", status.polled as f64),
+            ("trunkline_graph_devices", "devices that are polled or probed", status.polled as f64),
+            (
+                "trunkline_graph_devices_flapping",
+                "of these, those that are up and down by turns",
+                status.flapping as f64,
+            ),
+            ("trunkline_graph_probe_devices", "devices that are probed", probes.devices as f64),
+            ("trunkline_graph_probe_sources", "data sources that are not read by SNMP", probes.sources as f64),
+            ("trunkline_graph_probe_faults", "devices and data sources that probes find wrong", probes.faults as f64),
             ("trunkline_graph_devices_up", "of these, those that are up", status.up as f64),
             ("trunkline_graph_devices_down", "of these, those that are down", status.down as f64),
             ("trunkline_graph_devices_refused", "of these, those that do not let us in", status.refused as f64),
@@ -126,6 +151,11 @@ impl Running {
             ),
         ];
         samples.extend(gauges.map(|(name, help, value)| Sample::gauge(name, help, value)));
+        let kinds = ["echo", "port", "program", "page"].into_iter().zip(probes.outstanding);
+        samples.extend(kinds.map(|(kind, count)| {
+            let help = "echo requests, ports, programs and pages on their way";
+            Sample::gauge("trunkline_graph_probe_outstanding", help, count as f64).label("kind", kind)
+        }));
         let counters = [
             ("trunkline_graph_samples_total", "samples taken into the journal", journal.samples),
             ("trunkline_graph_samples_dropped_total", "samples dropped: the disk was behind or full", journal.dropped),
@@ -133,6 +163,21 @@ impl Running {
                 "trunkline_graph_samples_stale_total",
                 "samples left out until the rows of a device that started anew were found again",
                 status.stale_samples,
+            ),
+            (
+                "trunkline_graph_samples_silent_total",
+                "samples left out of data sources that have never said anything",
+                status.silent_samples,
+            ),
+            (
+                "trunkline_graph_files_swept_total",
+                "files of data sources that were removed, which a crash had left",
+                status.files.files_swept,
+            ),
+            (
+                "trunkline_graph_files_aside_total",
+                "files of data sources that the inventory never had, put aside at the start",
+                status.files.files_aside,
             ),
             ("trunkline_graph_samples_stored_total", "samples that are in files", files.samples_stored_total),
             (
@@ -158,6 +203,12 @@ impl Running {
             ),
         ];
         samples.extend(counters.map(|(name, help, value)| Sample::counter(name, help, value)));
+        // While they end, they may wait for who asks for this.
+        if let Some((control, _)) = self.parts.try_lock().ok().as_deref().and_then(Option::as_ref) {
+            let (drawn, scopes) = control.counters();
+            let counters = drawn.list().into_iter().chain(scopes.list());
+            samples.extend(counters.map(|one| Sample::counter(one.name, one.help, one.value)));
+        }
         samples
     }
 }

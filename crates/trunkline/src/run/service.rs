@@ -32,6 +32,7 @@ use trunkline_calls::live::Front;
 use trunkline_capture::CaptureLoss;
 use trunkline_capture::live::xdp::{self, XdpOptions};
 use trunkline_capture::live::{self, Live, PacketOptions, Timestamps, fanout, interface, privileges};
+use trunkline_graph::job::EchoSockets;
 use trunkline_record::{Recorder, Segments};
 use trunkline_spool::Loss;
 use trunkline_store::row::Rows;
@@ -147,6 +148,8 @@ impl Service {
         let ready = several.then(ready).transpose()?;
         let alone = || charge::configured::open(&settings.charge, &settings.charge_gtpp, &settings.directory, folder);
         let charging = if several { None } else { alone()? };
+        // The right to echo requests goes with the privileges.
+        let echo = settings.graph.enabled.then(EchoSockets::open);
         let serves = !settings.charge.listen.is_empty()
             || !settings.charge_gtpp.listen.is_empty()
             || !settings.charge.connect.is_empty();
@@ -161,8 +164,7 @@ impl Service {
             }
             None => charging.map(|prepared| charging_node(prepared, settings)).transpose()?,
         };
-        let graphs =
-            settings.graph.enabled.then(|| graph::here::Running::start(&settings.graph, folder)).transpose()?;
+        let graphs = echo.map(|echo| graph::here::Running::start(&settings.graph, folder, echo)).transpose()?;
         let alerts =
             settings.alert.enabled.then(|| alert::here::Running::start(&settings.alert, folder)).transpose()?;
         let mut service = Service::on(settings, rings, Beside { cache, charging, graphs, alerts })?;
@@ -236,6 +238,10 @@ impl Service {
         let view = View::new(&engine, recorder.clone(), Arc::clone(&bursts), Arc::clone(&cards), interfaces);
         let view = view.with_cache(cache).with_charging(charging).with_graphs(graphs).with_alerts(alerts);
         let view = Arc::new(view);
+        if let Some(graphs) = view.graphs() {
+            let seen = Arc::downgrade(&view);
+            graphs.give_own(move || seen.upgrade().map(|view| view.samples()).unwrap_or_default());
+        }
         watch(&view)?;
         let (metrics, socket, web) = (None, None, None);
         Ok(Service { engine, recorder, bursts, cards, store, late, names, view, metrics, socket, web })
@@ -272,6 +278,7 @@ impl Service {
         self.web.iter().for_each(serve::reload);
         self.view.cache().iter().for_each(|cache| cache.reload(&settings.cache));
         self.view.alerts().iter().for_each(|alerts| alerts.reload());
+        self.view.graphs().iter().for_each(|graphs| graphs.reload());
         let Some(recorder) = &self.recorder else { return };
         let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         recorder.iter_mut().for_each(|recorder| packet_log::apply(recorder, settings));
@@ -336,6 +343,7 @@ fn watch(view: &Arc<View>) -> Result<(), Failure> {
     if let Some(graphs) = view.graphs() {
         alerts.watch_graphs(graphs.handle().clone())?;
     }
+    alerts.report(view.graphs().map(|graphs| graphs.handle().clone()));
     let seen = Arc::downgrade(view);
     alerts.watch_metrics(move || seen.upgrade().map(|view| view.samples()))
 }

@@ -50,6 +50,24 @@ pub fn octets(n: u64) -> String {
     }
 }
 
+/// A number with the sign of its thousands and a unit: 12.3 Mbit/s.
+pub fn amount(value: f64, unit: &str) -> String {
+    const SIGNS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+    let (mut size, mut at) = (value.abs(), 0);
+    while size >= 999.95 && at + 1 < SIGNS.len() {
+        (size, at) = (size / 1000.0, at + 1);
+    }
+    let digits = if size >= 100.0 || size == 0.0 {
+        0
+    } else if size >= 10.0 {
+        1
+    } else {
+        2
+    };
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{size:.digits$} {}{unit}", SIGNS[at]).trim_end().to_owned()
+}
+
 /// Milliseconds with as many digits as matter: `0.12 ms`, `12.3 ms`, `1,234 ms`.
 pub fn milliseconds(ms: f64) -> String {
     match ms.abs() {

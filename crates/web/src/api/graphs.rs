@@ -1,7 +1,12 @@
 //! Graphs: devices that are polled, their graphs, trees of them, numbers and pictures.
 
+pub mod arranging;
+pub mod figures;
+pub mod map;
 pub mod orders;
 pub mod pictures;
+pub mod rights;
+pub mod way;
 
 use super::ask::Ask;
 use super::schema;
@@ -41,7 +46,21 @@ async fn asked<T: Send + 'static>(
     Ok(asked.map_err(|error| SourceError { text: paths::named(&error.text), ..error })?)
 }
 
-async fn question<T: DeserializeOwned + Send + 'static>(web: &Arc<Web>, question: Value) -> Result<T, Problem> {
+/// A question of somebody, with what they may see: whatever is asked for people goes through here.
+async fn scoped(web: &Arc<Web>, who: &Who, mut question: Value) -> Result<Value, Problem> {
+    let viewer = who.viewer.clone();
+    if let Some(scope) = web.at_desk(move |desk| desk.graph_scope(&viewer)).await? {
+        question["scope"] = rights::told(&scope);
+    }
+    Ok(question)
+}
+
+async fn question<T: DeserializeOwned + Send + 'static>(
+    web: &Arc<Web>,
+    who: &Who,
+    question: Value,
+) -> Result<T, Problem> {
+    let question = scoped(web, who, question).await?;
     let answer = asked(web, move |graphing| {
         let answer = graphing.ask(&question)?;
         Ok(serde_json::from_value(answer))
@@ -76,11 +95,9 @@ pub async fn status(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphS
     who.need(Permission::GraphsRead)?;
     let nothing = GraphStatus { serving: false, trouble: None, counts: None, run: None };
     let Some(graphing) = web.sources.graphing.clone() else { return Ok(Json(nothing)) };
-    let look = move || {
-        graphing
-            .serves()
-            .then(|| Ok((graphing.ask(&json!({ "do": "counts" }))?, graphing.ask(&json!({ "do": "run" }))?)))
-    };
+    let counts = scoped(&web, &who, json!({ "do": "counts" })).await?;
+    let run = scoped(&web, &who, json!({ "do": "run" })).await?;
+    let look = move || graphing.serves().then(|| Ok((graphing.ask(&counts)?, graphing.ask(&run)?)));
     let answered: Option<Result<(Value, Value), SourceError>> = web.look(&web.graph_looks, look).await?;
     Ok(Json(match answered {
         None => nothing,
@@ -126,7 +143,7 @@ pub async fn devices(
     }
     let text = text(ask.text)?;
     let ask = json!({ "do": "devices", "text": text, "state": ask.state, "offset": ask.offset, "limit": ask.limit });
-    question(&web, ask).await.map(Json)
+    question(&web, &who, ask).await.map(Json)
 }
 
 fn text(text: Option<String>) -> Result<Option<String>, Problem> {
@@ -147,7 +164,7 @@ pub async fn device(
     Path(id): Path<String>,
 ) -> Result<Json<GraphDevice>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, json!({ "do": "device", "id": number("device", &id)? })).await.map(Json)
+    question(&web, &who, json!({ "do": "device", "id": number("device", &id)? })).await.map(Json)
 }
 
 /// Which graphs.
@@ -181,7 +198,7 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<GraphsAsk
         "do": "graphs", "text": text, "device": ask.device, "node": ask.node, "template": ask.template,
         "offset": ask.offset, "limit": ask.limit,
     });
-    question(&web, ask).await.map(Json)
+    question(&web, &who, ask).await.map(Json)
 }
 
 /// A graph, with the data sources that it is of.
@@ -191,7 +208,7 @@ pub async fn list(State(web): State<Arc<Web>>, who: Who, Ask(ask): Ask<GraphsAsk
 )]
 pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>) -> Result<Json<GraphShown>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, json!({ "do": "graph", "id": number("graph", &id)? })).await.map(Json)
+    question(&web, &who, json!({ "do": "graph", "id": number("graph", &id)? })).await.map(Json)
 }
 
 /// The trees, each with its first level.
@@ -201,7 +218,7 @@ pub async fn show(State(web): State<Arc<Web>>, who: Who, Path(id): Path<String>)
 )]
 pub async fn trees(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphTrees>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, json!({ "do": "trees" })).await.map(Json)
+    question(&web, &who, json!({ "do": "trees" })).await.map(Json)
 }
 
 /// Which folder.
@@ -225,5 +242,5 @@ pub async fn nodes(
     Ask(ask): Ask<GraphNodesAsk>,
 ) -> Result<Json<GraphNodes>, Problem> {
     who.need(Permission::GraphsRead)?;
-    question(&web, json!({ "do": "nodes", "tree": number("tree", &id)?, "parent": ask.parent })).await.map(Json)
+    question(&web, &who, json!({ "do": "nodes", "tree": number("tree", &id)?, "parent": ask.parent })).await.map(Json)
 }

@@ -70,6 +70,9 @@ pub mod action {
     pub const ALERT_UNSILENCE: &str = "alert.unsilence";
     pub const ALERT_TEST: &str = "alert.test";
     pub const ALERT_RELOAD: &str = "alert.reload";
+    pub const GRAPH_TREE: &str = "graph.tree";
+    pub const GRAPH_GRAPH: &str = "graph.graph";
+    pub const GRAPH_RIGHTS: &str = "graph.rights";
     pub const REFUSED: &str = "refused";
 }
 

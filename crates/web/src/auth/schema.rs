@@ -4,7 +4,7 @@ use super::refusal::Refusal;
 use rusqlite::Connection;
 
 /// Each step takes the file from the version of its index to the next; a file of a later version is refused.
-const STEPS: [&str; 1] = [FIRST];
+const STEPS: [&str; 2] = [FIRST, GRAPH_RIGHTS];
 
 const FIRST: &str = "
 CREATE TABLE users (
@@ -83,6 +83,27 @@ CREATE TABLE filters (
     by TEXT NOT NULL,
     PRIMARY KEY (owner, name)
 ) STRICT, WITHOUT ROWID;
+";
+
+/// Rules of a role, or of a user, about what is seen of graphs.
+const GRAPH_RIGHTS: &str = "
+CREATE TABLE graph_rules (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    role TEXT,
+    user INTEGER REFERENCES users (id) ON DELETE CASCADE,
+    allow INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    value TEXT NOT NULL,
+    CHECK ((role IS NULL) <> (user IS NULL))
+) STRICT;
+CREATE INDEX graph_rules_by_role ON graph_rules (role, user);
+CREATE INDEX graph_rules_by_user ON graph_rules (user);
+CREATE TABLE graph_defaults (
+    role TEXT UNIQUE,
+    user INTEGER UNIQUE REFERENCES users (id) ON DELETE CASCADE,
+    everything INTEGER NOT NULL,
+    CHECK ((role IS NULL) <> (user IS NULL))
+) STRICT;
 ";
 
 /// Brings a file to the version that is known here.

@@ -158,6 +158,17 @@ impl Desk {
         Ok(user)
     }
 
+    /// Has a user change the password before anything else: whoever set it knows it.
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`], [`Refusal::Failed`].
+    pub fn demand_new_password(&self, name: &str) -> Result<(), Refusal> {
+        let name = canonical(name)?;
+        let demanded = "UPDATE users SET must_change_password = 1 WHERE name = ?1 AND password IS NOT NULL";
+        let changed = self.write(|t| Ok(t.execute(demanded, [&name])?))?;
+        if changed == 0 { Err(Refusal::NotFound("user")) } else { Ok(()) }
+    }
+
     /// Removes a user with their sessions, links, tokens and own filters; the audit log keeps their name.
     ///
     /// # Errors

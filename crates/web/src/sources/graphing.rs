@@ -13,7 +13,8 @@ pub trait Graphing: Send + Sync {
     fn serves(&self) -> bool;
 
     /// Answers a question: `counts`, `run`, `devices`, `device`, `graphs`, `graph`, `trees`, `nodes`, `pictures`,
-    /// `credentials` (`trunkline_graph::answer` has them).
+    /// `credentials`, `rights`, `map`, `near` (`trunkline_graph::answer` has them). Its `scope`, if it has one, is what
+    /// whoever asks may see: the rest is answered as if it did not exist.
     ///
     /// # Errors
     /// There is no such thing, it makes no sense, or it cannot be read.
@@ -25,7 +26,8 @@ pub trait Graphing: Send + Sync {
     /// It is refused, or none serves.
     fn order(&self, by: &str, order: &Value) -> Result<(), SourceError>;
 
-    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function`, as `pictures` has.
+    /// A picture of a graph as a file; `question` has `from`, `to`, `width`, `shift`, `function`, as `pictures` has,
+    /// and a `scope`.
     ///
     /// # Errors
     /// As [`Graphing::ask`]; what draws is not installed, or too much is being drawn ([`super::Trouble::Busy`]).
@@ -145,6 +147,10 @@ pub struct GraphDevice {
     pub step_s: Option<u32>,
     /// For people.
     pub notes: String,
+    /// How it is told whether it is up.
+    pub probes: GraphProbes,
+    /// Whether it is up and down by turns.
+    pub flapping: bool,
     /// What it says of itself.
     pub system: GraphSystem,
     /// Devices on the way to it.
@@ -155,6 +161,39 @@ pub struct GraphDevice {
     pub rows: Vec<GraphRow>,
     /// What is read of it, the first data sources.
     pub read: Vec<GraphRead>,
+}
+
+/// How it is told whether a device is up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphProbes {
+    /// What is tried: `icmp`, `snmp`, `tcp:PORT`, `udp:PORT`; nothing is a device that is always up.
+    pub of: Vec<String>,
+    /// Whether all of them must answer, and not one.
+    pub all: bool,
+    /// Rounds without an answer until it is down.
+    pub failures: u16,
+    /// Rounds with one until it is up again.
+    pub recoveries: u16,
+}
+
+/// Device templates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplates {
+    /// In the order of their names.
+    pub templates: Vec<GraphTemplateBrief>,
+}
+
+/// A device template.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplateBrief {
+    /// Its name.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// Whether it reads by SNMP.
+    pub snmp: bool,
+    /// What its data sources are to be told, by name.
+    pub arguments: Vec<String>,
 }
 
 /// What a device says of itself (SNMPv2-MIB, system group).
@@ -223,6 +262,8 @@ pub struct GraphRead {
     pub last: Option<i64>,
     /// Whether that is longer ago than it should be.
     pub silent: bool,
+    /// What is wrong with it, where it is not read by SNMP.
+    pub fault: Option<String>,
 }
 
 /// Graphs, a part of a list.
@@ -268,10 +309,10 @@ pub struct GraphShown {
 pub struct GraphSource {
     /// Its number.
     pub id: u32,
-    /// Its device.
-    pub device: u32,
+    /// Its device; null where that is not to be seen.
+    pub device: Option<u32>,
     /// The device's name.
-    pub device_name: String,
+    pub device_name: Option<String>,
     /// The row that it is of.
     pub row: Option<String>,
     /// Its data template.
@@ -280,6 +321,71 @@ pub struct GraphSource {
     #[serde(serialize_with = "as_maybe")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last: Option<i64>,
+}
+
+/// Graph templates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplateList {
+    /// By name.
+    pub templates: Vec<GraphTemplate>,
+}
+
+/// A graph template.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTemplate {
+    /// Its name.
+    pub name: String,
+    /// Its title, without what is of one graph.
+    pub title: String,
+    /// What stands at its axis.
+    pub unit: String,
+    /// Whether it makes one graph of many data sources.
+    pub of_many: bool,
+}
+
+/// Figures of graphs over a span.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFiguresList {
+    /// How many graphs were found.
+    pub total: u64,
+    /// Some of them.
+    pub graphs: Vec<GraphFiguresOf>,
+    /// The same as a file.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub csv: Option<String>,
+}
+
+/// Figures of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFiguresOf {
+    /// Its number.
+    pub id: u32,
+    /// Its title.
+    pub title: String,
+    /// Why there are none.
+    pub trouble: Option<String>,
+    /// The unit of all but totals, which are of it times seconds.
+    pub unit: String,
+    /// Seconds of the rows that they are of.
+    pub step: Option<i64>,
+    /// Those that have a label.
+    pub series: Vec<GraphFiguresSeries>,
+}
+
+/// Figures of a series; null is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphFiguresSeries {
+    /// What the legend calls it.
+    pub label: String,
+    /// The mean.
+    pub average: Option<f64>,
+    /// The greatest value.
+    pub max: Option<f64>,
+    /// 95 of 100 values are at most this.
+    pub p95: Option<f64>,
+    /// Values times seconds.
+    pub total: Option<f64>,
 }
 
 /// Trees.
@@ -478,4 +584,229 @@ pub struct GraphCredential {
     pub kind: String,
     /// Devices that are asked with it.
     pub devices: u64,
+}
+
+/// What a scope shows of graphs.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct GraphRightsTold {
+    /// How much it shows.
+    pub seen: GraphCounts,
+    /// How much there is.
+    pub all: GraphCounts,
+    /// The first devices, by name.
+    pub devices: Vec<String>,
+    /// The first graphs.
+    pub graphs: Vec<String>,
+    /// The first trees.
+    pub trees: Vec<String>,
+    /// For each level of the scope what its rules are about.
+    pub levels: Vec<Vec<GraphTaken>>,
+}
+
+/// What a rule is about at present; nothing at all, if nothing has that name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GraphTaken {
+    /// Devices.
+    pub devices: u64,
+    /// Graphs, with those of the devices.
+    pub graphs: u64,
+    /// Trees, and places of them.
+    pub places: u64,
+}
+
+/// How devices hang together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphMap {
+    /// Devices, and those that they see beside them: from the middle of each part outwards.
+    pub nodes: Vec<GraphMapNode>,
+    /// How many there are in all.
+    pub nodes_total: u64,
+    /// How many of these are not polled.
+    pub strangers_total: u64,
+    /// Links between them.
+    pub links: Vec<GraphLink>,
+    /// How many there are between the nodes that are told.
+    pub links_total: u64,
+    /// Polled devices of which no link is known.
+    pub alone: u64,
+}
+
+/// A device on the map.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphMapNode {
+    /// What links call it.
+    pub key: String,
+    /// `device`, or `stranger`: somebody who is seen and not polled.
+    pub kind: String,
+    /// The number of the device.
+    pub device: Option<u32>,
+    /// Its name.
+    pub name: String,
+    /// Where it is, or is managed.
+    pub address: Option<String>,
+    /// `up`, `down`, `unknown`, `disabled`, or `not polled` of a stranger.
+    pub state: String,
+    /// Steps from the middle of its part.
+    pub depth: u32,
+    /// The node that is a step nearer to the middle.
+    pub parent: Option<String>,
+    /// How many nodes are beside it.
+    pub links: u32,
+}
+
+/// A link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphLink {
+    /// Its two ends.
+    pub ends: Vec<GraphLinkEnd>,
+    /// Whether one end alone tells of it.
+    pub one_sided: bool,
+}
+
+/// An end of a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphLinkEnd {
+    /// The node.
+    pub node: String,
+    /// The row of the interface.
+    pub row: Option<u32>,
+    /// What the interface is called.
+    pub interface: Option<String>,
+    /// What people wrote about it.
+    pub label: Option<String>,
+    /// Bit/s that it can carry.
+    pub speed: Option<u64>,
+    /// Whether this end tells of the other.
+    pub tells: bool,
+    /// The graph of its traffic.
+    pub traffic: Option<u32>,
+    /// The graph of its errors and discards.
+    pub losses: Option<u32>,
+}
+
+/// Where addresses are, and what is on the way between them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphNear {
+    /// The addresses, as they were asked for.
+    pub addresses: Vec<GraphAddress>,
+    /// The ways between pairs of them.
+    pub ways: Vec<GraphWays>,
+    /// Interfaces and devices on the way: what lost most first, then in the order of the way.
+    pub stops: Vec<GraphStop>,
+    /// How many there are in all.
+    pub stops_total: u64,
+}
+
+/// Where an address is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphAddress {
+    /// The address.
+    pub address: String,
+    /// The nearest place first.
+    pub places: Vec<GraphPlace>,
+    /// How many there are in all.
+    pub places_total: u64,
+}
+
+/// A place near which an address is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphPlace {
+    /// The device.
+    pub device: u32,
+    /// Its name.
+    pub name: String,
+    /// `up`, `down`, `unknown` or `disabled`.
+    pub state: String,
+    /// The interface's row.
+    pub row: Option<u32>,
+    /// The interface.
+    pub interface: Option<String>,
+    /// `own` (it is the device's), `host` (ARP, neighbours of IPv6) or `network`.
+    pub how: String,
+    /// Why it is told, in words.
+    pub why: String,
+}
+
+/// The shortest ways between two addresses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphWays {
+    /// From this address.
+    pub from: String,
+    /// To this one.
+    pub to: String,
+    /// The first of them, step by step; none where no way is known.
+    pub ways: Vec<Vec<GraphStep>>,
+    /// How many are as short as that.
+    pub ways_total: u64,
+}
+
+/// A step of a way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphStep {
+    /// `device` or `stranger`.
+    pub kind: String,
+    /// The number of the device.
+    pub device: Option<u32>,
+    /// Its name.
+    pub name: String,
+    /// `up`, `down`, `unknown`, `disabled` or `not polled`.
+    pub state: String,
+    /// Interfaces to the step before.
+    #[serde(rename = "in")]
+    pub comes: Vec<String>,
+    /// Interfaces to the step behind.
+    pub out: Vec<String>,
+}
+
+/// An interface, or a device as a whole, on the way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphStop {
+    /// The device.
+    pub device: u32,
+    /// Its name.
+    pub device_name: String,
+    /// `up`, `down`, `unknown` or `disabled`.
+    pub state: String,
+    /// The interface's row; null of the device as a whole.
+    pub row: Option<u32>,
+    /// The interface.
+    pub interface: Option<String>,
+    /// What people wrote about it.
+    pub label: Option<String>,
+    /// Why it is on the way, a sentence each.
+    pub whys: Vec<String>,
+    /// What was lost there in the span, most first.
+    pub losses: Vec<GraphLoss>,
+    /// Its graphs: of losses, traffic, processor, round trips.
+    pub graphs: Vec<GraphOfStop>,
+}
+
+/// What was lost at a place in a span.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphLoss {
+    /// What: `discards out`, `errors in`, `of echo requests lost`.
+    pub what: String,
+    /// How much.
+    pub amount: f64,
+    /// `packets` or `%`.
+    pub unit: String,
+    /// When what was read begins: the span is widened to whole steps.
+    #[serde(serialize_with = "as_maybe")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub from: Option<i64>,
+    /// And when it ends.
+    #[serde(serialize_with = "as_maybe")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub to: Option<i64>,
+}
+
+/// A graph of a stop.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphOfStop {
+    /// Its number.
+    pub id: u32,
+    /// Its title.
+    pub title: String,
+    /// `losses`, `traffic`, `processor` or `round-trip`.
+    pub shows: String,
 }

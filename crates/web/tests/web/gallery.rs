@@ -47,8 +47,17 @@ impl Graphing for Gallery {
             return Err(refused(Trouble::Refused, "\"limit\" is 1 to 500"));
         }
         let all: Vec<Value> = serde_json::from_str(ANSWERS).unwrap();
-        let known = all.into_iter().find(|one| one["question"]["do"] == question["do"]);
+        let is_asked = |one: &Value| ["do", "scope"].iter().all(|by| one["question"][by] == question[by]);
+        let known = all.into_iter().find(is_asked);
         let answer = known.ok_or_else(|| refused(Trouble::Refused, "no question"))?;
+        // To who sees a part, what was not told is not there.
+        let is_hidden = ["id", "device"].iter().any(|by| {
+            let asked = &answer["question"]["id"];
+            !question["scope"].is_null() && !question[by].is_null() && question[by] != *asked
+        });
+        if is_hidden {
+            return Err(refused(Trouble::NotFound, "there is no such thing"));
+        }
         Ok(answer["answer"].clone())
     }
 

@@ -10,10 +10,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use trunkline_web::auth::Role;
 
-struct Feed(std::io::Lines<BufReader<TcpStream>>);
+/// What a client of the live feed reads.
+pub struct Feed(std::io::Lines<BufReader<TcpStream>>);
 
 impl Feed {
-    fn open(client: &Client) -> Self {
+    pub fn open(client: &Client) -> Self {
         let mut stream = TcpStream::connect(client.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let (host, cookie) = (client.address, client.cookie_field());
@@ -29,7 +30,7 @@ impl Feed {
     }
 
     /// The data of the next event of a name, compared with the document.
-    fn next(&mut self, name: &str) -> Value {
+    pub fn next(&mut self, name: &str) -> Value {
         let wanted = format!("event: {name}");
         let line = self.0.by_ref().map(Result::unwrap).find(|line| *line == wanted);
         assert!(line.is_some(), "the feed ended before {name}");

@@ -20,6 +20,7 @@ mod one_call;
 mod people;
 mod provider;
 mod ratings;
+mod rights;
 mod roles;
 mod schema;
 mod sentry;

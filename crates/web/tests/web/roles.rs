@@ -38,10 +38,12 @@ use Permission as P;
 /// Who may compare calls with bills, and who may take what was found along.
 const COMPARES: May = All(&[P::ChargeRead, P::CallsRead]);
 const EXPORTS: May = All(&[P::ChargeRead, P::CallsRead, P::CallsExport]);
+/// Who may see what was on the way of a call.
+const WAY: May = All(&[P::CallsRead, P::GraphsRead]);
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 138] = [
+const ENDPOINTS: [(&str, &str, &str, May); 159] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -147,8 +149,16 @@ const ENDPOINTS: [(&str, &str, &str, May); 138] = [
     ("DELETE", "/graphs/devices/nothing", "", Having(P::GraphsManage)),
     ("POST", "/graphs/devices/state", r#"{"devices": [], "state": "active"}"#, Having(P::GraphsManage)),
     ("GET", "/graphs/credentials", "", Having(P::GraphsManage)),
+    ("GET", "/graphs/templates", "", Having(P::GraphsManage)),
     ("POST", "/graphs/credentials", r#"{"name": "taken", "kind": "token"}"#, Having(P::GraphsManage)),
     ("DELETE", "/graphs/credentials/nothing", "", Having(P::GraphsManage)),
+    ("GET", "/graphs/rights", "", Having(P::UsersAdmin)),
+    ("POST", "/graphs/rights/rules", r#"{"allow": true, "kind": "site", "value": "*"}"#, Having(P::UsersAdmin)),
+    ("DELETE", "/graphs/rights/rules/4711", "", Having(P::UsersAdmin)),
+    ("PUT", "/graphs/rights/default", r#"{"role": "viewer", "default": "some"}"#, Having(P::UsersAdmin)),
+    ("GET", "/graphs/rights/preview?role=viewer", "", Having(P::UsersAdmin)),
+    ("GET", "/graphs/map", "", Having(P::GraphsRead)),
+    ("GET", "/calls/nothing/way", "", WAY),
     ("GET", "/graphs/trees", "", Having(P::GraphsRead)),
     ("GET", "/graphs/trees/1/nodes", "", Having(P::GraphsRead)),
     ("GET", "/graphs/pictures?ids=9999", "", Having(P::GraphsRead)),
@@ -171,6 +181,19 @@ const ENDPOINTS: [(&str, &str, &str, May); 138] = [
     ("POST", "/alerts/reload", "", Having(P::AlertsManage)),
     ("GET", "/alerts/channels", "", Having(P::AlertsRead)),
     ("POST", "/alerts/channels/nothing/test", "", Having(P::AlertsManage)),
+    ("GET", "/graphs/figures", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/figures/csv", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/graph-templates", "", Having(P::GraphsManage)),
+    ("POST", "/graphs", r#"{"template": "x", "graphs": []}"#, Having(P::GraphsManage)),
+    ("POST", "/graphs/nothing", r#"{"title": "x"}"#, Having(P::GraphsManage)),
+    ("DELETE", "/graphs/nothing", "", Having(P::GraphsManage)),
+    ("POST", "/graphs/trees", r#"{"name": "taken"}"#, Having(P::GraphsManage)),
+    ("POST", "/graphs/trees/nothing", r#"{"name": "x"}"#, Having(P::GraphsManage)),
+    ("DELETE", "/graphs/trees/nothing", "", Having(P::GraphsManage)),
+    ("POST", "/graphs/places", r#"{"tree": 1, "kind": "folder", "name": "taken"}"#, Having(P::GraphsManage)),
+    ("POST", "/graphs/places/nothing", r#"{"name": "x"}"#, Having(P::GraphsManage)),
+    ("POST", "/graphs/places/nothing/move", "{}", Having(P::GraphsManage)),
+    ("DELETE", "/graphs/places/nothing", "", Having(P::GraphsManage)),
     ("GET", "/users", "", Having(P::UsersAdmin)),
     ("POST", "/users", r#"{"name": "Not A Name", "role": "viewer"}"#, Having(P::UsersAdmin)),
     ("GET", "/users/nobody", "", Having(P::UsersAdmin)),

@@ -1,7 +1,7 @@
 //! The charging node on one processor, its ledger on disk, the load on the other one: how fast it answers, what a
 //! session takes, how long a start takes. No other charging system is packaged: what is beside it is the disk itself.
 
-mod node;
+pub mod node;
 mod report;
 
 use super::cache::server;

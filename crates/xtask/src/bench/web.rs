@@ -2,13 +2,13 @@
 //! browser.
 
 mod http;
-mod load;
+pub mod load;
 mod pages;
 mod report;
-mod server;
+pub mod server;
 
 use super::{Bench, Outcome, calls, need};
-use load::{How, Load, Loaded};
+use load::{CONNECTIONS, How, Load, Loaded};
 use serde_json::Value;
 use server::Server;
 use std::path::Path;
@@ -56,10 +56,17 @@ pub fn run(bench: &Bench<'_>) -> Result<Outcome, String> {
         Err(skipped) => return Ok(skipped),
     };
     let server = Server::start(bench, &store.folder)?;
-    let (session, token) = server.sign_in()?;
+    let (session, token) = server.sign_in(&["calls.read", "numbers.read"])?;
     let seconds = if bench.quick { 1 } else { SECONDS };
     let script = bench.folder.join("paced.lua");
-    let load = Load { base: server.base(), token: &token, seconds, seconds_warm: SECONDS_WARM, script: &script };
+    let load = Load {
+        base: server.base(),
+        token: &token,
+        connections: CONNECTIONS,
+        seconds,
+        seconds_warm: SECONDS_WARM,
+        script: &script,
+    };
     let mut rows = vec![];
     for (name, path) in questions(&server, &token)? {
         rows.push(row(&server, &load, &token, name, path)?);
@@ -120,7 +127,14 @@ fn peer(bench: &Bench<'_>, answer: &str, seconds: u32) -> Result<Loaded, String>
     let program = program.ok_or("nginx is not installed: apt-get install nginx-light")?;
     let peer = server::Peer::start(program, &bench.folder.join("nginx"), answer)?;
     let script = bench.folder.join("paced.lua");
-    let load = Load { base: peer.base(), token: "", seconds, seconds_warm: SECONDS_WARM, script: &script };
+    let load = Load {
+        base: peer.base(),
+        token: "",
+        connections: CONNECTIONS,
+        seconds,
+        seconds_warm: SECONDS_WARM,
+        script: &script,
+    };
     load.run("/calls.json", How::Plain, load.seconds_warm)?;
     load.run("/calls.json", How::Plain, load.seconds)
 }

@@ -5,10 +5,12 @@ import { get, post } from "../../api/client";
 import type { GraphCredentials } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { known } from "../../parts/known";
+import { Choice, Field } from "./fields";
+import { probed, Probing } from "./probing";
 
 const NEW = "new";
 
-export function AddDevice(props: { close: () => void; added: () => void }): JSX.Element {
+export function AddDevice(props: { name?: string; address?: string | undefined; close: () => void; added: () => void }): JSX.Element {
   const [credentials] = createResource(() => get<GraphCredentials>("/graphs/credentials"));
   const [credential, setCredential] = createSignal("");
   const [kind, setKind] = createSignal("community");
@@ -29,7 +31,7 @@ export function AddDevice(props: { close: () => void; added: () => void }): JSX.
         await post("/graphs/credentials", { name: chosen, kind: kind(), ...Object.fromEntries(fields.map((name) => [name, text(name)])) });
         setCredential(chosen ?? "");
       }
-      await post("/graphs/devices", { name: text("name"), address: text("address"), version: version(), port: Number(text("port") ?? 161), credential: chosen, notes: text("notes") });
+      await post("/graphs/devices", { name: text("name"), address: text("address"), version: version(), port: Number(text("port") ?? 161), credential: version() === "none" ? undefined : chosen, notes: text("notes"), ...probed(said) });
       props.added();
       props.close();
     } catch (problem) {
@@ -40,15 +42,15 @@ export function AddDevice(props: { close: () => void; added: () => void }): JSX.
   return (
     <Dialog title="Add a device" close={props.close}>
       <form class="stack" onSubmit={(event) => void save(event)}>
-        <Field name="name" label="Name" needed />
-        <Field name="address" label="Address or host name" needed />
+        <Field name="name" label="Name" value={props.name ?? ""} needed />
+        <Field name="address" label="Address or host name" value={props.address ?? ""} needed />
         <label class="field">
           <span>SNMP</span>
           <select class="input" value={version()} onChange={(event) => setVersion(event.currentTarget.value)}>
             <option value="2c">version 2c</option>
             <option value="3">version 3</option>
             <option value="1">version 1</option>
-            <option value="none">not asked: ICMP alone</option>
+            <option value="none">none: probes alone</option>
           </select>
         </label>
         <Show when={version() !== "none"}>
@@ -79,6 +81,7 @@ export function AddDevice(props: { close: () => void; added: () => void }): JSX.
             </Show>
           </Show>
         </Show>
+        <Probing snmp={version() !== "none"} />
         <Field name="notes" label="Notes" />
         <Show when={error()}>
           <p class="bad-ink" role="alert">
@@ -90,25 +93,5 @@ export function AddDevice(props: { close: () => void; added: () => void }): JSX.
         </button>
       </form>
     </Dialog>
-  );
-}
-
-function Field(props: { name: string; label: string; value?: string; needed?: boolean; secret?: boolean }): JSX.Element {
-  return (
-    <label class="field">
-      <span>{props.label}</span>
-      <input class="input" name={props.name} value={props.value ?? ""} required={props.needed ?? false} type={props.secret ? "password" : "text"} autocomplete={props.secret ? "new-password" : "off"} spellcheck={false} />
-    </label>
-  );
-}
-
-function Choice(props: { name: string; label: string; all: string[] }): JSX.Element {
-  return (
-    <label class="field">
-      <span>{props.label}</span>
-      <select class="input" name={props.name}>
-        <For each={props.all}>{(one) => <option value={one}>{one}</option>}</For>
-      </select>
-    </label>
   );
 }

@@ -1,5 +1,6 @@
 import type { JSX } from "solid-js";
 import { Empty } from "../../parts/states";
+import { may } from "../../session";
 
 /** What pages say where no device is polled. */
 export function NoGraphs(props: { trouble?: string | null | undefined; some?: boolean }): JSX.Element {
@@ -7,6 +8,13 @@ export function NoGraphs(props: { trouble?: string | null | undefined; some?: bo
     return (
       <Empty icon="bad" title="Graphs cannot be asked for">
         <p>{props.trouble}</p>
+      </Empty>
+    );
+  }
+  if (props.some && !may("graphs.manage")) {
+    return (
+      <Empty icon="graphs" title="There is no graph for you to see">
+        <p>No device is polled yet, or none that you may see: ask an administrator.</p>
       </Empty>
     );
   }

@@ -1,14 +1,19 @@
-// Trees of graphs: folders open when they are asked for.
+// Trees of graphs: folders open when they are asked for; administrators arrange what stands in them.
 
 import { createResource, createSignal, For, Show, type JSX } from "solid-js";
 import { get } from "../../api/client";
 import type { GraphNode, GraphNodes, GraphTrees } from "../../api/types";
 import { Icon } from "../../parts/icon";
 import { known } from "../../parts/known";
+import type { Arranged } from "./arrange";
 
 export interface Chosen {
   node?: number | undefined;
   choose: (node: GraphNode) => void;
+  /** Arranges a tree or a place; none where nobody may. */
+  arrange?: ((what: Arranged) => void) | undefined;
+  /** Another one when places have changed: what is open is asked for again. */
+  version: number;
 }
 
 export function Trees(props: { trees: GraphTrees } & Chosen): JSX.Element {
@@ -16,27 +21,38 @@ export function Trees(props: { trees: GraphTrees } & Chosen): JSX.Element {
     <For each={props.trees.trees}>
       {(tree) => (
         <section class="graphs-tree">
-          <h2>{tree.name}</h2>
-          <Level nodes={tree.nodes} node={props.node} choose={props.choose} />
+          <div class="graphs-place">
+            <h2 class="clip">{tree.name}</h2>
+            <Show when={props.arrange}>{(arrange) => <Change name={tree.name} run={() => arrange()({ tree: tree.id, name: tree.name, siblings: [], kind: "tree" })} />}</Show>
+          </div>
+          <Level nodes={tree.nodes} {...props} />
         </section>
       )}
     </For>
   );
 }
 
-function Level(props: { nodes: GraphNode[] } & Chosen): JSX.Element {
+function Change(props: { name: string; run: () => void }): JSX.Element {
+  return (
+    <button class="button quiet icon graphs-change" aria-label={`Arrange ${props.name}`} onClick={props.run}>
+      <Icon name="settings" size={14} />
+    </button>
+  );
+}
+
+function Level(props: { nodes: GraphNode[]; parent?: number | undefined } & Chosen): JSX.Element {
   return (
     <ul>
-      <For each={props.nodes}>{(node) => <Place place={node} node={props.node} choose={props.choose} />}</For>
+      <For each={props.nodes}>{(node) => <Place place={node} siblings={props.nodes} parent={props.parent} node={props.node} choose={props.choose} arrange={props.arrange} version={props.version} />}</For>
     </ul>
   );
 }
 
-function Place(props: { place: GraphNode } & Chosen): JSX.Element {
+function Place(props: { place: GraphNode; siblings: GraphNode[]; parent: number | undefined } & Chosen): JSX.Element {
   const [open, setOpen] = createSignal(false);
   const [inside] = createResource(
-    () => open() && props.place,
-    (place) => get<GraphNodes>(`/graphs/trees/${place.tree}/nodes`, { parent: place.id }),
+    () => open() && { place: props.place, version: props.version },
+    ({ place }) => get<GraphNodes>(`/graphs/trees/${place.tree}/nodes`, { parent: place.id }),
   );
   return (
     <li>
@@ -49,8 +65,18 @@ function Place(props: { place: GraphNode } & Chosen): JSX.Element {
         <button class="graphs-node clip" aria-current={props.node === props.place.id ? "true" : undefined} onClick={() => props.choose(props.place)}>
           {props.place.name}
         </button>
+        <Show when={props.arrange}>
+          {(arrange) => (
+            <Change
+              name={props.place.name}
+              run={() => arrange()({ tree: props.place.tree, place: props.place.id, parent: props.parent, name: props.place.name, kind: props.place.kind, siblings: props.siblings.map(({ id }) => id) })}
+            />
+          )}
+        </Show>
       </div>
-      <Show when={open() && known(inside)}>{(level) => <Level nodes={level().nodes} node={props.node} choose={props.choose} />}</Show>
+      <Show when={open() && known(inside)}>
+        {(level) => <Level nodes={level().nodes} parent={props.place.id} node={props.node} choose={props.choose} arrange={props.arrange} version={props.version} />}
+      </Show>
       <Show when={open() && inside.error}>
         <p class="bad-ink">{String(inside.error)}</p>
       </Show>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { printName, spanOf, unitOf } from "./words";
+import { printName, printUnit, spanOf, unitOf } from "./words";
 
 test("a range has two ends, the second later", () => {
   const now = Date.UTC(2026, 10, 23, 12);
@@ -19,4 +19,11 @@ test("a number without a label has the words of its format", () => {
   expect(printName({ label: "Total in", format: "%8.2lf %s", is_number: true })).toBe("Total in");
   expect(printName({ label: "", format: "%8.2lf %s", is_number: true })).toBe("Value");
   expect(printName({ label: "", format: "%8.2lf", is_number: false })).toBe("");
+});
+
+test("a number has the unit of its format", () => {
+  expect(printUnit({ format: "%8.2lf %sB" })).toBe("B");
+  expect(printUnit({ format: "%8.2lf %sbit/s" })).toBe("bit/s");
+  expect(printUnit({ format: "%8.0lf Mbit/s" })).toBe("Mbit/s");
+  expect(printUnit({ format: "%8.2lf %s" })).toBe("");
 });

@@ -28,6 +28,9 @@ export const STATES: Record<string, { meaning: Meaning; text: string }> = {
   disabled: { meaning: "none", text: "not polled" },
 };
 
+/** The state of whoever is on a map: of neighbours that nobody polls, too. */
+export const stateOf = (state: string): { meaning: Meaning; text: string } => STATES[state] ?? { meaning: "none", text: state };
+
 /** What time a graph is compared with. */
 export const SHIFTS: { s: number; name: string }[] = [
   { s: 86_400, name: "a day before" },
@@ -61,3 +64,12 @@ export const named = (picture: GraphPicture): GraphSeries[] => picture.series.fi
 /** What stands beside a number of the legend: its label, else the words of the format that rrdtool writes it with. */
 export const printName = (print: { label: string; format: string; is_number: boolean }): string =>
   print.label || (print.is_number ? print.format.replace(/%%/g, "\u0000").replace(/%[-+ #0-9.]*l?[a-zA-Z]/g, "").replaceAll("\u0000", "%").trim() || "Value" : "");
+
+/** The unit of a number of the legend: what stands behind it in the format that rrdtool writes it with (`%8.2lf %sB`). */
+export const printUnit = (print: { format: string }): string => /%s\s*([^%\s]+)\s*$/.exec(print.format)?.[1] ?? /l[efg]\s*([^%\s]+)\s*$/.exec(print.format)?.[1] ?? "";
+
+/** Numbers of the legend, but those that stand beside a rule already: rrdtool writes them behind its text. */
+export function printed(picture: GraphPicture): GraphPicture["prints"] {
+  const isRule = (print: GraphPicture["prints"][number]): boolean => print.label === "" && picture.rules.some((rule) => rule.label !== "" && rule.value !== null && rule.value === print.value);
+  return picture.prints.filter((print) => printName(print) !== "" && !isRule(print));
+}

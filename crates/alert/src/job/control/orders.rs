@@ -1,7 +1,7 @@
 //! Orders as lines tell them, and what becomes of them.
 
 use super::asked::{self, Part, Wanted};
-use super::{Fault, Served, told};
+use super::{Fault, Served, reports, told};
 use crate::delivery::Incident;
 use crate::engine::{SILENCE_TESTS_MAX, Silence, Unsilenced};
 use crate::job::now_s;
@@ -51,6 +51,17 @@ enum Order {
     Acknowledge { alert: String, by: String },
     /// A message is sent that tries out a channel.
     Test { channel: String },
+    /// Reports: when each is due, and what came of the last.
+    Reports {},
+    /// A report as of a time, or now, to be looked at.
+    Report {
+        report: String,
+        at_s: Option<i64>,
+        #[serde(default)]
+        form: reports::Form,
+    },
+    /// A report is sent as of a time, or now.
+    SendReport { report: String, at_s: Option<i64> },
     /// The rules are read again.
     Reload {},
     /// How it goes.
@@ -95,6 +106,9 @@ pub fn carry_out(served: &Served, order: Value) -> Result<Value, Fault> {
             let (outcome, why) = came.described();
             Ok(json!({ "channel": channel, "outcome": outcome, "why": why }))
         }
+        Order::Reports {} => Ok(reports::list(served)),
+        Order::Report { report, at_s, form } => reports::show(served, &report, at_s, form),
+        Order::SendReport { report, at_s } => reports::send(served, &report, at_s),
         Order::Reload {} => {
             let rules = (served.again)().map_err(|why| Fault::new("conflict", why))?;
             alerts.reload(rules).map_err(|fault| Fault::new("conflict", fault))?;

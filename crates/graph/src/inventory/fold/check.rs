@@ -1,6 +1,7 @@
 //! Whether a change can be: names, numbers and limits.
 
 use super::Refusal;
+use crate::inventory::around::{ADDRESSES_MAX, HOSTS_MAX, NEIGHBOURS_MAX};
 use crate::inventory::entry::Change;
 use crate::inventory::shape::{Graph, Kind, Row, Site, Source, Template};
 use crate::inventory::tree::{Node, NodeKind};
@@ -56,6 +57,18 @@ impl Inventory {
             Change::TreeGone { id } => known("tree", *id, &self.trees),
             Change::Node { id, node } => self.check_node(*id, node),
             Change::NodeGone { id } => known("node", *id, &self.nodes),
+            Change::Neighbours { device, neighbours } => {
+                most("neighbours of a device", neighbours.all.len(), NEIGHBOURS_MAX)?;
+                known("device", *device, &self.devices)
+            }
+            Change::Addresses { device, addresses } => {
+                most("addresses of a device", addresses.all.len(), ADDRESSES_MAX)?;
+                known("device", *device, &self.devices)
+            }
+            Change::Hosts { device, hosts } => {
+                most("hosts of a device", hosts.count(), HOSTS_MAX)?;
+                known("device", *device, &self.devices)
+            }
         }
     }
 
@@ -320,5 +333,9 @@ fn note(text: &str) -> Checked {
 }
 
 fn few(what: &'static str, count: usize) -> Checked {
-    if count <= LIST_MAX { Ok(()) } else { Err(Refusal::TooMany { what, max: LIST_MAX as u64 }) }
+    most(what, count, LIST_MAX)
+}
+
+fn most(what: &'static str, count: usize, max: usize) -> Checked {
+    if count <= max { Ok(()) } else { Err(Refusal::TooMany { what, max: max as u64 }) }
 }

@@ -2,17 +2,19 @@
 
 use super::super::import::{self, Sources};
 use super::super::scan::Range;
-use super::super::{Done, Handle};
+use super::super::{Done, Handle, NoSpikes, Reloaded};
 use super::asked::{self, FormSaid};
 use super::{Fault, Served, told};
+use crate::answer::Added;
 use crate::inventory::order::Order as Wanted;
 use crate::inventory::{
-    Authentication, Change, Credential, Device, DeviceState, Inventory, Kind, Login, Privacy, Secret, Version,
+    Authentication, Availability, Credential, Device, DeviceState, Inventory, Kind, Login, Privacy, Secret, Version,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use trunkline_rrd::{Consolidation, Question};
+use trunkline_rrd::{Consolidation, Question, SpikeBound, SpikeSearch};
 
 /// Who the entries name.
 const BY: &str = "operator";
@@ -38,7 +40,39 @@ pub(super) enum Order {
         step: Option<u32>,
         #[serde(default)]
         notes: String,
+        /// `icmp`, `snmp`, `tcp:PORT`, `udp:PORT`.
+        #[serde(default)]
+        probes: Vec<String>,
+        /// Whether all of them must answer.
+        #[serde(default)]
+        all: bool,
+        failures: Option<u16>,
+        recoveries: Option<u16>,
+        /// What data sources are told, by name.
+        #[serde(default)]
+        arguments: BTreeMap<String, String>,
     },
+    /// How it is told whether a device is up is another way from now on.
+    Probes {
+        name: String,
+        probes: Vec<String>,
+        #[serde(default)]
+        all: bool,
+        failures: Option<u16>,
+        recoveries: Option<u16>,
+    },
+    /// A device gets the graphs of a graph template, and their data sources; of one row, or of all that it is for.
+    Attach {
+        name: String,
+        graph: String,
+        row: Option<String>,
+        #[serde(default)]
+        arguments: BTreeMap<String, String>,
+    },
+    /// What a data source is told, in place of what it was told before.
+    Arguments { source: u32, arguments: BTreeMap<String, String> },
+    /// Templates are read anew.
+    Reload {},
     /// Devices.
     Devices {},
     /// A device with its rows, data sources and graphs.
@@ -68,6 +102,16 @@ pub(super) enum Order {
         step: u64,
         function: Option<String>,
     },
+    /// Spikes of a data source are told, and go where `apply` says so; times in seconds since 1970.
+    Spikes {
+        source: u32,
+        from: i64,
+        to: i64,
+        above: Option<f64>,
+        deviations: Option<f64>,
+        #[serde(default)]
+        apply: bool,
+    },
     /// What pages show: a question of [`crate::answer`].
     Ask { question: Value },
     /// What pages order, and for whom.
@@ -82,6 +126,8 @@ fn finest() -> u64 {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) enum VersionSaid {
+    #[serde(rename = "none")]
+    Without,
     #[serde(rename = "1")]
     One,
     #[serde(rename = "2c")]
@@ -183,13 +229,47 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
             done(handle.order(BY, Wanted::RemoveCredential(id))?)
         }
         Order::Credentials {} => Ok(told::credentials(&inventory)),
-        Order::Add { name, address, port, credential, version, template, step, notes } => {
+        Order::Add {
+            name,
+            address,
+            port,
+            credential,
+            version,
+            template,
+            step,
+            notes,
+            probes,
+            all,
+            failures,
+            recoveries,
+            arguments,
+        } => {
             let mut device = Device::new(&name, &address);
             device.access = access(&inventory, credential.as_deref(), version, port)?;
+            device.availability = availability(&probes, all, (failures, recoveries), device.access.version.is_some())?;
             device.step = step;
             device.notes = notes.into();
-            add(handle, device, template.as_deref())
+            let arguments = boxed(arguments);
+            let (id, done) = handle.add_device(BY, Added { device, template, arguments })?;
+            Ok(json!({ "sequence": done.sequence, "device": id }))
         }
+        Order::Probes { name, probes, all, failures, recoveries } => {
+            let id = named(&inventory, &name)?;
+            let device = inventory.devices().get(id).cloned().ok_or_else(|| Fault::absent("device", &name))?;
+            let by_snmp = device.access.version.is_some();
+            let availability = availability(&probes, all, (failures, recoveries), by_snmp)?;
+            done(handle.order(BY, Wanted::Device(Some(id), Device { availability, ..device }))?)
+        }
+        Order::Attach { name, graph, row, arguments } => {
+            let device = named(&inventory, &name)?;
+            let row = row.map(|row| row_named(&inventory, device, &row)).transpose()?;
+            let sources = handle.attach(BY, device, &graph, row, &boxed(arguments))?;
+            Ok(json!({ "device": device, "data_sources": sources }))
+        }
+        Order::Arguments { source, arguments } => {
+            done(handle.order(BY, Wanted::SetArguments(source, boxed(arguments)))?)
+        }
+        Order::Reload {} => reload(handle),
         Order::Devices {} => Ok(told::devices(handle)),
         Order::Device { name } => Ok(told::device(handle, named(&inventory, &name)?)),
         Order::State { name, state } => {
@@ -222,6 +302,19 @@ pub(super) fn carry_out(served: &Served, order: Order) -> Result<Value, Fault> {
             Ok(told::imported(&imported))
         }
         Order::Fetch { source, from, to, step, function } => fetch(handle, source, (from, to), step, function),
+        Order::Spikes { source, from, to, above, deviations, apply } => {
+            let bound = match (above, deviations) {
+                (Some(value), None) => SpikeBound::Above(value),
+                (None, Some(deviations)) if deviations > 0.0 => SpikeBound::Deviations(deviations),
+                _ => return Err(Fault::new("bad-request", "a spike is above a value, or by some deviations")),
+            };
+            let search = SpikeSearch { bound, start_s: from, end_s: to };
+            let found = handle.spikes(source, search, apply).map_err(|why| match why {
+                NoSpikes::NoFile(_) => Fault::new("not-found", why),
+                why => Fault::new("bad-request", why),
+            })?;
+            Ok(told::spikes(&found))
+        }
         Order::Ask { question } => asked::ask(pages, &question),
         Order::Change { by, order } => asked::order(pages, &by, &order),
         Order::Picture { graph, form, question } => asked::picture(pages, graph, form, &question),
@@ -250,37 +343,47 @@ fn access(
         access.credential = Some(id);
         access.version = Some(if is_user { Version::V3 } else { Version::V2c });
     }
-    access.version = version.map_or(access.version, |version| {
-        Some(match version {
-            VersionSaid::One => Version::V1,
-            VersionSaid::TwoC => Version::V2c,
-            VersionSaid::Three => Version::V3,
-        })
-    });
+    access.version = match version {
+        None => access.version,
+        Some(VersionSaid::Without) => None,
+        Some(VersionSaid::One) => Some(Version::V1),
+        Some(VersionSaid::TwoC) => Some(Version::V2c),
+        Some(VersionSaid::Three) => Some(Version::V3),
+    };
     access.port = port.unwrap_or(access.port);
     Ok(access)
 }
 
-/// A template that is said gets its number with the device.
-fn add(handle: &Handle, mut device: Device, template: Option<&str>) -> Result<Value, Fault> {
-    let inventory = handle.inventory();
-    let made = match template {
-        None => handle.order(BY, Wanted::Device(None, device))?,
-        Some(name) => {
-            if !handle.library().devices.contains_key(name) {
-                return Err(Fault::absent("device template", name));
-            }
-            let mut draft = crate::inventory::order::Draft::new(&inventory);
-            device.template = Some(draft.named(Kind::DeviceTemplate, name));
-            draft.change(Change::Device { id: inventory.devices().next(), device: Box::new(device) });
-            handle.change(BY, draft.changes())?
-        }
-    };
-    let id = made.changes.iter().find_map(|change| match change {
-        Change::Device { id, .. } => Some(*id),
-        _ => None,
-    });
-    Ok(json!({ "sequence": made.sequence, "device": id }))
+fn availability(
+    probes: &[String],
+    all: bool,
+    (failures, recoveries): (Option<u16>, Option<u16>),
+    by_snmp: bool,
+) -> Result<Availability, Fault> {
+    let said = Availability::said(probes, all, failures, recoveries, by_snmp);
+    said.map_err(|why| Fault::new("bad-request", why))
+}
+
+fn boxed(arguments: BTreeMap<String, String>) -> Vec<(Box<str>, Box<str>)> {
+    arguments.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+/// The row of that name, in whatever table.
+fn row_named(inventory: &Inventory, device: u32, name: &str) -> Result<u32, Fault> {
+    let is_it = |row: &&u32| inventory.rows().get(**row).is_some_and(|row| *row.name == *name);
+    inventory.rows_of(device).iter().find(is_it).copied().ok_or_else(|| Fault::absent("row", name))
+}
+
+/// All mistakes are told together.
+fn reload(handle: &Handle) -> Result<Value, Fault> {
+    let read = handle.reload().map_err(|why| Fault::new("bad-request", why))?;
+    let Reloaded { data, graphs, devices, changed } = read;
+    Ok(json!({
+        "data_templates": data,
+        "graph_templates": graphs,
+        "device_templates": devices,
+        "changed": changed,
+    }))
 }
 
 fn fetch(

@@ -2,7 +2,7 @@
 
 use super::super::import::Imported;
 use super::super::scan::ScanShown;
-use super::super::{DeviceShown, Handle, Status};
+use super::super::{Despiked, DeviceShown, Handle, Status};
 use crate::inventory::{DeviceState, Inventory, Version};
 use crate::poller::Change;
 use serde_json::{Map, Value, json};
@@ -58,7 +58,7 @@ fn version(version: Version) -> &'static str {
 fn health(shown: Option<&DeviceShown>) -> &'static str {
     match shown {
         None => "not polled",
-        Some(DeviceShown { refused: Some(_), .. }) => "refused",
+        Some(DeviceShown { refused: Some(_), is_by_probes: false, .. }) => "refused",
         Some(DeviceShown { health: Some(Change::Up), .. }) => "up",
         Some(DeviceShown { health: Some(Change::Down), .. }) => "down",
         Some(_) => "unknown",
@@ -70,6 +70,15 @@ pub fn device(handle: &Handle, id: u32) -> Value {
     let mut told = outline(handle, &inventory, id);
     let name = |id: &u32| inventory.devices().get(*id).map(|device| &*device.name);
     told["behind"] = inventory.devices().get(id).iter().flat_map(|d| &d.behind).filter_map(name).collect();
+    if let Some(device) = inventory.devices().get(id) {
+        let probes = &device.availability;
+        told["probes"] = json!({
+            "of": probes.probes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "all": probes.all,
+            "failures": probes.failures,
+            "recoveries": probes.recoveries,
+        });
+    }
     if let Some(observed) = inventory.observed(id) {
         told["observed"] = json!({
             "object": &*observed.object,
@@ -89,7 +98,16 @@ pub fn device(handle: &Handle, id: u32) -> Value {
             "rows_stale": shown.is_stale,
             "sources": shown.sources,
             "unreadable": shown.unreadable,
+            "probed": shown.probed,
+            "flapping": shown.is_flapping,
+            "faults_total": shown.faults_total,
         });
+        let template = |source: u32| inventory.template_name(inventory.sources().get(source)?.template);
+        let fault = |(source, text): &(Option<u32>, String)| {
+            let template = source.and_then(template);
+            json!({ "source": source, "template": template, "text": text })
+        };
+        told["faults"] = shown.faults.iter().map(fault).collect();
     }
     let row = |id: &u32| {
         let row = inventory.rows().get(*id)?;
@@ -110,6 +128,7 @@ pub fn device(handle: &Handle, id: u32) -> Value {
             "template": inventory.template_name(source.template),
             "row": source.row.and_then(|row| inventory.rows().get(row)).map(|row| &*row.name),
             "active": source.active,
+            "how": library.data.get(inventory.template_name(source.template)?).map(|data| data.source.name()),
             "file": handle.file(*id),
         }))
     };
@@ -149,6 +168,7 @@ pub fn status(status: &Status) -> Value {
             "down": status.down,
             "refused": status.refused,
             "disabled": status.disabled,
+            "flapping": status.flapping,
             "explored": status.explored,
             "without_address": status.nameless,
             "without_credential": status.unasked,
@@ -158,6 +178,7 @@ pub fn status(status: &Status) -> Value {
         "graphs": status.graphs,
         "samples_per_s": status.samples_per_s,
         "samples_stale": status.stale_samples,
+        "samples_silent": status.silent_samples,
         "outstanding": status.outstanding,
         "cycles_missed": status.polls.cycles_missed,
         "journal": {
@@ -167,9 +188,18 @@ pub fn status(status: &Status) -> Value {
             "samples": status.journal.samples,
             "dropped": status.journal.dropped,
         },
+        "probes": {
+            "devices": status.probes.devices,
+            "sources": status.probes.sources,
+            "faults": status.probes.faults,
+            "outstanding": status.probes.outstanding.iter().sum::<usize>(),
+            "counts": counters(status.probes.counts.list()),
+        },
         "files": {
             "made": status.files.files_made,
             "removed": status.files.files_removed,
+            "swept": status.files.files_swept,
+            "aside": status.files.files_aside,
             "waiting_octets": status.files.waiting_octets,
             "samples_lost": status.files.samples_lost,
             "samples_stored": files.samples_stored_total,
@@ -207,4 +237,16 @@ pub fn series(series: &Series) -> Value {
     };
     let rows: Vec<Value> = series.values.chunks(width).enumerate().map(row).collect();
     json!({ "step": series.step_s, "names": series.names, "rows": rows })
+}
+
+/// What is unknown is null.
+pub fn spikes(found: &Despiked) -> Value {
+    let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
+    let spikes = found.spikes.iter().map(|spike| {
+        json!({
+            "series": spike.series, "function": spike.function.to_lowercase(), "row": spike.row_s,
+            "end": spike.end_s, "value": number(spike.value), "becomes": number(spike.becomes),
+        })
+    });
+    json!({ "spikes": spikes.collect::<Vec<_>>(), "backup": found.backup })
 }

@@ -2,7 +2,8 @@
 
 use super::{Done, Owner, ToLane, Undone};
 use crate::discovery::{Exploration, Findings};
-use crate::inventory::order::{Draft, Order};
+use crate::inventory::around::surroundings;
+use crate::inventory::order::Draft;
 use crate::inventory::remap::remap;
 use crate::inventory::{Change, Kind, Refusal};
 use std::collections::{BTreeSet, HashMap};
@@ -125,17 +126,17 @@ impl Owner {
         let now = Instant::now();
         while let Some(device) = self.exploring.next(now) {
             let inventory = self.shared.inventory();
-            let Some(found) = inventory.devices().get(device).filter(|_| self.is_polled(&inventory, device)) else {
-                // When that is another time, it begins anew.
-                self.exploring.forget(device);
-                continue;
-            };
             // Where its name was not known it is looked up again.
             if self.addresses.get(&device).is_some_and(|(.., address)| address.is_none()) {
                 self.look_up(device);
                 self.exploring.ended(device, false, now);
                 continue;
             }
+            let Some(found) = inventory.devices().get(device).filter(|_| self.is_polled(&inventory, device)) else {
+                // When that is another time, it begins anew.
+                self.exploring.forget(device);
+                continue;
+            };
             let template = found.template.and_then(|id| inventory.template_name(id)).map(str::to_owned);
             let library = self.shared.library();
             let of_source = |source: &u32| crate::targets::template(&inventory, &library, *source)?.table.clone();
@@ -166,7 +167,7 @@ impl Owner {
                 let is_taken = self.take(device, &findings);
                 let is_fresh = is_taken && !findings.broken.iter().any(|table| self.has_rows(device, table));
                 self.turn.fresh.extend(is_fresh.then_some((device, starts)));
-                is_taken && findings.broken.is_empty()
+                is_taken && findings.broken.is_empty() && !findings.around_was_silent
             }
             Err(_) => false,
         };
@@ -195,17 +196,24 @@ impl Owner {
             }
             is_done &= self.changes(device, remap.changes);
         }
-        if self.twin.newest().devices().get(device).is_some_and(|device| device.template.is_some()) {
-            let library = self.shared.library();
-            match self.twin.newest().order(&library, &Order::ApplyTemplate(device)) {
-                Ok(changes) => is_done &= self.changes(device, changes),
-                Err(why) => {
-                    self.trouble(format!("device {device}: {why}"));
-                    is_done = false;
-                }
+        is_done &= self.take_around(device, findings);
+        is_done &= self.furnish(device);
+        is_done
+    }
+
+    /// What is around it, whose interfaces are known by now.
+    fn take_around(&mut self, device: u32, findings: &Findings) -> bool {
+        let told = surroundings(self.twin.newest(), device, &findings.around);
+        for (what, left_out) in ["neighbours", "addresses", "hosts (ARP)"].into_iter().zip(told.left_out) {
+            if left_out > 0 {
+                self.trouble(format!("device {device}: {left_out} {what} are left out"));
             }
         }
-        is_done
+        if !findings.around_was_silent && !findings.around_broken.is_empty() {
+            let what = findings.around_broken.join(", ");
+            self.trouble(format!("device {device}: {what} cannot be read to their end"));
+        }
+        self.changes(device, told.changes)
     }
 
     /// What a device says of itself, and the template that is for it if it has none.
@@ -224,7 +232,7 @@ impl Owner {
         draft.changes()
     }
 
-    fn changes(&mut self, device: u32, changes: Vec<Change>) -> bool {
+    pub(super) fn changes(&mut self, device: u32, changes: Vec<Change>) -> bool {
         match self.change(BY, changes) {
             Ok(_) => true,
             Err(why) => {

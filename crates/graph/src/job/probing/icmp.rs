@@ -8,6 +8,7 @@ use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketAddrAny, SocketFlags, SocketType, ipproto, recvfrom, sendto,
     socket_with, sockopt,
 };
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_kit::random::mixed;
 
@@ -29,7 +30,8 @@ pub enum EchoRight {
     Raw,
 }
 
-pub(super) struct Echoes {
+/// Sockets for echo requests, or why there is none: to be opened before privileges are given up.
+pub struct EchoSockets {
     v4: Result<EchoSocket, String>,
     v6: Result<EchoSocket, String>,
 }
@@ -41,10 +43,11 @@ struct EchoSocket {
     identifier: u16,
 }
 
-impl Echoes {
-    pub(super) fn open(seed: u64) -> Echoes {
-        let identifier = mixed(!seed) as u16;
-        Echoes {
+impl EchoSockets {
+    /// Opens them, as far as there is the right to.
+    pub fn open() -> EchoSockets {
+        let identifier = mixed(RandomState::new().hash_one("echo")) as u16;
+        EchoSockets {
             v4: EchoSocket::open(AddressFamily::INET, ipproto::ICMP, identifier),
             v6: EchoSocket::open(AddressFamily::INET6, ipproto::ICMPV6, identifier),
         }
@@ -58,8 +61,12 @@ impl Echoes {
         self.of(v4).map(|socket| &socket.socket)
     }
 
-    pub(super) fn right(&self, v4: bool) -> Result<EchoRight, &str> {
-        self.of(v4).map(|socket| socket.right)
+    /// How echo requests are sent over IPv4 and over IPv6.
+    ///
+    /// # Errors
+    /// They cannot be sent: what has to be done for it, for people.
+    pub fn rights(&self) -> [Result<EchoRight, &str>; 2] {
+        [true, false].map(|v4| self.of(v4).map(|socket| socket.right))
     }
 
     /// Sends a request.

@@ -9,11 +9,11 @@ use rustix::event::epoll;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trunkline_kit::exit::Exit;
-use trunkline_sim::farm::{Answer, DEVICES_MAX, Farm, INTERFACES_MAX, Settings};
+use trunkline_sim::farm::{Answer, DEVICES_MAX, Drops, Farm, Gateway, Host, INTERFACES_MAX, Settings};
 
 /// Answers of slow devices that wait for their time; one more is not given.
 const WAITING_MAX: usize = 100_000;
@@ -30,7 +30,9 @@ const DATAGRAM_OCTETS: usize = 65_536;
 #[command(after_help = "Device N has the address 127.64.0.0 + N + 1, the community `public`, and the same name, \
     interfaces and counters whenever it is started with the same seed. Every other one has a fault (--sound for none): \
     dead, away now and then, flapping, slow, lossy, starting again, renumbering its interfaces, no counters of \
-    64 bits, short messages only, version 1 only. Ends by Ctrl-C or SIGTERM.")]
+    64 bits, short messages only, version 1 only. All but those speak version 3, too: users are named by what they do, \
+    `open`, `sha256`, `md5-des`, `sha512-aes256`, their passwords are `farm authentication` and `farm privacy`. Ends \
+    by Ctrl-C or SIGTERM.")]
 pub struct FarmCommand {
     /// How many devices
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = devices)]
@@ -50,6 +52,19 @@ pub struct FarmCommand {
     /// So many of a thousand never answer, beside those with other faults
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     dead_permille: u32,
+    /// So many of a thousand speak version 3 and no other
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    v3_permille: u32,
+    /// A host in the ARP table of a device, behind an interface (from 0 on): 10.0.0.7,25,5; may be repeated
+    #[arg(long, value_name = "ADDRESS,DEVICE,INTERFACE", value_parser = host)]
+    host: Vec<Host>,
+    /// An address of a device, and the network in which it is: 10.0.0.1/24,25,5; may be repeated
+    #[arg(long, value_name = "ADDRESS/BITS,DEVICE,INTERFACE", value_parser = gateway)]
+    gateway: Vec<Gateway>,
+    /// Packets that an interface drops each second in a span of Unix time: 25,0,40,1790000000,1790000060; may be
+    /// repeated
+    #[arg(long, value_name = "DEVICE,INTERFACE,NUMBER,FROM,TO", value_parser = drops)]
+    drops: Vec<Drops>,
     /// End after so many seconds
     #[arg(long, value_name = "S")]
     seconds: Option<u64>,
@@ -61,6 +76,44 @@ pub struct FarmCommand {
 fn devices(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=DEVICES_MAX).contains(number));
     number.ok_or_else(|| format!("a number from 1 to {DEVICES_MAX}"))
+}
+
+fn host(text: &str) -> Result<Host, String> {
+    let parts: Vec<&str> = text.split(',').collect();
+    let read = || match parts[..] {
+        [address, device, interface] => Some(Host {
+            address: address.parse().ok()?,
+            device: device.parse().ok()?,
+            interface: interface.parse().ok()?,
+        }),
+        _ => None,
+    };
+    read().ok_or_else(|| "an address, a device and an interface: 10.0.0.7,25,5".to_owned())
+}
+
+fn gateway(text: &str) -> Result<Gateway, String> {
+    let wrong = || "an address with bits, a device and an interface: 10.0.0.1/24,25,5".to_owned();
+    let (address, rest) = text.split_once('/').ok_or_else(wrong)?;
+    let (bits, rest) = rest.split_once(',').ok_or_else(wrong)?;
+    let Host { address, device, interface } = host(&format!("{address},{rest}")).map_err(|_| wrong())?;
+    let most = if IpAddr::is_ipv4(&address) { 32 } else { 128 };
+    let bits = bits.parse::<u8>().ok().filter(|bits| *bits <= most).ok_or_else(wrong)?;
+    Ok(Gateway { address, bits, device, interface })
+}
+
+fn drops(text: &str) -> Result<Drops, String> {
+    let numbers: Option<Vec<i64>> = text.split(',').map(|part| part.parse().ok()).collect();
+    let read = || match numbers.as_deref()? {
+        &[device, interface, per_s, from_s, to_s] => Some(Drops {
+            device: device.try_into().ok()?,
+            interface: interface.try_into().ok()?,
+            per_s: per_s.try_into().ok()?,
+            from_ms: from_s.checked_mul(1000)?,
+            to_ms: to_s.checked_mul(1000).filter(|_| to_s > from_s)?,
+        }),
+        _ => None,
+    };
+    read().ok_or_else(|| "a device, an interface, packets a second, and two times in seconds of Unix".to_owned())
 }
 
 fn interfaces() -> clap::builder::RangedI64ValueParser<u32> {
@@ -80,6 +133,10 @@ impl FarmCommand {
             interfaces: self.interfaces,
             faults: !self.sound,
             dead_permille: self.dead_permille,
+            v3_permille: self.v3_permille,
+            hosts: self.host.clone(),
+            gateways: self.gateway.clone(),
+            drops: self.drops.clone(),
             ..Settings::default()
         });
         let mut server = Server::open(farm, self.port)?;
@@ -121,7 +178,8 @@ struct Late {
     octets: Vec<u8>,
 }
 
-struct Server {
+/// The devices of a farm on their addresses.
+pub struct Server {
     farm: Farm,
     sockets: Vec<UdpSocket>,
     poll: OwnedFd,
@@ -132,7 +190,11 @@ struct Server {
 }
 
 impl Server {
-    fn open(farm: Farm, port: u16) -> Result<Server, Failure> {
+    /// Opens a socket for each device; port 0 is another free one for each.
+    ///
+    /// # Errors
+    /// A socket cannot be opened.
+    pub fn open(farm: Farm, port: u16) -> Result<Server, Failure> {
         let devices = farm.settings().devices;
         descriptors::allow(devices as u64);
         let failed = |what: String| move |error: io::Error| Failure::Failed(format!("{what}: {error}"));
@@ -154,8 +216,16 @@ impl Server {
         Ok(Server { farm, sockets, poll, late: BinaryHeap::new(), room, out: Vec::new(), served: Served::default() })
     }
 
-    /// Waits for questions, or until an answer is due.
-    fn step(&mut self) -> Result<(), Failure> {
+    /// The port of a device; none if there is no such one.
+    pub fn port(&self, device: usize) -> Option<u16> {
+        self.sockets.get(device)?.local_addr().ok().map(|address| address.port())
+    }
+
+    /// Waits for questions, or until an answer is due, a tenth of a second at most.
+    ///
+    /// # Errors
+    /// It cannot be waited for them.
+    pub fn step(&mut self) -> Result<(), Failure> {
         let due = self.late.peek().map(|Reverse(late)| late.due.saturating_duration_since(Instant::now()));
         let most = Duration::from_millis(PATIENCE_MS);
         let wait = due.map_or(most, |due| due.min(most));

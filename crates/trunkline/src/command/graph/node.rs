@@ -3,7 +3,7 @@
 use crate::cli::DATA_DEFAULT;
 use crate::failure::Failure;
 use crate::graph::here;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,23 @@ impl Place {
     /// Nobody does.
     pub fn node(&self) -> Result<Node, Failure> {
         Node::of(&self.data)
+    }
+
+    /// Asks what pages ask; the answer.
+    ///
+    /// # Errors
+    /// As [`Place::ask`].
+    pub fn question(&self, question: &Value) -> Result<Value, Failure> {
+        let mut reply = self.ask(&json!({ "do": "ask", "question": question }))?;
+        Ok(reply["answer"].take())
+    }
+
+    /// Has done what pages have done.
+    ///
+    /// # Errors
+    /// As [`Place::ask`].
+    pub fn change(&self, order: &Value) -> Result<(), Failure> {
+        self.ask(&json!({ "do": "change", "by": "operator", "order": order })).map(|_| ())
     }
 
     /// Asks once.

@@ -1,5 +1,7 @@
 //! Orders to those who run graphs: credentials, devices, searches, imports, and what there is to see.
 
+use super::add::Add;
+use super::device::device;
 use super::node::Place;
 use crate::failure::Failure;
 use crate::moment;
@@ -19,7 +21,8 @@ use trunkline_kit::exit::Exit;
 const SECRET_OCTETS_MAX: u64 = 4096;
 /// How often it is asked how a search gets on.
 const LOOK: Duration = Duration::from_millis(500);
-const VERSIONS: [&str; 3] = ["1", "2c", "3"];
+/// The versions of SNMP.
+pub const VERSIONS: [&str; 3] = ["1", "2c", "3"];
 const AUTHENTICATIONS: [&str; 7] = ["none", "md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
 const PRIVACIES: [&str; 5] = ["none", "des", "aes128", "aes192", "aes256"];
 
@@ -137,41 +140,10 @@ pub enum Credential {
     },
 }
 
-/// A device.
-#[derive(Debug, clap::Args)]
-pub struct Add {
-    /// What it is called
-    #[arg(value_name = "NAME")]
-    name: String,
-    /// An address, or a name that is looked up
-    #[arg(value_name = "ADDRESS")]
-    address: String,
-    /// What lets us in [default: the community `public`]
-    #[arg(long, value_name = "NAME")]
-    credential: Option<String>,
-    /// The version of SNMP [default: 3 for a user, else 2c]
-    #[arg(long, value_name = "VERSION", value_parser = PossibleValuesParser::new(VERSIONS))]
-    snmp: Option<String>,
-    /// The UDP port of its agent
-    #[arg(long, value_name = "PORT", default_value_t = 161)]
-    port: u16,
-    /// Its device template [default: the one for what it is]
-    #[arg(long, value_name = "NAME")]
-    template: Option<String>,
-    /// Seconds between two cycles [default: as its data templates say]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
-    step: Option<u32>,
-    /// For people
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    notes: String,
-    #[command(flatten)]
-    place: Place,
-}
-
 /// A search.
 #[derive(Debug, clap::Args)]
 pub struct Discover {
-    /// 10.0.0.0/24, 10.0.0.1-10.0.0.99 or 10.0.0.1
+    /// 10.0.0.0/24, 10.0.0.1-10.0.0.99, 10.0.0.1, 2001:db8::/112 or 2001:db8::1-2001:db8::9
     #[arg(value_name = "NETWORK")]
     network: String,
     /// What lets us in [default: the community `public`]
@@ -236,7 +208,8 @@ pub struct Fetch {
     place: Place,
 }
 
-fn begin(text: &str) -> Result<i64, String> {
+/// A time: a date, a date with a time, or seconds since 1970.
+pub fn begin(text: &str) -> Result<i64, String> {
     text.parse().or_else(|_| moment::span(text, &TimeZone::system()).map(|(ns, _)| ns.div_euclid(1_000_000_000)))
 }
 
@@ -274,7 +247,10 @@ impl Order {
 }
 
 /// Prints a reply as JSON, or as it is told.
-fn tell(
+///
+/// # Errors
+/// It cannot be written.
+pub fn tell(
     place: &Place,
     reply: &Value,
     plain: impl FnOnce(&Value, &mut dyn Write) -> io::Result<()>,
@@ -300,7 +276,7 @@ fn state(place: &Place, name: &str, state: &str) -> Result<Exit, Failure> {
 }
 
 /// A text of a reply; a number as one.
-fn said(value: &Value) -> String {
+pub fn said(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -308,13 +284,16 @@ fn said(value: &Value) -> String {
     }
 }
 
-fn cells(terminal: &Terminal, texts: &[String]) -> Row {
+pub fn cells(terminal: &Terminal, texts: &[String]) -> Row {
     let cells = texts.iter().map(|text| Line::new(terminal).with(Style::Plain, text)).collect();
     Row { cells, below: Vec::new() }
 }
 
 /// A table of the objects of a list, by the keys of its columns.
-fn list(
+///
+/// # Errors
+/// It cannot be written.
+pub fn list(
     rows: &Value,
     columns: Vec<table::Column>,
     keys: &[&str],
@@ -384,24 +363,6 @@ fn secrets(file: Option<&Path>) -> Result<String, Failure> {
     Ok(text)
 }
 
-impl Add {
-    fn run(&self) -> Result<Exit, Failure> {
-        let Add { name, address, credential, snmp, port, template, step, notes, place } = self;
-        let reply = place.ask(&json!({
-            "do": "add",
-            "name": name,
-            "address": address,
-            "port": port,
-            "credential": credential,
-            "version": snmp,
-            "template": template,
-            "step": step,
-            "notes": notes,
-        }))?;
-        tell(place, &reply, |reply, out| writeln!(out, "{name} is device {}", said(&reply["device"])))
-    }
-}
-
 fn devices(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
     let columns = vec![
         text("device"),
@@ -414,31 +375,6 @@ fn devices(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Resul
     ];
     let keys = ["name", "address", "state", "health", "template", "sources", "graphs"];
     list(&reply["devices"], columns, &keys, terminal, out)
-}
-
-fn device(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    let name = Line::new(terminal).with(Style::Plain, &said(&reply["name"])).text();
-    writeln!(out, "{name}  {}  {}  {}", said(&reply["address"]), said(&reply["state"]), said(&reply["health"]))?;
-    for key in ["object", "name", "description", "location", "contact"] {
-        let value = said(&reply["observed"][key]);
-        if !value.is_empty() {
-            writeln!(out, "  {key:<12} {}", Line::new(terminal).with(Style::Plain, &value).text())?;
-        }
-    }
-    for (key, what) in [("unexplored", "not looked at"), ("refused", "refused")] {
-        let value = said(&reply["polling"][key]);
-        if !value.is_empty() {
-            writeln!(out, "  {what}: {value}")?;
-        }
-    }
-    writeln!(out)?;
-    let columns = vec![text("table"), text("row"), text("index"), number("bit/s"), text("label").drops(1)];
-    list(&reply["rows"], columns, &["table", "name", "index", "speed", "label"], terminal, out)?;
-    writeln!(out)?;
-    let columns = vec![number("source"), text("template"), text("row"), text("active").drops(1)];
-    list(&reply["data_sources"], columns, &["source", "template", "row", "active"], terminal, out)?;
-    writeln!(out)?;
-    list(&reply["graph_list"], vec![number("graph"), text("title")], &["graph", "title"], terminal, out)
 }
 
 impl Discover {
@@ -503,6 +439,15 @@ fn status(place: &Place) -> Result<Exit, Failure> {
             of("/sources_polled"),
             of("/cycles_missed"),
             of("/outstanding")
+        )?;
+        writeln!(
+            out,
+            "probing   {} devices, {} data sources, {} faults, {} flapping, {} on their way",
+            of("/probes/devices"),
+            of("/probes/sources"),
+            of("/probes/faults"),
+            of("/devices/flapping"),
+            of("/probes/outstanding")
         )?;
         writeln!(
             out,

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use trunkline_capture::live::privileges;
+use trunkline_graph::job::EchoSockets;
 use trunkline_kit::exit::Exit;
 
 /// How often it looks whether it was told to end.
@@ -24,7 +25,8 @@ const LOOK: Duration = Duration::from_millis(100);
     trunkline graph serve --data /var/lib/trunkline\n  \
     trunkline graph serve --metrics 127.0.0.1:9091    with metrics for Prometheus\n\n\
     Devices are added while it serves: `trunkline help graph`. [graph] of the configuration says the rest.\n\
-    SIGTERM ends it after what was polled is in its files. docs/manual/graphs.md has the whole of it.")]
+    SIGHUP reads templates and rules anew. SIGTERM ends it after what was polled is in its files.\n\
+    docs/manual/graphs.md has the whole of it.")]
 pub struct Serve {
     /// The data folder
     #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT, value_hint = clap::ValueHint::DirPath)]
@@ -58,8 +60,13 @@ impl Serve {
         let loaded = load(&Given { file: self.config.clone(), options: lanes.into_iter().collect() })?;
         let page = self.metrics.as_ref().map(metrics::bind).transpose();
         let page = page.map_err(|e| Failure::Failed(format!("metrics cannot be served: {e}")))?;
+        let echo = EchoSockets::open();
         privileges::give_up(self.user.as_deref()).map_err(|e| Failure::Failed(e.to_string()))?;
-        let running = Arc::new(Running::start(&loaded.settings.graph, &self.data)?);
+        let running = Arc::new(Running::start(&loaded.settings.graph, &self.data, echo)?);
+        let own = Arc::downgrade(&running);
+        running.give_own(move || {
+            own.upgrade().map(|own| [own.samples(), process::samples()].concat()).unwrap_or_default()
+        });
         let alerts = alerts(&loaded.settings, &self.data, &running)?.map(Arc::new);
         let (shown, shown_alerts) = (Arc::clone(&running), alerts.clone());
         let told = move || {
@@ -77,6 +84,7 @@ impl Serve {
             std::thread::park_timeout(LOOK);
             failure = running.failure();
             if again.swap(false, Ordering::Relaxed) {
+                running.reload();
                 alerts.iter().for_each(|alerts| alerts.reload());
             }
         }
@@ -101,5 +109,6 @@ fn alerts(settings: &Settings, data: &Path, graphs: &Arc<Running>) -> Result<Opt
     let seen = Arc::downgrade(graphs);
     let samples = move || seen.upgrade().map(|graphs| [graphs.samples(), process::samples()].concat());
     alerts.watch_metrics(samples)?;
+    alerts.report(Some(graphs.handle().clone()));
     Ok(Some(alerts))
 }

@@ -6,6 +6,7 @@ use rustix::thread::CapabilitySet;
 use std::fs;
 use std::path::PathBuf;
 use trunkline_capture::live::clock;
+use trunkline_graph::job::EchoSockets;
 
 /// Asks about everything.
 pub fn machine() -> Machine {
@@ -16,6 +17,7 @@ pub fn machine() -> Machine {
         packet_sockets: has_protocol("PACKET"),
         xdp_sockets: has_protocol("XDP"),
         io_uring: Some(io_uring::IoUring::new(2).map(drop).map_err(|e| e.to_string())),
+        echo: Some(EchoSockets::open().rights().map(|right| right.map(drop).map_err(str::to_owned))),
         filters_compiled: line("/proc/sys/net/core/bpf_jit_enable").map(|text| text != "0"),
         memory_available: memory_available(),
         locked_max: getrlimit(Resource::Memlock).current,

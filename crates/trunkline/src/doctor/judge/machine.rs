@@ -21,6 +21,7 @@ pub fn judge(machine: &Machine, wanted: &Wanted) -> Vec<Finding> {
         kernel(machine),
         xdp(machine, wanted),
         io_uring(machine),
+        echo(machine, wanted),
         filters(machine),
         memory(machine, wanted),
         locked(machine, wanted),
@@ -95,6 +96,21 @@ fn io_uring(machine: &Machine) -> Option<Finding> {
             .loses("nothing; segments are written by plain calls, which costs more processor time")
             .fix("sudo sysctl kernel.io_uring_disabled=0"),
     })
+}
+
+fn echo(machine: &Machine, wanted: &Wanted) -> Option<Finding> {
+    let [v4, v6] = machine.echo.as_ref()?;
+    let missing = match (v4, v6) {
+        (Ok(()), Ok(())) => return Some(Finding::good("echo", "", "ICMP echo requests can be sent")),
+        (Err(why), _) => why,
+        (Ok(()), Err(why)) => why,
+    };
+    if !wanted.graphs {
+        return Some(Finding::good("echo", "", "ICMP echo requests cannot be sent; they are not asked for"));
+    }
+    let seen = missing.split(':').next().unwrap_or(missing);
+    let finding = Finding::warn("echo", "", seen).loses("whether devices answer ICMP echo, loss and latency: unknown");
+    Some(finding.fix("sudo sysctl -w net.ipv4.ping_group_range=\"0 2147483647\""))
 }
 
 fn filters(machine: &Machine) -> Option<Finding> {

@@ -4,12 +4,15 @@ use std::time::Duration;
 use trunkline_kit::config::Octets;
 
 trunkline_kit::section! {
-    /// Graphs: devices are polled by SNMP, and what they say is kept in round-robin files in `graphs/` of the data
-    /// folder. Which devices, and what lets us in, stands in its inventory: docs/manual/graphs.md;
-    /// `trunkline graph serve` runs it without the rest.
+    /// Graphs: devices are polled by SNMP and probed otherwise, and what they say is kept in round-robin files in
+    /// `graphs/` of the data folder. Which devices, and what lets us in, stands in its inventory:
+    /// docs/manual/graphs.md; `trunkline graph serve` runs it without the rest.
     pub struct Graph {
         /// Whether devices are polled.
         enabled: bool = false => Restart;
+        /// Whether this program is a device with graphs of its own metrics. It is made where there is none of the
+        /// template `program`, whatever that is called; false leaves it out.
+        own_device: bool = true => Restart;
         /// Threads that poll, each its own devices.
         lanes: u16 = 1 => Restart, 1 => 64;
         /// Sockets of each thread for IPv4, and as many for IPv6.

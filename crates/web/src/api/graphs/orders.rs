@@ -6,13 +6,14 @@ use crate::api::schema;
 use crate::auth::{Permission, action};
 use crate::guard::Who;
 use crate::problem::Problem;
-use crate::sources::GraphCredentials;
+use crate::sources::{GraphCredentials, GraphTemplates};
 use crate::state::Web;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -20,7 +21,7 @@ use utoipa::ToSchema;
 const DEVICES_MAX: usize = 1000;
 
 /// Has it written down, and done. What stands in the audit log has no secrets.
-async fn done(
+pub(super) async fn done(
     web: &Arc<Web>,
     who: &Who,
     action: &'static str,
@@ -51,6 +52,20 @@ pub struct GraphDeviceAsk {
     pub site: Option<String>,
     /// For people.
     pub notes: Option<String>,
+    /// The name of its device template; the one for what it is when nothing is said, without SNMP none.
+    pub template: Option<String>,
+    /// What its data sources are told, by name; of a device without SNMP.
+    pub arguments: Option<BTreeMap<String, String>>,
+    /// Seconds between two cycles; as its data templates say when nothing is said.
+    pub step_s: Option<u32>,
+    /// What tells whether it is up: `icmp`, `snmp`, `tcp:PORT`, `udp:PORT`; SNMP when nothing is said, without it ICMP.
+    pub probes: Option<Vec<String>>,
+    /// `any` of them must answer (when nothing is said), or `all`.
+    pub probes_needed: Option<String>,
+    /// Rounds without an answer until it is down; 2 when nothing is said.
+    pub failures: Option<u16>,
+    /// Rounds with one until it is up again; 1 when nothing is said.
+    pub recoveries: Option<u16>,
 }
 
 /// Adds a device: it is looked at, gets what its kind has, and is polled from now on.
@@ -67,7 +82,9 @@ pub async fn add_device(
     let object = format!("device {}: {}", ask.name, ask.address);
     let order = json!({
         "do": "add-device", "name": ask.name, "address": ask.address, "version": ask.version, "port": ask.port,
-        "credential": ask.credential, "site": ask.site, "notes": ask.notes,
+        "credential": ask.credential, "site": ask.site, "notes": ask.notes, "template": ask.template,
+        "arguments": ask.arguments, "step_s": ask.step_s, "probes": ask.probes, "probes_needed": ask.probes_needed,
+        "failures": ask.failures, "recoveries": ask.recoveries,
     });
     done(&web, &who, action::GRAPH_DEVICE, &object, order).await
 }
@@ -128,7 +145,17 @@ pub async fn remove_device(
 )]
 pub async fn credentials(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphCredentials>, Problem> {
     who.need(Permission::GraphsManage)?;
-    question(&web, json!({ "do": "credentials" })).await.map(Json)
+    question(&web, &who, json!({ "do": "credentials" })).await.map(Json)
+}
+
+/// Device templates, for whoever adds a device.
+#[utoipa::path(
+    get, path = "/graphs/templates", tag = "graphs",
+    responses((status = 200, body = GraphTemplates), (status = "4XX", body = schema::Problem))
+)]
+pub async fn templates(State(web): State<Arc<Web>>, who: Who) -> Result<Json<GraphTemplates>, Problem> {
+    who.need(Permission::GraphsManage)?;
+    question(&web, &who, json!({ "do": "templates" })).await.map(Json)
 }
 
 /// A credential that is to be there.

@@ -1,11 +1,12 @@
 //! Graphs in numbers, and as files.
 
-use super::{asked, number, question};
+use super::{asked, number, question, scoped};
 use crate::api::ask::{Ask, Span};
 use crate::api::call::attachment;
 use crate::api::schema;
 use crate::auth::Permission;
 use crate::guard::Who;
+use crate::moment;
 use crate::problem::Problem;
 use crate::sources::{GraphForm, GraphPictures};
 use crate::state::Web;
@@ -57,9 +58,11 @@ pub struct GraphFileAsk {
     pub shift: Option<i64>,
     /// Of which archives it is taken: `average`, `min`, `max`, `last`; as the template says when nothing is said.
     pub function: Option<String>,
+    /// The time zone of a drawn picture, a name of the IANA list: UTC when nothing is said. It stands in the picture.
+    pub tz: Option<String>,
 }
 
-fn spanned(who: &Who, ask: &GraphFileAsk) -> Result<Value, Problem> {
+pub(super) fn spanned(who: &Who, ask: &GraphFileAsk) -> Result<Value, Problem> {
     let span = Span::read(ask.from.as_deref(), ask.to.as_deref(), who.now_ns, &TimeZone::UTC)?;
     let to = (if ask.to.is_some() { span.to_ns } else { who.now_ns }).div_euclid(1_000_000_000);
     let from = if ask.from.is_some() { span.from_ns.div_euclid(1_000_000_000) } else { to - SPAN_S };
@@ -87,9 +90,9 @@ pub async fn numbers(
         return Err(Problem::parameter("ids", format!("At most {PICTURES_MAX} graphs.")));
     }
     let GraphPicturesAsk { from, to, width, shift, function, .. } = ask;
-    let mut wanted = spanned(&who, &GraphFileAsk { from, to, width, shift, function })?;
+    let mut wanted = spanned(&who, &GraphFileAsk { from, to, width, shift, function, tz: None })?;
     wanted["ids"] = ids.into();
-    let mut pictures: GraphPictures = question(&web, wanted).await?;
+    let mut pictures: GraphPictures = question(&web, &who, wanted).await?;
     for one in &mut pictures.pictures {
         one.trouble.iter_mut().for_each(|trouble| *trouble = crate::paths::named(trouble));
     }
@@ -140,7 +143,9 @@ pub async fn csv(
 
 async fn file(web: &Arc<Web>, who: &Who, id: &str, ask: &GraphFileAsk, form: GraphForm) -> Result<Response, Problem> {
     who.need(Permission::GraphsRead)?;
-    let (id, wanted) = (number("graph", id)?, spanned(who, ask)?);
+    let id = number("graph", id)?;
+    let mut wanted = scoped(web, who, spanned(who, ask)?).await?;
+    wanted["zone"] = moment::zone(ask.tz.as_deref())?.iana_name().into();
     let octets = asked(web, move |graphing| graphing.file(id, form, &wanted)).await?;
     let (kind, end) = match form {
         GraphForm::Png => ("image/png", "png"),

@@ -219,6 +219,18 @@ fn a_first_password_must_be_changed_before_anything() {
 }
 
 #[test]
+fn a_password_that_was_set_at_the_machine_must_be_changed_too() {
+    let f = fixture();
+    f.has_user("alice", Role::Engineer);
+    f.demand_new_password("alice").unwrap();
+    let viewer = f.signed_in("alice").viewer;
+    assert!(viewer.must_change_password && viewer.permissions == Permissions::NONE);
+    let changed = f.change_password(&viewer, PASSWORD, "another good one", from("10.0.0.1"), NOW).unwrap();
+    assert!(!changed.viewer.must_change_password && changed.viewer.may(Permission::GraphsRead));
+    assert_eq!(f.demand_new_password("nobody"), Err(Refusal::NotFound("user")));
+}
+
+#[test]
 fn unknown_names_wrong_passwords_and_locked_users_look_the_same() {
     let f = fixture();
     f.has_user("root", Role::Administrator);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Connections.
+/// Connections where it is many that ask.
 pub const CONNECTIONS: u32 = 8;
 
 /// Between two requests of a connection where a person's looks are kept in the audit log: less than the 3,000 a minute
@@ -16,6 +16,8 @@ pub struct Load<'a> {
     pub base: String,
     /// Of whom signs in; empty where nobody has to.
     pub token: &'a str,
+    /// Connections, which ask at the same time.
+    pub connections: u32,
     /// How long, seconds.
     pub seconds: u32,
     /// And before that, not counted.
@@ -58,7 +60,7 @@ impl Load<'_> {
     pub fn run(&self, path: &str, how: How, seconds: u32) -> Result<Loaded, String> {
         let mut wrk = Command::new("wrk");
         // One thread: the processors are for who answers.
-        wrk.args(["-t1", "--latency", &format!("-c{CONNECTIONS}"), &format!("-d{seconds}s")]);
+        wrk.args(["-t1", "--latency", &format!("-c{}", self.connections), &format!("-d{seconds}s")]);
         if !self.token.is_empty() {
             wrk.args(["-H", &format!("Authorization: Bearer {}", self.token)]);
         }

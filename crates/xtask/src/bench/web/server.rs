@@ -31,15 +31,23 @@ impl Server {
         std::fs::create_dir_all(&data).map_err(|e| format!("{}: {e}", data.display()))?;
         let store = store.canonicalize().map_err(|e| format!("{}: {e}", store.display()))?;
         std::os::unix::fs::symlink(store, data.join("store")).map_err(|e| format!("the store: {e}"))?;
+        Server::over(bench, &data)
+    }
+
+    /// Starts it over a data folder that is there.
+    ///
+    /// # Errors
+    /// It does not listen.
+    pub fn over(bench: &Bench<'_>, data: &Path) -> Result<Self, String> {
         let mut add = Command::new(&bench.program);
-        let add = add.args(["user", "add", "bench", "--role", "administrator", "--data"]).arg(&data).output();
+        let add = add.args(["user", "add", "bench", "--role", "administrator", "--data"]).arg(data).output();
         let add = add.map_err(|e| format!("{}: {e}", bench.program.display()))?;
         let told = String::from_utf8_lossy(&add.stdout).into_owned() + &String::from_utf8_lossy(&add.stderr);
         let link = told.split_once("/link#").and_then(|(_, rest)| rest.split_whitespace().next());
         let link = link.ok_or_else(|| format!("no link: {told}"))?.to_owned();
         let address = free()?;
         let mut web = Command::new(&bench.program);
-        web.args(["web", "--listen", &address.to_string(), "--data"]).arg(&data);
+        web.args(["web", "--listen", &address.to_string(), "--data"]).arg(data);
         let child = web.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let child = child.map_err(|e| format!("{}: {e}", bench.program.display()))?;
         let server = Server { child, address, link };
@@ -57,17 +65,17 @@ impl Server {
         self.origin() + API
     }
 
-    /// Signs in: the session's cookie, and a token.
+    /// Signs in: the session's cookie, and a token with these rights.
     ///
     /// # Errors
     /// It is refused.
-    pub fn sign_in(&self) -> Result<(String, String), String> {
+    pub fn sign_in(&self, scopes: &[&str]) -> Result<(String, String), String> {
         let ask = json!({"token": self.link, "name": "bench", "password": "correct horse battery"}).to_string();
         let answer = http::ask(self.address, &format!("POST {API}/session/setup"), &[], &ask)?;
         let cookie = answer.cookie().ok_or("no session")?.to_owned();
         let session: Value = serde_json::from_str(&answer.body).map_err(|e| e.to_string())?;
         let fields = [("Cookie", cookie.as_str()), ("X-CSRF-Token", session["csrf"].as_str().unwrap_or_default())];
-        let ask = json!({"name": "bench", "scopes": ["calls.read", "numbers.read"]}).to_string();
+        let ask = json!({"name": "bench", "scopes": scopes}).to_string();
         let made = http::ask(self.address, &format!("POST {API}/tokens"), &fields, &ask)?;
         let made: Value = serde_json::from_str(&made.body).map_err(|e| e.to_string())?;
         Ok((cookie, made["secret"].as_str().ok_or("no token")?.to_owned()))
@@ -181,7 +189,7 @@ fn wait(address: SocketAddr) -> Result<(), String> {
 }
 
 /// User and system time of /proc/PID/stat.
-fn cpu_seconds(text: &str) -> f64 {
+pub fn cpu_seconds(text: &str) -> f64 {
     let behind_name = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
     behind_name.split(' ').skip(11).take(2).filter_map(|word| word.parse::<f64>().ok()).sum::<f64>() / TICKS
 }

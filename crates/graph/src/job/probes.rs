@@ -1,0 +1,309 @@
+//! The thread that probes: what is read of devices otherwise than by SNMP goes to the journal, and whether they are up
+//! to whoever wants to know.
+
+use super::intake::Intake;
+use super::owner::ToOwner;
+use super::{EchoSockets, OpenError, Probing, ProbingOptions, Shared};
+use crate::journal::Records;
+use crate::poller::{Change, Reading};
+use crate::probe::{Counts, Event};
+use crate::targets::probes::{Plan, Written, taken};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long it may take to hear what it is told.
+const HEARS_WITHIN: Duration = Duration::from_millis(50);
+/// Seconds over which samples a second are counted.
+const RATE_S: f64 = 10.0;
+/// News that wait for the owner; more are left out: a name is looked up, and graphs are added, later.
+const NEWS_MAX: usize = 100_000;
+
+/// What it is told.
+#[derive(Debug)]
+pub(super) enum ToProbes {
+    /// A device is probed so from now on; whether it answers SNMP, if that is known.
+    Set { plan: Box<Plan>, address: IpAddr, snmp: Option<bool> },
+    /// It is not probed any more.
+    Remove(u32),
+    /// Whether a device answers SNMP.
+    Snmp(u32, bool),
+    /// It ends.
+    Stop,
+}
+
+/// How a device is, as probes see it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ProbedShown {
+    /// Whether probes tell people whether it is up.
+    pub decides: bool,
+    pub health: Option<Change>,
+    pub since_ms: i64,
+    pub answered_ms: Option<i64>,
+    pub is_flapping: bool,
+    pub sources: usize,
+    /// What is wrong, by data source; none is whether it is up.
+    pub faults: BTreeMap<Option<u32>, String>,
+    /// Rounds that were left out, by data source.
+    missed: BTreeMap<Option<u32>, u64>,
+}
+
+impl ProbedShown {
+    /// Rounds that were left out.
+    pub fn missed(&self) -> u64 {
+        self.missed.values().sum()
+    }
+}
+
+/// What the thread shows.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub devices: Mutex<BTreeMap<u32, ProbedShown>>,
+    pub level: Mutex<Level>,
+}
+
+/// How it stands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Level {
+    pub counts: Counts,
+    /// Echo requests, ports, programs and pages on their way.
+    pub outstanding: [usize; 4],
+    pub sources: usize,
+    pub silent_samples: u64,
+    pub samples_per_s: f64,
+    /// Why echo requests cannot be sent that are wanted, over IPv4 and over IPv6.
+    pub no_right: [Option<String>; 2],
+}
+
+/// A device as the thread has it.
+struct Probed {
+    is_v4: bool,
+    wants_echo: bool,
+    written: HashMap<u32, Vec<Written>>,
+}
+
+/// Of all devices together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    sources: usize,
+    /// Devices with IPv4 and with IPv6 that are to be sent echo requests.
+    echo: [usize; 2],
+}
+
+/// See the module.
+pub(super) struct Probes {
+    shared: Arc<Shared>,
+    probing: Probing,
+    intake: Intake,
+    to_owner: SyncSender<ToOwner>,
+    news: VecDeque<ToOwner>,
+    probed: HashMap<u32, Probed>,
+    sums: Sums,
+    records: Records,
+    silent_samples: u64,
+    samples: u64,
+    rate: (Instant, u64, f64),
+}
+
+impl Probes {
+    pub fn open(
+        shared: Arc<Shared>,
+        echo: EchoSockets,
+        intake: Intake,
+        to_owner: SyncSender<ToOwner>,
+    ) -> Result<Probes, OpenError> {
+        let metrics = Arc::clone(&shared);
+        let options = ProbingOptions {
+            own: Some(Arc::new(move || metrics.own())),
+            seed: RandomState::new().hash_one("probes"),
+            ..ProbingOptions::default()
+        };
+        let probing = Probing::with(options, echo).map_err(|error| OpenError::Io("what probes".to_owned(), error))?;
+        Ok(Probes {
+            shared,
+            probing,
+            intake,
+            to_owner,
+            news: VecDeque::new(),
+            probed: HashMap::new(),
+            sums: Sums::default(),
+            records: Records::default(),
+            silent_samples: 0,
+            samples: 0,
+            rate: (Instant::now(), 0, 0.0),
+        })
+    }
+
+    pub fn run(mut self, hears: &Receiver<ToProbes>) {
+        while self.listen(hears) {
+            if let Err(error) = self.probing.turn(HEARS_WITHIN) {
+                return self.shared.fail(format!("nothing can be probed any more: {error}"));
+            }
+            self.samples();
+            let events = self.probing.events().to_vec();
+            self.probing.clear();
+            events.into_iter().for_each(|event| self.happen(event));
+            self.tell_owner();
+            self.show();
+        }
+    }
+
+    /// Hears what it is told; whether it goes on.
+    fn listen(&mut self, hears: &Receiver<ToProbes>) -> bool {
+        loop {
+            match hears.try_recv() {
+                Ok(ToProbes::Set { plan, address, snmp }) => self.set(*plan, address, snmp),
+                Ok(ToProbes::Remove(device)) => self.remove(device),
+                Ok(ToProbes::Snmp(device, answers)) => self.probing.set_snmp(device, answers),
+                Ok(ToProbes::Stop) | Err(TryRecvError::Disconnected) => return false,
+                Err(TryRecvError::Empty) => return true,
+            }
+        }
+    }
+
+    fn shown(&self, device: u32, change: impl FnOnce(&mut ProbedShown)) {
+        let mut devices = self.shared.probes.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        change(devices.entry(device).or_default());
+    }
+
+    fn set(&mut self, plan: Plan, address: IpAddr, snmp: Option<bool>) {
+        let id = plan.device;
+        if let Err(why) = self.probing.add(plan.target(address)) {
+            self.remove(id);
+            return self.news(ToOwner::Unpolled(id, why.to_string()));
+        }
+        if let Some(answers) = snmp {
+            self.probing.set_snmp(id, answers);
+        }
+        let known: BTreeSet<u32> = plan.written.keys().copied().collect();
+        let is_always_up = plan.availability.probes.is_empty();
+        let health = self.probing.standing(id).unwrap_or_default().health.state();
+        self.shown(id, |shown| {
+            shown.decides = plan.decides;
+            shown.sources = plan.sources.len();
+            // What is not read any more is not wrong; what cannot be read is told here.
+            shown.faults.retain(|source, _| source.is_none_or(|source| known.contains(&source)));
+            shown.missed.retain(|source, _| source.is_none_or(|source| known.contains(&source)));
+            if is_always_up {
+                shown.faults.remove(&None);
+            }
+            shown.faults.extend(plan.unreadable.iter().map(|(source, why)| (Some(*source), why.clone())));
+            let health = health.or(is_always_up.then_some(Change::Up));
+            if shown.health != health {
+                (shown.health, shown.since_ms) = (health, super::clock::unix_ms());
+            }
+        });
+        let (is_v4, wants_echo) = (address.is_ipv4(), plan.wants_echo());
+        self.forget(id);
+        self.sums.sources += plan.written.len();
+        self.sums.echo[usize::from(!is_v4)] += usize::from(wants_echo);
+        self.probed.insert(id, Probed { is_v4, wants_echo, written: plan.written });
+    }
+
+    fn forget(&mut self, id: u32) {
+        if let Some(before) = self.probed.remove(&id) {
+            self.sums.sources -= before.written.len();
+            self.sums.echo[usize::from(!before.is_v4)] -= usize::from(before.wants_echo);
+        }
+    }
+
+    fn remove(&mut self, id: u32) {
+        self.forget(id);
+        self.probing.remove(id);
+        self.shared.probes.devices.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+
+    fn samples(&mut self) {
+        let mut fresh: Vec<(u32, u32)> = Vec::new();
+        let mut devices = self.shared.probes.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = self.shared.said.read();
+        for sample in self.probing.samples() {
+            let written = self.probed.get(&sample.device).and_then(|probed| probed.written.get(&sample.source));
+            let Some(taken) = written.and_then(|written| taken(written, &sample)) else { continue };
+            let is_known = sample.readings.iter().any(Reading::is_known);
+            if is_known {
+                let shown = devices.entry(sample.device).or_default();
+                shown.answered_ms = shown.answered_ms.max(Some(sample.unix_ms));
+            }
+            match (said.contains(&sample.source), is_known) {
+                (true, _) => {}
+                (false, true) => fresh.push((sample.device, sample.source)),
+                (false, false) => {
+                    self.silent_samples += 1;
+                    continue;
+                }
+            }
+            if let Some(before) = &taken.before {
+                self.records.put(sample.source, sample.unix_ms - 1, before);
+            }
+            self.records.put(sample.source, sample.unix_ms, &taken.values);
+            self.samples += 1;
+        }
+        drop((devices, said));
+        if self.records.samples() > 0 {
+            // What is dropped is counted there.
+            let _ = self.intake.put(&self.records);
+            self.records.clear();
+        }
+        self.shared.said.add(fresh.iter().map(|(_, source)| *source));
+        let devices: BTreeSet<u32> = fresh.into_iter().map(|(device, _)| device).collect();
+        devices.into_iter().for_each(|device| self.news(ToOwner::Said(device)));
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Health { device, change, unix_ms } => {
+                self.shown(device, |shown| (shown.health, shown.since_ms) = (Some(change), unix_ms));
+                self.news(ToOwner::Probed(device, change));
+            }
+            Event::Flapping { device, begins, .. } => {
+                self.shown(device, |shown| shown.is_flapping = begins);
+                self.news(ToOwner::Flapping(device, begins));
+            }
+            Event::Missed { device, source, count } => {
+                self.shown(device, |shown| _ = shown.missed.insert(source, count));
+            }
+            Event::Fault { device, source, text } => {
+                self.shown(device, |shown| _ = shown.faults.insert(source, text));
+            }
+            Event::Mended { device, source } => self.shown(device, |shown| _ = shown.faults.remove(&source)),
+        }
+    }
+
+    fn news(&mut self, news: ToOwner) {
+        if self.news.len() < NEWS_MAX {
+            self.news.push_back(news);
+        }
+    }
+
+    /// The owner is never waited for: it may wait for this thread.
+    fn tell_owner(&mut self) {
+        while let Some(news) = self.news.pop_front() {
+            if let Err(TrySendError::Full(news)) = self.to_owner.try_send(news) {
+                self.news.push_front(news);
+                return;
+            }
+        }
+    }
+
+    fn show(&mut self) {
+        let (since, before, rate) = self.rate;
+        let passed = since.elapsed().as_secs_f64();
+        if passed >= RATE_S {
+            self.rate = (Instant::now(), self.samples, (self.samples - before) as f64 / passed);
+        }
+        let [v4, v6] = self.probing.rights().map(|right| right.err().map(str::to_owned));
+        let level = Level {
+            counts: *self.probing.prober().counts(),
+            outstanding: self.probing.prober().outstanding(),
+            sources: self.sums.sources,
+            silent_samples: self.silent_samples,
+            samples_per_s: rate,
+            no_right: [v4.filter(|_| self.sums.echo[0] > 0), v6.filter(|_| self.sums.echo[1] > 0)],
+        };
+        *self.shared.probes.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
+    }
+}

@@ -1,0 +1,110 @@
+//! `trunkline graph bandwidth`: how much went where.
+
+use super::node::Place;
+use super::operate::{begin, cells, said, tell};
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::show::figure;
+use crate::show::table::{self, Table, number, text};
+use crate::terminal::Terminal;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use trunkline_kit::exit::Exit;
+
+/// Graphs of one report.
+const GRAPHS_MAX: u32 = 500;
+
+/// Report mean, greatest value, 95th percentile and total of graphs over a span
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trunkline graph bandwidth uplink traffic --from 2026-11-01 --to 2026-12-01\n  \
+    trunkline graph bandwidth --from 2026-11-01 --csv > november.csv\n\n\
+    Rows are as fine as the files have them for the whole span, and the report says how long one is: a percentile of \
+    longer rows is less. A total is values times seconds: of bit/s it is bits.")]
+pub struct Bandwidth {
+    /// Words that stand in the titles of the graphs; those with - before them must not [default: all graphs]
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+    /// Those of a device
+    #[arg(long, value_name = "NUMBER")]
+    device: Option<u32>,
+    /// Those of a place in a tree, by its number
+    #[arg(long, value_name = "NUMBER")]
+    node: Option<u32>,
+    /// From this time on: 2026-11-20, 2026-11-20T08:00, or seconds since 1970 [default: a day before --to]
+    #[arg(long, value_name = "TIME", value_parser = begin)]
+    from: Option<i64>,
+    /// Until then [default: now]
+    #[arg(long, value_name = "TIME", value_parser = begin)]
+    to: Option<i64>,
+    /// Comma-separated values
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Bandwidth {
+    /// Tells it.
+    ///
+    /// # Errors
+    /// What they say against it; nobody runs graphs there.
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let to = self.to.unwrap_or_else(|| jiff::Timestamp::now().as_second());
+        let from = self.from.unwrap_or(to - 86_400);
+        let reply = self.place.question(&json!({
+            "do": "figures", "text": self.words.join(" "), "device": self.device, "node": self.node, "from": from,
+            "to": to, "limit": GRAPHS_MAX, "csv": self.csv,
+        }))?;
+        if self.csv {
+            let mut out = stdout();
+            out.write_all(said(&reply["csv"]).as_bytes())?;
+            out.flush()?;
+            return Ok(Exit::Done);
+        }
+        tell(&self.place, &reply, |reply, out| write(reply, terminal, out))
+    }
+}
+
+fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let columns = vec![
+        text("graph"),
+        text("series"),
+        number("mean"),
+        number("95 %"),
+        number("most"),
+        number("total"),
+        number("row").drops(1),
+    ];
+    let mut table = Table::new(columns);
+    let graphs = reply["graphs"].as_array().map_or(&[][..], Vec::as_slice);
+    for graph in graphs {
+        let unit = said(&graph["unit"]);
+        let of = |value: &Value, unit: &str| value.as_f64().map_or_else(|| "-".to_owned(), |v| figure::amount(v, unit));
+        for series in graph["series"].as_array().into_iter().flatten() {
+            let row = format!("{} s", said(&graph["step"]));
+            let total = of(&series["total"], &total_unit(&unit));
+            let figures = ["average", "p95", "max"].map(|key| of(&series[key], &unit));
+            let texts = [vec![said(&graph["title"]), said(&series["label"])], figures.to_vec(), vec![total, row]];
+            table.row(cells(terminal, &texts.concat()));
+        }
+    }
+    table::write(&table.lines(terminal), terminal, out)?;
+    for graph in graphs.iter().filter(|graph| !graph["trouble"].is_null()) {
+        writeln!(out, "{}: {}", said(&graph["title"]), said(&graph["trouble"]))?;
+    }
+    let (total, shown) = (reply["total"].as_u64().unwrap_or_default(), graphs.len());
+    if total > shown as u64 {
+        writeln!(out, "{shown} of {total} graphs: words, --device or --node say which")?;
+    }
+    Ok(())
+}
+
+/// A sum over time is of the unit times seconds: bits, where the unit is bits a second.
+fn total_unit(unit: &str) -> String {
+    match unit.strip_suffix("/s") {
+        Some(of) => of.to_owned(),
+        None if unit.is_empty() => String::new(),
+        None => format!("{unit}·s"),
+    }
+}

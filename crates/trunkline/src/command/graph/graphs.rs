@@ -1,0 +1,112 @@
+//! Graphs of many data sources, and titles.
+
+use super::node::Place;
+use super::operate::{said, tell};
+use crate::failure::Failure;
+use serde_json::{Value, json};
+use trunkline_kit::exit::Exit;
+
+/// Graphs that one graph is made of.
+const GRAPHS_MAX: u64 = 500;
+
+/// What is done with graphs.
+#[derive(Debug, clap::Subcommand)]
+pub enum Graphs {
+    /// Make one graph of many: their sum, mean, greatest value, or one on the other
+    Sum(Sum),
+    /// Give a graph another title or template
+    Retitle(Retitle),
+    /// List the templates that graphs can be made by
+    Templates {
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+/// A graph of many.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trunkline graph sum 'All uplinks' uplink bits            of the graphs whose titles have both words\n  \
+    trunkline graph sum Customers --graphs 12,14,20 --template interfaces-stacked\n\n\
+    The template says how: interfaces-sum, interfaces-max, interfaces-stacked, or one of yours with `aggregate`.")]
+pub struct Sum {
+    /// Its title
+    #[arg(value_name = "TITLE")]
+    title: String,
+    /// Words that stand in the titles of the graphs that it is made of; those with - before them must not
+    #[arg(value_name = "WORD", required_unless_present = "graphs", conflicts_with = "graphs")]
+    words: Vec<String>,
+    /// The numbers of the graphs that it is made of
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    graphs: Vec<u32>,
+    /// The graph template
+    #[arg(long, value_name = "NAME", default_value = "interfaces-sum")]
+    template: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Another title.
+#[derive(Debug, clap::Args)]
+pub struct Retitle {
+    /// Its number
+    #[arg(value_name = "GRAPH")]
+    graph: u32,
+    /// Its title, with fields between bars; an empty one is that of its template again
+    #[arg(value_name = "TITLE", required_unless_present = "template")]
+    title: Option<String>,
+    /// Another graph template, which shows the same data sources
+    #[arg(long, value_name = "NAME")]
+    template: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Graphs {
+    /// Has it done.
+    ///
+    /// # Errors
+    /// What they say against it; nobody runs graphs there.
+    pub fn run(&self) -> Result<Exit, Failure> {
+        match self {
+            Graphs::Sum(sum) => sum.run(),
+            Graphs::Retitle(Retitle { graph, title, template, place }) => {
+                place.change(&json!({ "do": "graph", "id": graph, "title": title, "template": template }))?;
+                let shown = place.question(&json!({ "do": "graph", "id": graph }))?;
+                tell(place, &shown, |shown, out| writeln!(out, "graph {graph} is {}", said(&shown["title"])))
+            }
+            Graphs::Templates { place } => {
+                let reply = place.question(&json!({ "do": "graph-templates" }))?;
+                tell(place, &reply, |reply, out| {
+                    for template in reply["templates"].as_array().into_iter().flatten() {
+                        let of = if template["of_many"] == true { "of many graphs" } else { "" };
+                        writeln!(out, "{:<28} {}  {of}", said(&template["name"]), said(&template["title"]))?;
+                    }
+                    Ok(())
+                })
+            }
+        }
+    }
+}
+
+impl Sum {
+    fn run(&self) -> Result<Exit, Failure> {
+        let Sum { title, words, graphs, template, place } = self;
+        let graphs = if graphs.is_empty() { found(place, &words.join(" "))? } else { graphs.clone() };
+        place.change(&json!({ "do": "graph", "template": template, "title": title, "graphs": graphs }))?;
+        let reply = json!({ "title": title, "of": graphs });
+        tell(place, &reply, |_, out| writeln!(out, "{title} is made of {} graphs", graphs.len()))
+    }
+}
+
+/// The graphs whose titles have these words; with more than one graph can be made of nothing is guessed.
+fn found(place: &Place, words: &str) -> Result<Vec<u32>, Failure> {
+    let answer = place.question(&json!({ "do": "graphs", "text": words, "limit": GRAPHS_MAX }))?;
+    let total = answer["total"].as_u64().unwrap_or_default();
+    if total == 0 || total > GRAPHS_MAX {
+        let why = format!("{total} graphs have '{words}' in their titles: 1 to {GRAPHS_MAX} make one");
+        return Err(Failure::Failed(why));
+    }
+    let id = |graph: &Value| graph["id"].as_u64().and_then(|id| u32::try_from(id).ok());
+    Ok(answer["graphs"].as_array().into_iter().flatten().filter_map(id).collect())
+}

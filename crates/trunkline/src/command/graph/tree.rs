@@ -1,0 +1,293 @@
+//! `trunkline graph tree`: trees of devices and graphs.
+
+use super::node::Place;
+use super::operate::{said, tell};
+use crate::failure::Failure;
+use crate::show::text::{Line, Style};
+use crate::terminal::Terminal;
+use clap::builder::PossibleValuesParser;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use trunkline_kit::exit::Exit;
+
+/// Places that are listed; a tree with more is looked at in the pages.
+const LISTED_MAX: usize = 2000;
+/// How graphs of a place stand.
+const GROUPS: [&str; 5] = ["none", "template", "row", "device", "site"];
+
+/// Make and change trees, in which devices and graphs stand
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = "A place is told by its way: TREE, TREE/FOLDER, TREE/FOLDER/DEVICE; names with a slash by its \
+    number, as `trunkline graph tree list` tells it.\n\n\
+    Examples:\n  \
+    trunkline graph tree add Network\n  \
+    trunkline graph tree folder Network/London\n  \
+    trunkline graph tree place Network/London --device edge-1 --group template\n  \
+    trunkline graph tree place Network --rule Uplinks --devices 'edge-*' --rows 'Gi0/0*' --template interface-bits\n  \
+    trunkline graph tree move Network/London/edge-1 Network/Paris\n  \
+    trunkline graph tree rename Network/London 'London, Docklands'\n  \
+    trunkline graph tree remove Network/Paris")]
+pub enum Tree {
+    /// List trees with what stands in them
+    List {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Make a tree
+    Add {
+        /// Its name
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Make a folder
+    Folder {
+        /// Its way, the new folder last
+        #[arg(value_name = "WAY")]
+        way: String,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Put a device, a site, a graph, or all graphs that a rule takes into a tree
+    Place(Put),
+    /// Move a place to another folder of its tree, or before a neighbour
+    Move {
+        /// What is moved
+        #[arg(value_name = "WAY")]
+        way: String,
+        /// The tree or folder that it is to be in
+        #[arg(value_name = "INTO")]
+        into: String,
+        /// The neighbour there that it is to stand before [default: behind all]
+        #[arg(long, value_name = "WAY")]
+        before: Option<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Give a tree, a folder or a rule another name
+    Rename {
+        /// Which one
+        #[arg(value_name = "WAY")]
+        way: String,
+        /// The new name
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Remove a tree or a place with what stands in it; devices and graphs stay
+    Remove {
+        /// Which one
+        #[arg(value_name = "WAY")]
+        way: String,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+/// What is put where.
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["device", "site", "graph", "rule"])))]
+pub struct Put {
+    /// The tree or folder
+    #[arg(value_name = "WAY")]
+    way: String,
+    /// A device, with all of its graphs
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// A site, with all of its devices
+    #[arg(long, value_name = "NAME")]
+    site: Option<String>,
+    /// A graph
+    #[arg(long, value_name = "NUMBER")]
+    graph: Option<u32>,
+    /// A rule of this name: all graphs that it takes, now and later
+    #[arg(long, value_name = "NAME")]
+    rule: Option<String>,
+    /// Of a rule: names of devices, with * and ?
+    #[arg(long, value_name = "PATTERN", requires = "rule")]
+    devices: Option<String>,
+    /// Of a rule: names or labels of rows, with * and ?
+    #[arg(long, value_name = "PATTERN", requires = "rule")]
+    rows: Option<String>,
+    /// Of a rule: the site of devices
+    #[arg(long, value_name = "NAME", requires = "rule")]
+    of_site: Option<String>,
+    /// Of a rule: a graph template
+    #[arg(long, value_name = "NAME", requires = "rule")]
+    template: Option<String>,
+    /// How its graphs stand
+    #[arg(long, value_name = "WORD", default_value = "none", value_parser = PossibleValuesParser::new(GROUPS))]
+    group: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// A tree, or a place in one.
+#[derive(Clone, Debug, PartialEq)]
+struct Found {
+    tree: u64,
+    node: Option<u64>,
+}
+
+impl Tree {
+    /// Has it done.
+    ///
+    /// # Errors
+    /// What they say against it; nobody runs graphs there.
+    pub fn run(&self, terminal: &Terminal) -> Result<Exit, Failure> {
+        match self {
+            Tree::List { place } => list(place, terminal),
+            Tree::Add { name, place } => done(place, &json!({ "do": "tree", "name": name }), name, "made"),
+            Tree::Folder { way, place } => {
+                let Some((above, name)) = way.rsplit_once('/') else {
+                    let why = "a folder is in a tree: TREE/FOLDER; `tree add` makes a tree";
+                    return Err(Failure::Usage(why.to_owned()));
+                };
+                let above = find(place, above)?;
+                let order = json!({
+                    "do": "place", "tree": above.tree, "parent": above.node, "kind": "folder", "name": name,
+                });
+                done(place, &order, way, "made")
+            }
+            Tree::Place(put) => put.run(),
+            Tree::Move { way, into, before, place } => {
+                let (from, to) = (find_place(place, way)?, find(place, into)?);
+                let before = before.as_ref().map(|before| find_place(place, before)).transpose()?;
+                let order = json!({ "do": "move-place", "id": from, "parent": to.node, "before": before });
+                done(place, &order, way, "moved")
+            }
+            Tree::Rename { way, name, place } => {
+                let order = match find(place, way)? {
+                    Found { node: Some(node), .. } => json!({ "do": "rename-place", "id": node, "name": name }),
+                    Found { tree, .. } => json!({ "do": "tree", "id": tree, "name": name }),
+                };
+                done(place, &order, way, &format!("is {name} now"))
+            }
+            Tree::Remove { way, place } => {
+                let order = match find(place, way)? {
+                    Found { node: Some(node), .. } => json!({ "do": "remove-place", "id": node }),
+                    Found { tree, .. } => json!({ "do": "remove-tree", "id": tree }),
+                };
+                done(place, &order, way, "removed")
+            }
+        }
+    }
+}
+
+impl Put {
+    fn run(&self) -> Result<Exit, Failure> {
+        let to = find(&self.place, &self.way)?;
+        let (kind, what) = match (&self.device, &self.site, self.graph, &self.rule) {
+            (Some(device), ..) => ("device", device.clone()),
+            (None, Some(site), ..) => ("site", site.clone()),
+            (None, None, Some(graph), _) => ("graph", graph.to_string()),
+            (None, None, None, rule) => ("rule", rule.clone().unwrap_or_default()),
+        };
+        let mut order = json!({ "do": "place", "tree": to.tree, "parent": to.node, "kind": kind });
+        match kind {
+            "graph" => order["target"] = json!(self.graph),
+            "rule" => {
+                order["name"] = json!(what);
+                order["device"] = json!(self.devices);
+                order["row"] = json!(self.rows);
+                order["site"] = json!(self.of_site);
+                order["template"] = json!(self.template);
+            }
+            _ => order["of"] = json!(what),
+        }
+        order["group"] = json!(self.group);
+        done(&self.place, &order, &format!("{kind} {what}"), &format!("stands in {}", self.way))
+    }
+}
+
+fn done(place: &Place, order: &Value, name: &str, what: &str) -> Result<Exit, Failure> {
+    place.change(order)?;
+    tell(place, &json!({}), |_, out| writeln!(out, "{name} {what}"))
+}
+
+/// What stands in a tree or folder.
+fn inside(place: &Place, at: &Found) -> Result<Vec<Value>, Failure> {
+    let mut answer = place.question(&json!({ "do": "nodes", "tree": at.tree, "parent": at.node }))?;
+    Ok(answer["nodes"].as_array_mut().map(std::mem::take).unwrap_or_default())
+}
+
+/// By its way, or a place by its number.
+fn find(place: &Place, way: &str) -> Result<Found, Failure> {
+    let absent =
+        |name: &str| Failure::Failed(format!("there is no '{name}' in the trees: `trunkline graph tree list`"));
+    let trees = place.question(&json!({ "do": "trees" }))?;
+    let trees = trees["trees"].as_array().cloned().unwrap_or_default();
+    let (name, rest) = way.split_once('/').map_or((way, None), |(name, rest)| (name, Some(rest)));
+    let found = trees.iter().find(|tree| tree["name"] == name).and_then(|tree| tree["id"].as_u64());
+    let Some(tree) = found else {
+        let id = way.parse().map_err(|_| absent(way))?;
+        let walked = walk(place, &trees)?;
+        return walked.into_iter().map(|(_, found, _)| found).find(|f| f.node == Some(id)).ok_or_else(|| absent(way));
+    };
+    let mut at = Found { tree, node: None };
+    for name in rest.into_iter().flat_map(|rest| rest.split('/')) {
+        let nodes = inside(place, &at)?;
+        let next = nodes.iter().find(|node| node["name"] == name).and_then(|node| node["id"].as_u64());
+        at.node = Some(next.ok_or_else(|| absent(name))?);
+    }
+    Ok(at)
+}
+
+/// A place, and not a whole tree.
+fn find_place(place: &Place, way: &str) -> Result<u64, Failure> {
+    find(place, way)?.node.ok_or_else(|| Failure::Usage(format!("'{way}' is a tree, and not a place in one")))
+}
+
+/// All places, each with its depth and what is told of it.
+fn walk(place: &Place, trees: &[Value]) -> Result<Vec<(usize, Found, Value)>, Failure> {
+    let mut walked = Vec::new();
+    for tree in trees {
+        let id = tree["id"].as_u64().unwrap_or_default();
+        walked.push((0, Found { tree: id, node: None }, tree.clone()));
+        let mut waiting = vec![(1, tree["nodes"].as_array().cloned().unwrap_or_default())];
+        while let Some((depth, mut nodes)) = waiting.pop() {
+            if nodes.is_empty() {
+                continue;
+            }
+            let node = nodes.remove(0);
+            waiting.push((depth, nodes));
+            let at = Found { tree: id, node: node["id"].as_u64() };
+            if node["opens"] == true {
+                waiting.push((depth + 1, inside(place, &at)?));
+            }
+            walked.push((depth, at, node));
+            if walked.len() > LISTED_MAX {
+                let more = format!("more than {LISTED_MAX} places stand in trees: name one by its way");
+                return Err(Failure::Failed(more));
+            }
+        }
+    }
+    Ok(walked)
+}
+
+fn list(place: &Place, terminal: &Terminal) -> Result<Exit, Failure> {
+    let trees = place.question(&json!({ "do": "trees" }))?;
+    let walked = walk(place, trees["trees"].as_array().map_or(&[][..], Vec::as_slice))?;
+    let shown = walked.iter().map(|(depth, at, told)| {
+        let kind = if at.node.is_none() { "tree" } else { told["kind"].as_str().unwrap_or_default() };
+        json!({ "depth": depth, "tree": at.tree, "place": at.node, "kind": kind, "name": told["name"] })
+    });
+    let reply = json!({ "places": shown.collect::<Vec<_>>() });
+    tell(place, &reply, |reply, out| write(reply, terminal, out))
+}
+
+fn write(reply: &Value, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let places = reply["places"].as_array().map_or(&[][..], Vec::as_slice);
+    if places.is_empty() {
+        return writeln!(out, "there is no tree: `trunkline graph tree add NAME` makes one");
+    }
+    for shown in places {
+        let depth = shown["depth"].as_u64().unwrap_or_default() as usize;
+        let name = Line::new(terminal).with(Style::Plain, &said(&shown["name"])).text();
+        let number = if shown["place"].is_null() { String::new() } else { format!("  {}", shown["place"]) };
+        writeln!(out, "{}{name}  {}{number}", "  ".repeat(depth), said(&shown["kind"]))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,313 @@
+// The pages of graphs: where there are none, and over the simulated devices of a demonstration.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { faultsOf, fits, settle } from "./looks.mjs";
+import { page as fresh } from "./program.mjs";
+import { api, shows, signedIn } from "./session.mjs";
+
+const PASSWORD = "correct horse battery";
+
+/** @param {import("./session.mjs").Signed} world */
+export function graphTests(world) {
+  test("where no device is polled the pages say how to have graphs", async () => {
+    const { page, context, faults } = await signedIn(world);
+    await page.goto("/graphs");
+    await shows(page, "Graphs");
+    await page.getByRole("heading", { name: "No graphs are made here" }).waitFor();
+    await page.getByText("trunkline graph add NAME ADDRESS").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Add a device" }).count(), 0);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+}
+
+/**
+ * What the graphs of a demonstration show, on a page that an administrator is signed in to.
+ * @param {import("./program.mjs").World} world
+ * @param {import("playwright-core").Page} page
+ */
+export async function graphsOfDemo(world, page) {
+  await page.goto("/");
+  await page.getByRole("link", { name: "Graphs", exact: true }).click();
+  await shows(page, "Graphs");
+  await previews(page);
+  await arranged(page);
+  const graph = await oneGraph(page);
+  await deepLink(world, page, graph);
+  await devices(page);
+  await report(page);
+  await viewer(world, page);
+  await look(page, graph);
+}
+
+/**
+ * Previews with a past, words, and a tree.
+ * @param {import("playwright-core").Page} page
+ */
+async function previews(page) {
+  const titles = page.locator(".graphs-preview > a");
+  await page.locator(".graphs-preview svg .graph-series path").first().waitFor({ state: "attached" });
+  const search = page.getByRole("searchbox", { name: "Search graphs" });
+  await search.fill('"core-0 - Gi1" traffic');
+  await page.waitForURL(/q=.*core-0/);
+  await page.waitForFunction(() => [...document.querySelectorAll(".graphs-preview > a")].every((a) => /^core-0 .*Traffic$/.test(a.textContent ?? "")));
+  assert.equal(await titles.count(), 5);
+  await search.fill("nothing-is-called-so");
+  await page.getByRole("heading", { name: "No graph has these words in its title" }).waitFor();
+  await search.fill("");
+  const trees = page.getByRole("navigation", { name: "Trees of graphs" });
+  await trees.getByRole("button", { name: "Open Core and routers" }).click();
+  await trees.getByRole("button", { name: "dist-3", exact: true }).click();
+  await page.getByRole("heading", { name: "dist-3" }).waitFor();
+  await page.waitForFunction(() => [...document.querySelectorAll(".graphs-preview > a")].every((a) => a.textContent?.startsWith("dist-3 ")));
+  await page.reload();
+  await page.getByRole("heading", { name: "dist-3" }).waitFor();
+}
+
+/**
+ * A tree is made, filled, changed and removed; a graph is made of several.
+ * @param {import("playwright-core").Page} page
+ */
+async function arranged(page) {
+  const trees = page.getByRole("navigation", { name: "Trees of graphs" });
+  const dialog = page.getByRole("dialog");
+  const gone = () => dialog.waitFor({ state: "detached" });
+  await trees.getByRole("button", { name: "Add a tree" }).click();
+  await dialog.getByLabel("Name").fill("Mine");
+  await dialog.getByRole("button", { name: "Add the tree" }).click();
+  await gone();
+  for (const folder of ["North", "South"]) {
+    await trees.getByRole("button", { name: "Arrange Mine" }).click();
+    await dialog.getByLabel("Name of the new folder").fill(folder);
+    await dialog.getByRole("button", { name: "Add the folder" }).click();
+    await gone();
+  }
+  await trees.getByRole("button", { name: "Arrange South" }).click();
+  await dialog.getByLabel("Device", { exact: true }).selectOption({ label: "access-5" });
+  await dialog.getByRole("button", { name: "Add the device" }).click();
+  await gone();
+  await trees.getByRole("button", { name: "Arrange South" }).click();
+  await dialog.getByRole("button", { name: "Up" }).click();
+  await gone();
+  await trees.getByRole("button", { name: "Open South" }).click();
+  await trees.getByRole("button", { name: "Arrange access-5" }).click();
+  await dialog.getByLabel("Folder", { exact: true }).selectOption({ label: "North" });
+  await dialog.getByRole("button", { name: "Move there" }).click();
+  await gone();
+  await trees.getByRole("button", { name: "Arrange North" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("Far north");
+  await dialog.getByRole("button", { name: "Rename" }).click();
+  await gone();
+  /** @type {{ trees: { id: number, name: string, nodes: { id: number, name: string, opens: boolean }[] }[] }} */
+  const told = await api(page, "/graphs/trees");
+  const mine = told.trees.find((tree) => tree.name === "Mine");
+  assert.deepEqual(mine?.nodes.map(({ name, opens }) => [name, opens]), [["South", false], ["Far north", true]]);
+  await trees.getByRole("button", { name: "Arrange Mine" }).click();
+  await dialog.getByRole("button", { name: "Remove the tree" }).click();
+  await gone();
+  await trees.getByRole("button", { name: "Arrange Mine" }).waitFor({ state: "detached" });
+
+  await page.goto('/graphs?q="core-0 - Gi1" traffic');
+  await page.getByRole("button", { name: "One graph of these" }).click();
+  await dialog.getByLabel("Title").fill("All of the core");
+  await dialog.getByLabel("How they become one").selectOption({ label: "Traffic of several interfaces together" });
+  await dialog.getByRole("button", { name: "Make the graph" }).click();
+  await gone();
+  await page.getByRole("searchbox", { name: "Search graphs" }).fill("all of the core");
+  await page.getByRole("link", { name: "All of the core" }).click();
+  await shows(page, "All of the core");
+  await page.getByRole("button", { name: "Change" }).click();
+  await dialog.getByLabel(/^Title/).fill("The whole core");
+  await dialog.getByRole("button", { name: "Change the graph" }).click();
+  await gone();
+  await shows(page, "The whole core");
+  await page.getByRole("button", { name: "Remove" }).click();
+  await dialog.getByRole("button", { name: "Remove the graph" }).click();
+  await shows(page, "Graphs");
+}
+
+/**
+ * Ranges, zoom, an older time beside it, kinds of values, files; the way to the graph.
+ * @param {import("playwright-core").Page} page
+ */
+async function oneGraph(page) {
+  await page.goto('/graphs?q="core-0 - Gi1/2" traffic');
+  await page.locator(".graphs-preview > a").click();
+  await shows(page, /^core-0 - Gi1\/2/);
+  const way = new URL(page.url()).pathname;
+  const legend = page.getByRole("group", { name: "Table of the legend" });
+  const mean = () => legend.getByRole("row", { name: /^In/ }).first().getByRole("cell").nth(3).innerText();
+  const plot = page.getByRole("img", { name: /^core-0/ });
+  // A year is there from the first minute on.
+  await page.keyboard.press("5");
+  await page.waitForURL(/from=now-365d/);
+  await page.getByText(/a row is of (21600|43200) s/).waitFor();
+  assert.match(await mean(), /bit\/s$/);
+  await page.keyboard.press("2");
+  await page.getByText(/a row is of (60|120|300) s/).waitFor();
+  assert.match(await legend.getByRole("row", { name: /^Total in/ }).innerText(), /\d [kMGTP]?B$/m);
+
+  const box = await plot.boundingBox();
+  assert.ok(box);
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 100);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 100, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForURL(/from=20/);
+  const span = () => {
+    const { searchParams } = new URL(page.url());
+    return (Date.parse(searchParams.get("to") ?? "") - Date.parse(searchParams.get("from") ?? "")) / 3_600_000;
+  };
+  const zoomed = span();
+  assert.ok(zoomed > 3 && zoomed < 7, `a fifth of a day is ${zoomed} hours`);
+  await plot.focus();
+  await page.keyboard.press("+");
+  await page.waitForFunction((before) => !location.href.includes(before), new URL(page.url()).searchParams.get("from") ?? "");
+  assert.ok(Math.abs(span() - zoomed / 2) < 0.1, `${span()} of ${zoomed}`);
+  await page.keyboard.press("-");
+  await page.waitForFunction((before) => !location.href.includes(before), new URL(page.url()).searchParams.get("from") ?? "");
+  assert.ok(Math.abs(span() - zoomed) < 0.2, `${span()} of ${zoomed}`);
+
+  await page.getByLabel("Compared with").selectOption({ label: "with a week before" });
+  await legend.getByRole("row", { name: /In \(a week before\)/ }).getByText(/bit\/s/).first().waitFor();
+  await page.getByLabel("How values become one").selectOption({ label: "greatest values" });
+  await page.waitForURL(/of=max/);
+  const csv = (await file(page, "CSV")).toString();
+  assert.match(csv, /^time,In,Out\r\n\d{4}-\d\d-\d\dT[\d:]+Z,\d/);
+  assert.ok(csv.split("\r\n").length > 30, csv.slice(0, 200));
+  const png = await file(page, "PNG");
+  assert.equal(png.subarray(0, 8).toString("latin1"), "\x89PNG\r\n\x1a\n");
+  assert.equal(png.subarray(-8, -4).toString(), "IEND");
+  // The plot is as wide as asked, with its axis beside it.
+  assert.ok(png.readUInt32BE(16) > 900 && png.readUInt32BE(20) > 100);
+  assert.match((await file(page, "SVG")).toString(), /^<\?xml[^]*<svg[^]*<\/svg>\s*$/);
+  return way;
+}
+
+/**
+ * A file that a link downloads.
+ * @param {import("playwright-core").Page} page
+ * @param {string} kind
+ */
+async function file(page, kind) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: `Download as ${kind}` }).click()]);
+  return readFileSync(await download.path());
+}
+
+/**
+ * A link shows what its sender saw.
+ * @param {import("./program.mjs").World} world
+ * @param {import("playwright-core").Page} page
+ * @param {string} graph
+ */
+async function deepLink(world, page, graph) {
+  const legend = () => page.getByRole("group", { name: "Table of the legend" }).innerText();
+  const [href, seen] = [page.url(), await legend()];
+  assert.ok(href.startsWith(`${world.base}${graph}?`), href);
+  await page.goto("/graphs");
+  await page.goto(href);
+  await page.getByText("(a week before)").first().waitFor();
+  assert.equal(await legend(), seen);
+  assert.equal(await page.getByLabel("Compared with").inputValue(), String(7 * 86_400));
+  assert.equal(await page.getByLabel("How values become one").inputValue(), "max");
+}
+
+/**
+ * One is added with its credential, is not polled, and goes.
+ * @param {import("playwright-core").Page} page
+ */
+async function devices(page) {
+  await page.goto("/graphs?show=devices");
+  await page.getByRole("link", { name: "core-0" }).waitFor();
+  await page.getByRole("button", { name: "Add a device" }).click();
+  const dialog = page.getByRole("dialog", { name: "Add a device" });
+  await dialog.getByLabel("Name", { exact: true }).fill("own-1");
+  await dialog.getByLabel("Address or host name").fill("127.0.0.1");
+  await dialog.getByLabel("Port").fill("9");
+  await dialog.getByLabel("Credential").selectOption({ label: "a new one …" });
+  await dialog.getByLabel("Its name").fill("lab");
+  await dialog.getByLabel("Community").fill("not-to-be-seen");
+  await dialog.getByRole("button", { name: "Add the device" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("searchbox", { name: "Search devices" }).fill("own-1");
+  await page.getByRole("link", { name: "own-1" }).click();
+  await shows(page, "own-1");
+  await page.getByRole("heading", { name: "It has no graphs yet" }).waitFor();
+  await page.getByText("v2c, port 9, lab").waitFor();
+  assert.ok(!(await page.content()).includes("not-to-be-seen"));
+  await page.getByRole("button", { name: "Do not poll" }).click();
+  await page.getByText("not polled").waitFor();
+  await page.getByRole("button", { name: "Poll it again" }).click();
+  await page.getByRole("button", { name: "Do not poll" }).waitFor();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove the device" }).click();
+  await shows(page, "Graphs");
+  await page.getByRole("searchbox", { name: "Search devices" }).fill("own-1");
+  await page.getByRole("heading", { name: "No device is like that" }).waitFor();
+}
+
+/** @param {import("playwright-core").Page} page */
+async function report(page) {
+  await page.goto('/graphs?show=report&q="core-0 - Gi1" traffic&from=now-7d');
+  const table = page.getByRole("group", { name: "Table of figures" });
+  const row = await table.getByRole("row", { name: /core-0 - Gi1\/1/ }).innerText();
+  assert.match(row, /In\s+[\d.]+ [kMG]?bit\/s\s+[\d.]+ [kMG]?bit\/s\s+[\d.]+ [kMG]?bit\/s\s+[\d.]+ [GTPE]?bit\s/);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download the report as CSV" }).click()]);
+  const csv = readFileSync(await download.path(), "utf8");
+  assert.match(csv, /^graph,title,series,unit,step_s,average,max,p95,total\r\n\d+,core-0 - Gi1\/1[^,]*,In,bit\/s,\d+,[\d.]+,/);
+  assert.equal(csv.trim().split("\r\n").length, 11);
+}
+
+/**
+ * Who may only look sees no way to change anything, and cannot.
+ * @param {import("./program.mjs").World} world
+ * @param {import("playwright-core").Page} page
+ */
+async function viewer(world, page) {
+  await page.goto("/settings/users");
+  await page.getByLabel("Name to sign in with").fill("vera");
+  await page.getByRole("button", { name: "Add the user" }).click();
+  const handed = await page.getByRole("dialog", { name: "A link for vera" }).innerText();
+  await page.keyboard.press("Escape");
+  const { page: tab, context, faults } = await fresh(world);
+  await tab.goto(/\/link#\S+/.exec(handed)?.[0] ?? "/");
+  await tab.getByLabel(/^Password/).fill(PASSWORD);
+  await tab.getByRole("button", { name: "Set the password" }).click();
+  await shows(tab, "Now");
+  await tab.goto('/graphs?q="core-0 - Gi1" traffic');
+  await tab.locator(".graphs-preview > a").first().waitFor();
+  for (const name of [/^Add a device$/, /^Arrange /, /^Add a tree$/, /^One graph of these$/]) assert.equal(await tab.getByRole("button", { name }).count(), 0, `${name}`);
+  await tab.locator(".graphs-preview > a").first().click();
+  await shows(tab, /^core-0/);
+  assert.equal(await tab.getByRole("button", { name: "Remove" }).count(), 0);
+  const refused = await tab.request.post("/api/v1/graphs/trees", { data: { name: "Hers" }, headers: { Origin: world.base } });
+  assert.equal(refused.status(), 403);
+  assert.deepEqual(faults, []);
+  await context.close();
+}
+
+/**
+ * Nothing is hard to read or to reach, light and dark, and nothing scrolls sideways on a phone.
+ * @param {import("playwright-core").Page} page
+ * @param {string} graph
+ */
+async function look(page, graph) {
+  const { devices } = /** @type {{ devices: { id: number }[] }} */ (await api(page, "/graphs/devices?text=access-5"));
+  const pages = ["/graphs", "/graphs?show=devices", "/graphs?show=report&q=core-0", graph, `/graphs/device/${devices[0]?.id}`];
+  for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+    await page.emulateMedia({ colorScheme });
+    for (const path of pages) {
+      await settle(page, path);
+      assert.deepEqual(await faultsOf(page), [], `${path}, ${colorScheme}`);
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const path of pages) {
+    await settle(page, path);
+    await fits(page, path, 390);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+}

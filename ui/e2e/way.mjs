@@ -1,0 +1,78 @@
+// The map of the network and what was on the way of a call, over devices that are polled.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { faultsOf, fits, settle } from "./looks.mjs";
+import { network, page as fresh } from "./program.mjs";
+
+export function wayTests() {
+  test("a map of devices, and the page of a call on whose way packets were dropped", async (t) => {
+    const world = await network();
+    try {
+      const { page, context, faults } = await fresh(world);
+      await page.goto(world.link);
+      await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
+      const state = await context.storageState();
+      await t.test("the call names what was dropped first, and why each place is on its way", async () => {
+        await settle(page, `/calls/${world.call}`);
+        const way = page.getByRole("region", { name: "On its way" });
+        const first = way.getByRole("listitem").first();
+        assert.match((await first.innerText()).trim(), /^[0-9,]+ discards out on dist-1\.farm\.example Gi1\/1 in the call's minutes$/);
+        await way.getByText("is in its ARP table").first().waitFor();
+        const lane = way.getByRole("article").first();
+        assert.equal(await lane.getAttribute("aria-label"), "Errors and discards of dist-1.farm.example Gi1/1");
+        await lane.locator(".graph-moment").first().waitFor();
+        assert.equal(await lane.locator(".graph-moment").count(), 2);
+        assert.equal(await lane.locator(".graph-series path").count() > 0, true);
+      });
+      await t.test("the map leads to devices, their graphs and neighbours that are not polled", async () => {
+        await settle(page, "/graphs/map");
+        await page.locator(".map-node", { hasText: "dist-1.farm.example" }).click();
+        const side = page.getByRole("region", { name: "About dist-1.farm.example" });
+        await side.getByRole("link", { name: "Traffic" }).first().waitFor();
+        await side.getByRole("button", { name: "core-0.farm.example" }).click();
+        await page.getByRole("region", { name: "About core-0.farm.example" }).getByText("told by this side alone").first().waitFor();
+        await page.locator(".map-node.stranger").first().click();
+        await page.getByRole("button", { name: "Add this device" }).click();
+        assert.match(await page.getByRole("textbox", { name: "Address or host name" }).inputValue(), /^127\.64\.0\./);
+        await page.keyboard.press("Escape");
+        await page.getByRole("searchbox", { name: "Search devices" }).fill("dist-2");
+        await page.waitForURL(/q=dist-2/);
+        assert.equal(await page.locator(".map-node:not(.dim)").count(), 1);
+        await page.getByRole("button", { name: "List" }).click();
+        await page.getByRole("region", { name: "Devices and their neighbours" }).getByText("Gi1/1 → core-0.farm.example Gi1/3").waitFor();
+      });
+      assert.deepEqual(faults, []);
+      await context.close();
+      for (const dark of [false, true]) {
+        await t.test(`axe finds nothing and nothing scrolls sideways, ${dark ? "dark" : "light"}`, async () => {
+          const { page, context } = await fresh(world, { dark, state });
+          for (const path of [`/calls/${world.call}`, "/graphs/map", "/graphs/map?at=d1"]) {
+            await page.setViewportSize({ width: 1440, height: 900 });
+            await settle(page, path);
+            await keepPicture(page, `${path}-${dark ? "dark" : "light"}`);
+            assert.deepEqual(await faultsOf(page), [], path);
+            await page.setViewportSize({ width: 390, height: 844 });
+            await settle(page, path);
+            await keepPicture(page, `${path}-${dark ? "dark" : "light"}-phone`);
+            await fits(page, path, 390);
+          }
+          await context.close();
+        });
+      }
+    } finally {
+      await world.stop();
+    }
+  });
+}
+
+/**
+ * LOOKS_FOLDER keeps pictures of whole pages, to be looked at.
+ * @param {import("playwright-core").Page} page
+ * @param {string} name
+ */
+async function keepPicture(page, name) {
+  if (!process.env.LOOKS_FOLDER) return;
+  const file = name.replace(/[^a-z0-9-]/gi, "_").replace(/_calls_[0-9a-f-]{36}/, "call");
+  await page.screenshot({ path: `${process.env.LOOKS_FOLDER}/${file}.png`, fullPage: true });
+}

@@ -1,0 +1,198 @@
+// The map, drawn: it is dragged, zoomed by the buttons, by + and -, or by the wheel with Ctrl.
+
+import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js";
+import type { GraphMap, GraphMapNode } from "../../api/types";
+import { of } from "../../format";
+import { Icon } from "../../parts/icon";
+import { centred, layout, whole, zoomed, type Place, type Sight } from "./map-layout";
+import { strands, type Strand } from "./map-words";
+import { stateOf } from "./words";
+
+/** Pixels that a pointer must be dragged before it is no click any more. */
+const DRAG_MIN = 5;
+const STEP = 1.3;
+const SIGN = 8;
+
+interface DrawingProps {
+  map: GraphMap;
+  /** Those that a search has found; all where nothing is searched. */
+  found: Set<string> | undefined;
+  chosen: string | undefined;
+  choose: (key: string | undefined) => void;
+}
+
+export function Drawing(props: DrawingProps): JSX.Element {
+  let box: HTMLDivElement | undefined;
+  const [size, setSize] = createSignal({ width: 0, height: 0 });
+  const laid = createMemo(() => layout(props.map.nodes));
+  const lines = createMemo(() => strands(props.map));
+  const [sight, setSight] = createSignal<Sight | undefined>();
+  const [drag, setDrag] = createSignal<{ x: number; y: number; from: Sight; moved: boolean } | undefined>();
+  const all = (): void => void (size().width > 0 && setSight(whole(laid(), size().width, size().height)));
+  onMount(() => {
+    const watch = new ResizeObserver(([entry]) => {
+      const { width, height } = entry?.contentRect ?? { width: 0, height: 0 };
+      setSize({ width, height });
+      if (!sight()) start();
+    });
+    watch.observe(box!);
+    const wheel = (event: WheelEvent): void => {
+      // Without Ctrl the wheel scrolls the page.
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const { left, top } = box!.getBoundingClientRect();
+      zoom(event.deltaY < 0 ? STEP : 1 / STEP, { x: event.clientX - left, y: event.clientY - top });
+    };
+    box!.addEventListener("wheel", wheel, { passive: false });
+    onCleanup(() => {
+      watch.disconnect();
+      box?.removeEventListener("wheel", wheel);
+    });
+  });
+  /** All of it; where a device is chosen by the address, that one. */
+  const start = (): void => {
+    all();
+    const place = laid().places.get(props.chosen ?? "");
+    const now = sight();
+    if (place && now && !isSeen(place)) setSight(centred({ ...now, scale: 1 }, place, size().width, size().height));
+  };
+  const isSeen = (place: Place): boolean => {
+    const now = sight();
+    if (!now) return false;
+    const [x, y] = [(place.x - now.x) * now.scale, (place.y - now.y) * now.scale];
+    return x > 0 && y > 0 && x < size().width - 80 && y < size().height;
+  };
+  createEffect(on(() => props.chosen, (key) => {
+    const [place, now] = [laid().places.get(key ?? ""), sight()];
+    if (place && now && !isSeen(place)) setSight(centred({ ...now, scale: Math.max(now.scale, 0.7) }, place, size().width, size().height));
+  }, { defer: true }));
+  const zoom = (factor: number, at = { x: size().width / 2, y: size().height / 2 }): void => void setSight((now) => now && zoomed(now, factor, at));
+  const pan = (x: number, y: number): void => void setSight((now) => now && { ...now, x: now.x + x / now.scale, y: now.y + y / now.scale });
+  const byKey = (event: KeyboardEvent): void => {
+    const keys: Record<string, () => void> = { "+": () => zoom(STEP), "=": () => zoom(STEP), "-": () => zoom(1 / STEP), "0": all, ArrowLeft: () => pan(-60, 0), ArrowRight: () => pan(60, 0), ArrowUp: () => pan(0, -60), ArrowDown: () => pan(0, 60) };
+    const run = keys[event.key];
+    if (!run) return;
+    event.preventDefault();
+    event.stopPropagation();
+    run();
+  };
+  const down = (event: PointerEvent): void => {
+    const from = sight();
+    if (event.button === 0 && from) setDrag({ x: event.clientX, y: event.clientY, from, moved: false });
+  };
+  const move = (event: PointerEvent): void => {
+    const begun = drag();
+    if (!begun) return;
+    const [x, y] = [event.clientX - begun.x, event.clientY - begun.y];
+    if (!begun.moved && Math.hypot(x, y) < DRAG_MIN) return;
+    if (!begun.moved) box?.setPointerCapture(event.pointerId);
+    setDrag({ ...begun, moved: true });
+    setSight({ ...begun.from, x: begun.from.x - x / begun.from.scale, y: begun.from.y - y / begun.from.scale });
+  };
+  const transform = (): string => {
+    const now = sight() ?? { x: 0, y: 0, scale: 1 };
+    return `scale(${now.scale}) translate(${-now.x} ${-now.y})`;
+  };
+  const isDim = (key: string): boolean => props.found !== undefined && !props.found.has(key);
+  const isBeside = (strand: Strand): boolean => strand.a === props.chosen || strand.b === props.chosen;
+  return (
+    <div class="panel map-drawing">
+      <div
+        ref={box}
+        class="map-box"
+        classList={{ dragged: drag()?.moved ?? false }}
+        role="img"
+        aria-label={`Map of ${of(props.map.nodes.length, "device", "devices")} and ${of(props.map.links.length, "link", "links")}; the list has the same. Arrows move it, plus and minus zoom, 0 shows all.`}
+        tabindex="0"
+        onKeyDown={byKey}
+        onPointerDown={down}
+        onPointerMove={move}
+        onPointerUp={() => setDrag(undefined)}
+        onPointerCancel={() => setDrag(undefined)}
+      >
+        <svg width={size().width} height={size().height}>
+          <g transform={transform()}>
+            <For each={lines()}>{(strand) => <Line strand={strand} places={laid().places} strong={isBeside(strand)} />}</For>
+            <For each={props.map.nodes}>
+              {(node) => (
+                <Show when={laid().places.get(node.key)}>
+                  {(place) => <Node node={node} place={place()} chosen={props.chosen === node.key} dim={isDim(node.key)} choose={() => props.choose(node.key)} />}
+                </Show>
+              )}
+            </For>
+          </g>
+        </svg>
+      </div>
+      <div class="row map-tools">
+        <button class="button icon" aria-label="Larger" title="Larger (+)" onClick={() => zoom(STEP)}>
+          <Icon name="plus" />
+        </button>
+        <button class="button icon" aria-label="Smaller" title="Smaller (-)" onClick={() => zoom(1 / STEP)}>
+          <span aria-hidden="true">−</span>
+        </button>
+        <button class="button" title="Show all (0)" onClick={all}>
+          All
+        </button>
+        <span class="muted map-legend">
+          <svg width="26" height="10" aria-hidden="true">
+            <line class="map-link" x1="0" y1="5" x2="26" y2="5" />
+          </svg>
+          told by both sides
+          <svg width="26" height="10" aria-hidden="true">
+            <line class="map-link one-sided" x1="0" y1="5" x2="26" y2="5" />
+          </svg>
+          by one side alone
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function Line(props: { strand: Strand; places: Map<string, Place>; strong: boolean }): JSX.Element {
+  const ends = (): [Place, Place] | undefined => {
+    const [a, b] = [props.places.get(props.strand.a), props.places.get(props.strand.b)];
+    if (!a || !b) return undefined;
+    return a.x <= b.x ? [a, b] : [b, a];
+  };
+  const path = ([a, b]: [Place, Place]): string => {
+    // Beside each other in one column: around the names.
+    const bend = a.x === b.x ? -34 : (b.x - a.x) / 2;
+    return a.x === b.x ? `M${a.x} ${a.y}C${a.x + bend} ${a.y} ${b.x + bend} ${b.y} ${b.x} ${b.y}` : `M${a.x} ${a.y}C${a.x + bend} ${a.y} ${b.x - bend} ${b.y} ${b.x} ${b.y}`;
+  };
+  return (
+    <Show when={ends()}>
+      {(ends) => (
+        <>
+          <path class="map-link" classList={{ "one-sided": props.strand.oneSided, strong: props.strong }} d={path(ends())} />
+          <Show when={props.strand.count > 1}>
+            <text class="map-count" x={(ends()[0].x + ends()[1].x) / 2} y={(ends()[0].y + ends()[1].y) / 2 - 4} text-anchor="middle">
+              ×{props.strand.count}
+            </text>
+          </Show>
+        </>
+      )}
+    </Show>
+  );
+}
+
+function Node(props: { node: GraphMapNode; place: Place; chosen: boolean; dim: boolean; choose: () => void }): JSX.Element {
+  const name = (): string => (props.node.name.length > 25 ? `${props.node.name.slice(0, 24)}…` : props.node.name);
+  const about = (): string => [stateOf(props.node.state).text, props.node.address].filter(Boolean).join(" · ");
+  return (
+    <g class={`map-node ${stateOf(props.node.state).meaning}`} classList={{ chosen: props.chosen, dim: props.dim, stranger: props.node.kind === "stranger" }} transform={`translate(${props.place.x} ${props.place.y})`} onClick={() => props.choose()}>
+      <title>
+        {props.node.name}: {about()}
+      </title>
+      <rect class="map-ground" x={-14} y={-18} width={218} height={38} rx={6} />
+      <Show when={props.node.kind === "stranger"} fallback={<Show when={props.node.state === "down"} fallback={<circle r={SIGN} />}><rect x={-SIGN} y={-SIGN} width={SIGN * 2} height={SIGN * 2} /></Show>}>
+        <circle r={SIGN} stroke-dasharray="3 2" />
+      </Show>
+      <text class="map-name" x={16} y={-2}>
+        {name()}
+      </text>
+      <text class="map-about" x={16} y={13}>
+        {about()}
+      </text>
+    </g>
+  );
+}
