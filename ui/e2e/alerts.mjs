@@ -77,7 +77,7 @@ export function alertTests() {
         await page.getByRole("link", { name: "edge-1 says 1" }).waitFor();
         await page.keyboard.press("j");
         await page.keyboard.press("t");
-        await page.getByText(/has it, since/).waitFor();
+        await page.getByText(/taken by you/).waitFor();
         await page.getByRole("button", { name: "Keep back: edge-1 says 1" }).click();
         const dialog = page.getByRole("dialog", { name: "Keep alerts back" });
         await dialog.getByLabel("Which").selectOption({ label: "All of the device edge-1" });
@@ -90,7 +90,7 @@ export function alertTests() {
         await page.getByRole("link", { name: "edge-1 says 1" }).click();
         await shows(page, "edge-1 says 1");
         const course = page.getByRole("region", { name: "What happened" });
-        await course.getByText("takes care of it.").waitFor();
+        await course.getByText("Taken by you.").waitFor();
         await course.getByText("delivered").waitFor();
         await page.getByRole("region", { name: "What keeps it back" }).getByText("new firmware").waitFor();
         await page.getByRole("link", { name: "edge-1", exact: true }).click();

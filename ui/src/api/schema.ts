@@ -4,6 +4,268 @@
  */
 
 export interface paths {
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Alerts that are open: the critical ones first, the newest of each first; what is kept back last. */
+        get: operations["get_alerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An alert, open or over, and what happened to it: how it stood, who was told by which channel and with which
+         *     outcome, who takes care of it, what keeps it back.
+         */
+        get: operations["get_alerts_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes care of an alert: it is not escalated any more. */
+        post: operations["post_alerts_id_acknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The channels, what came of the last message of each, and of the last messages of all. */
+        get: operations["get_alerts_channels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends a message by a channel, once, to see that it arrives. It may take as long as the channel may. */
+        post: operations["post_alerts_channels_name_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Looks at the files of rules without taking them over: every mistake, with file, line and column. */
+        get: operations["get_alerts_check"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Alerts that are over, the last first: at most the last 2000. */
+        get: operations["get_alerts_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keeps back all alerts of a device for a time. */
+        post: operations["post_alerts_maintenance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is bad and no alert: not for long enough, or kept back before it was one. The newest first. */
+        get: operations["get_alerts_pending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Has the files of rules read again. With mistakes, which are all told, the rules that were read before hold. */
+        post: operations["post_alerts_reload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The rules, as their files have them, and how many subjects and alerts each has. */
+        get: operations["get_alerts_rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A rule and the subjects that it follows, in the order of their names. Where numbers are masked, those of a rule over
+         *     rows are not listed: their order would tell them.
+         */
+        get: operations["get_alerts_rules_name"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/silences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is kept back: silences of people, and maintenance windows of the rules. */
+        get: operations["get_alerts_silences"];
+        put?: never;
+        /** Keeps alerts back for a time. */
+        post: operations["post_alerts_silences"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/silences/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends a silence before its time. */
+        delete: operations["delete_alerts_silences_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How alerts stand: what is open, whether anybody can be told, and which rules watch nothing. */
+        get: operations["get_alerts_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/aliases": {
         parameters: {
             query?: never;
@@ -205,6 +467,23 @@ export interface paths {
         };
         /** All packets of a call, as pcapng. */
         get: operations["get_calls_id_pcap"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/calls/{id}/way": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Devices and interfaces on the way of a call, why they are, and what was lost there in its time: most first. */
+        get: operations["get_calls_id_way"];
         put?: never;
         post?: never;
         delete?: never;
@@ -970,7 +1249,8 @@ export interface paths {
         /** Graphs: all, those of a device or of a place in a tree, those whose title has words. */
         get: operations["get_graphs"];
         put?: never;
-        post?: never;
+        /** Makes one graph of the data sources of others: their sum, mean, greatest value, or one on the other. */
+        post: operations["post_graphs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -987,8 +1267,10 @@ export interface paths {
         /** A graph, with the data sources that it is of. */
         get: operations["get_graphs_id"];
         put?: never;
-        post?: never;
-        delete?: never;
+        /** Gives a graph another title or template. */
+        post: operations["post_graphs_id"];
+        /** Removes a graph; its data sources are read as before. */
+        delete: operations["delete_graphs_id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1133,6 +1415,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/graphs/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Mean, greatest value, 95th percentile and total of each series of graphs over a span, as fine as files have it. */
+        get: operations["get_graphs_figures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/figures/csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The same as comma-separated values: a row a series. */
+        get: operations["get_graphs_figures_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/graph-templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Graph templates: all, or those that show something of some graphs. */
+        get: operations["get_graphs_graph_templates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Devices, those whom they see beside them (LLDP), and the links between them. */
+        get: operations["get_graphs_map"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/graphs/pictures": {
         parameters: {
             query?: never;
@@ -1145,6 +1495,143 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Puts a folder, a device, a site, a graph, or all graphs that a rule takes into a tree, behind what is there. */
+        post: operations["post_graphs_places"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/places/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a folder or a rule of a tree another name. */
+        post: operations["post_graphs_places_id"];
+        /** Removes a place of a tree with what stands in it; devices and graphs stay. */
+        delete: operations["delete_graphs_places_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/places/{id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Moves a place of a tree. */
+        post: operations["post_graphs_places_id_move"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/rights": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who may see what of graphs. */
+        get: operations["get_graphs_rights"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/rights/default": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Says what holds where no rule speaks. */
+        put: operations["put_graphs_rights_default"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/rights/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a user, or users of a role without rules of their own, see of graphs. */
+        get: operations["get_graphs_rights_preview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/rights/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes a rule; one about the same is replaced. */
+        post: operations["post_graphs_rights_rules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/rights/rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Forgets a rule. */
+        delete: operations["delete_graphs_rights_rules_id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1194,8 +1681,27 @@ export interface paths {
         /** The trees, each with its first level. */
         get: operations["get_graphs_trees"];
         put?: never;
-        post?: never;
+        /** Makes a tree. */
+        post: operations["post_graphs_trees"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graphs/trees/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a tree another name. */
+        post: operations["post_graphs_trees_id"];
+        /** Removes a tree with its places; devices and graphs stay. */
+        delete: operations["delete_graphs_trees_id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1225,7 +1731,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happens now: events `status` and `calls` each second, or `idle` while nothing runs, and `heartbeat`. */
+        /** What happens now: events `status` and `calls` each second, or `idle` while nothing runs; `alerts` and `heartbeat`. */
         get: operations["get_live"];
         put?: never;
         post?: never;
@@ -1694,6 +2200,530 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description An alert. */
+        Alert: {
+            acknowledged: null | components["schemas"]["AlertTaken"];
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            began: string;
+            calls: null | components["schemas"]["AlertCalls"];
+            /** @description When it is bad, in words. */
+            condition: string | null;
+            /** @description The device that it is at; null where it is at none. */
+            device: string | null;
+            /**
+             * Format: int32
+             * @description The number of the device, where it is polled.
+             */
+            device_id: number | null;
+            /**
+             * Format: date-time
+             * @description When it was over; null while it is not.
+             */
+            ended: string | null;
+            /** @description Whether it began so often lately that it is over only after it was good for long. */
+            flapping: boolean;
+            /**
+             * Format: int32
+             * @description The number of a graph that shows it.
+             */
+            graph_id: number | null;
+            /** @description Its identifier, a UUID. */
+            id: string;
+            /** @description What keeps it back now: `maintenance`, `dependency`, `time of the week`. */
+            kept_back_by: string | null;
+            /** @description What the rule watches: `series`, `rows`, `metrics`; null where there is no such rule any more. */
+            kind: string | null;
+            /** @description Labels: those of the rule, and what is known of the subject. */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Format: double
+             * @description The limit of the rule as it is now; null where it has none, or there is no such rule any more.
+             */
+            limit: number | null;
+            /** @description The routes that it takes. */
+            routes: string[];
+            /** @description The rule that says so. */
+            rule: string;
+            /** @description `info`, `warning`, `critical`. */
+            severity: string;
+            /**
+             * @description How its subject stands now: `firing`, `clearing` (good again, not for long enough), `suppressed`, ..; null where
+             *     that is not known.
+             */
+            standing: string | null;
+            /** @description `firing`, `firing again`, `suppressed`, `unknown`; `resolved` where it is over. */
+            state: string;
+            /** @description What it is of: an interface, a group of rows. */
+            subject: string | null;
+            /** @description More for people; may be empty. */
+            text: string;
+            /** @description One line for people. */
+            title: string;
+            /** @description Those in which it was told. */
+            told: string[];
+            /**
+             * Format: double
+             * @description The value now, or the last one that is known.
+             */
+            value: number | null;
+            /**
+             * Format: double
+             * @description The value when it began.
+             */
+            value_began: number | null;
+        };
+        /** @description Which calls an alert is of. */
+        AlertCalls: {
+            /** @description A filter of calls. */
+            filter: string;
+            /**
+             * Format: int64
+             * @description Over which time they are counted, seconds.
+             */
+            over_s: number;
+        };
+        /** @description A channel, without what lets in. */
+        AlertChannel: {
+            /** @description Its name. */
+            channel: string;
+            /** @description `webhook`, `mail`, `syslog`, `command`. */
+            kind: string;
+            last: null | components["schemas"]["AlertSent"];
+            /** @description Where it goes: a host, addresses of mail, a program. */
+            to: string;
+        };
+        /** @description All channels. */
+        AlertChannels: {
+            /** @description In the order of their names. */
+            channels: components["schemas"]["AlertChannel"][];
+            /** @description What came of the last attempts since the start, the newest first, at most 200. */
+            sent: components["schemas"]["AlertSent"][];
+            /**
+             * Format: int64
+             * @description Messages that wait.
+             */
+            waiting: number;
+        };
+        /** @description Files of rules as they are now. */
+        AlertChecked: {
+            /** @description Mistakes, a sentence each, with file, line and column. */
+            mistakes: string[];
+            /**
+             * Format: int64
+             * @description How many rules they have; null where there are mistakes.
+             */
+            rules: number | null;
+            /** @description Whether they hold from now on; a check alone takes nothing over. */
+            taken: boolean;
+        };
+        /** @description An alert, and what happened to it. */
+        AlertFull: components["schemas"]["Alert"] & {
+            /** @description What happened to it, the oldest first; of a long course the first and the last steps. */
+            course: components["schemas"]["AlertStep"][];
+            /** @description Silences that keep it back now. */
+            silences: components["schemas"]["AlertSilence"][];
+            /** @description Maintenance windows of the rules that keep it back now. */
+            windows: components["schemas"]["AlertWindow"][];
+        };
+        /** @description A device that is worked at. */
+        AlertMaintenanceAsk: {
+            /** @description Its name. */
+            device: string;
+            /**
+             * Format: int64
+             * @description For how long, seconds: at most 366 days.
+             */
+            for_s: number;
+            /** @description From when on, RFC 3339; from now on when nothing is said. */
+            from?: string | null;
+            /** @description Why, for those who wonder. */
+            why?: string | null;
+        };
+        /** @description What is bad and no alert. */
+        AlertPending: {
+            /** @description The device that it is at; null where it is at none. */
+            device: string | null;
+            /** @description What keeps it back: `maintenance`, `dependency`, `time of the week`. */
+            kept_back_by: string | null;
+            /** @description What is known of the subject. */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Format: double
+             * @description The limit of the rule.
+             */
+            limit: number | null;
+            /** @description The rule. */
+            rule: string;
+            /** @description `info`, `warning`, `critical`. */
+            severity: string | null;
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            since: string;
+            /** @description `pending`: not for long enough; `suppressed`: something keeps it back. */
+            standing: string;
+            /** @description What it is of. */
+            subject: string;
+            /**
+             * Format: double
+             * @description The value now.
+             */
+            value: number | null;
+        };
+        /** @description A rule. */
+        AlertRule: {
+            /**
+             * Format: int64
+             * @description Alerts of it that are open.
+             */
+            alerts: number;
+            /** @description When it is bad, in words. */
+            condition: string;
+            /** @description Rules whose alerts stand for its own. */
+            depends: string[];
+            /**
+             * Format: int64
+             * @description How long it must be bad before it is an alert, seconds.
+             */
+            for_s: number;
+            /** @description What it watches: `series`, `rows`, `metrics`. */
+            kind: string;
+            /**
+             * Format: double
+             * @description The limit; null where it has none.
+             */
+            limit: number | null;
+            /**
+             * Format: int64
+             * @description What is bad and no alert.
+             */
+            pending: number;
+            /** @description Routes that its alerts may take. */
+            routes: string[];
+            /** @description Its name. */
+            rule: string;
+            /** @description `info`, `warning`, `critical`. */
+            severity: string;
+            /**
+             * Format: int64
+             * @description Subjects that it follows.
+             */
+            subjects: number;
+            /** @description The rule as its file has it. */
+            text: string | null;
+            /** @description The same in words. */
+            watches: string;
+        };
+        /** @description A rule with critical alerts. */
+        AlertRuleCritical: {
+            /** @description One of them. */
+            alert: string;
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            alerts: number;
+            /** @description Its name. */
+            rule: string;
+            /**
+             * Format: date-time
+             * @description When that one began.
+             */
+            since: string;
+        };
+        /** @description A rule with subjects that it follows. */
+        AlertRuleFull: components["schemas"]["AlertRule"] & {
+            /** @description Subjects, in the order of their names. */
+            followed: components["schemas"]["AlertSubject"][];
+            /** @description The cursor of the next part; null where there is none. */
+            next: string | null;
+        };
+        /** @description All rules. */
+        AlertRules: {
+            /** @description In the order of their names. */
+            rules: components["schemas"]["AlertRule"][];
+        };
+        /** @description A part of the alerts. */
+        Alerts: {
+            /** @description Those that are open: critical ones first, the newest of each first. Those that are over: the last first. */
+            alerts: components["schemas"]["Alert"][];
+            /**
+             * Format: int64
+             * @description What is bad and no alert yet, or kept back before it was one.
+             */
+            pending: number;
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            total: number;
+        };
+        /** @description What came of an attempt to tell. */
+        AlertSent: {
+            /**
+             * Format: int64
+             * @description How many alerts it tells of; null where that is not known.
+             */
+            alerts: number | null;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            at: string;
+            /** @description The channel. */
+            channel: string | null;
+            /** @description `delivered`, `failed` (it is tried again), `in doubt`, `given up`, `left in doubt`. */
+            outcome: string;
+            /** @description The title of the first alert that it tells of. */
+            title: string;
+            /** @description Why; may be empty. */
+            why: string;
+        };
+        /** @description Alerts that somebody keeps back. */
+        AlertSilence: {
+            /** @description Who wants it. */
+            by: string;
+            /**
+             * Format: date-time
+             * @description From when on.
+             */
+            from: string;
+            /** @description Whether it holds now. */
+            holds: boolean;
+            /** @description Its identifier, a UUID. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
+            until: string;
+            /** @description Tests of labels that all hold; none is everything. */
+            when: string[];
+            /** @description Why; may be empty. */
+            why: string;
+        };
+        /** @description Alerts that are to be kept back. */
+        AlertSilenceAsk: {
+            /**
+             * Format: int64
+             * @description For how long, seconds: at most 366 days.
+             */
+            for_s: number;
+            /** @description From when on, RFC 3339; from now on when nothing is said. */
+            from?: string | null;
+            /**
+             * @description Tests of labels that all hold, 1 to 16: `device = edge-*, core-1`, `severity != critical`. Where numbers are
+             *     masked, of `rule`, `severity`, `device` and what else is known of devices.
+             */
+            when: string[];
+            /** @description Why, for those who wonder. */
+            why?: string | null;
+        };
+        /** @description What is kept back. */
+        AlertSilences: {
+            /** @description By people, for a time. */
+            silences: components["schemas"]["AlertSilence"][];
+            /** @description By the rules. */
+            windows: components["schemas"]["AlertWindow"][];
+        };
+        /** @description A part of them. */
+        AlertsPending: {
+            /** @description The newest first. */
+            pending: components["schemas"]["AlertPending"][];
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            total: number;
+        };
+        /** @description How alerts stand. */
+        AlertStatus: {
+            /**
+             * Format: int64
+             * @description Messages that wait.
+             */
+            messages_waiting: number;
+            /** @description Rules that watch nothing which was seen yet. */
+            rules_without_subject: string[];
+            /** @description Whether somebody looks after alerts beside these pages. */
+            serving: boolean;
+            summary: null | components["schemas"]["AlertSummary"];
+            /** @description Why it cannot be told; null if it can, and where nobody does. */
+            trouble: string | null;
+        };
+        /** @description Something that happened to an alert. */
+        AlertStep: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /**
+             * Format: int32
+             * @description Attempts that have ended.
+             */
+            attempts: number | null;
+            /** @description Who took care of it. */
+            by: string | null;
+            /** @description Where it went. */
+            channel: string | null;
+            /**
+             * Format: int32
+             * @description Which step of escalation it was, from 1.
+             */
+            escalation: number | null;
+            /** @description What keeps it back: `maintenance`, `dependency`, `time of the week`. */
+            kept_back_by: string | null;
+            /** @description The message that was sent. */
+            message: string | null;
+            /** @description What came of the last one: `delivered`, `failed` (it is tried again), `in doubt`, `given up`, `left in doubt`. */
+            outcome: string | null;
+            /** @description The route that chose it. */
+            route: string | null;
+            /** @description How it stands from then on. */
+            state: string | null;
+            /**
+             * Format: double
+             * @description What was judged.
+             */
+            value: number | null;
+            /** @description `state` (it stands otherwise), `acknowledged`, `told` (a channel was given a message). */
+            what: string;
+            /** @description Why. */
+            why: string | null;
+        };
+        /** @description A subject of a rule. */
+        AlertSubject: {
+            /** @description The alert of it that is open. */
+            alert: string | null;
+            /** @description The device that it is at; null where it is at none. */
+            device: string | null;
+            /** @description What keeps it back. */
+            kept_back_by: string | null;
+            /** @description What is known of it. */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            since: string;
+            /** @description `ok`, `pending`, `firing`, `clearing`, `suppressed`, `unknown`. */
+            standing: string;
+            /** @description Its name. */
+            subject: string;
+            /**
+             * Format: double
+             * @description What was judged last.
+             */
+            value: number | null;
+        };
+        /** @description What is open, in few words. */
+        AlertSummary: {
+            /**
+             * Format: int64
+             * @description Those that somebody takes care of.
+             */
+            acknowledged: number;
+            /**
+             * Format: int64
+             * @description Channels.
+             */
+            channels: number;
+            /**
+             * Format: int64
+             * @description Of these, those that are critical.
+             */
+            critical: number;
+            /** @description Why nobody can be told; null if they can. */
+            fault: string | null;
+            /**
+             * Format: int64
+             * @description Those that are for information.
+             */
+            info: number;
+            /**
+             * Format: int64
+             * @description Alerts that are open, and that something keeps back now.
+             */
+            kept_back: number;
+            /**
+             * Format: int64
+             * @description Alerts that are open and not kept back.
+             */
+            open: number;
+            /**
+             * Format: int64
+             * @description What is bad and no alert: not for long enough, or kept back before it was one.
+             */
+            pending: number;
+            /**
+             * Format: int64
+             * @description Grows when anything but a value has changed; begins anew with the program that looks after alerts.
+             */
+            revision: number;
+            /**
+             * Format: int64
+             * @description Rules.
+             */
+            rules: number;
+            /** @description The rules with critical alerts, at most 20. */
+            rules_critical: components["schemas"]["AlertRuleCritical"][];
+            /**
+             * Format: int64
+             * @description Those that are warnings.
+             */
+            warning: number;
+        };
+        /** @description Somebody takes care of an alert. */
+        AlertTaken: {
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            at: string;
+            /** @description Who. */
+            by: string;
+        };
+        /** @description What came of a message that tries out a channel. */
+        AlertTested: {
+            /** @description The channel. */
+            channel: string;
+            /** @description `delivered`, or what it came to. */
+            outcome: string;
+            /** @description Why; may be empty. */
+            why: string;
+        };
+        /** @description A maintenance window of the rules. */
+        AlertWindow: {
+            /**
+             * Format: date-time
+             * @description From when on; null where it is each week.
+             */
+            from: string | null;
+            /** @description Whether it holds now. */
+            holds: boolean;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
+            until: string | null;
+            /** @description When each week: `sun 02:00-04:00`. */
+            weekly: string[];
+            /** @description Tests of labels that all hold; none is everything. */
+            when: string[];
+        };
         /** @description What an address or network is called. */
         Alias: {
             /** @description Address or network. */
@@ -1713,7 +2743,10 @@ export interface components {
         };
         /** @description Something that somebody should look at. */
         Attention: {
-            /** @description A short stable name: drops, unhealthy, disk, retention, bad-calls, registrations. */
+            /**
+             * @description A short stable name: drops, unhealthy, disk, retention, bad-calls, registrations, alert,
+             *     alerts.
+             */
             kind: string;
             /** @description The page that shows it; null if there is none. */
             link: string | null;
@@ -2474,6 +3507,50 @@ export interface components {
             state: string;
             /** @description User part of To. */
             to: string;
+        };
+        /** @description What is on the way of a call. */
+        CallWay: {
+            /**
+             * Format: date-time
+             * @description When the call and its media begin.
+             */
+            begin: string;
+            /**
+             * Format: date-time
+             * @description When they end.
+             */
+            end: string;
+            /**
+             * Format: date-time
+             * @description From when on graphs are shown: some minutes before.
+             */
+            from: string;
+            /**
+             * @description Where they are, the ways between them, and what is on these ways, with what was lost there in the time of the
+             *     call.
+             */
+            near: components["schemas"]["GraphNear"];
+            /** @description The addresses of the call, and what each is in it. */
+            parts: components["schemas"]["CallWayPart"][];
+            /**
+             * Format: int64
+             * @description Addresses beyond the first 64.
+             */
+            parts_left_out: number;
+            /** @description Whether devices are polled beside these pages; if not, nothing can be told. */
+            polled: boolean;
+            /**
+             * Format: date-time
+             * @description Until when: some minutes after.
+             */
+            to: string;
+        };
+        /** @description What an address is in a call. */
+        CallWayPart: {
+            /** @description The address. */
+            address: string;
+            /** @description `signalling of the caller's side`, `media of the callee` and the like. */
+            of: string[];
         };
         /** @description One call with its signalling. */
         CallWithLadder: components["schemas"]["Call"] & {
@@ -4469,6 +5546,18 @@ export interface components {
             /** @description By name: your own, and those for all. */
             filters: components["schemas"]["SavedFilter"][];
         };
+        /** @description Where an address is. */
+        GraphAddress: {
+            /** @description The address. */
+            address: string;
+            /** @description The nearest place first. */
+            places: components["schemas"]["GraphPlace"][];
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            places_total: number;
+        };
         /** @description A graph in a list. */
         GraphBrief: {
             /**
@@ -4489,6 +5578,13 @@ export interface components {
             template: string | null;
             /** @description Its title. */
             title: string;
+        };
+        /** @description What is to be another one of a graph. */
+        GraphChangeAsk: {
+            /** @description Its template, which shows the same data sources. */
+            template?: string | null;
+            /** @description Its title, with fields between bars; an empty one is that of its template again. */
+            title?: string | null;
         };
         /** @description How many there are. */
         GraphCounts: {
@@ -4579,6 +5675,14 @@ export interface components {
         GraphCredentials: {
             /** @description In the order of their numbers. */
             credentials: components["schemas"]["GraphCredential"][];
+        };
+        /** @description What is to hold where no rule speaks. */
+        GraphDefaultAsk: {
+            /** @description `everything` or `nothing` is seen; or, for a user, as their `role` has it. */
+            default: string;
+            role?: null | components["schemas"]["Role"];
+            /** @description or of a user. */
+            user?: string | null;
         };
         /** @description A device. */
         GraphDevice: components["schemas"]["GraphDeviceBrief"] & {
@@ -4756,6 +5860,100 @@ export interface components {
              */
             total: number | null;
         };
+        /** @description Figures of graphs over a span. */
+        GraphFiguresList: {
+            /** @description Some of them. */
+            graphs: components["schemas"]["GraphFiguresOf"][];
+            /**
+             * Format: int64
+             * @description How many graphs were found.
+             */
+            total: number;
+        };
+        /** @description Figures of a graph. */
+        GraphFiguresOf: {
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description Those that have a label. */
+            series: components["schemas"]["GraphFiguresSeries"][];
+            /**
+             * Format: int64
+             * @description Seconds of the rows that they are of.
+             */
+            step: number | null;
+            /** @description Its title. */
+            title: string;
+            /** @description Why there are none. */
+            trouble: string | null;
+            /** @description The unit of all but totals, which are of it times seconds. */
+            unit: string;
+        };
+        /** @description Figures of a series; null is unknown. */
+        GraphFiguresSeries: {
+            /**
+             * Format: double
+             * @description The mean.
+             */
+            average: number | null;
+            /** @description What the legend calls it. */
+            label: string;
+            /**
+             * Format: double
+             * @description The greatest value.
+             */
+            max: number | null;
+            /**
+             * Format: double
+             * @description 95 of 100 values are at most this.
+             */
+            p95: number | null;
+            /**
+             * Format: double
+             * @description Values times seconds.
+             */
+            total: number | null;
+        };
+        /** @description A link. */
+        GraphLink: {
+            /** @description Its two ends. */
+            ends: components["schemas"]["GraphLinkEnd"][];
+            /** @description Whether one end alone tells of it. */
+            one_sided: boolean;
+        };
+        /** @description An end of a link. */
+        GraphLinkEnd: {
+            /** @description What the interface is called. */
+            interface: string | null;
+            /** @description What people wrote about it. */
+            label: string | null;
+            /**
+             * Format: int32
+             * @description The graph of its errors and discards.
+             */
+            losses: number | null;
+            /** @description The node. */
+            node: string;
+            /**
+             * Format: int32
+             * @description The row of the interface.
+             */
+            row: number | null;
+            /**
+             * Format: int64
+             * @description Bit/s that it can carry.
+             */
+            speed: number | null;
+            /** @description Whether this end tells of the other. */
+            tells: boolean;
+            /**
+             * Format: int32
+             * @description The graph of its traffic.
+             */
+            traffic: number | null;
+        };
         /** @description Graphs, a part of a list. */
         GraphList: {
             /** @description By group and title; of a search the nearest first. */
@@ -4765,6 +5963,117 @@ export interface components {
              * @description How many there are in all.
              */
             total: number;
+        };
+        /** @description What was lost at a place in a span. */
+        GraphLoss: {
+            /**
+             * Format: double
+             * @description How much.
+             */
+            amount: number;
+            /**
+             * Format: date-time
+             * @description When what was read begins: the span is widened to whole steps.
+             */
+            from: string | null;
+            /**
+             * Format: date-time
+             * @description And when it ends.
+             */
+            to: string | null;
+            /** @description `packets` or `%`. */
+            unit: string;
+            /** @description What: `discards out`, `errors in`, `of echo requests lost`. */
+            what: string;
+        };
+        /** @description How devices hang together. */
+        GraphMap: {
+            /**
+             * Format: int64
+             * @description Polled devices of which no link is known.
+             */
+            alone: number;
+            /** @description Links between them. */
+            links: components["schemas"]["GraphLink"][];
+            /**
+             * Format: int64
+             * @description How many there are between the nodes that are told.
+             */
+            links_total: number;
+            /** @description Devices, and those that they see beside them: from the middle of each part outwards. */
+            nodes: components["schemas"]["GraphMapNode"][];
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            nodes_total: number;
+            /**
+             * Format: int64
+             * @description How many of these are not polled.
+             */
+            strangers_total: number;
+        };
+        /** @description A device on the map. */
+        GraphMapNode: {
+            /** @description Where it is, or is managed. */
+            address: string | null;
+            /**
+             * Format: int32
+             * @description Steps from the middle of its part.
+             */
+            depth: number;
+            /**
+             * Format: int32
+             * @description The number of the device.
+             */
+            device: number | null;
+            /** @description What links call it. */
+            key: string;
+            /** @description `device`, or `stranger`: somebody who is seen and not polled. */
+            kind: string;
+            /**
+             * Format: int32
+             * @description How many nodes are beside it.
+             */
+            links: number;
+            /** @description Its name. */
+            name: string;
+            /** @description The node that is a step nearer to the middle. */
+            parent: string | null;
+            /** @description `up`, `down`, `unknown`, `disabled`, or `not polled` of a stranger. */
+            state: string;
+        };
+        /** @description Where a place is to stand. */
+        GraphMoveAsk: {
+            /**
+             * Format: int32
+             * @description The neighbour there that it stands before; behind all when nothing is said.
+             */
+            before?: number | null;
+            /**
+             * Format: int32
+             * @description The folder; the tree itself when nothing is said.
+             */
+            parent?: number | null;
+        };
+        /** @description A name. */
+        GraphNameAsk: {
+            /** @description It. */
+            name: string;
+        };
+        /** @description Where addresses are, and what is on the way between them. */
+        GraphNear: {
+            /** @description The addresses, as they were asked for. */
+            addresses: components["schemas"]["GraphAddress"][];
+            /** @description Interfaces and devices on the way: what lost most first, then in the order of the way. */
+            stops: components["schemas"]["GraphStop"][];
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            stops_total: number;
+            /** @description The ways between pairs of them. */
+            ways: components["schemas"]["GraphWays"][];
         };
         /** @description A device beside another one. */
         GraphNeighbour: {
@@ -4804,6 +6113,27 @@ export interface components {
         GraphNodes: {
             /** @description In their order. */
             nodes: components["schemas"]["GraphNode"][];
+        };
+        /** @description A graph that is to be made of others. */
+        GraphOfManyAsk: {
+            /** @description The graphs whose data sources it shows, at most 500. */
+            graphs: number[];
+            /** @description The graph template, which says how they become one. */
+            template: string;
+            /** @description Its title. */
+            title?: string | null;
+        };
+        /** @description A graph of a stop. */
+        GraphOfStop: {
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            id: number;
+            /** @description `losses`, `traffic`, `processor` or `round-trip`. */
+            shows: string;
+            /** @description Its title. */
+            title: string;
         };
         /** @description A graph in numbers. */
         GraphPicture: {
@@ -4872,6 +6202,82 @@ export interface components {
             /** @description In the order in which they were asked for. */
             pictures: components["schemas"]["GraphPictureOf"][];
         };
+        /** @description A place near which an address is. */
+        GraphPlace: {
+            /**
+             * Format: int32
+             * @description The device.
+             */
+            device: number;
+            /** @description `own` (it is the device's), `host` (ARP, neighbours of IPv6) or `network`. */
+            how: string;
+            /** @description The interface. */
+            interface: string | null;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int32
+             * @description The interface's row.
+             */
+            row: number | null;
+            /** @description `up`, `down`, `unknown` or `disabled`. */
+            state: string;
+            /** @description Why it is told, in words. */
+            why: string;
+        };
+        /** @description What is to stand in a tree. */
+        GraphPlaceAsk: {
+            /** @description Of a rule: names of devices, with `*` and `?`. */
+            device?: string | null;
+            /** @description How graphs of a device or a rule stand: `none` (when nothing is said), `template`, `row`, `device`, `site`. */
+            group?: string | null;
+            /** @description `folder`, `device`, `site`, `graph` or `rule`. */
+            kind: string;
+            /** @description Of a folder or a rule: its name. */
+            name?: string | null;
+            /** @description Of a device or a site: its name, in place of the number. */
+            of?: string | null;
+            /**
+             * Format: int32
+             * @description The folder that it is to be in; the tree itself when nothing is said.
+             */
+            parent?: number | null;
+            /** @description Of a rule: names or labels of rows, with `*` and `?`. */
+            row?: string | null;
+            /** @description Of a rule: the site of devices. */
+            site?: string | null;
+            /**
+             * Format: int32
+             * @description Of a device, a site or a graph: its number.
+             */
+            target?: number | null;
+            /** @description Of a rule: a graph template. */
+            template?: string | null;
+            /**
+             * Format: int32
+             * @description The tree.
+             */
+            tree: number;
+        };
+        /** @description What somebody sees of graphs. */
+        GraphPreview: {
+            /** @description How much there is. */
+            all: components["schemas"]["GraphCounts"];
+            /** @description The first devices that they see, by name. */
+            devices: string[];
+            /** @description The first graphs. */
+            graphs: string[];
+            /** @description Rules of the role. */
+            of_role: components["schemas"]["GraphRuleTold"][];
+            /** @description Rules of the user, which decide before the others. */
+            of_user: components["schemas"]["GraphRuleTold"][];
+            /** @description How much they see. */
+            seen: components["schemas"]["GraphCounts"];
+            /** @description The first trees. */
+            trees: string[];
+            /** @description Whether that is all there is, whatever comes. */
+            whole: boolean;
+        };
         /** @description A text of the legend, with a number or without. */
         GraphPrint: {
             /** @description How rrdtool writes it. */
@@ -4937,6 +6343,21 @@ export interface components {
             /** @description What it is. */
             title: string;
         };
+        /** @description The rules of all roles, and of users that have some. */
+        GraphRightsList: {
+            /** @description Roles, then users by name. Administrators see everything, and are not among them. */
+            rights: components["schemas"]["GraphRightsShown"][];
+        };
+        /** @description Rules of a role or of a user. */
+        GraphRightsShown: {
+            /** @description What holds where no rule speaks: `everything` or `nothing` is seen; or, of a user, as their `role` has it. */
+            default: string;
+            role: null | components["schemas"]["Role"];
+            /** @description The rules, oldest first. */
+            rules: components["schemas"]["GraphRuleShown"][];
+            /** @description The user, if they are of one. */
+            user: string | null;
+        };
         /** @description A row of a table of a device: an interface, a disk. */
         GraphRow: {
             /**
@@ -4974,6 +6395,43 @@ export interface components {
              */
             value: number | null;
         };
+        /** @description A rule that is to be. */
+        GraphRuleAsk: {
+            /** @description Whether it allows or denies. */
+            allow: boolean;
+            /**
+             * @description What it is about: `device`, `device-name`, `site`, `device-template`, `tree`, `place`, `graph`,
+             *     `graph-template`, `graph-title`.
+             */
+            kind: string;
+            role?: null | components["schemas"]["Role"];
+            /** @description or of a user. */
+            user?: string | null;
+            /** @description Which: a number of a device, a place or a graph; else a pattern with `*` and `?`. */
+            value: string;
+        };
+        /** @description A rule. */
+        GraphRuleShown: {
+            /** @description Whether it allows or denies. */
+            allow: boolean;
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            id: number;
+            /**
+             * @description What it is about: `device`, `device-name`, `site`, `device-template`, `tree`, `place`, `graph`,
+             *     `graph-template`, `graph-title`.
+             */
+            kind: string;
+            /**
+             * @description Which: a number of a device, a place or a graph; else a pattern, in which `*` and `?` stand for any characters
+             *     and for one.
+             */
+            value: string;
+        };
+        /** @description A rule, and what it is about at present. */
+        GraphRuleTold: components["schemas"]["GraphRuleShown"] & components["schemas"]["GraphTaken"];
         /** @description How polling goes. */
         GraphRun: {
             /**
@@ -5049,11 +6507,11 @@ export interface components {
         GraphSource: {
             /**
              * Format: int32
-             * @description Its device.
+             * @description Its device; null where that is not to be seen.
              */
-            device: number;
+            device: number | null;
             /** @description The device's name. */
-            device_name: string;
+            device_name: string | null;
             /**
              * Format: int32
              * @description Its number.
@@ -5085,6 +6543,51 @@ export interface components {
             /** @description Why it cannot be told; null if it can, and where none is polled. */
             trouble: string | null;
         };
+        /** @description A step of a way. */
+        GraphStep: {
+            /**
+             * Format: int32
+             * @description The number of the device.
+             */
+            device: number | null;
+            /** @description Interfaces to the step before. */
+            in: string[];
+            /** @description `device` or `stranger`. */
+            kind: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Interfaces to the step behind. */
+            out: string[];
+            /** @description `up`, `down`, `unknown`, `disabled` or `not polled`. */
+            state: string;
+        };
+        /** @description An interface, or a device as a whole, on the way. */
+        GraphStop: {
+            /**
+             * Format: int32
+             * @description The device.
+             */
+            device: number;
+            /** @description Its name. */
+            device_name: string;
+            /** @description Its graphs: of losses, traffic, processor, round trips. */
+            graphs: components["schemas"]["GraphOfStop"][];
+            /** @description The interface. */
+            interface: string | null;
+            /** @description What people wrote about it. */
+            label: string | null;
+            /** @description What was lost there in the span, most first. */
+            losses: components["schemas"]["GraphLoss"][];
+            /**
+             * Format: int32
+             * @description The interface's row; null of the device as a whole.
+             */
+            row: number | null;
+            /** @description `up`, `down`, `unknown` or `disabled`. */
+            state: string;
+            /** @description Why it is on the way, a sentence each. */
+            whys: string[];
+        };
         /** @description What a device says of itself (SNMPv2-MIB, system group). */
         GraphSystem: {
             /** @description sysContact. */
@@ -5098,6 +6601,35 @@ export interface components {
             /** @description sysObjectID. */
             object: string;
         };
+        /** @description What a rule is about at present; nothing at all, if nothing has that name. */
+        GraphTaken: {
+            /**
+             * Format: int64
+             * @description Devices.
+             */
+            devices: number;
+            /**
+             * Format: int64
+             * @description Graphs, with those of the devices.
+             */
+            graphs: number;
+            /**
+             * Format: int64
+             * @description Trees, and places of them.
+             */
+            places: number;
+        };
+        /** @description A graph template. */
+        GraphTemplate: {
+            /** @description Its name. */
+            name: string;
+            /** @description Whether it makes one graph of many data sources. */
+            of_many: boolean;
+            /** @description Its title, without what is of one graph. */
+            title: string;
+            /** @description What stands at its axis. */
+            unit: string;
+        };
         /** @description A device template. */
         GraphTemplateBrief: {
             /** @description What its data sources are to be told, by name. */
@@ -5108,6 +6640,11 @@ export interface components {
             snmp: boolean;
             /** @description For people. */
             title: string;
+        };
+        /** @description Graph templates. */
+        GraphTemplateList: {
+            /** @description By name. */
+            templates: components["schemas"]["GraphTemplate"][];
         };
         /** @description Device templates. */
         GraphTemplates: {
@@ -5144,6 +6681,20 @@ export interface components {
         GraphTrees: {
             /** @description In their order. */
             trees: components["schemas"]["GraphTree"][];
+        };
+        /** @description The shortest ways between two addresses. */
+        GraphWays: {
+            /** @description From this address. */
+            from: string;
+            /** @description To this one. */
+            to: string;
+            /** @description The first of them, step by step; none where no way is known. */
+            ways: components["schemas"]["GraphStep"][][];
+            /**
+             * Format: int64
+             * @description How many are as short as that.
+             */
+            ways_total: number;
         };
         /**
          * @description Who hung up.
@@ -5396,6 +6947,38 @@ export interface components {
          * @enum {string}
          */
         LinkNext: "signed-in" | "setup" | "password";
+        /** @description Data of the event `alerts`: figures, and the names of rules; no device, and nobody's number. */
+        LiveAlerts: {
+            /** @description What somebody should look at. */
+            attention: components["schemas"]["Attention"][];
+            /**
+             * Format: int64
+             * @description Of these, those that are critical.
+             */
+            critical: number;
+            /**
+             * Format: int64
+             * @description Those that are for information.
+             */
+            info: number;
+            /**
+             * Format: int64
+             * @description Alerts that are open and not kept back.
+             */
+            open: number;
+            /**
+             * Format: int64
+             * @description Grows when anything but a value has changed: what lists alerts asks again then.
+             */
+            revision: number;
+            /** @description Whether somebody looks after alerts here. */
+            serving: boolean;
+            /**
+             * Format: int64
+             * @description Those that are warnings.
+             */
+            warning: number;
+        };
         /** @description Data of the event `calls`. */
         LiveCalls: {
             /** @description Calls that ended in the last minute, the last first. */
@@ -5415,6 +6998,9 @@ export interface components {
         } | {
             /** @description Calls that are up and calls that ended, each second. */
             calls: components["schemas"]["LiveCalls"];
+        } | {
+            /** @description What is open of alerts, each second; while nothing runs, when it has changed. */
+            alerts: components["schemas"]["LiveAlerts"];
         } | {
             /** @description Nothing runs. */
             idle: components["schemas"]["Idle"];
@@ -6557,6 +8143,512 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    get_alerts: {
+        parameters: {
+            query?: {
+                /** @description Those that somebody takes care of, or that nobody does. */
+                acknowledged?: boolean;
+                /** @description Those at a device, by its name. */
+                device?: string;
+                /** @description Not over before then: RFC 3339, a day, `now-1d`. */
+                from?: string;
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description Those of a rule. */
+                rule?: string;
+                /** @description `info`, `warning` or `critical`. */
+                severity?: string;
+                /** @description `firing`, `firing again`, `suppressed` or `unknown`; of those that are over nothing. */
+                state?: string;
+                /**
+                 * @description Words that stand in title, text or labels, all of them; where numbers are masked, in the names of rules and
+                 *     devices alone.
+                 */
+                text?: string;
+                /** @description Began before then. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alerts"];
+                };
+            };
+        };
+    };
+    get_alerts_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertFull"];
+                };
+            };
+        };
+    };
+    post_alerts_id_acknowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_alerts_channels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertChannels"];
+                };
+            };
+        };
+    };
+    post_alerts_channels_name_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertTested"];
+                };
+            };
+        };
+    };
+    get_alerts_check: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertChecked"];
+                };
+            };
+        };
+    };
+    get_alerts_history: {
+        parameters: {
+            query?: {
+                /** @description Those that somebody takes care of, or that nobody does. */
+                acknowledged?: boolean;
+                /** @description Those at a device, by its name. */
+                device?: string;
+                /** @description Not over before then: RFC 3339, a day, `now-1d`. */
+                from?: string;
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description Those of a rule. */
+                rule?: string;
+                /** @description `info`, `warning` or `critical`. */
+                severity?: string;
+                /** @description `firing`, `firing again`, `suppressed` or `unknown`; of those that are over nothing. */
+                state?: string;
+                /**
+                 * @description Words that stand in title, text or labels, all of them; where numbers are masked, in the names of rules and
+                 *     devices alone.
+                 */
+                text?: string;
+                /** @description Began before then. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alerts"];
+                };
+            };
+        };
+    };
+    post_alerts_maintenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertMaintenanceAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertSilence"];
+                };
+            };
+        };
+    };
+    get_alerts_pending: {
+        parameters: {
+            query?: {
+                /** @description Those at a device, by its name. */
+                device?: string;
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsPending"];
+                };
+            };
+        };
+    };
+    post_alerts_reload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertChecked"];
+                };
+            };
+        };
+    };
+    get_alerts_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRules"];
+                };
+            };
+        };
+    };
+    get_alerts_rules_name: {
+        parameters: {
+            query?: {
+                /** @description `next` of the part before. */
+                cursor?: string;
+                /** @description How many there are at most: 1 to 500, 100 when nothing is said. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRuleFull"];
+                };
+            };
+        };
+    };
+    get_alerts_silences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertSilences"];
+                };
+            };
+        };
+    };
+    post_alerts_silences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertSilenceAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertSilence"];
+                };
+            };
+        };
+    };
+    delete_alerts_silences_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_alerts_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertStatus"];
+                };
+            };
+        };
+    };
     get_aliases: {
         parameters: {
             query?: never;
@@ -6966,6 +9058,35 @@ export interface operations {
                 };
                 content: {
                     "application/x-pcapng": number[];
+                };
+            };
+        };
+    };
+    get_calls_id_way: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallWay"];
                 };
             };
         };
@@ -8747,6 +10868,35 @@ export interface operations {
             };
         };
     };
+    post_graphs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphOfManyAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     get_graphs_id: {
         parameters: {
             query?: never;
@@ -8776,6 +10926,64 @@ export interface operations {
             };
         };
     };
+    post_graphs_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphChangeAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_graphs_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     get_graphs_id_csv: {
         parameters: {
             query?: {
@@ -8787,6 +10995,8 @@ export interface operations {
                 shift?: number;
                 /** @description Until then; now when nothing is said. */
                 to?: string;
+                /** @description The time zone of a drawn picture, a name of the IANA list: UTC when nothing is said. It stands in the picture. */
+                tz?: string;
                 /** @description Columns. 500 when nothing is said. */
                 width?: number;
             };
@@ -8827,6 +11037,8 @@ export interface operations {
                 shift?: number;
                 /** @description Until then; now when nothing is said. */
                 to?: string;
+                /** @description The time zone of a drawn picture, a name of the IANA list: UTC when nothing is said. It stands in the picture. */
+                tz?: string;
                 /** @description Columns. 500 when nothing is said. */
                 width?: number;
             };
@@ -8867,6 +11079,8 @@ export interface operations {
                 shift?: number;
                 /** @description Until then; now when nothing is said. */
                 to?: string;
+                /** @description The time zone of a drawn picture, a name of the IANA list: UTC when nothing is said. It stands in the picture. */
+                tz?: string;
                 /** @description Columns. 500 when nothing is said. */
                 width?: number;
             };
@@ -9129,6 +11343,158 @@ export interface operations {
             };
         };
     };
+    get_graphs_figures: {
+        parameters: {
+            query?: {
+                /** @description Those of a device. */
+                device?: number;
+                /** @description From then on: RFC 3339, or `-1h`; a day before the end when nothing is said. */
+                from?: string;
+                /** @description How many there are at most: 1 to 500; 100 when nothing is said, of a file 500. */
+                limit?: number;
+                /** @description Those of a place in a tree. */
+                node?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description Those of a graph template. */
+                template?: string;
+                /** @description Words, or phrases in quotes, that stand in the title, all of them; those with `-` before them must not. */
+                text?: string;
+                /** @description Until then; now when nothing is said. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphFiguresList"];
+                };
+            };
+        };
+    };
+    get_graphs_figures_csv: {
+        parameters: {
+            query?: {
+                /** @description Those of a device. */
+                device?: number;
+                /** @description From then on: RFC 3339, or `-1h`; a day before the end when nothing is said. */
+                from?: string;
+                /** @description How many there are at most: 1 to 500; 100 when nothing is said, of a file 500. */
+                limit?: number;
+                /** @description Those of a place in a tree. */
+                node?: number;
+                /** @description How many are passed over. */
+                offset?: number;
+                /** @description Those of a graph template. */
+                template?: string;
+                /** @description Words, or phrases in quotes, that stand in the title, all of them; those with `-` before them must not. */
+                text?: string;
+                /** @description Until then; now when nothing is said. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    get_graphs_graph_templates: {
+        parameters: {
+            query?: {
+                /** @description Numbers of graphs with commas between: those that show something of them. */
+                graphs?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphTemplateList"];
+                };
+            };
+        };
+    };
+    get_graphs_map: {
+        parameters: {
+            query?: {
+                /** @description What is around this device; all when nothing is said. */
+                device?: number;
+                /** @description So many steps around it. */
+                hops?: number;
+                /** @description How many nodes there are at most: 1 to 1000, which it is when nothing is said. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphMap"];
+                };
+            };
+        };
+    };
     get_graphs_pictures: {
         parameters: {
             query: {
@@ -9166,6 +11532,270 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["GraphPictures"];
                 };
+            };
+        };
+    };
+    post_graphs_places: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphPlaceAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    post_graphs_places_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphNameAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_graphs_places_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    post_graphs_places_id_move: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphMoveAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_graphs_rights: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphRightsList"];
+                };
+            };
+        };
+    };
+    put_graphs_rights_default: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphDefaultAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    get_graphs_rights_preview: {
+        parameters: {
+            query?: {
+                /** @description A role. */
+                role?: components["schemas"]["Role"];
+                /** @description A user; either of both is said. */
+                user?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphPreview"];
+                };
+            };
+        };
+    };
+    post_graphs_rights_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphRuleAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphRuleShown"];
+                };
+            };
+        };
+    };
+    delete_graphs_rights_rules_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -9247,6 +11877,93 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["GraphTrees"];
                 };
+            };
+        };
+    };
+    post_graphs_trees: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphNameAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    post_graphs_trees_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GraphNameAsk"];
+            };
+        };
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_graphs_trees_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -1,6 +1,6 @@
 // Channels: how people are told, whether the last message arrived, and trying them out.
 
-import { createResource, createSignal, For, Match, Show, Switch, type JSX } from "solid-js";
+import { createMemo, createResource, createSignal, For, Match, Show, Switch, type JSX } from "solid-js";
 import { get, post } from "../api/client";
 import type { AlertChannel, AlertChannels, AlertStatus, AlertTested } from "../api/types";
 import { of } from "../format";
@@ -19,9 +19,10 @@ import { meaningOfOutcome } from "./alerts/words";
 import "./alerts/alerts.css";
 
 export default function Channels(): JSX.Element {
-  const [status] = createResource(() => get<AlertStatus>("/alerts/status"));
-  const [all, again] = createResource(() => get<AlertChannels>("/alerts/channels").catch(absent), { storage: kept("channel") });
-  useAlertsAgain(() => void again.refetch());
+  const [status, statusAgain] = createResource(() => get<AlertStatus>("/alerts/status"));
+  const serving = createMemo(() => known(status)?.serving === true);
+  const [all, again] = createResource(serving, () => get<AlertChannels>("/alerts/channels").catch(absent), { storage: kept("channel") });
+  useAlertsAgain(() => [statusAgain, again].forEach((one) => void one.refetch()));
   return (
     <>
       <Head title="Channels" about={<Show when={(known(all)?.waiting ?? 0) > 0}><span class="muted">{of(known(all)!.waiting, "message waits", "messages wait")}</span></Show>} />

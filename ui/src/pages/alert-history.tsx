@@ -1,7 +1,7 @@
 // Alerts that are over.
 
 import { A, useSearchParams } from "@solidjs/router";
-import { createResource, For, Match, Show, Switch, type JSX } from "solid-js";
+import { createMemo, createResource, For, Match, Show, Switch, type JSX } from "solid-js";
 import { get } from "../api/client";
 import type { Alert, Alerts, AlertStatus } from "../api/types";
 import { of } from "../format";
@@ -27,9 +27,10 @@ export default function AlertHistory(): JSX.Element {
   const [search, setSearch] = useSearchParams<Search>();
   const [range, setRange] = useRange("now-7d");
   const [status, statusAgain] = createResource(() => get<AlertStatus>("/alerts/status"));
-  const question = (): Record<string, unknown> => ({ ...asked(search), state: undefined, from: range().from, to: range().to });
+  const serving = createMemo(() => known(status)?.serving === true);
+  const question = (): false | Record<string, unknown> => serving() && ({ ...asked(search), state: undefined, from: range().from, to: range().to });
   const [list, again] = createResource(question, (question) => get<Alerts>("/alerts/history", question as ReturnType<typeof asked>).catch(absent), { storage: kept() });
-  useAlertsAgain(() => void again.refetch());
+  useAlertsAgain(() => [statusAgain, again].forEach((one) => void one.refetch()));
   useRowKeys("alerts");
   return (
     <>
@@ -105,7 +106,7 @@ function Row(props: { alert: Alert }): JSX.Element {
           <A href={`/alerts/rules/${alert().rule}`}>{alert().rule}</A>
         </span>
       </div>
-      <span class="muted">{alert().acknowledged ? `${alert().acknowledged!.by} had it` : "nobody had it"}</span>
+      <span class="muted">{alert().acknowledged ? `taken by ${alert().acknowledged!.by}` : "nobody took it"}</span>
     </li>
   );
 }

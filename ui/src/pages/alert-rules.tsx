@@ -1,7 +1,7 @@
 // Rules: what is watched, how each stands, what its file says; reading them again with every mistake.
 
 import { A, useParams } from "@solidjs/router";
-import { createEffect, createResource, createSignal, For, Match, on, Show, Switch, type JSX } from "solid-js";
+import { createEffect, createMemo, createResource, createSignal, For, Match, on, Show, Switch, type JSX } from "solid-js";
 import { get, post } from "../api/client";
 import type { AlertChecked, AlertRule, AlertRuleFull, AlertRules, AlertStatus } from "../api/types";
 import { of, whole } from "../format";
@@ -26,7 +26,8 @@ import "./alerts/alerts.css";
 export default function Rules(): JSX.Element {
   const params = useParams<{ name?: string }>();
   const [status, statusAgain] = createResource(() => get<AlertStatus>("/alerts/status"));
-  const [all, again] = createResource(() => get<AlertRules>("/alerts/rules").catch(absent), { storage: kept("rule") });
+  const serving = createMemo(() => known(status)?.serving === true);
+  const [all, again] = createResource(serving, () => get<AlertRules>("/alerts/rules").catch(absent), { storage: kept("rule") });
   const [found, setFound] = createSignal<AlertChecked | undefined>();
   const look = (): void => [statusAgain, again].forEach((one) => void one.refetch());
   useAlertsAgain(look);
@@ -259,7 +260,7 @@ function One(props: { name: string }): JSX.Element {
                     <h2>As its file has it</h2>
                   </header>
                   <pre class="body alerts-text" tabindex="0">
-                    {text()}
+                    {text().trim()}
                   </pre>
                 </section>
               )}

@@ -1,7 +1,7 @@
 // What is kept back: silences of people, and maintenance windows of the rules.
 
 import { useSearchParams } from "@solidjs/router";
-import { createResource, For, Match, Show, Switch, type JSX } from "solid-js";
+import { createMemo, createResource, For, Match, Show, Switch, type JSX } from "solid-js";
 import { get, remove } from "../api/client";
 import type { AlertSilences, AlertStatus } from "../api/types";
 import { Head } from "../parts/head";
@@ -20,9 +20,10 @@ import "./alerts/alerts.css";
 
 export default function Silences(): JSX.Element {
   const [search, setSearch] = useSearchParams<{ new?: string; device?: string }>();
-  const [status] = createResource(() => get<AlertStatus>("/alerts/status"));
-  const [all, again] = createResource(() => get<AlertSilences>("/alerts/silences").catch(absent), { storage: kept() });
-  useAlertsAgain(() => void again.refetch());
+  const [status, statusAgain] = createResource(() => get<AlertStatus>("/alerts/status"));
+  const serving = createMemo(() => known(status)?.serving === true);
+  const [all, again] = createResource(serving, () => get<AlertSilences>("/alerts/silences").catch(absent), { storage: kept() });
+  useAlertsAgain(() => [statusAgain, again].forEach((one) => void one.refetch()));
   const end = (id: string): void =>
     void remove(`/alerts/silences/${id}`)
       .then(() => toast("It is over"))

@@ -195,7 +195,7 @@ function Step(props: { step: AlertStep }): JSX.Element {
   return (
     <Switch>
       <Match when={step().what === "acknowledged"}>
-        <span>{step().by} takes care of it.</span>
+        <span>Taken by {step().by}.</span>
       </Match>
       <Match when={step().what === "told"}>
         <span>

@@ -1,7 +1,7 @@
 // Alerts that are open: the worst and newest first, who takes care of each, and what can be done about it.
 
 import { A, useSearchParams } from "@solidjs/router";
-import { createResource, createSignal, For, Match, Show, Switch, type JSX } from "solid-js";
+import { createMemo, createResource, createSignal, For, Match, Show, Switch, type JSX } from "solid-js";
 import { get, post } from "../api/client";
 import type { Alert, Alerts, AlertsPending, AlertStatus } from "../api/types";
 import { of, whole } from "../format";
@@ -28,8 +28,9 @@ import "./alerts/alerts.css";
 export default function OpenAlerts(): JSX.Element {
   const [search, setSearch] = useSearchParams<Search>();
   const [status, statusAgain] = createResource(() => get<AlertStatus>("/alerts/status"));
-  const [list, again] = createResource(() => asked(search), (question) => get<Alerts>("/alerts", question).catch(absent), { storage: kept() });
-  const [pending, pendingAgain] = createResource(() => get<AlertsPending>("/alerts/pending", { limit: PAGE }).catch(absent));
+  const serving = createMemo(() => known(status)?.serving === true);
+  const [list, again] = createResource(() => serving() && asked(search), (question) => get<Alerts>("/alerts", question).catch(absent), { storage: kept() });
+  const [pending, pendingAgain] = createResource(serving, () => get<AlertsPending>("/alerts/pending", { limit: PAGE }).catch(absent));
   const [silencing, setSilencing] = createSignal<Alert | undefined>();
   const look = (): void => [statusAgain, again, pendingAgain].forEach((one) => void one.refetch());
   useAlertsAgain(look);
@@ -157,7 +158,7 @@ function Row(props: { alert: Alert; acknowledge: (alert: Alert) => void; silence
         <Show
           when={alert().acknowledged}
           fallback={
-            <Show when={may("alerts.operate")} fallback={<span class="muted">nobody has it</span>}>
+            <Show when={may("alerts.operate")} fallback={<span class="muted">nobody took it</span>}>
               <button class="button" aria-label={`Take care of it: ${alert().title}`} onClick={() => props.acknowledge(alert())}>
                 Take care
               </button>
@@ -166,7 +167,7 @@ function Row(props: { alert: Alert; acknowledge: (alert: Alert) => void; silence
         >
           {(by) => (
             <span class="muted">
-              {by().by} has it, since <Time at={by().at} shape="short" />
+              taken by {by().by}, <Time at={by().at} shape="short" />
             </span>
           )}
         </Show>

@@ -276,7 +276,7 @@ pub struct AlertWindow {
     pub name: String,
     /// Tests of labels that all hold; none is everything.
     pub when: Vec<String>,
-    /// When each week: `Sun 02:00-04:00`.
+    /// When each week: `sun 02:00-04:00`.
     pub weekly: Vec<String>,
     /// From when on; null where it is each week.
     #[serde(serialize_with = "as_maybe")]

@@ -60,7 +60,7 @@ fn alerts_are_listed_and_one_is_told_with_its_course() {
 
     let pending = support.get("/alerts/pending").ok(200);
     assert_eq!((&pending["pending"][0]["rule"], &pending["pending"][0]["device"]), (&json!("ring"), &Value::Null));
-    assert_eq!(support.get("/alerts/silences").ok(200)["windows"][0]["weekly"][0], "Sun 02:00-04:00");
+    assert_eq!(support.get("/alerts/silences").ok(200)["windows"][0]["weekly"][0], "sun 02:00-04:00");
     let rules = support.get("/alerts/rules").ok(200);
     assert!(rules["rules"][0]["text"].as_str().unwrap().contains("rows = \"calls\""), "{rules}");
     let rule = support.get("/alerts/rules/uplink?limit=5").ok(200);

@@ -47,7 +47,7 @@ export function AlertsOfDevice(props: { device: string }): JSX.Element {
                 <A href={`/alerts/${alert.id}`}>{alert.title}</A>
                 <span class="muted">
                   {standing(alert.standing ?? alert.state, alert.kept_back_by)}, since <Time at={alert.began} shape="short" />
-                  {alert.acknowledged ? `, ${alert.acknowledged.by} takes care of it` : ""}
+                  {alert.acknowledged ? `, taken by ${alert.acknowledged.by}` : ""}
                 </span>
               </li>
             )}
