@@ -80,7 +80,7 @@ export function roleTests(world) {
     await tab.goto("/settings/graph-rights");
     await tab.getByText("There are no rules yet.").waitFor();
     await tab.getByLabel("What no rule speaks about").selectOption("nothing");
-    await tab.getByLabel("About").selectOption("device-name");
+    await tab.getByRole("combobox", { name: /^About/ }).selectOption("device-name");
     await tab.getByLabel(/^Device: /).fill("edge-*");
     await tab.getByRole("button", { name: "Add the rule" }).click();
     const row = tab.getByRole("row", { name: /allow devices by name edge-\*/ });

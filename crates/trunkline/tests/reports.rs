@@ -108,7 +108,11 @@ impl World {
         let path = world.path("alert/rules/test.toml");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, rules).unwrap();
-        std::fs::write(world.path("test.toml"), "[alert]\nenabled = true\nevery = \"1 s\"\n").unwrap();
+        std::fs::write(
+            world.path("test.toml"),
+            "[alert]\nenabled = true\nevery = \"1 s\"\n[graph]\nown-device = false\n",
+        )
+        .unwrap();
         world
     }
 
