@@ -38,9 +38,12 @@ pub struct Network {
     /// Addresses of devices, and of hosts that they reach, in order.
     own: Vec<(IpAddr, u32, Option<u32>)>,
     hosts: Vec<(IpAddr, u32, Option<u32>)>,
-    /// Networks by their bits, the longest last; by their first address.
-    networks: BTreeMap<(u8, bool), HashMap<IpAddr, Vec<(u32, Option<u32>)>>>,
+    /// Networks by their bits, the longest last, and whether they are of version 6.
+    networks: BTreeMap<(u8, bool), OfBits>,
 }
+
+/// Devices and interfaces of networks of one length, by the first address.
+type OfBits = HashMap<IpAddr, Vec<(u32, Option<u32>)>>;
 
 /// Why an address is near a device: the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
