@@ -140,7 +140,7 @@ matches = ["1.3.6.1.4.1.8072.3.2"]
 graphs = ["interface-bits", "interface-errors"]
 `;
 /** Seconds that devices are polled before the call whose way is shown. */
-const POLLED_S = 8;
+const POLLED_S = 6;
 
 /**
  * A simulated call over simulated devices that are polled each second: caller and callee are behind two of them, and the
