@@ -26,6 +26,9 @@ pub type Visible<'v> = &'v dyn Fn(u32) -> bool;
 /// Places at which one address is told; further ones are counted.
 pub const PLACES_MAX: usize = 32;
 
+/// A device, and its interface where that is known.
+type Holder = (u32, Option<u32>);
+
 /// Links and addresses of all devices.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
@@ -38,12 +41,9 @@ pub struct Network {
     /// Addresses of devices, and of hosts that they reach, in order.
     own: Vec<(IpAddr, u32, Option<u32>)>,
     hosts: Vec<(IpAddr, u32, Option<u32>)>,
-    /// Networks by their bits, the longest last, and whether they are of version 6.
-    networks: BTreeMap<(u8, bool), OfBits>,
+    /// Networks by their bits, the longest last; by their first address.
+    networks: BTreeMap<(u8, bool), HashMap<IpAddr, Vec<Holder>>>,
 }
-
-/// Devices and interfaces of networks of one length, by the first address.
-type OfBits = HashMap<IpAddr, Vec<(u32, Option<u32>)>>;
 
 /// Why an address is near a device: the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,8 +144,7 @@ impl Network {
                 continue;
             }
             let holds = of_bits.get(&first_of(address, *bits)).into_iter().flatten();
-            let place =
-                |(device, row): &(u32, Option<u32>)| Place { how: How::Network(*bits), device: *device, row: *row };
+            let place = |(device, row): &Holder| Place { how: How::Network(*bits), device: *device, row: *row };
             let places: Vec<Place> = holds.filter(|(device, _)| visible(*device)).map(place).collect();
             if !places.is_empty() {
                 return places;

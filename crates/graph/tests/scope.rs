@@ -177,7 +177,7 @@ impl Plain {
             })
         };
         let devices = self.devices.iter().filter(|device| match kind {
-            "device" => device["id"].to_string() == value,
+            "device" => device["id"] == value.parse::<u64>().unwrap(),
             "device-name" => fits(value, device["name"].as_str().unwrap()),
             "site" => device["site"].as_str().is_some_and(|site| fits(value, site)),
             "device-template" => fits(value, "any"),
@@ -191,7 +191,7 @@ impl Plain {
             })
         };
         let graphs = self.graphs.iter().filter(|graph| match kind {
-            "graph" => graph["id"].to_string() == value,
+            "graph" => graph["id"] == value.parse::<u64>().unwrap(),
             "graph-template" => fits(value, graph["template"].as_str().unwrap()),
             "graph-title" => fits(value, graph["title"].as_str().unwrap()),
             _ => in_place(graph),

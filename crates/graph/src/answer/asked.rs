@@ -3,6 +3,9 @@
 use super::Unanswered;
 use serde_json::Value;
 
+/// A text and its name.
+type NamedText = (Box<str>, Box<str>);
+
 /// An object that somebody sent.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'v>(pub &'v Value);
@@ -71,7 +74,7 @@ impl<'v> Asked<'v> {
     }
 
     /// Texts by name; none where nothing is said.
-    pub fn texts_by_name(self, key: &str, most: usize) -> Result<Vec<(Box<str>, Box<str>)>, Unanswered> {
+    pub fn texts_by_name(self, key: &str, most: usize) -> Result<Vec<NamedText>, Unanswered> {
         let text = |(name, value): (&String, &Value)| Some((name.as_str().into(), value.as_str()?.into()));
         let texts = |value: &'v Value| value.as_object()?.iter().map(text).collect::<Option<Vec<_>>>();
         let texts = self.read(key, "an object of texts", texts)?.unwrap_or_default();

@@ -46,6 +46,9 @@ pub enum Refused {
     Undone(#[from] Undone),
 }
 
+/// Titles, and the entry and the templates that they are of.
+type Titles = (Option<(u64, Arc<Library>)>, Arc<Search>);
+
 /// What there is to see of graphs that are run here.
 #[derive(Debug)]
 pub struct Pages {
@@ -53,7 +56,7 @@ pub struct Pages {
     drawing: Drawing,
     /// The titles of the inventory of that entry and these templates: they are read again when somebody searches and
     /// there are newer ones.
-    search: Mutex<(Option<(u64, Arc<Library>)>, Arc<Search>)>,
+    search: Mutex<Titles>,
     scopes: Scopes,
 }
 

@@ -154,6 +154,10 @@ function Seen(props: { of: Whose; preview: GraphPreview | undefined; error: Erro
             <Names what="devices" count={preview().seen.devices} all={preview().all.devices} names={preview().devices} />
             <Names what="graphs" count={preview().seen.graphs} all={preview().all.graphs} names={preview().graphs} />
             <Names what="trees" count={preview().seen.trees} all={preview().all.trees} names={preview().trees} />
+            <Show when={!preview().whole}>
+              <dt>no alerts</dt>
+              <dd class="muted">they name devices of all kinds, and are shown to those from whom none is hidden</dd>
+            </Show>
           </dl>
         )}
       </Show>

@@ -17,14 +17,15 @@ const DEFAULTS: [&str; 3] = ["everything", "nothing", "role"];
 /// Say who may see which devices, trees and graphs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    trunkline user graphs default --role viewer nothing           viewers see what is allowed, nothing else\n  \
-    trunkline user graphs allow --role viewer site London         devices of a site, and their graphs\n  \
+    trunkline user graphs default --role viewer nothing           nothing but what is allowed\n  \
+    trunkline user graphs allow --role viewer site London         devices of a site, their graphs\n  \
     trunkline user graphs deny --role viewer graph-title '*cpu*'  but not these\n  \
     trunkline user graphs allow --user anna tree 'Customers A*'   what is in these trees\n  \
     trunkline user graphs list\n\n\
-    Rules of a user decide before those of their role; within either, what denies. A device, a place and a graph are\n\
-    named by number, everything else by a pattern with * and ?. Administrators see everything. The settings page of\n\
-    the web shows what somebody sees. docs/manual/web-security.md has the whole of it.")]
+    Rules of a user decide before those of their role; within either, what denies. A device, a\n\
+    place and a graph are named by number, everything else by a pattern with * and ?.\n\
+    Administrators see everything. The settings page of the web shows what somebody sees.\n\
+    docs/manual/web-security.md has the whole of it.")]
 pub struct Graphs {
     #[command(subcommand)]
     what: What,
@@ -110,7 +111,9 @@ impl Graphs {
                 let everything = (what != "role").then_some(what == "everything");
                 let (opened, whose) = (place.open()?, of.whose());
                 let object = format!("{}: default {what}", named(&whose));
-                opened.told(action::GRAPH_RIGHTS, &object, opened.desk.set_graph_default(&whose, everything))
+                opened.told(action::GRAPH_RIGHTS, &object, opened.desk.set_graph_default(&whose, everything))?;
+                let _ = writeln!(io::stderr(), "{object}.");
+                Ok(())
             }
         }
     }
