@@ -140,7 +140,7 @@ matches = ["1.3.6.1.4.1.8072.3.2"]
 graphs = ["interface-bits", "interface-errors"]
 `;
 /** Seconds that devices are polled before the call whose way is shown. */
-const POLLED_S = 8;
+const POLLED_S = 6;
 
 /**
  * A simulated call over simulated devices that are polled each second: caller and callee are behind two of them, and the
@@ -163,7 +163,8 @@ export async function network() {
   const hosts = [`${host(first.src)},1,2`, `${host(first.dst)},2,2`];
   const port = String(20_000 + (process.pid % 20_000));
   const begin = (/** @type {string[]} */ ...args) => spawn(program, args, { stdio: "ignore" });
-  const farm = begin("graph", "farm", "--devices", "6", "--interfaces", "8", "--sound", "--port", port, ...hosts.flatMap((one) => ["--host", one]), "--drops", `1,0,40,${now()},${now() + 3600}`);
+  // Of this seed nothing on the way is broken or dropped by itself.
+  const farm = begin("graph", "farm", "--devices", "6", "--interfaces", "8", "--seed", "9", "--sound", "--port", port, ...hosts.flatMap((one) => ["--host", one]), "--drops", `1,0,40,${now()},${now() + 3600}`);
   const poller = begin("graph", "serve", "--data", data);
   const there = (/** @type {string[]} */ ...args) => run("graph", ...args, "--data", data);
   await until("graphs are served", () => there("status") !== "");

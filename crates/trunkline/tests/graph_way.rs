@@ -10,6 +10,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use trunkline_sim::farm::{Counter, Farm, Settings};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trunkline");
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -48,6 +49,7 @@ graphs = ["drops"]
 "#;
 /// The devices: `core-0` with `dist-1` and `dist-2` below it, whose first interface leads up.
 const DEVICES: [&str; 3] = ["core-0.farm.example", "dist-1.farm.example", "dist-2.farm.example"];
+const INTERFACES: u32 = 4;
 /// Packets that an interface drops each second.
 const PER_S: f64 = 40.0;
 
@@ -115,9 +117,29 @@ fn call_at(folder: &Path, data: &Path, begin_s: i64) -> Value {
     call
 }
 
+/// A farm in which nothing is broken or dropped by itself: some interfaces of most farms are bad ones.
+fn quiet_seed() -> u64 {
+    let is_quiet = |seed: &u64| {
+        let (devices, interfaces) = (DEVICES.len(), INTERFACES);
+        let farm = Farm::new(Settings { seed: *seed, devices, interfaces, faults: false, ..Settings::default() });
+        let begin_ms = farm.settings().begin_ms;
+        let lost = |device, interface, counter| {
+            farm.counter(device, interface, counter, begin_ms + 86_400_000)
+                > farm.counter(device, interface, counter, begin_ms)
+        };
+        let is_bad = |device| {
+            (0..interfaces).any(|one| [Counter::InErrors, Counter::OutDiscards].iter().any(|of| lost(device, one, *of)))
+        };
+        !(0..devices).any(is_bad)
+    };
+    (1..10_000).find(is_quiet).unwrap()
+}
+
 fn farm(port: &str, hosts: &[String], drops: &[String]) -> Running {
+    let (seed, interfaces) = (quiet_seed().to_string(), INTERFACES.to_string());
     let mut farm = Command::new(PROGRAM);
-    farm.args(["graph", "farm", "--devices", "3", "--interfaces", "4", "--sound", "--port", port]);
+    farm.args(["graph", "farm", "--devices", "3", "--interfaces", &interfaces, "--seed", &seed, "--sound"]);
+    farm.args(["--port", port]);
     farm.args(hosts.iter().flat_map(|host| ["--host", host])).args(drops.iter().flat_map(|one| ["--drops", one]));
     Running(farm.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
@@ -178,10 +200,10 @@ fn the_interface_that_drops_packets_while_a_call_goes_on_is_the_first_on_its_pag
     let mut web = Shown::start(command(&data, &["web", "--listen", "127.0.0.1:0"]));
     let mut browser = web.browser();
     let path = format!("/calls/{}/way", call["id"].as_str().unwrap());
-    eventually("the call is over and its seconds are in files", || now_s() > to_s + 2);
+    // What its first seconds have lost is enough.
     let way = browser.until(&path, "what was lost is known", |way| {
         let amount = way["near"]["stops"][0]["losses"][0]["amount"].as_f64();
-        amount.is_some_and(|amount| amount > PER_S * (to_s - from_s - 2) as f64)
+        amount.is_some_and(|amount| amount > PER_S * 3.0)
     });
     let stops = way["near"]["stops"].as_array().unwrap();
     let named = |stop: &Value| (stop["device_name"].clone(), stop["interface"].clone());
