@@ -12,6 +12,7 @@ import { shows } from "./session.mjs";
 const RULES = `[rule.seen]
 title = "|device| says |value|"
 template = "device"
+device = "edge-*"
 value = "up"
 condition = "low"
 limit = 2
