@@ -256,8 +256,10 @@ fn polled(handle: &Handle, device: u32) -> Option<Polled> {
         }
     }
     troubles.extend(of_device);
-    if !faults.is_empty() {
-        troubles.push(format!("{} data sources do not answer as they should.", faults.len()));
+    match faults.len() {
+        0 => {}
+        1 => troubles.push("A data source does not answer as it should.".to_owned()),
+        count => troubles.push(format!("{count} data sources do not answer as they should.")),
     }
     Some(Polled {
         flapping: shown.is_flapping,

@@ -47,6 +47,8 @@ pub(super) struct ProbedShown {
     pub sources: usize,
     /// What is wrong, by data source; none is whether it is up.
     pub faults: BTreeMap<Option<u32>, String>,
+    /// Data sources whose faults are that they cannot be read as they are described.
+    unreadable: BTreeSet<u32>,
     /// Rounds that were left out, by data source.
     missed: BTreeMap<Option<u32>, u64>,
 }
@@ -185,7 +187,10 @@ impl Probes {
             shown.decides = plan.decides;
             shown.sources = plan.sources.len();
             // What is not read any more is not wrong; what cannot be read is told here.
-            shown.faults.retain(|source, _| source.is_none_or(|source| known.contains(&source)));
+            let unreadable: BTreeSet<u32> = plan.unreadable.iter().map(|(source, _)| *source).collect();
+            let before = core::mem::replace(&mut shown.unreadable, unreadable);
+            let stays = |source: u32| known.contains(&source) && !before.contains(&source);
+            shown.faults.retain(|source, _| source.is_none_or(stays));
             shown.missed.retain(|source, _| source.is_none_or(|source| known.contains(&source)));
             if is_always_up {
                 shown.faults.remove(&None);

@@ -1,5 +1,6 @@
 //! Rounds: what is known of one so far, and what it comes to.
 
+use super::prometheus::Selector;
 use super::target::{Check, PageKind, Reads};
 use crate::inventory::Availability;
 use crate::poller::{Reading, Unknown};
@@ -111,6 +112,19 @@ pub(super) fn unknown(reads: &Reads, reason: Unknown) -> Vec<Reading> {
         Reads::Metrics(metrics) => metrics.len(),
     };
     vec![Reading::Unknown(reason); count]
+}
+
+/// What is wrong where something was said, and none of what is read was among it.
+pub(super) fn absent(check: &Check, reads: &Reads, readings: &[Reading]) -> Option<String> {
+    // What jobs count that do not run here is not missed.
+    if *check == Check::Program || readings.iter().any(Reading::is_known) {
+        return None;
+    }
+    let names: Vec<&str> = match reads {
+        Reads::Names(names) => names.iter().flatten().map(String::as_str).collect(),
+        Reads::Metrics(metrics) => metrics.iter().flatten().map(Selector::name).collect(),
+    };
+    Some(format!("what it said has none of this: {}", names.join(", ")))
 }
 
 /// The readings of a port: [`PORT_READS`](crate::template::PORT_READS).

@@ -141,7 +141,8 @@ fn undone(why: Undone) -> Failure {
 
 impl Planting {
     fn plant(&self, over: &AtomicBool) -> Result<(), Failure> {
-        if !self.handle.inventory().devices().is_empty() {
+        // The program itself is a device, too.
+        if self.handle.inventory().device_named(&self.name(0)).is_some() {
             return self.find_again();
         }
         let credential = self.login()?;

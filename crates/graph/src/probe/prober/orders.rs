@@ -2,7 +2,7 @@
 
 use super::super::echo;
 use super::super::flight::{Kind, Part};
-use super::super::round::{Round, named, port, silent, unknown};
+use super::super::round::{Round, absent, named, port, silent, unknown};
 use super::super::target::{Check, PageKind, Reads};
 use super::{Prober, Timer};
 use crate::inventory::Probe;
@@ -280,6 +280,7 @@ impl Prober {
                     // What this program counts begins with it.
                     _ => !task.has_sample && source.check == Check::Program,
                 };
+                let fault = fault.or_else(|| absent(&source.check, &source.reads, &readings));
                 task.started = started.or(task.started);
                 return self.tell(part.task, &readings, is_restarted, fault, now);
             }
