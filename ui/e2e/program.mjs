@@ -139,6 +139,8 @@ title = "Those of the farm"
 matches = ["1.3.6.1.4.1.8072.3.2"]
 graphs = ["interface-bits", "interface-errors"]
 `;
+/** A seed of the farm of which no interface of the devices loses anything by itself. */
+const QUIET = "170";
 /** Seconds that devices are polled before the call whose way is shown. */
 const POLLED_S = 6;
 
