@@ -43,7 +43,7 @@ export function Probing(props: { snmp: boolean }): JSX.Element {
       <Show when={!props.snmp}>
         <For each={chosen()?.arguments ?? []}>{(name) => <Field name={ARGUMENT + name} label={`What is read: ${name}`} needed />}</For>
       </Show>
-      <details>
+      <details class="graphs-more">
         <summary>When it is up, and how often it is asked</summary>
         <div class="stack">
           <Field name="probes" label="It is up while it answers" hint={props.snmp ? "snmp; or icmp, tcp:22, udp:5060" : "icmp; or tcp:5060, udp:5060"} />
