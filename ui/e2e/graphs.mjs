@@ -151,7 +151,7 @@ async function oneGraph(page) {
   assert.match(await mean(), /bit\/s$/);
   await page.keyboard.press("2");
   await page.getByText(/a row is of (60|120|300) s/).waitFor();
-  assert.match(await legend.getByRole("row", { name: /^Total in/ }).innerText(), /\d [kMGTP]?B$/m);
+  assert.match(await legend.getByRole("row", { name: /^Total in/ }).getByRole("cell").nth(1).innerText(), /\d [kMGTP]?B$/);
 
   const box = await plot.boundingBox();
   assert.ok(box);
@@ -232,7 +232,7 @@ async function devices(page) {
   await dialog.getByLabel("Port").fill("9");
   await dialog.getByLabel("Credential").selectOption({ label: "a new one …" });
   await dialog.getByLabel("Its name").fill("lab");
-  await dialog.getByLabel("Community").fill("not-to-be-seen");
+  await dialog.getByRole("textbox", { name: "Community" }).fill("not-to-be-seen");
   await dialog.getByRole("button", { name: "Add the device" }).click();
   await dialog.waitFor({ state: "detached" });
   await page.getByRole("searchbox", { name: "Search devices" }).fill("own-1");
