@@ -29,7 +29,7 @@ export function graphTests(world) {
  * @param {import("playwright-core").Page} page
  */
 export async function graphsOfDemo(world, page) {
-  await page.goto("/");
+  await settle(page, "/");
   await page.getByRole("link", { name: "Graphs", exact: true }).click();
   await shows(page, "Graphs");
   await previews(page);
@@ -176,8 +176,15 @@ async function oneGraph(page) {
 
   await page.getByLabel("Compared with").selectOption({ label: "with a week before" });
   await legend.getByRole("row", { name: /In \(a week before\)/ }).getByText(/bit\/s/).first().waitFor();
+  const told = [true, false].map((isBefore) =>
+    page.waitForResponse((answer) => {
+      const { pathname, searchParams } = new URL(answer.url());
+      return pathname.endsWith("/graphs/pictures") && searchParams.get("function") === "max" && searchParams.has("shift") === isBefore;
+    }),
+  );
   await page.getByLabel("How values become one").selectOption({ label: "greatest values" });
   await page.waitForURL(/of=max/);
+  await Promise.all(told);
   const csv = (await file(page, "CSV")).toString();
   assert.match(csv, /^time,In,Out\r\n\d{4}-\d\d-\d\dT[\d:]+Z,\d/);
   assert.ok(csv.split("\r\n").length > 30, csv.slice(0, 200));
