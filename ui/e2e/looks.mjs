@@ -171,6 +171,7 @@ export function liveTests() {
       await page.goto(world.link);
       await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
       await page.getByText("Calls begin").waitFor();
+      await settle(page, "/");
       await cacheOfDemo(page);
       await graphsOfDemo(world, page);
       for (const path of LIVE) {
