@@ -5,8 +5,8 @@
 //! which device and when, [`probe`] does so for whatever is not read by SNMP. [`targets`] makes that of the inventory,
 //! [`reads`] makes numbers of answers, [`discovery`] finds out what a device has, and [`network`] how devices hang
 //! together. [`files`] and [`journal`] say how samples are kept. [`answer`] tells it to pages, [`scope`] who may see
-//! what of it, [`picture`] is how graphs are seen. All of that is pure; [`job`] gives it sockets, processes, disks and a
-//! clock.
+//! what of it, [`picture`] is how graphs are seen. All of that is pure; [`job`] gives it sockets, processes, disks and
+//! a clock.
 #![forbid(unsafe_code)]
 
 pub mod answer;

@@ -1,6 +1,6 @@
 //! Spikes: values that a device never had, of a counter that began anew or was read wrongly. What is one is found in a
-//! whole file, in each archive by itself, and is made unknown: what it should have been nobody knows. A row of a coarser
-//! archive that has a spike in it is made again of the rows of the finer one, as far as those are still there.
+//! whole file, in each archive by itself, and is made unknown: what it should have been nobody knows. A row of a
+//! coarser archive that has a spike in it is made again of the rows of the finer one, as far as those are still there.
 
 use crate::archive::Archive;
 use crate::fault::Fault;

@@ -169,11 +169,12 @@ fn the_demonstration_shows_what_was_planted_and_goes_on() {
     let graphs = browser.json("/graphs?text=%22core-0%20-%20Gi1%22%20traffic");
     assert_eq!(graphs["total"], 5, "{graphs}");
     let id = &graphs["graphs"][0]["id"];
-    for (from, least) in [("now-1d", 80), ("now-7d", 90), ("now-365d", 90)] {
+    for from in ["now-1d", "now-7d", "now-365d"] {
         let seen = browser.json(&format!("/graphs/pictures?ids={id}&from={from}&width=100"));
         let values = seen["pictures"][0]["picture"]["series"][0]["values"].as_array().unwrap();
         let known = values.iter().filter(|value| value.as_f64() > Some(0.0)).count();
-        assert!(known >= least, "{from}: {known} of {}", values.len());
+        // Rows are as long as an archive has them; the last one goes on.
+        assert!(values.len() >= 60 && known + 2 >= values.len(), "{from}: {known} of {}", values.len());
     }
     browser.until("/graphs/devices?state=up&limit=50", "devices answer", |up| up["total"].as_u64() >= Some(15));
     let nodes = browser.json("/graphs/trees")["trees"][0]["nodes"].clone();

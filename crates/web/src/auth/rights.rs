@@ -201,8 +201,8 @@ impl Desk {
     /// Makes a rule; one about the same allows or denies from now on.
     ///
     /// # Errors
-    /// [`Refusal::BadValue`], [`Refusal::NotFound`] for a user, [`Refusal::Conflict`] for administrators and where there
-    /// are too many, [`Refusal::Failed`].
+    /// [`Refusal::BadValue`], [`Refusal::NotFound`] for a user, [`Refusal::Conflict`] for administrators and where
+    /// there are too many, [`Refusal::Failed`].
     pub fn set_graph_rule(&self, whose: &Whose, allow: bool, about: About, value: &str) -> Result<GraphRule, Refusal> {
         let value = about.value(value)?;
         self.write(|t| {

@@ -192,7 +192,10 @@ fn object(rights: &GraphRights) -> serde_json::Value {
         Whose::Role(role) => (Some(role.name()), None),
         Whose::User(name) => (None, Some(name)),
     };
-    let rule = |rule: &GraphRule| json!({ "id": rule.id, "allow": rule.allow, "kind": rule.about.name(), "value": rule.value });
+    let rule = |rule: &GraphRule| {
+        let (id, kind) = (rule.id, rule.about.name());
+        json!({ "id": id, "allow": rule.allow, "kind": kind, "value": rule.value })
+    };
     let rules: Vec<_> = rights.rules.iter().map(rule).collect();
     json!({ "role": role, "user": user, "default": default(rights), "rules": rules })
 }
