@@ -24,8 +24,8 @@ struct Reported {
 }
 
 /// The graphs that were asked for, as `graphs` finds them, with mean, greatest value, 95th percentile and total of
-/// each series between `from` and `to`; as lines of CSV, too, where `csv` is true. Rows are as fine as the archives have them
-/// for the whole span: `step` says how long one is.
+/// each series between `from` and `to`; as lines of CSV, too, where `csv` is true. Rows are as fine as the archives
+/// have them for the whole span: `step` says how long one is.
 pub(super) fn show(view: &View<'_>, asked: Asked<'_>) -> Result<Value, Unanswered> {
     let mut ask = ask_of(asked.0)?;
     ask.width = WIDTH_MAX;

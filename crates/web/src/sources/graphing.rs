@@ -2,8 +2,10 @@
 //! there and RFC 3339 here, but for the rows of a picture, which are numbers on both sides.
 
 mod network;
+mod pictures;
 
 pub use network::*;
+pub use pictures::*;
 
 use super::SourceError;
 use super::charging::as_maybe;
@@ -432,142 +434,6 @@ pub struct GraphNode {
     pub name: String,
     /// Whether there are places in it.
     pub opens: bool,
-}
-
-/// Graphs in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphPictures {
-    /// In the order in which they were asked for.
-    pub pictures: Vec<GraphPictureOf>,
-}
-
-/// The numbers of a graph, or why there are none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphPictureOf {
-    /// The graph.
-    pub id: u32,
-    /// Why there are none.
-    pub trouble: Option<String>,
-    /// The numbers.
-    pub picture: Option<GraphPicture>,
-}
-
-/// A graph in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphPicture {
-    /// Its title.
-    pub title: String,
-    /// What stands at its axis.
-    pub unit: String,
-    /// 1000, or 1024 for what is counted in powers of two.
-    pub base: u32,
-    /// The lower end of the axis.
-    pub lower: Option<f64>,
-    /// The upper end of the axis.
-    pub upper: Option<f64>,
-    /// Whether the ends hold for what lies beyond them, too.
-    pub rigid: bool,
-    /// Whether the axis is logarithmic.
-    pub logarithmic: bool,
-    /// When the first row begins, seconds since 1970.
-    pub start: i64,
-    /// Seconds of a row.
-    pub step: i64,
-    /// How many rows.
-    pub rows: u64,
-    /// What is drawn, in order.
-    pub series: Vec<GraphSeries>,
-    /// Lines at a value or a time.
-    pub rules: Vec<GraphRule>,
-    /// Thresholds.
-    pub thresholds: Vec<GraphThreshold>,
-    /// What stands in the legend beside.
-    pub prints: Vec<GraphPrint>,
-    /// Data sources of which nothing has been read yet.
-    pub unread: Vec<u32>,
-}
-
-/// What is drawn over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphSeries {
-    /// The name of the definition.
-    pub name: String,
-    /// Its text in the legend.
-    pub label: String,
-    /// `line`, `area` or `tick`.
-    pub kind: String,
-    /// `#rrggbb` or `#rrggbbaa`; null is nothing that is seen, and that others may stand on.
-    pub color: Option<String>,
-    /// The width of a line, or the height of a mark as a part of the graph's.
-    pub width: f64,
-    /// Whether it stands on the one before it.
-    pub stack: bool,
-    /// Lengths of dashes and gaps.
-    pub dashes: Vec<u32>,
-    /// Its rows; null is unknown.
-    pub values: Vec<Option<f64>>,
-    /// Numbers over the span.
-    pub figures: GraphFigures,
-    /// Those that the template wants in the legend.
-    pub legend: Vec<String>,
-}
-
-/// Numbers of a series over the span; null is unknown.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphFigures {
-    /// The last value that is known.
-    pub last: Option<f64>,
-    /// The mean.
-    pub average: Option<f64>,
-    /// The least.
-    pub min: Option<f64>,
-    /// The greatest.
-    pub max: Option<f64>,
-    /// The 95th percentile of what is known.
-    pub p95: Option<f64>,
-    /// The sum over time.
-    pub total: Option<f64>,
-}
-
-/// A line at a value, or at a time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphRule {
-    /// Whether it is at a time (seconds since 1970) and not at a value.
-    pub at_time: bool,
-    /// Where.
-    pub value: Option<f64>,
-    /// Its colour.
-    pub color: Option<String>,
-    /// Lengths of dashes and gaps.
-    pub dashes: Vec<u32>,
-    /// Its text in the legend.
-    pub label: String,
-}
-
-/// A threshold.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphThreshold {
-    /// Where.
-    pub value: f64,
-    /// The side that is bad: `above` or `below`.
-    pub side: String,
-    /// `warning` or `critical`.
-    pub severity: String,
-    /// Its text in the legend.
-    pub label: String,
-}
-
-/// A text of the legend, with a number or without.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GraphPrint {
-    /// The text.
-    pub label: String,
-    /// The number; null is unknown.
-    pub value: Option<f64>,
-    /// Whether there is a number.
-    pub is_number: bool,
-    /// How rrdtool writes it.
-    pub format: String,
 }
 
 /// What devices are asked with, without the secrets.
