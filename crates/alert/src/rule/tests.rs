@@ -202,7 +202,7 @@ fn all_mistakes_of_reports_are_told_with_their_places() {
     );
     let told = wrong(&text);
     for expected in [
-        ":8:12: schedule: expected a time such as \"Mon 07:00\"",
+        ":8:12: schedule: expected a list, each of it a time such as \"Mon 07:00\"",
         ":9:8: span: expected a length such as",
         ":10:12: unknown channel 'nco'; did you mean 'noc'?",
         ":10:12: a report goes by mail, or to a webhook; the channel 'log' is \"syslog\"",
