@@ -1,10 +1,10 @@
 //! What is asked about graphs, and its answers, in JSON: the pages and other programs see the inventory through them.
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
-//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `map`, `near`. What is long
-//! comes in parts: `offset` and `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not
-//! show is answered as if it did not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders,
-//! and never come out.
+//! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `map`, `near`; and
+//! `realtime`, whose answer has what is read while it is asked ([`realtime`]). What is long comes in parts: `offset` and
+//! `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show is answered as if it did
+//! not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
 
 mod arranging;
 mod asked;
@@ -15,6 +15,7 @@ mod map;
 mod near;
 mod orders;
 mod pictures;
+mod realtime;
 mod rights;
 mod shows;
 mod trees;
@@ -25,6 +26,7 @@ pub use map::{MAP_LINKS_MAX, MAP_NODES_MAX};
 pub use near::{ADDRESSES_MAX, PAIRS_MAX, STOPS_MAX, near_sources};
 pub use orders::{Added, added, order};
 pub use pictures::{PICTURES_MAX, ask_of};
+pub use realtime::{RealtimeAsk, realtime};
 
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, NoPicture};
@@ -120,6 +122,9 @@ pub enum Unanswered {
     /// A file cannot be read.
     #[error("{0}")]
     Failed(String),
+    /// Too much is done of that already.
+    #[error("{0}")]
+    Busy(String),
 }
 
 impl From<NoPicture> for Unanswered {

@@ -11,7 +11,8 @@
 //! its own devices; one thread probes: echo, ports, programs, pages. What polling says of a device goes there, too,
 //! where several probes tell whether it is up. Samples count when the journal has them; the keeper follows it and
 //! brings them into their files, and the journal is cut only up to what those have. After a crash the rest of it is
-//! brought again, and what was there is not taken twice (a file takes a time once).
+//! brought again, and what was there is not taken twice (a file takes a time once). What somebody looks at in real time
+//! is read by lanes and probes beside that, and goes nowhere ([`crate::realtime`]).
 
 mod addresses;
 mod clock;
@@ -27,6 +28,7 @@ mod pages;
 mod polling;
 mod probes;
 mod probing;
+mod realtime;
 mod said;
 mod scan;
 mod scopes;
@@ -44,6 +46,7 @@ pub use keeper::{Despiked, Kept, NoSpikes, SpikeShown};
 pub use pages::{Form, NoFile, Pages, Refused};
 pub use polling::{Polling, PollingOptions, SOCKETS_MAX};
 pub use probing::{EchoRight, EchoSockets, OwnMetrics, Probing, ProbingOptions};
+pub use realtime::RealtimeCounters;
 pub use scan::ADDRESSES_MAX;
 pub use scopes::ScopeCounters;
 pub use shown::{DeviceShown, FAULTS_TOLD_MAX};
@@ -130,6 +133,8 @@ pub(crate) struct Shared {
     probes: probes::Shown,
     /// Data sources that have said something.
     said: said::Said,
+    /// What somebody looks at in real time.
+    realtime: realtime::Watchers,
     own: Own,
     keeper: Mutex<Kept>,
     owner: Mutex<status::OwnerShown>,
@@ -244,6 +249,7 @@ impl Graphs {
             lanes: (0..lanes).map(|_| lanes::Shown::default()).collect(),
             probes: probes::Shown::default(),
             said: said::Said::default(),
+            realtime: realtime::Watchers::default(),
             own: Own::default(),
             keeper: Mutex::new(Kept::default()),
             owner: Mutex::new(status::OwnerShown::default()),

@@ -72,6 +72,12 @@ impl Reads {
         Reads { sources }
     }
 
+    /// These data sources alone, with what was learned of them.
+    pub fn only(&self, sources: &[u32]) -> Reads {
+        let these = self.sources.iter().filter(|chosen| sources.contains(&chosen.recipe.id));
+        Reads { sources: these.cloned().collect() }
+    }
+
     /// How many data sources.
     pub fn len(&self) -> usize {
         self.sources.len()

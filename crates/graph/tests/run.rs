@@ -249,6 +249,13 @@ fn interfaces_keep_their_series_when_they_get_other_numbers() {
         };
         let most = second(begun_s) * 3.0 + 1e6;
         assert!(around.values().all(|rates| rates[0].is_nan() || rates[0] <= most), "{around:?}, {most}");
+        // Nor is what was counted before taken together with what comes after it: where two seconds are known, the
+        // second one is its own.
+        let follows = |s: i64| s > leapt_s + 1 && around.get(&(s - 1)).is_some_and(|rates| !rates[0].is_nan());
+        for (s, rates) in around.iter().filter(|(s, rates)| follows(**s) && !rates[0].is_nan()) {
+            let truth = second(*s);
+            assert!((rates[0] - truth).abs() <= truth * 0.1 + 10.0, "{} at {s}, not {truth}: {around:?}", rates[0]);
+        }
     }
     let shown = handle.device(device).unwrap();
     assert!(shown.restarts >= 1 && !shown.is_stale && handle.status().stale_samples > 0, "{shown:?}");

@@ -60,7 +60,7 @@ fn one(view: &View<'_>, id: u32, ask: &Ask) -> Result<Value, Unanswered> {
     Ok(told(&plan, &seen))
 }
 
-fn told(plan: &Plan, seen: &Picture) -> Value {
+pub(super) fn told(plan: &Plan, seen: &Picture) -> Value {
     let thresholds = seen.thresholds.iter().map(|(value, side, severity, label)| {
         let side = if *side == Side::Above { "above" } else { "below" };
         let severity = if *severity == Severity::Warning { "warning" } else { "critical" };

@@ -1,14 +1,19 @@
 //! A lane: a thread that polls its devices and gives what it reads to the journal.
 
+mod aside;
+
 use super::intake::Intake;
 use super::owner::ToOwner;
+use super::realtime::ASIDE;
 use super::shown::DeviceShown;
 use super::{Options, Polling, PollingOptions, Shared};
 use crate::discovery::{Exploration, Findings, Step};
 use crate::journal::Records;
 use crate::poller::{Batch, Change, Counts, Event, Now, Target, WalkEnd};
 use crate::reads::Reads;
+use crate::realtime::OfDevice;
 use crate::targets::Plan;
+use aside::Aside;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -18,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_kit::random::mixed;
 use trunkline_net::AskingCounts;
+use trunkline_rrd::Value;
 
 /// How long a lane may take to hear what it is told.
 const HEARS_WITHIN: Duration = Duration::from_millis(50);
@@ -86,6 +92,10 @@ pub(super) struct Lane {
     to_owner: SyncSender<ToOwner>,
     news: VecDeque<ToOwner>,
     polled: HashMap<u32, Polled>,
+    /// What is to be read in real time, of all devices; and those of this lane of which something is.
+    wanted: BTreeMap<u32, OfDevice>,
+    watched_version: u64,
+    aside: BTreeMap<u32, Aside>,
     records: Records,
     stale_samples: u64,
     silent_samples: u64,
@@ -115,6 +125,9 @@ impl Lane {
             to_owner,
             news: VecDeque::new(),
             polled: HashMap::new(),
+            wanted: BTreeMap::new(),
+            watched_version: 0,
+            aside: BTreeMap::new(),
             records: Records::default(),
             stale_samples: 0,
             silent_samples: 0,
@@ -130,7 +143,12 @@ impl Lane {
             let batch = core::mem::take(self.polling.lane().batch());
             self.take(&batch);
             self.tell_owner();
-            self.show();
+            // That takes a look at each device: not after each of the thousands of turns in a second.
+            if self.shown_at.is_none_or(|at| at.elapsed() >= HEARS_WITHIN) {
+                self.shown_at = Some(Instant::now());
+                self.follow_watchers();
+                self.show();
+            }
         }
     }
 
@@ -169,6 +187,7 @@ impl Lane {
             shown.is_stale &= !is_fresh;
         });
         self.ask(id);
+        self.begin_aside(id, fresh.is_some());
     }
 
     /// Has the device asked for what is to be read of it now. That drops its walks: they are begun again.
@@ -188,6 +207,7 @@ impl Lane {
     }
 
     fn remove(&mut self, id: u32) {
+        self.end_aside(id);
         self.polled.remove(&id);
         self.polling.lane().remove(id);
         self.shared.lanes[self.place].devices.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
@@ -211,13 +231,17 @@ impl Lane {
 
     fn take(&mut self, batch: &Batch) {
         self.samples(batch);
+        if !self.aside.is_empty() {
+            self.samples_aside(batch);
+        }
         for walked in batch.walked() {
             let Some((polled, place)) = self.walk_of(walked.device, walked.walk) else { continue };
             if let Some(exploration) = &mut polled.exploration {
                 exploration.take(place, &walked.varbind);
             }
         }
-        for event in batch.events() {
+        // Of devices that are read in real time it is told as they are always read.
+        for event in batch.events().iter().filter(|event| event.device() & ASIDE == 0) {
             self.happen(*event);
         }
     }
@@ -248,9 +272,13 @@ impl Lane {
                 polled.starts = polled.starts.wrapping_add(1);
                 shown.is_stale = true;
             }
-            // Whose numbers may have changed is left out until they are known again.
+            // Whose numbers may have changed is left out until they are known again. What was counted before must not
+            // be taken together with what comes then.
             if shown.is_stale && of_row {
                 self.stale_samples += 1;
+                if taken.before.is_some() && said.contains(&sample.source) {
+                    self.records.put(sample.source, sample.unix_ms - 1, &vec![Value::Unknown; taken.values.len()]);
+                }
                 continue;
             }
             // What has never said anything gets no file.
@@ -354,12 +382,8 @@ impl Lane {
         }
     }
 
-    /// Tells how it stands, which takes a look at each device: not after each of the thousands of turns in a second.
+    /// Tells how it stands.
     fn show(&mut self) {
-        if self.shown_at.is_some_and(|at| at.elapsed() < HEARS_WITHIN) {
-            return;
-        }
-        self.shown_at = Some(Instant::now());
         let (since, before, rate) = self.rate;
         let passed = since.elapsed().as_secs_f64();
         if passed >= RATE_S {

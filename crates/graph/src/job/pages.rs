@@ -4,10 +4,11 @@
 use super::drawing::zone;
 use super::scopes::{ScopeCounters, Scopes};
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
-use crate::answer::{Polled, Unanswered, View, added, answer, ask_of, near_sources, order};
+use crate::answer::{Polled, RealtimeAsk, Unanswered, View, added, answer, ask_of, near_sources, order, realtime};
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, Format, NoPicture, Plan, csv, picture, script};
 use crate::poller::Change;
+use crate::realtime::{NotWatched, Wanted};
 use crate::scope::{Scope, Seen};
 use crate::{files, template::Library};
 use serde_json::{Value, json};
@@ -116,6 +117,7 @@ impl Pages {
             return Ok(self.run(asked.seen().is_none()));
         }
         let shown = match question["do"].as_str() {
+            Some("realtime") => return self.realtime(&asked, question),
             Some("figures") => self.found(&asked, question)?,
             Some("near") => asked.near(question),
             _ => asked.sources(question["ids"].as_array().into_iter().flatten()),
@@ -158,11 +160,32 @@ impl Pages {
             false => Arc::default(),
         };
         let held = Held { inventory, handle: &self.handle };
+        self.view(asked, &search, &held, |view| answer(view, question))
+    }
+
+    fn view<T>(&self, asked: &Asked, search: &Search, files: &dyn Files, see: impl FnOnce(&View<'_>) -> T) -> T {
         let polled = |device: u32| polled(&self.handle, device);
         let now_s = super::clock::unix_ms() / 1000;
         let (seen, scope) = (asked.seen(), asked.scope.as_ref().map(|(scope, _)| scope));
-        let (search, files, polled) = (&*search, &held, &polled);
-        answer(&View { inventory, library, search, files, polled, now_s, seen, scope }, question)
+        let (inventory, library, polled) = (&*asked.inventory, &*asked.library, &polled);
+        see(&View { inventory, library, search, files, polled, now_s, seen, scope })
+    }
+
+    /// Has a graph read in real time for a while, and tells what has come of it.
+    fn realtime(&self, asked: &Asked, question: &Value) -> Result<Value, Unanswered> {
+        let ask = RealtimeAsk::read(question)?;
+        if asked.seen().is_some_and(|seen| !seen.graph(ask.graph)) {
+            return Err(NoPicture::Unknown(ask.graph).into());
+        }
+        let (inventory, library) = (&*asked.inventory, &*asked.library);
+        let sources = Plan::new(inventory, library, ask.graph)?.sources().into_iter();
+        let wanted = sources.filter_map(|source| Wanted::of(inventory, library, source, ask.step_s)).collect();
+        let watchers = &self.handle.shared().realtime;
+        watchers.watch(wanted).map_err(|why| match why {
+            NotWatched::Full { .. } => Unanswered::Busy(why.to_string()),
+            NotWatched::Fault(_) => Unanswered::Failed(why.to_string()),
+        })?;
+        watchers.with(|held| self.view(asked, &Search::default(), held, |view| realtime(view, &ask, held)))
     }
 
     fn search(&self, inventory: &Inventory, library: &Arc<Library>) -> Arc<Search> {

@@ -3,10 +3,13 @@
 
 use super::intake::Intake;
 use super::owner::ToOwner;
+use super::realtime::ASIDE;
 use super::{EchoSockets, OpenError, Probing, ProbingOptions, Shared};
 use crate::journal::Records;
 use crate::poller::{Change, Reading};
-use crate::probe::{Counts, Event};
+use crate::inventory::Availability;
+use crate::probe::{self, Counts, Event};
+use crate::realtime::OfDevice;
 use crate::targets::probes::{Plan, Written, taken};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -82,8 +85,9 @@ pub(super) struct Level {
 
 /// A device as the thread has it.
 struct Probed {
-    is_v4: bool,
+    address: IpAddr,
     wants_echo: bool,
+    sources: Vec<probe::Source>,
     written: HashMap<u32, Vec<Written>>,
 }
 
@@ -104,6 +108,10 @@ pub(super) struct Probes {
     news: VecDeque<ToOwner>,
     probed: HashMap<u32, Probed>,
     sums: Sums,
+    /// What is to be read in real time, of all devices; and those of these of which something is.
+    wanted: BTreeMap<u32, OfDevice>,
+    watched_version: u64,
+    aside: BTreeSet<u32>,
     records: Records,
     silent_samples: u64,
     samples: u64,
@@ -132,6 +140,9 @@ impl Probes {
             news: VecDeque::new(),
             probed: HashMap::new(),
             sums: Sums::default(),
+            wanted: BTreeMap::new(),
+            watched_version: 0,
+            aside: BTreeSet::new(),
             records: Records::default(),
             silent_samples: 0,
             samples: 0,
@@ -145,10 +156,13 @@ impl Probes {
                 return self.shared.fail(format!("nothing can be probed any more: {error}"));
             }
             self.samples();
-            let events = self.probing.events().to_vec();
+            // Of devices that are read in real time it is told as they are always read.
+            let events = self.probing.events().iter().filter(|event| event.device() & ASIDE == 0);
+            let events: Vec<Event> = events.cloned().collect();
             self.probing.clear();
             events.into_iter().for_each(|event| self.happen(event));
             self.tell_owner();
+            self.follow_watchers();
             self.show();
         }
     }
@@ -201,21 +215,59 @@ impl Probes {
                 (shown.health, shown.since_ms) = (health, super::clock::unix_ms());
             }
         });
-        let (is_v4, wants_echo) = (address.is_ipv4(), plan.wants_echo());
+        let wants_echo = plan.wants_echo();
         self.forget(id);
         self.sums.sources += plan.written.len();
-        self.sums.echo[usize::from(!is_v4)] += usize::from(wants_echo);
-        self.probed.insert(id, Probed { is_v4, wants_echo, written: plan.written });
+        self.sums.echo[usize::from(!address.is_ipv4())] += usize::from(wants_echo);
+        self.probed.insert(id, Probed { address, wants_echo, sources: plan.sources, written: plan.written });
+        self.begin_aside(id);
+    }
+
+    /// Reads in real time what somebody looks at, and no more.
+    fn follow_watchers(&mut self) {
+        let Some(wanted) = self.shared.realtime.changed(&mut self.watched_version) else { return };
+        let gone: Vec<u32> = self.aside.iter().filter(|device| !wanted.contains_key(device)).copied().collect();
+        gone.into_iter().for_each(|device| self.end_aside(device));
+        self.wanted = wanted;
+        let devices: Vec<u32> = self.wanted.keys().copied().collect();
+        devices.into_iter().for_each(|device| self.begin_aside(device));
+    }
+
+    /// Begins to read a device in real time, or goes on with other data sources of it, or with the same ones otherwise.
+    fn begin_aside(&mut self, device: u32) {
+        let Some(wanted) = self.wanted.get(&device) else { return };
+        let Some(probed) = self.probed.get(&device) else { return self.end_aside(device) };
+        let these = probed.sources.iter().filter(|source| wanted.sources.contains(&source.id));
+        let sources: Vec<probe::Source> =
+            these.map(|source| probe::Source { step_s: wanted.step_s, ..source.clone() }).collect();
+        if sources.is_empty() {
+            return self.end_aside(device);
+        }
+        // Whether it is up is found out as it always is.
+        let availability = Availability { probes: Vec::new(), ..Availability::default() };
+        let (id, address, step_s) = (device | ASIDE, probed.address, wanted.step_s);
+        let target = probe::Target { id, address, availability, step_s, sources, is_counted: false };
+        // What is wrong with it is told of the same device as it is always read.
+        if self.probing.add(target).is_ok() {
+            self.aside.insert(device);
+        }
+    }
+
+    fn end_aside(&mut self, device: u32) {
+        if self.aside.remove(&device) {
+            self.probing.remove(device | ASIDE);
+        }
     }
 
     fn forget(&mut self, id: u32) {
         if let Some(before) = self.probed.remove(&id) {
             self.sums.sources -= before.written.len();
-            self.sums.echo[usize::from(!before.is_v4)] -= usize::from(before.wants_echo);
+            self.sums.echo[usize::from(!before.address.is_ipv4())] -= usize::from(before.wants_echo);
         }
     }
 
     fn remove(&mut self, id: u32) {
+        self.end_aside(id);
         self.forget(id);
         self.probing.remove(id);
         self.shared.probes.devices.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
@@ -226,8 +278,14 @@ impl Probes {
         let mut devices = self.shared.probes.devices.lock().unwrap_or_else(PoisonError::into_inner);
         let said = self.shared.said.read();
         for sample in self.probing.samples() {
-            let written = self.probed.get(&sample.device).and_then(|probed| probed.written.get(&sample.source));
+            let written = self.probed.get(&(sample.device & !ASIDE));
+            let written = written.and_then(|probed| probed.written.get(&sample.source));
             let Some(taken) = written.and_then(|written| taken(written, &sample)) else { continue };
+            if sample.device & ASIDE != 0 {
+                let before = taken.before.as_deref();
+                self.shared.realtime.take(sample.source, sample.unix_ms, before, &taken.values);
+                continue;
+            }
             let is_known = sample.readings.iter().any(Reading::is_known);
             if is_known {
                 let shown = devices.entry(sample.device).or_default();

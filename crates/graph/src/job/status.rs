@@ -57,6 +57,10 @@ pub struct Status {
     pub sockets: AskingCounts,
     /// Samples on their way to files.
     pub journal: JournalShown,
+    /// Data sources that are read in real time.
+    pub realtime_sources: usize,
+    /// What was counted of those.
+    pub realtime: super::RealtimeCounters,
     /// What files have.
     pub files: Kept,
     /// What is wrong, a sentence each.
@@ -153,6 +157,8 @@ pub(super) fn of(shared: &Shared) -> Status {
             samples: read(&shared.flow.samples),
             dropped: read(&shared.flow.dropped),
         },
+        realtime_sources: shared.realtime.len(),
+        realtime: shared.realtime.counters(),
         ..Status::default()
     };
     for lane in &shared.lanes {

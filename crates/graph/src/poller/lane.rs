@@ -211,8 +211,9 @@ impl Lane {
         if let Some(cycle) = device.cycle.as_mut().filter(|cycle| cycle.deadline_ns <= now.steady_ns) {
             let (id, readings) = (device.id, cycle.unresolved());
             if cycle.is_answered || !cycle.was_tried() {
+                let is_counted = device.settings.is_counted;
                 self.batch.event(Event::Cut { device: id, readings });
-                self.counts.cycles_cut += 1;
+                self.counts.cycles_cut += u64::from(is_counted);
                 self.end_cycle(slot, Unknown::NoTime, now);
             } else {
                 self.end_cycle(slot, Unknown::Timeout, now);
@@ -228,7 +229,7 @@ impl Lane {
         let gone_by = device.next_due(now.steady_ns);
         let missed = gone_by + u64::from(device.cycle.is_some());
         device.missed += missed;
-        let (id, count) = (device.id, device.missed);
+        let (id, count, is_counted) = (device.id, device.missed, device.settings.is_counted);
         if device.cycle.is_none() {
             let budget_ns = step_ns / 100 * u64::from(device.settings.budget_percent);
             let deadline_ns = now.steady_ns + budget_ns;
@@ -239,10 +240,10 @@ impl Lane {
                 cycle.uptime = UptimeState::Done;
             }
             device.cycle = Some(cycle);
-            self.counts.cycles += 1;
+            self.counts.cycles += u64::from(is_counted);
         }
         if missed > 0 {
-            self.counts.cycles_missed += missed;
+            self.counts.cycles_missed += missed * u64::from(is_counted);
             self.batch.event(Event::Missed { device: id, count });
         }
     }
@@ -262,14 +263,14 @@ impl Lane {
         if is_answered && is_whole {
             device.pace.went_well(&device.settings);
         }
+        let settings = device.settings;
         if is_answered {
             device.refused = None;
         } else if is_checked {
-            self.counts.cycles_failed += 1;
+            self.counts.cycles_failed += u64::from(settings.is_counted);
         } else {
-            self.counts.cycles_unasked += 1;
+            self.counts.cycles_unasked += u64::from(settings.is_counted);
         }
-        let settings = device.settings;
         let check = || device.health.check(is_answered, settings.failures_to_down, settings.successes_to_up);
         if let Some(change) = is_checked.then(check).flatten() {
             self.batch.event(Event::Health { device: device.id, change });
@@ -357,8 +358,10 @@ fn tell(device: &mut Device, cycle: &Cycle, now: Now, batch: &mut Batch, counts:
         let unix_ms = cycle.time_ms(place).unwrap_or(now.unix_ms);
         batch.sample(&Sample { device: device.id, source, unix_ms, is_restarted: cycle.is_restarted, readings });
         let known = readings.iter().filter(|reading| reading.is_known()).count() as u64;
-        counts.readings += known;
-        counts.unknown += readings.len() as u64 - known;
+        if device.settings.is_counted {
+            counts.readings += known;
+            counts.unknown += readings.len() as u64 - known;
+        }
         let is_gone = readings.iter().any(|reading| reading.is_gone());
         let has_come = !is_gone && known == readings.len() as u64;
         if is_gone && !device.gone[place] {

@@ -136,6 +136,23 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The device that it has happened to.
+    pub fn device(&self) -> u32 {
+        match *self {
+            Event::Health { device, .. }
+            | Event::Restarted { device, .. }
+            | Event::Missed { device, .. }
+            | Event::Cut { device, .. }
+            | Event::Refused { device, .. }
+            | Event::EngineChanged { device }
+            | Event::Gone { device, .. }
+            | Event::Returned { device, .. }
+            | Event::Walked { device, .. } => device,
+        }
+    }
+}
+
 /// A variable that a walk has found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Walked<'a> {

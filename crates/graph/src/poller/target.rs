@@ -90,6 +90,8 @@ pub struct Settings {
     pub failures_to_down: u8,
     /// Cycles with one after which it is up again.
     pub successes_to_up: u8,
+    /// Whether its cycles and readings are among those that the lane counts.
+    pub is_counted: bool,
 }
 
 impl Default for Settings {
@@ -105,6 +107,7 @@ impl Default for Settings {
             budget_percent: 80,
             failures_to_down: 2,
             successes_to_up: 1,
+            is_counted: true,
         }
     }
 }

@@ -52,3 +52,16 @@ pub enum Event {
         source: Option<u32>,
     },
 }
+
+impl Event {
+    /// The device that it has happened to.
+    pub fn device(&self) -> u32 {
+        match *self {
+            Event::Health { device, .. }
+            | Event::Flapping { device, .. }
+            | Event::Missed { device, .. }
+            | Event::Fault { device, .. }
+            | Event::Mended { device, .. } => device,
+        }
+    }
+}

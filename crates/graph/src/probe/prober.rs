@@ -88,6 +88,8 @@ struct Task {
     /// When what counts there has begun, by its own word.
     started: Option<f64>,
     has_sample: bool,
+    /// Whether its rounds and readings are among those that are counted.
+    is_counted: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,7 +128,7 @@ impl Prober {
     /// The description has a fault; everything is as it was.
     pub fn add(&mut self, target: Target, now: Now) -> Result<(), TargetError> {
         target.check()?;
-        let Target { id, address, availability, step_s, sources } = target;
+        let Target { id, address, availability, step_s, sources, is_counted } = target;
         if self.devices.len() >= PROBE_DEVICES_MAX && !self.devices.contains_key(&id) {
             return Err(TargetError::Devices);
         }
@@ -150,7 +152,7 @@ impl Prober {
                 cadence.inherit(&before.cadence);
                 task.inherit(before);
             }
-            task.cadence = cadence;
+            (task.cadence, task.is_counted) = (cadence, is_counted);
             self.task_last += 1;
             self.timers.push(Reverse((cadence.due_ns, Timer::Round(self.task_last))));
             device.tasks.push(self.task_last);
@@ -263,13 +265,13 @@ impl Prober {
         task.missed += missed;
         let (device, source, count) = (task.device, task.number(), task.missed);
         self.timers.push(Reverse((task.cadence.due_ns, Timer::Round(id))));
-        let is_running = task.round.is_some();
+        let (is_running, counted) = (task.round.is_some(), u64::from(task.is_counted));
         if missed > 0 {
-            self.counts.missed += missed;
+            self.counts.missed += missed * counted;
             self.events.push(Event::Missed { device, source, count });
         }
         if !is_running {
-            self.counts.rounds += 1;
+            self.counts.rounds += counted;
             self.begin(id, now);
         }
     }
@@ -325,8 +327,10 @@ impl Prober {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         let Some(source) = &task.source else { return };
         let known = readings.iter().filter(|reading| reading.is_known()).count() as u64;
-        self.counts.readings += known;
-        self.counts.unknown += readings.len() as u64 - known;
+        if task.is_counted {
+            self.counts.readings += known;
+            self.counts.unknown += readings.len() as u64 - known;
+        }
         let sample = Sample { device: task.device, source: source.id, unix_ms: now.unix_ms, is_restarted, readings };
         self.batch.sample(&sample);
         (task.round, task.has_sample) = (None, true);
@@ -351,7 +355,17 @@ impl Prober {
 
 impl Task {
     fn new(device: u32, source: Option<Source>, cadence: Cadence) -> Task {
-        Task { device, source, cadence, round: None, missed: 0, fault: None, started: None, has_sample: false }
+        Task {
+            device,
+            source,
+            cadence,
+            round: None,
+            missed: 0,
+            fault: None,
+            started: None,
+            has_sample: false,
+            is_counted: true,
+        }
     }
 
     /// The number of its data source.

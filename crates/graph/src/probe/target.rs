@@ -29,6 +29,8 @@ pub struct Target {
     pub step_s: u32,
     /// What is read of it.
     pub sources: Vec<Source>,
+    /// Whether its rounds and readings are among those that are counted.
+    pub is_counted: bool,
 }
 
 /// A data source.

@@ -69,7 +69,7 @@ fn script(id: u32) -> Source {
 
 fn target(id: u32, probes: &[Probe], sources: Vec<Source>) -> Target {
     let availability = Availability { probes: probes.to_vec(), retries: 0, ..Availability::default() };
-    Target { id, address: address(id), availability, step_s: 60, sources }
+    Target { id, address: address(id), availability, step_s: 60, sources, is_counted: true }
 }
 
 impl World {

@@ -51,6 +51,7 @@ impl Plan {
             availability: self.availability.clone(),
             step_s: self.step_s,
             sources: self.sources.clone(),
+            is_counted: true,
         }
     }
 

@@ -22,7 +22,7 @@ pub fn source(id: u32, step_s: u32, check: Check, reads: &[&str]) -> Source {
 pub fn target(id: u32, address: &str, probes: &[Probe], sources: Vec<Source>) -> Target {
     let probes = probes.to_vec();
     let availability = Availability { probes, failures: 1, timeout_ms: 2000, ..Availability::default() };
-    Target { id, address: address.parse::<IpAddr>().unwrap(), availability, step_s: 1, sources }
+    Target { id, address: address.parse::<IpAddr>().unwrap(), availability, step_s: 1, sources, is_counted: true }
 }
 
 /// What a prober has found so far.

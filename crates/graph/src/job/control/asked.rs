@@ -30,6 +30,7 @@ impl From<Unanswered> for Fault {
             Unanswered::Unknown(_) => "not-found",
             Unanswered::Asked(_) => "bad-request",
             Unanswered::Failed(_) => "unavailable",
+            Unanswered::Busy(_) => "busy",
         };
         Fault::new(kind, why)
     }

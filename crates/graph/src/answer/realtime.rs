@@ -1,0 +1,76 @@
+//! A graph in real time: what was read of it since somebody looks.
+
+use super::asked::Asked;
+use super::pictures::told;
+use super::{Unanswered, View, devices};
+use crate::picture::{Ask, Plan, picture};
+use crate::realtime::{REALTIME_ROWS, REALTIME_STEP_S_MAX, Realtime};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// What is shown when nothing is said, seconds: as far as there are rows.
+const SPAN_S: i64 = 300;
+
+/// What is asked for of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RealtimeAsk {
+    /// The graph.
+    pub graph: u32,
+    /// Seconds between two readings.
+    pub step_s: u32,
+    /// How much is shown, seconds.
+    pub span_s: i64,
+}
+
+impl RealtimeAsk {
+    /// `graph`, `step` (seconds, 1 when nothing is said) and `span` (seconds, 300 when nothing is said; at most as many
+    /// steps as there are rows).
+    ///
+    /// # Errors
+    /// One of them makes no sense.
+    pub fn read(question: &Value) -> Result<RealtimeAsk, Unanswered> {
+        let asked = Asked(question);
+        let graph = asked.id("graph")?;
+        let wrong = |key: &str, most: i64| Unanswered::Asked(format!("\"{key}\" is 1 to {most} s"));
+        let step_s = asked.maybe_id("step")?.unwrap_or(1);
+        if !(1..=REALTIME_STEP_S_MAX).contains(&step_s) {
+            return Err(wrong("step", REALTIME_STEP_S_MAX.into()));
+        }
+        let most = i64::from(step_s) * i64::from(REALTIME_ROWS);
+        let span_s = asked.maybe_whole("span")?.unwrap_or(SPAN_S);
+        if !(1..=most).contains(&span_s) {
+            return Err(wrong("span", most));
+        }
+        Ok(RealtimeAsk { graph, step_s, span_s })
+    }
+}
+
+/// What has come of a graph that is watched: its numbers as of any graph, when the last of them came, and why there may
+/// be none. The view's files are what is watched.
+///
+/// # Errors
+/// There is no such graph, or it cannot be computed.
+pub fn realtime(view: &View<'_>, ask: &RealtimeAsk, watched: &Realtime) -> Result<Value, Unanswered> {
+    let plan = Plan::new(view.inventory, view.library, ask.graph)?;
+    let width = u32::try_from(ask.span_s / i64::from(ask.step_s)).unwrap_or(REALTIME_ROWS).max(1);
+    let seen = picture(&plan, &Ask::new(view.now_s - ask.span_s, view.now_s, width)?, view.now_s, view.files)?;
+    let sources = plan.sources();
+    let of = sources.iter().filter_map(|source| view.inventory.sources().get(*source));
+    let devices: BTreeSet<u32> = of.map(|source| source.device).collect();
+    let troubles: Vec<String> = devices.into_iter().filter_map(|device| trouble(view, device)).collect();
+    let heard_ms = watched.heard_ms(&sources);
+    Ok(json!({
+        "id": ask.graph, "step": ask.step_s, "heard_ms": heard_ms, "troubles": troubles, "picture": told(&plan, &seen),
+    }))
+}
+
+/// Why nothing comes of a device.
+fn trouble(view: &View<'_>, id: u32) -> Option<String> {
+    let device = view.inventory.devices().get(id)?;
+    let what = match devices::state(view, id, device) {
+        "disabled" => "is disabled: nothing is read of it",
+        "down" => "does not answer",
+        _ => return None,
+    };
+    Some(format!("'{}' {what}.", device.name))
+}
