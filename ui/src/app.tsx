@@ -1,7 +1,7 @@
 // The frame of everything: who is signed in, the rail, the page.
 
 import { A, Route, Router, useLocation, useNavigate, type RouteSectionProps } from "@solidjs/router";
-import { createEffect, createSignal, ErrorBoundary, For, lazy, Match, onCleanup, onMount, Show, Suspense, Switch, type JSX } from "solid-js";
+import { createEffect, createSignal, ErrorBoundary, For, lazy, Match, onCleanup, onMount, Show, Suspense, Switch, type Component, type JSX } from "solid-js";
 import "./app.css";
 import { of, whole } from "./format";
 import { alerts, feed, status, useLive } from "./live";
@@ -56,11 +56,23 @@ export function App(): JSX.Element {
         </Match>
         <Match when={session()?.signed_in}>
           <Router root={Frame}>
-            <For each={PAGES}>{(page) => <Route path={page.path} component={page.body} />}</For>
+            <For each={PAGES}>{(page) => <Route path={page.path} component={inPlace(page.body)} />}</For>
             <Route path="*" component={Lost} />
           </Router>
         </Match>
       </Switch>
+    </Suspense>
+  );
+}
+
+/**
+ * A page with a place of its own to wait in. One place for all of them would hold the page before until the next one is
+ * whole, and hold it for good where something that comes meanwhile changes what is waited for.
+ */
+function inPlace(Page: Component): Component {
+  return () => (
+    <Suspense fallback={<Loading what="the page" />}>
+      <Page />
     </Suspense>
   );
 }

@@ -112,13 +112,13 @@ fn each_second_is_what_the_farm_has_counted_and_nothing_of_it_is_kept() {
     let looked_at = graph(&handle, devices[1], &name).unwrap();
     let (begun_ms, kept) = (now_ms(), handle.status().journal.samples);
     let mut told = look(&pages, looked_at);
-    assert_eq!((&told["heard_ms"], &told["troubles"]), (&Value::Null, &json!([])), "nothing has come yet");
+    assert_eq!((&told["heard"], &told["troubles"]), (&Value::Null, &json!([])), "nothing has come yet");
     eventually("ten seconds are known", || {
         told = look(&pages, looked_at);
         known(&told).len() >= 10
     });
     let took_s = (now_ms() - begun_ms) / 1000;
-    assert!(told["heard_ms"].as_i64().unwrap() > begun_ms, "{told}");
+    assert!(told["heard"].as_i64().unwrap() >= begun_ms / 1000, "{told}");
     let seconds = known(&told);
     let (first, last) = (seconds.keys().next().unwrap() + 1, *seconds.keys().last().unwrap());
     let count = |s: i64| served.farm.counter(1, 1, Counter::InOctets, served.time_of(s * 1000)) as f64;

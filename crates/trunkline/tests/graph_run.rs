@@ -230,6 +230,8 @@ fn devices_are_found_polled_killed_and_operated() {
     );
     assert_eq!(world.order(&["status"]).status.code(), Some(0));
 
+    in_real_time(&world, device);
+
     // Killed, it goes on where it was.
     drop(serve);
     let serve = world.serve();
@@ -265,6 +267,34 @@ fn devices_are_found_polled_killed_and_operated() {
         assert!(done.status.code() == Some(1) && is_told, "{words:?}: {told}");
     }
     assert_eq!(serve.end(), Some(0));
+}
+
+/// A graph of a device, watched for a while: a line for each second, and the same as JSON.
+fn in_real_time(world: &World, device: &str) {
+    let graph = world.json(&["device", device])["graph_list"][0]["graph"].to_string();
+    let begun_s = now_s();
+    let plain = world.order(&["watch", &graph, "--for", "5s"]);
+    let text = String::from_utf8_lossy(&plain.stdout).into_owned();
+    assert!(plain.status.success() && (4..=8).contains(&(now_s() - begun_s)), "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].contains(device) && lines.len() >= 4, "{text}");
+    assert!(lines[2..].iter().all(|line| line.contains("B/s") || line.ends_with('-')), "{text}");
+    let told = world.order(&["watch", &graph, "--for", "5s", "--json"]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    let rows: Vec<serde_json::Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let known = rows.iter().filter(|row| row["values"]["Octets"].as_f64() > Some(0.0)).count();
+    assert!(known >= 3 && rows[0]["step"] == 1, "{told}");
+    let status = world.json(&["status"]);
+    assert!(status["realtime"]["samples"].as_u64() >= Some(6), "{status}");
+    for (words, why) in [
+        (&["watch", "999999"][..], "there is no graph 999999"),
+        (&["watch", &graph, "--step", "61"], "61 is not in 1..=60"),
+        (&["watch", &graph, "--for", "long"], "long"),
+    ] {
+        let done = world.order(words);
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!done.status.success() && told.contains(why), "{words:?}: {told}");
+    }
 }
 
 /// Trees, a graph of many, a report and spikes, by the command line.

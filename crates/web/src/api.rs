@@ -167,6 +167,7 @@ fn documented() -> OpenApiRouter<Arc<Web>> {
         .routes(routes!(graphs::pictures::png))
         .routes(routes!(graphs::pictures::svg))
         .routes(routes!(graphs::pictures::csv))
+        .routes(routes!(graphs::realtime::show))
         .routes(routes!(alerts::list))
         .routes(routes!(alerts::status))
         .routes(routes!(alerts::history))

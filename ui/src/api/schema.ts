@@ -1310,6 +1310,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/graphs/{id}/realtime": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A graph as it is read now: whoever asks has its devices read at once and at this step, beside what is always read,
+         *     and sees what came since the first question. It is asked again and again: 15 seconds, or three steps, after the last
+         *     question nothing is read for it any more, and what came is forgotten.
+         */
+        get: operations["get_graphs_id_realtime"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/graphs/{id}/svg": {
         parameters: {
             query?: never;
@@ -6343,6 +6364,28 @@ export interface components {
             /** @description What it is. */
             title: string;
         };
+        /** @description A graph as it is read while somebody looks. */
+        GraphRealtime: {
+            /**
+             * Format: date-time
+             * @description When the last number came; null while none has.
+             */
+            heard: string | null;
+            /**
+             * Format: int32
+             * @description The graph.
+             */
+            id: number;
+            /** @description The numbers; the last rows are unknown until they were read. */
+            picture: components["schemas"]["GraphPicture"];
+            /**
+             * Format: int32
+             * @description Seconds from one reading to the next.
+             */
+            step: number;
+            /** @description Why nothing may come, a sentence for each device. */
+            troubles: string[];
+        };
         /** @description The rules of all roles, and of users that have some. */
         GraphRightsList: {
             /** @description Roles, then users by name. Administrators see everything, and are not among them. */
@@ -11064,6 +11107,52 @@ export interface operations {
                 };
                 content: {
                     "image/png": number[];
+                };
+            };
+        };
+    };
+    get_graphs_id_realtime: {
+        parameters: {
+            query?: {
+                /** @description How much is shown, seconds: 300 when nothing is said, at most 900 steps. */
+                span?: number;
+                /**
+                 * @description Seconds from one reading to the next, 1 to 60; 1 when nothing is said. Where somebody else looks at the same at
+                 *     a shorter step, it is read at that.
+                 */
+                step?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphRealtime"];
+                };
+            };
+            /** @description Too much is read in real time already */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
                 };
             };
         };

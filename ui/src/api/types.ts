@@ -132,6 +132,7 @@ export type GraphTrees = Whole<Shapes["GraphTrees"]>;
 export type GraphNodes = Whole<Shapes["GraphNodes"]>;
 export type GraphNode = Whole<Shapes["GraphNode"]>;
 export type GraphPictures = Whole<Shapes["GraphPictures"]>;
+export type GraphRealtime = Whole<Shapes["GraphRealtime"]>;
 export type GraphPicture = Whole<Shapes["GraphPicture"]>;
 export type GraphSeries = Whole<Shapes["GraphSeries"]>;
 export type GraphTemplateList = Whole<Shapes["GraphTemplateList"]>;

@@ -5,8 +5,6 @@ import { createMemo, createResource, createSignal, For, Match, Show, Switch, typ
 import { get, remove, url } from "../api/client";
 import type { GraphPicture, GraphPictures, GraphShown } from "../api/types";
 import { Confirm } from "../parts/dialog";
-import { GraphChart } from "../parts/graph-chart";
-import { amount } from "../parts/graph-shape";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
 import { useKeys } from "../parts/keys";
@@ -20,11 +18,12 @@ import { may } from "../session";
 import { AlertsOfDevice } from "./alerts/of-device";
 import { useEvery } from "./charge/every";
 import { ChangeGraph } from "./graphs/of-many";
-import { asked, columns, named, printed, printName, printUnit, SHIFTS, spanOf, unitOf } from "./graphs/words";
+import { RealTime, REAL_TIME_STEPS } from "./graphs/real-time";
+import { Shown } from "./graphs/shown";
+import { asked, SHIFTS, spanOf } from "./graphs/words";
 import "./graphs/graphs.css";
 
 const LOOK_MS = 5_000;
-const HEIGHT = 360;
 /** Spans beside each other: what a graph is looked at for first. */
 const SPANS = [
   { from: "now-1h", name: "Hour" },
@@ -39,20 +38,26 @@ type Seen = { span: [number, number]; now: GraphPictures["pictures"][number]; be
 
 export default function Graph(): JSX.Element {
   const params = useParams<{ id: string }>();
-  const [search, setSearch] = useSearchParams<{ with?: string; of?: string }>();
+  const [search, setSearch] = useSearchParams<{ with?: string; of?: string; live?: string }>();
   const [range, setRange] = useRange("now-24h");
   const navigate = useNavigate();
   const [dialog, setDialog] = createSignal<"change" | "remove" | undefined>();
   const [graph, graphAgain] = createResource(() => params.id, (id) => get<GraphShown>(`/graphs/${id}`));
   const shift = (): number => SHIFTS.find(({ s }) => String(s) === search.with)?.s ?? 0;
-  const question = createMemo(() => ({ id: params.id, range: range(), shift: shift(), function: search.of }));
+  /** Seconds between two readings; none is a graph of its file. */
+  const live = (): number | undefined => REAL_TIME_STEPS.find((step) => String(step) === search.live);
+  const inFile = (range: { from: string; to: string }): void => {
+    setSearch({ live: undefined });
+    setRange(range);
+  };
+  const question = createMemo(() => (live() === undefined ? { id: params.id, range: range(), shift: shift(), function: search.of } : undefined));
   const [seen, again] = createResource(question, async ({ id, range, shift, function: by }): Promise<Seen> => {
     const span = spanOf(range);
     const ask = (shift?: number): Promise<GraphPictures> => get<GraphPictures>("/graphs/pictures", { ids: id, width: 900, function: by, shift, ...asked(span) });
     const [now, before] = await Promise.all([ask(), shift > 0 ? ask(shift) : undefined]);
     return { span, now: now.pictures[0]!, before: before?.pictures[0]?.picture ?? undefined };
   });
-  useEvery(LOOK_MS, () => void (isRelative(range()) && !seen.loading && again.refetch()));
+  useEvery(LOOK_MS, () => void (question() && isRelative(range()) && !seen.loading && again.refetch()));
   const picture = (): GraphPicture | null | undefined => known(seen)?.now.picture;
   const zoomOut = (): void => {
     const [from, to] = spanOf(range());
@@ -60,9 +65,43 @@ export default function Graph(): JSX.Element {
   };
   useKeys([
     { keys: "-", what: "a wider range of time", run: zoomOut },
-    ...SPANS.map(({ from, name }, at) => ({ keys: String(at + 1), what: `the last ${name.toLowerCase()}`, run: () => setRange({ from, to: "now" }) })),
+    ...SPANS.map(({ from, name }, at) => ({ keys: String(at + 1), what: `the last ${name.toLowerCase()}`, run: () => inFile({ from, to: "now" }) })),
+    { keys: "r", what: "in real time, or as it is kept", run: () => setSearch({ live: live() === undefined ? "1" : undefined }) },
   ]);
   const file = (kind: string): string => url(`/graphs/${params.id}/${kind}`, { width: 900, function: search.of, tz: kind === "csv" ? undefined : zone(), ...asked(spanOf(range())) });
+  const OfFile = (): JSX.Element => (
+    <>
+      <select class="input" aria-label="Compared with" value={search.with ?? ""} onChange={(event) => setSearch({ with: event.currentTarget.value || undefined })}>
+        <option value="">compared with nothing</option>
+        <For each={SHIFTS}>
+          {({ s, name }) => (
+            <option value={String(s)} selected={shift() === s}>
+              with {name}
+            </option>
+          )}
+        </For>
+      </select>
+      <select class="input" aria-label="How values become one" value={search.of ?? ""} onChange={(event) => setSearch({ of: event.currentTarget.value || undefined })}>
+        <option value="">as its template says</option>
+        <For each={[["average", "means"], ["max", "greatest values"], ["min", "least values"], ["last", "last values"]]}>
+          {([value, name]) => (
+            <option value={value} selected={search.of === value}>
+              {name}
+            </option>
+          )}
+        </For>
+      </select>
+      <div class="row spread" role="group" aria-label="Download">
+        <For each={["png", "svg", "csv"]}>
+          {(kind) => (
+            <a class="button" href={file(kind)} download={`graph-${params.id}.${kind}`} aria-label={`Download as ${kind.toUpperCase()}`}>
+              <Icon name="download" size={16} /> {kind.toUpperCase()}
+            </a>
+          )}
+        </For>
+      </div>
+    </>
+  );
   return (
     <>
       <Head
@@ -81,54 +120,44 @@ export default function Graph(): JSX.Element {
             Remove
           </button>
         </Show>
-        <RangePicker range={range()} onChange={setRange} onWider={zoomOut} />
+        <Show when={live() === undefined}>
+          <RangePicker range={range()} onChange={setRange} onWider={zoomOut} />
+        </Show>
       </Head>
       <div class="graphs">
         <div class="row graphs-tools">
           <div class="row" role="group" aria-label="Spans">
             <For each={SPANS}>
               {({ from, name }) => (
-                <button class="button" aria-pressed={isRelative(range()) && range().from === from} onClick={() => setRange({ from, to: "now" })}>
+                <button class="button" aria-pressed={live() === undefined && isRelative(range()) && range().from === from} onClick={() => inFile({ from, to: "now" })}>
                   {name}
                 </button>
               )}
             </For>
+            <button class="button" aria-pressed={live() !== undefined} title="Read now, each second or few, as long as you look (r)" onClick={() => setSearch({ live: live() === undefined ? "1" : undefined })}>
+              Real time
+            </button>
           </div>
-          <select class="input" aria-label="Compared with" value={search.with ?? ""} onChange={(event) => setSearch({ with: event.currentTarget.value || undefined })}>
-            <option value="">compared with nothing</option>
-            <For each={SHIFTS}>
-              {({ s, name }) => (
-                <option value={String(s)} selected={shift() === s}>
-                  with {name}
-                </option>
-              )}
-            </For>
-          </select>
-          <select class="input" aria-label="How values become one" value={search.of ?? ""} onChange={(event) => setSearch({ of: event.currentTarget.value || undefined })}>
-            <option value="">as its template says</option>
-            <For each={[["average", "means"], ["max", "greatest values"], ["min", "least values"], ["last", "last values"]]}>
-              {([value, name]) => (
-                <option value={value} selected={search.of === value}>
-                  {name}
-                </option>
-              )}
-            </For>
-          </select>
-          <div class="row spread" role="group" aria-label="Download">
-            <For each={["png", "svg", "csv"]}>
-              {(kind) => (
-                <a class="button" href={file(kind)} download={`graph-${params.id}.${kind}`} aria-label={`Download as ${kind.toUpperCase()}`}>
-                  <Icon name="download" size={16} /> {kind.toUpperCase()}
-                </a>
-              )}
-            </For>
-          </div>
+          <Show when={live()} fallback={<OfFile />}>
+            {(step) => (
+              <select class="input" aria-label="How often it is read" value={String(step())} onChange={(event) => setSearch({ live: event.currentTarget.value })}>
+                <For each={REAL_TIME_STEPS}>
+                  {(one) => (
+                    <option value={String(one)} selected={one === step()}>
+                      {one === 1 ? "each second" : `every ${one} s`}
+                    </option>
+                  )}
+                </For>
+              </select>
+            )}
+          </Show>
         </div>
         <Show when={known(graph)?.device_name}>{(device) => <AlertsOfDevice device={device()} />}</Show>
         <Switch fallback={<Loading what="the graph" />}>
           <Match when={graph.error}>
             <Trouble error={graph.error} />
           </Match>
+          <Match when={live()}>{(step) => <RealTime id={params.id} step={step()} />}</Match>
           <Match when={seen.error && !known(seen)}>
             <Trouble error={seen.error} retry={() => void again.refetch()} />
           </Match>
@@ -178,110 +207,6 @@ export default function Graph(): JSX.Element {
         />
       </Show>
     </>
-  );
-}
-
-function Shown(props: { picture: GraphPicture; before: GraphPicture | undefined; span: [number, number]; shift: string | undefined; onZoom: (from: number, to: number) => void }): JSX.Element {
-  const [row, setRow] = createSignal<number | undefined>();
-  const at = (): number | undefined => (row() === undefined ? undefined : (props.picture.start + row()! * props.picture.step) * 1000);
-  return (
-    <section class="panel" aria-label="The graph">
-      <header>
-        <h2>{props.picture.unit || "Values"}</h2>
-        <span class="muted num">
-          <Show when={at()} fallback={`a row is of ${props.picture.step} s`}>
-            {(at) => <Time at={at()} />}
-          </Show>
-        </span>
-      </header>
-      <div class="body">
-        <GraphChart picture={props.picture} before={props.before} span={props.span} height={HEIGHT} onRow={setRow} onZoom={props.onZoom} />
-        <Show when={props.picture.unread.length > 0}>
-          <p class="muted">Nothing has been read yet of {props.picture.unread.length === 1 ? "one data source" : `${props.picture.unread.length} data sources`}: unknown, not nothing.</p>
-        </Show>
-      </div>
-      <div class="scroll" tabindex="0" role="group" aria-label="Table of the legend">
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col">Series</th>
-              <th scope="col" class="right">
-                At the cursor
-              </th>
-              <For each={columns(props.picture)}>
-                {([, name]) => (
-                  <th scope="col" class="right">
-                    {name}
-                  </th>
-                )}
-              </For>
-            </tr>
-          </thead>
-          <tbody>
-            <Legend picture={props.picture} of={props.picture} row={row()} />
-            <Show when={props.before}>{(before) => <Legend picture={props.picture} of={before()} row={row()} suffix={props.shift ?? ""} />}</Show>
-            <For each={props.picture.thresholds}>
-              {(threshold) => (
-                <tr>
-                  <td>
-                    <svg class="swatch" width="16" height="10" aria-hidden="true">
-                      <line class={`graph-threshold ${threshold.severity}`} x1="0" x2="16" y1="5" y2="5" />
-                    </svg>{" "}
-                    {threshold.label || (threshold.severity === "critical" ? "Critical" : "Warning")} ({threshold.side} is bad)
-                  </td>
-                  <td class="right">{amount(threshold.value, props.picture.base, props.picture.unit)}</td>
-                  <For each={columns(props.picture)}>{() => <td />}</For>
-                </tr>
-              )}
-            </For>
-            <For each={props.picture.rules.filter((rule) => rule.label !== "")}>
-              {(rule) => (
-                <tr>
-                  <td>
-                    <svg class="swatch graph-swatch" width="16" height="10" aria-hidden="true">
-                      <line x1="0" x2="16" y1="5" y2="5" stroke={rule.color ?? "currentColor"} stroke-width="2" stroke-dasharray={rule.dashes.join(" ")} />
-                    </svg>{" "}
-                    {rule.label}
-                  </td>
-                  <td class="right">{rule.at_time ? <Time at={rule.value === null ? null : rule.value * 1000} /> : amount(rule.value, props.picture.base, props.picture.unit)}</td>
-                  <For each={columns(props.picture)}>{() => <td />}</For>
-                </tr>
-              )}
-            </For>
-            <For each={printed(props.picture)}>
-              {(print) => (
-                <tr>
-                  <td>{printName(print)}</td>
-                  <td class="right">{print.is_number ? amount(print.value, props.picture.base, printUnit(print)) : ""}</td>
-                  <For each={columns(props.picture)}>{() => <td />}</For>
-                </tr>
-              )}
-            </For>
-          </tbody>
-        </table>
-      </div>
-    </section>
-  );
-}
-
-function Legend(props: { picture: GraphPicture; of: GraphPicture; row: number | undefined; suffix?: string }): JSX.Element {
-  return (
-    <For each={named(props.of)}>
-      {(series) => (
-        <tr>
-          <td>
-            <svg class="swatch graph-swatch" width="16" height="10" aria-hidden="true">
-              <Show when={props.suffix === undefined} fallback={<line x1="0" x2="16" y1="5" y2="5" stroke={series.color ?? "none"} stroke-width="2" stroke-dasharray="2 3" />}>
-                <rect width="16" height={series.kind === "area" ? 10 : 3} y={series.kind === "area" ? 0 : 4} fill={series.color ?? "none"} />
-              </Show>
-            </svg>{" "}
-            {series.label || series.name} <Show when={props.suffix}>({props.suffix})</Show>
-          </td>
-          <td class="right">{amount(props.row === undefined ? null : series.values[props.row], props.picture.base, props.picture.unit)}</td>
-          <For each={columns(props.picture)}>{([figure]) => <td class="right">{amount(series.figures[figure], props.picture.base, unitOf(figure, props.picture.unit))}</td>}</For>
-        </tr>
-      )}
-    </For>
   );
 }
 

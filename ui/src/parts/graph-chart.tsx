@@ -19,7 +19,7 @@ export interface GraphChartProps {
   small?: boolean;
   /** The row under the cursor. */
   onRow?: (row: number | undefined) => void;
-  onZoom?: (from: number, to: number) => void;
+  onZoom?: ((from: number, to: number) => void) | undefined;
   /** Upright lines at moments: where something began and ended. */
   moments?: readonly number[];
   /** Where the pointer is in what stands beside it. */

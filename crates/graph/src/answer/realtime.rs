@@ -58,9 +58,9 @@ pub fn realtime(view: &View<'_>, ask: &RealtimeAsk, watched: &Realtime) -> Resul
     let of = sources.iter().filter_map(|source| view.inventory.sources().get(*source));
     let devices: BTreeSet<u32> = of.map(|source| source.device).collect();
     let troubles: Vec<String> = devices.into_iter().filter_map(|device| trouble(view, device)).collect();
-    let heard_ms = watched.heard_ms(&sources);
+    let heard = watched.heard_ms(&sources).map(|at_ms| at_ms.div_euclid(1000));
     Ok(json!({
-        "id": ask.graph, "step": ask.step_s, "heard_ms": heard_ms, "troubles": troubles, "picture": told(&plan, &seen),
+        "id": ask.graph, "step": ask.step_s, "heard": heard, "troubles": troubles, "picture": told(&plan, &seen),
     }))
 }
 

@@ -13,6 +13,7 @@ mod probes;
 mod serve;
 mod spikes;
 mod tree;
+mod watch;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -39,6 +40,7 @@ use trunkline_kit::exit::Exit;
     trunkline graph sum 'All uplinks' uplink bits         one graph of those whose titles have these words\n  \
     trunkline graph bandwidth uplink --from 2026-11-01    95th percentile and total of graphs\n  \
     trunkline graph spikes --graph 12 --dry-run           values that a device never had\n  \
+    trunkline graph watch 12                              a graph in real time, a line each second\n  \
     trunkline graph status                                how it goes; exit code 3 if not well\n  \
     trunkline graph import cacti --dump cacti.sql --rra /var/lib/cacti/rra\n  \
     trunkline graph farm --devices 100                    a hundred simulated devices that answer SNMP\n\n\
@@ -68,6 +70,7 @@ enum Tool {
     Graphs(graphs::Graphs),
     Bandwidth(bandwidth::Bandwidth),
     Spikes(spikes::Spikes),
+    Watch(watch::Watch),
     Farm(farm::FarmCommand),
 }
 
@@ -88,6 +91,7 @@ impl Graph {
             Tool::Graphs(graphs) => graphs.run(),
             Tool::Bandwidth(bandwidth) => bandwidth.run(terminal),
             Tool::Spikes(spikes) => spikes.run(terminal),
+            Tool::Watch(watch) => watch.run(),
             Tool::Farm(farm) => farm.run(terminal),
         }
     }

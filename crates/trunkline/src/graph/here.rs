@@ -122,6 +122,7 @@ impl Running {
     pub fn samples(&self) -> Vec<Sample> {
         let status = self.handle.status();
         let polls = status.polls.list().into_iter().chain(status.sockets.list()).chain(status.probes.counts.list());
+        let polls = polls.chain(status.realtime.list());
         let mut samples: Vec<Sample> = polls.map(|one| Sample::counter(one.name, one.help, one.value)).collect();
         let (journal, files, probes) = (&status.journal, &status.files.counters, &status.probes);
         let gauges = [
@@ -133,6 +134,7 @@ impl Running {
             ),
             ("trunkline_graph_probe_devices", "devices that are probed", probes.devices as f64),
             ("trunkline_graph_probe_sources", "data sources that are not read by SNMP", probes.sources as f64),
+            ("trunkline_graph_realtime_sources", "data sources that somebody watches", status.realtime_sources as f64),
             ("trunkline_graph_probe_faults", "devices and data sources that probes find wrong", probes.faults as f64),
             ("trunkline_graph_devices_up", "of these, those that are up", status.up as f64),
             ("trunkline_graph_devices_down", "of these, those that are down", status.down as f64),

@@ -5,6 +5,7 @@ pub mod figures;
 pub mod map;
 pub mod orders;
 pub mod pictures;
+pub mod realtime;
 pub mod rights;
 pub mod way;
 

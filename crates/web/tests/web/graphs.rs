@@ -216,6 +216,24 @@ fn administrators_arrange_trees_and_graphs() {
 }
 
 #[test]
+fn a_graph_is_told_in_real_time() {
+    let world = World::new();
+    let viewer = world.signed_in(Role::Viewer);
+    let told = viewer.get("/graphs/3/realtime?step=2&span=600").ok(200);
+    let asked = world.graphing.asked.lock().unwrap().last().cloned().unwrap();
+    assert_eq!(asked, json!({ "do": "realtime", "graph": 3, "step": 2, "span": 600 }));
+    assert_eq!((&told["heard"], &told["step"]), (&json!("2026-09-21T19:59:59.000000Z"), &json!(2)));
+    assert_eq!(told["picture"]["series"][0]["values"][0], 8000.0);
+    viewer.get("/graphs/99/realtime").problem(404, "not-found");
+    let busy = viewer.get("/graphs/97/realtime");
+    assert_eq!(busy.header("retry-after"), "5");
+    busy.problem(503, "busy");
+    for wrong in ["step=fast", "span=-1", "steps=1"] {
+        assert_eq!(viewer.get(&format!("/graphs/3/realtime?{wrong}")).status, 400, "{wrong}");
+    }
+}
+
+#[test]
 fn figures_are_told_as_a_table_and_as_a_file() {
     let world = World::new();
     let viewer = world.signed_in(Role::Viewer);

@@ -43,7 +43,7 @@ const WAY: May = All(&[P::CallsRead, P::GraphsRead]);
 
 /// What is asked of each endpoint, and who may. The bodies are right, so that only the right to ask decides; what is
 /// asked for is not there, so that nothing changes.
-const ENDPOINTS: [(&str, &str, &str, May); 159] = [
+const ENDPOINTS: [(&str, &str, &str, May); 160] = [
     ("GET", "/session", "", Anyone),
     ("POST", "/session", r#"{"name": "nobody", "password": "x"}"#, Anyone),
     ("POST", "/session/link", r#"{"token": "x"}"#, Anyone),
@@ -183,6 +183,7 @@ const ENDPOINTS: [(&str, &str, &str, May); 159] = [
     ("POST", "/alerts/channels/nothing/test", "", Having(P::AlertsManage)),
     ("GET", "/graphs/figures", "", Having(P::GraphsRead)),
     ("GET", "/graphs/figures/csv", "", Having(P::GraphsRead)),
+    ("GET", "/graphs/nothing/realtime", "", Having(P::GraphsRead)),
     ("GET", "/graphs/graph-templates", "", Having(P::GraphsManage)),
     ("POST", "/graphs", r#"{"template": "x", "graphs": []}"#, Having(P::GraphsManage)),
     ("POST", "/graphs/nothing", r#"{"title": "x"}"#, Having(P::GraphsManage)),

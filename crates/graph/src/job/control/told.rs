@@ -195,6 +195,11 @@ pub fn status(status: &Status) -> Value {
             "outstanding": status.probes.outstanding.iter().sum::<usize>(),
             "counts": counters(status.probes.counts.list()),
         },
+        "realtime": {
+            "sources": status.realtime_sources,
+            "samples": status.realtime.samples,
+            "refused": status.realtime.refused,
+        },
         "files": {
             "made": status.files.files_made,
             "removed": status.files.files_removed,

@@ -449,6 +449,15 @@ fn status(place: &Place) -> Result<Exit, Failure> {
             of("/devices/flapping"),
             of("/probes/outstanding")
         )?;
+        if reply["realtime"]["samples"].as_u64() > Some(0) {
+            writeln!(
+                out,
+                "real time {} data sources are watched, {} samples so far, {} times refused",
+                of("/realtime/sources"),
+                of("/realtime/samples"),
+                of("/realtime/refused")
+            )?;
+        }
         writeln!(
             out,
             "journal   record {} on disk, {} in files, {} octets behind, {} samples dropped",

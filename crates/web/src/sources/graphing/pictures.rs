@@ -1,5 +1,6 @@
 //! Numbers of graphs, as the job tells them.
 
+use crate::sources::charging::as_maybe;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -19,6 +20,23 @@ pub struct GraphPictureOf {
     pub trouble: Option<String>,
     /// The numbers.
     pub picture: Option<GraphPicture>,
+}
+
+/// A graph as it is read while somebody looks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraphRealtime {
+    /// The graph.
+    pub id: u32,
+    /// Seconds from one reading to the next.
+    pub step: u32,
+    /// When the last number came; null while none has.
+    #[serde(serialize_with = "as_maybe")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub heard: Option<i64>,
+    /// Why nothing may come, a sentence for each device.
+    pub troubles: Vec<String>,
+    /// The numbers; the last rows are unknown until they were read.
+    pub picture: GraphPicture,
 }
 
 /// A graph in numbers.

@@ -1,0 +1,128 @@
+//! `trunkline graph watch`: a graph in real time.
+
+use super::node::Place;
+use super::operate::said;
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::show::figure;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+use trunkline_kit::config::time;
+use trunkline_kit::exit::Exit;
+
+/// Rows that are asked for: what came since the last question, also where that was slow.
+const ROWS: u32 = 60;
+/// The least columns of a number.
+const WIDTH: usize = 12;
+
+/// Watch a graph in real time: it is read each second or few as long as this runs, and nothing of it is kept
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trunkline graph watch 12                      a line each second\n  \
+    trunkline graph watch 12 --step 5 --for 10m   each five seconds, ten minutes long\n  \
+    trunkline graph watch 12 --json | jq .values  a line of JSON each second\n\n\
+    A line comes when the second is over and its devices have answered; - is unknown.")]
+pub struct Watch {
+    /// Its number
+    #[arg(value_name = "GRAPH")]
+    graph: u32,
+    /// Seconds from one reading to the next
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60))]
+    step: u32,
+    /// For how long [default: until it is ended]
+    #[arg(long = "for", value_name = "TIME", value_parser = |text: &str| time(text))]
+    for_: Option<Duration>,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Watch {
+    /// Watches it.
+    ///
+    /// # Errors
+    /// There is no such graph, too much is watched already; nobody runs graphs there.
+    pub fn run(&self) -> Result<Exit, Failure> {
+        let (mut node, mut out) = (self.place.node()?, stdout());
+        let question = json!({ "do": "realtime", "graph": self.graph, "step": self.step, "span": self.step * ROWS });
+        let (begun, step) = (Instant::now(), Duration::from_secs(self.step.into()));
+        let mut shown = Shown::default();
+        let mut turn = 1;
+        loop {
+            let mut reply = node.ask(&json!({ "do": "ask", "question": question }))?;
+            let told = shown.tell(&reply["answer"].take(), self.place.is_json(), &mut out).and_then(|()| out.flush());
+            match told {
+                // Who read it has enough.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Done),
+                told => told?,
+            }
+            let next = step * turn;
+            turn += 1;
+            if self.for_.is_some_and(|longest| next > longest) {
+                return Ok(Exit::Done);
+            }
+            std::thread::park_timeout(next.saturating_sub(begun.elapsed()));
+        }
+    }
+}
+
+/// What was told already.
+#[derive(Default)]
+struct Shown {
+    has_head: bool,
+    until: Option<i64>,
+    troubles: Vec<Value>,
+}
+
+impl Shown {
+    /// Tells the rows that have come since, and what is wrong once.
+    fn tell(&mut self, answer: &Value, is_json: bool, out: &mut dyn Write) -> io::Result<()> {
+        let troubles = answer["troubles"].as_array().cloned().unwrap_or_default();
+        for trouble in troubles.iter().filter(|trouble| !self.troubles.contains(trouble)) {
+            eprintln!("{}", said(trouble));
+        }
+        self.troubles = troubles;
+        let picture = &answer["picture"];
+        let series: Vec<&Value> =
+            picture["series"].as_array().into_iter().flatten().filter(|one| is_named(one)).collect();
+        if !self.has_head && !is_json {
+            self.has_head = true;
+            writeln!(out, "{}", said(&picture["title"]))?;
+            let names = series.iter().map(|one| format!("  {:>WIDTH$}", said(&one["label"])));
+            writeln!(out, "{:8}{}", "", names.collect::<String>())?;
+        }
+        let value = |one: &Value, row: usize| one["values"][row].as_f64();
+        let rows = picture["rows"].as_u64().unwrap_or_default() as usize;
+        let (start, step) = (picture["start"].as_i64().unwrap_or_default(), picture["step"].as_i64().unwrap_or(1));
+        let end = |row: usize| start + (row as i64 + 1) * step;
+        let known = |row: &usize| series.iter().any(|one| value(one, *row).is_some());
+        let Some(last) = (0..rows).rfind(known) else { return Ok(()) };
+        // The first line is of the first number; before it nobody looked.
+        let first = (0..rows).find(known).unwrap_or(last);
+        let is_new = |row: &usize| self.until.is_none_or(|until| end(*row) > until);
+        for row in (first..=last).filter(is_new) {
+            let values = series.iter().map(|one| (said(&one["label"]), value(one, row)));
+            let at = Timestamp::from_second(end(row)).map_err(io::Error::other)?;
+            if is_json {
+                let values: Map<String, Value> = values.map(|(label, value)| (label, value.into())).collect();
+                writeln!(out, "{}", json!({ "time": at.to_string(), "step": step, "values": values }))?;
+                continue;
+            }
+            let unit = said(&picture["unit"]);
+            let text = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| figure::amount(value, &unit));
+            let cells: String = values
+                .map(|(label, value)| format!("  {:>width$}", text(value), width = WIDTH.max(label.chars().count())))
+                .collect();
+            writeln!(out, "{}{cells}", at.to_zoned(TimeZone::system()).strftime("%H:%M:%S"))?;
+        }
+        self.until = Some(end(last));
+        Ok(())
+    }
+}
+
+/// Whether people are told its name: others are there for something to stand on.
+fn is_named(series: &Value) -> bool {
+    series["label"].as_str().is_some_and(|label| !label.trim().is_empty())
+}
