@@ -2,9 +2,9 @@
 //!
 //! A question is an object whose `do` says what is asked: `counts`, `devices`, `device`, `graphs`, `graph`, `trees`,
 //! `nodes`, `pictures`, `figures`, `graph-templates`, `credentials`, `templates`, `rights`, `map`, `near`; and
-//! `realtime`, whose answer has what is read while it is asked ([`realtime`]). What is long comes in parts: `offset` and
-//! `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show is answered as if it did
-//! not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
+//! `realtime`, whose answer has what is read while it is asked ([`realtime`]). What is long comes in parts: `offset`
+//! and `limit`, and the answer says `total`. Where a [`View`] has a scope, what it does not show is answered as if it
+//! did not exist. [`order`] reads what somebody wants to be changed. Secrets go in by orders, and never come out.
 
 mod arranging;
 mod asked;

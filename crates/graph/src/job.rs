@@ -23,6 +23,7 @@ mod import;
 mod intake;
 mod keeper;
 mod lanes;
+mod news;
 mod owner;
 mod pages;
 mod polling;

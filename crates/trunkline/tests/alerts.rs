@@ -305,7 +305,8 @@ fn what_is_behind_a_dead_device_is_kept_back() {
     let _serve = world.serve();
     // Nobody answers there.
     for (device, address) in [("router", "127.0.0.1"), ("switch", "127.0.0.2"), ("worked-at", "127.0.0.3")] {
-        world.graph(&["add", device, address, "--port", &free_port([127, 0, 0, 1]).to_string()]);
+        // A device is down after two cycles without an answer.
+        world.graph(&["add", device, address, "--port", &free_port([127, 0, 0, 1]).to_string(), "--step", "2"]);
     }
     world.graph(&["behind", "switch", "router"]);
     let when = ["maintenance", "worked-at", "--for", "1 h"];

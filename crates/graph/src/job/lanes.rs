@@ -3,6 +3,7 @@
 mod aside;
 
 use super::intake::Intake;
+use super::news::News;
 use super::owner::ToOwner;
 use super::realtime::ASIDE;
 use super::shown::DeviceShown;
@@ -14,11 +15,11 @@ use crate::reads::Reads;
 use crate::realtime::OfDevice;
 use crate::targets::Plan;
 use aside::Aside;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline_kit::random::mixed;
@@ -29,8 +30,6 @@ use trunkline_rrd::Value;
 const HEARS_WITHIN: Duration = Duration::from_millis(50);
 /// Seconds over which samples a second are counted.
 const RATE_S: f64 = 10.0;
-/// News that wait for the owner; more are left out, which only delays that a device is looked at.
-const NEWS_MAX: usize = 100_000;
 
 /// What a lane is told.
 #[derive(Debug)]
@@ -89,8 +88,7 @@ pub(super) struct Lane {
     place: usize,
     polling: Polling,
     intake: Intake,
-    to_owner: SyncSender<ToOwner>,
-    news: VecDeque<ToOwner>,
+    news: News,
     polled: HashMap<u32, Polled>,
     /// What is to be read in real time, of all devices; and those of this lane of which something is.
     wanted: BTreeMap<u32, OfDevice>,
@@ -122,8 +120,7 @@ impl Lane {
             place,
             polling,
             intake,
-            to_owner,
-            news: VecDeque::new(),
+            news: News::new(to_owner),
             polled: HashMap::new(),
             wanted: BTreeMap::new(),
             watched_version: 0,
@@ -142,7 +139,7 @@ impl Lane {
             self.polling.turn(HEARS_WITHIN);
             let batch = core::mem::take(self.polling.lane().batch());
             self.take(&batch);
-            self.tell_owner();
+            self.news.tell();
             // That takes a look at each device: not after each of the thousands of turns in a second.
             if self.shown_at.is_none_or(|at| at.elapsed() >= HEARS_WITHIN) {
                 self.shown_at = Some(Instant::now());
@@ -196,7 +193,7 @@ impl Lane {
         let target = Target { sources: polled.reads.sources(), ..polled.target.clone() };
         let now = self.polling.now();
         if let Err(why) = self.polling.lane().add(target, now) {
-            self.news(ToOwner::Unpolled(id, why.to_string()));
+            self.news.put(ToOwner::Unpolled(id, why.to_string()));
             return;
         }
         if let Some(exploration) = &mut polled.exploration {
@@ -304,9 +301,9 @@ impl Lane {
         }
         self.shared.said.add(fresh.keys().copied());
         let said: BTreeSet<u32> = fresh.into_values().collect();
-        said.into_iter().for_each(|device| self.news(ToOwner::Said(device)));
+        said.into_iter().for_each(|device| self.news.put(ToOwner::Said(device)));
         anew.into_iter().for_each(|device| self.ask(device));
-        stale.into_iter().for_each(|device| self.news(ToOwner::Stale(device)));
+        stale.into_iter().for_each(|device| self.news.put(ToOwner::Stale(device)));
     }
 
     fn happen(&mut self, event: Event) {
@@ -318,12 +315,12 @@ impl Lane {
                     shown.since_ms = now_ms;
                     shown.refused = shown.refused.filter(|_| change == Change::Down);
                 });
-                self.news(ToOwner::Health(device, change));
+                self.news.put(ToOwner::Health(device, change));
             }
             Event::Restarted { device, .. } => self.shown(device, |shown| shown.restarts += 1),
             Event::Missed { device, count } => self.shown(device, |shown| shown.missed = count),
             Event::Refused { device, cause } => self.shown(device, |shown| shown.refused = Some(cause)),
-            Event::Gone { device, .. } => self.news(ToOwner::Moved(device)),
+            Event::Gone { device, .. } => self.news.put(ToOwner::Moved(device)),
             Event::Walked { device, walk, end } => self.walked(device, walk, end),
             Event::Cut { .. } | Event::EngineChanged { .. } | Event::Returned { .. } => {}
         }
@@ -363,23 +360,7 @@ impl Lane {
                 shown.since_ms = super::clock::unix_ms();
             }
         });
-        self.news(ToOwner::Explored { device, starts, found });
-    }
-
-    fn news(&mut self, news: ToOwner) {
-        if self.news.len() < NEWS_MAX {
-            self.news.push_back(news);
-        }
-    }
-
-    /// The owner is never waited for: it may wait for this lane.
-    fn tell_owner(&mut self) {
-        while let Some(news) = self.news.pop_front() {
-            if let Err(TrySendError::Full(news)) = self.to_owner.try_send(news) {
-                self.news.push_front(news);
-                return;
-            }
-        }
+        self.news.put(ToOwner::Explored { device, starts, found });
     }
 
     /// Tells how it stands.

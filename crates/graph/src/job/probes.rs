@@ -2,6 +2,7 @@
 //! to whoever wants to know.
 
 use super::intake::Intake;
+use super::news::News;
 use super::owner::ToOwner;
 use super::realtime::ASIDE;
 use super::{EchoSockets, OpenError, Probing, ProbingOptions, Shared};
@@ -11,10 +12,10 @@ use crate::poller::{Change, Reading};
 use crate::probe::{self, Counts, Event};
 use crate::realtime::OfDevice;
 use crate::targets::probes::{Plan, Written, taken};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,6 @@ use std::time::{Duration, Instant};
 const HEARS_WITHIN: Duration = Duration::from_millis(50);
 /// Seconds over which samples a second are counted.
 const RATE_S: f64 = 10.0;
-/// News that wait for the owner; more are left out: a name is looked up, and graphs are added, later.
-const NEWS_MAX: usize = 100_000;
 
 /// What it is told.
 #[derive(Debug)]
@@ -104,8 +103,7 @@ pub(super) struct Probes {
     shared: Arc<Shared>,
     probing: Probing,
     intake: Intake,
-    to_owner: SyncSender<ToOwner>,
-    news: VecDeque<ToOwner>,
+    news: News,
     probed: HashMap<u32, Probed>,
     sums: Sums,
     /// What is to be read in real time, of all devices; and those of these of which something is.
@@ -136,8 +134,7 @@ impl Probes {
             shared,
             probing,
             intake,
-            to_owner,
-            news: VecDeque::new(),
+            news: News::new(to_owner),
             probed: HashMap::new(),
             sums: Sums::default(),
             wanted: BTreeMap::new(),
@@ -161,7 +158,7 @@ impl Probes {
             let events: Vec<Event> = events.cloned().collect();
             self.probing.clear();
             events.into_iter().for_each(|event| self.happen(event));
-            self.tell_owner();
+            self.news.tell();
             self.follow_watchers();
             self.show();
         }
@@ -189,7 +186,7 @@ impl Probes {
         let id = plan.device;
         if let Err(why) = self.probing.add(plan.target(address)) {
             self.remove(id);
-            return self.news(ToOwner::Unpolled(id, why.to_string()));
+            return self.news.put(ToOwner::Unpolled(id, why.to_string()));
         }
         if let Some(answers) = snmp {
             self.probing.set_snmp(id, answers);
@@ -313,18 +310,18 @@ impl Probes {
         }
         self.shared.said.add(fresh.iter().map(|(_, source)| *source));
         let devices: BTreeSet<u32> = fresh.into_iter().map(|(device, _)| device).collect();
-        devices.into_iter().for_each(|device| self.news(ToOwner::Said(device)));
+        devices.into_iter().for_each(|device| self.news.put(ToOwner::Said(device)));
     }
 
     fn happen(&mut self, event: Event) {
         match event {
             Event::Health { device, change, unix_ms } => {
                 self.shown(device, |shown| (shown.health, shown.since_ms) = (Some(change), unix_ms));
-                self.news(ToOwner::Probed(device, change));
+                self.news.put(ToOwner::Probed(device, change));
             }
             Event::Flapping { device, begins, .. } => {
                 self.shown(device, |shown| shown.is_flapping = begins);
-                self.news(ToOwner::Flapping(device, begins));
+                self.news.put(ToOwner::Flapping(device, begins));
             }
             Event::Missed { device, source, count } => {
                 self.shown(device, |shown| _ = shown.missed.insert(source, count));
@@ -333,22 +330,6 @@ impl Probes {
                 self.shown(device, |shown| _ = shown.faults.insert(source, text));
             }
             Event::Mended { device, source } => self.shown(device, |shown| _ = shown.faults.remove(&source)),
-        }
-    }
-
-    fn news(&mut self, news: ToOwner) {
-        if self.news.len() < NEWS_MAX {
-            self.news.push_back(news);
-        }
-    }
-
-    /// The owner is never waited for: it may wait for this thread.
-    fn tell_owner(&mut self) {
-        while let Some(news) = self.news.pop_front() {
-            if let Err(TrySendError::Full(news)) = self.to_owner.try_send(news) {
-                self.news.push_front(news);
-                return;
-            }
         }
     }
 

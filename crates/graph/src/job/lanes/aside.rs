@@ -86,6 +86,6 @@ impl Lane {
             }
         }
         anew.into_iter().for_each(|device| self.ask_aside(device));
-        stale.into_iter().for_each(|device| self.news(ToOwner::Stale(device)));
+        stale.into_iter().for_each(|device| self.news.put(ToOwner::Stale(device)));
     }
 }
