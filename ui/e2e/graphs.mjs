@@ -200,7 +200,36 @@ async function oneGraph(page) {
   // The plot is as wide as asked, with its axis beside it.
   assert.ok(png.readUInt32BE(16) > 900 && png.readUInt32BE(20) > 100);
   assert.match((await file(page, "SVG")).toString(), /^<\?xml[^]*<svg[^]*<\/svg>\s*$/);
+  await realTime(page);
   return way;
+}
+
+/**
+ * Second by second, as long as somebody looks: the simulated device is polled each minute otherwise.
+ * @param {import("playwright-core").Page} page
+ */
+async function realTime(page) {
+  await page.getByRole("button", { name: "Real time" }).click();
+  await page.waitForURL(/live=1/);
+  const now = page.getByRole("status").filter({ hasText: "Read every 1 s, last at" });
+  await now.waitFor();
+  const at = () => now.locator("time").getAttribute("datetime");
+  const before = Date.parse((await at()) ?? "");
+  const legend = page.getByRole("group", { name: "Table of the legend" });
+  await legend.getByRole("row", { name: /^In/ }).getByText(/bit\/s/).first().waitFor();
+  for (let tries = 0; Date.parse((await at()) ?? "") < before + 3000; tries++) {
+    assert.ok(tries < 150, "nothing comes any more");
+    await page.waitForTimeout(100);
+  }
+  assert.equal(await page.getByRole("link", { name: "Download as CSV" }).count(), 0, "what is not kept is no file");
+  await page.getByLabel("How often it is read").selectOption({ label: "every 5 s" });
+  await page.waitForURL(/live=5/);
+  // A link leads to it, and a key away from it.
+  await page.reload();
+  await page.getByText(/^a row is of 5 s$/).waitFor();
+  await page.keyboard.press("r");
+  await page.waitForURL((url) => !url.searchParams.has("live"));
+  await page.getByText(/a row is of (60|120|300) s/).waitFor();
 }
 
 /**
@@ -312,7 +341,7 @@ async function viewer(world, page) {
  */
 async function look(page, graph) {
   const { devices } = /** @type {{ devices: { id: number }[] }} */ (await api(page, "/graphs/devices?text=access-5"));
-  const pages = ["/graphs", "/graphs?show=devices", "/graphs?show=report&q=core-0", graph, `/graphs/device/${devices[0]?.id}`];
+  const pages = ["/graphs", "/graphs?show=devices", "/graphs?show=report&q=core-0", graph, `${graph}?live=1`, `/graphs/device/${devices[0]?.id}`];
   for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     await page.emulateMedia({ colorScheme });
     for (const path of pages) {
