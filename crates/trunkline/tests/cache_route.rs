@@ -44,6 +44,16 @@ impl Process {
         self.address.rsplit(':').next().unwrap()
     }
 
+    /// Keys that were asked for and there.
+    fn hits(&self) -> u64 {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all(b"stats\r\n").unwrap();
+        let lines = BufReader::new(stream).lines().map(Result::unwrap);
+        let mut lines = lines.take_while(|line| line != "END");
+        let hits = lines.find_map(|line| line.strip_prefix("STAT get_hits ").map(|count| count.parse().unwrap()));
+        hits.expect("it counts hits")
+    }
+
     /// SIGKILL.
     fn kill(&mut self) {
         self.child.kill().unwrap();
@@ -83,8 +93,14 @@ fn killed_under_load(first: Process, mut second: Process, again: impl Fn(&str) -
     let proxy = Process::start(&["cache", "route", "-l", &own, "-t", "2", "-c", file.path().to_str().unwrap()]);
     let (run, code) = report(load(&proxy.address, "1"));
     assert_eq!((code, run["errors"].as_u64(), run["misses"].as_u64()), (Some(0), Some(0), Some(0)), "{run}");
+    let (before, begun) = (second.hits(), Instant::now());
     let load = load(&proxy.address, "4");
-    std::thread::park_timeout(Duration::from_millis(1500));
+    // It asks for keys once it has stored them all.
+    while second.hits() == before {
+        assert!(begun.elapsed() < PATIENCE, "nothing is asked for");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    std::thread::park_timeout(Duration::from_millis(700));
     second.kill();
     std::thread::park_timeout(Duration::from_millis(700));
     let _again = again(second.port());
