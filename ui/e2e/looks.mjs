@@ -192,7 +192,7 @@ export function liveTests() {
 
 /** @param {import("playwright-core").Page} page */
 async function livePictures(page) {
-  for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["cache-light", "/cache", 60_000], ["now-light", "/", 60_000], ["graphs-light", "/graphs", 1000]])) {
+  for (const [name, path, wait] of /** @type {const} */ ([["packets-light", "/packets?from=now-15m", 1000], ["system-light", "/system", 1000], ["cache-light", "/cache", 60_000], ["now-light", "/", 60_000], ["graphs-light", "/graphs", 1000], ["alerts-light", "/alerts", 1000]])) {
     await settle(page, path);
     await page.waitForTimeout(wait);
     await keep(page, name);

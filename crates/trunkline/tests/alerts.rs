@@ -369,6 +369,13 @@ fn channels_are_tried_out_and_rules_checked() {
     assert!(checked.status.code() == Some(2) && said.contains(":3:9:") && said.contains("octets_in'"), "{said}");
     std::fs::write(&wrong, "[rule.x]\ntemplate = \"octets\"\nvalue = \"octets_in\"\nlimit = 3\n").unwrap();
     assert_eq!(world.alert(&["check", text(&wrong)]).status.code(), Some(0));
+    let device = |value: &str| format!("[rule.x]\ntemplate = \"device\"\nvalue = \"{value}\"\nlimit = 0\n");
+    std::fs::write(&wrong, device("flapping")).unwrap();
+    assert_eq!(world.alert(&["check", text(&wrong)]).status.code(), Some(0));
+    std::fs::write(&wrong, device("flap")).unwrap();
+    let checked = world.alert(&["check", text(&wrong)]);
+    let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(checked.status.code() == Some(2) && said.contains("flapping"), "{said}");
     assert_eq!(world.alert(&["check", "/nowhere.toml"]).status.code(), Some(1));
     assert_eq!(world.alert(&["silence", "device", "--for", "1 h"]).status.code(), Some(1), "no test");
     assert_eq!(world.alert(&["silence", "device = a", "--for", "soon"]).status.code(), Some(2));

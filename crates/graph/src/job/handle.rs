@@ -273,7 +273,7 @@ impl Handle {
     /// How all devices are that are polled or probed.
     pub fn healths(&self) -> Vec<Health> {
         let all = shown::all(&self.shared).into_iter();
-        all.map(|seen| Health { device: seen.device, change: seen.health }).collect()
+        all.map(|seen| Health { device: seen.device, change: seen.health, is_flapping: seen.is_flapping }).collect()
     }
 
     /// Gives the program's own metrics, in Prometheus's text format, to devices that read them. The first stay.

@@ -42,6 +42,8 @@ pub struct Health {
     pub device: u32,
     /// Up or down; none before it was asked.
     pub change: Option<Change>,
+    /// Whether it is up and down by turns.
+    pub is_flapping: bool,
 }
 
 pub(super) fn pair() -> (Watched, Watching) {

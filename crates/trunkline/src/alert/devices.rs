@@ -9,8 +9,8 @@ use trunkline_graph::poller::Change;
 
 /// What rules name as the template of what is known of a device itself.
 pub const DEVICE_TEMPLATE: &str = "device";
-/// Its series: 1 is up, 0 down.
-pub const UP: &str = "up";
+/// Its series: 1 is up, 0 down; 1 is up and down by turns, as probes see it, 0 is not.
+pub const SERIES: [&str; 2] = ["up", "flapping"];
 
 /// The rules over series, by name.
 pub fn of_series(rules: &Rules) -> Vec<(&String, &SeriesWatch)> {
@@ -88,14 +88,15 @@ impl Devices {
         let names = |watch: &SeriesWatch| watch.templates.iter().any(|pattern| pattern.text() == DEVICE_TEMPLATE);
         let wanted: Vec<_> = all.into_iter().filter(|(_, watch)| names(watch)).collect();
         let (mut seen, mut up) = (Vec::new(), BTreeSet::new());
-        for Health { device: id, change } in healths.iter().filter(|_| !wanted.is_empty()) {
+        for Health { device: id, change, is_flapping } in healths.iter().filter(|_| !wanted.is_empty()) {
             let (Some(device), Some(change)) = (inventory.devices().get(*id), change) else { continue };
+            let numbers = [*change == Change::Up, *is_flapping].map(|is_so| f64::from(u8::from(is_so)));
             let fields = fields(inventory, *id);
             let known: HashMap<&str, &str> = fields.iter().map(|(name, text)| (&**name, &**text)).collect();
             for (rule, watch) in &wanted {
                 if watch.takes(DEVICE_TEMPLATE, &device.name, "", |tag| known.get(tag).copied()) {
-                    let number = f64::from(u8::from(*change == Change::Up));
-                    let value = watch.value.value(at_s, |name| (name == UP).then_some(number));
+                    let number = |name: &str| SERIES.iter().zip(numbers).find(|(series, _)| **series == name);
+                    let value = watch.value.value(at_s, |name| number(name).map(|(_, number)| number));
                     let (rule, name) = ((*rule).clone(), device.name.to_string());
                     up.insert((rule.clone(), name.clone()));
                     let fields = fields.clone();

@@ -80,6 +80,6 @@ fn known(data: &Path) -> Known {
     };
     let mut known = Known::default();
     known.templates.extend(library.data.iter().map(|(name, template)| (name.clone(), series(template))));
-    known.templates.insert(DEVICE_TEMPLATE.to_owned(), vec![super::devices::UP.to_owned()]);
+    known.templates.insert(DEVICE_TEMPLATE.to_owned(), super::devices::SERIES.map(str::to_owned).to_vec());
     known
 }
