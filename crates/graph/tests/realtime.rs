@@ -9,11 +9,11 @@ use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 use tempfile::TempDir;
 use trunkline_graph::inventory::order::Order;
-use trunkline_graph::inventory::{Access, Availability, Change, Credential, Device, Kind, Login, Probe, Secret};
-use trunkline_graph::job::{Graphs, Handle, Options, Pages};
+use trunkline_graph::inventory::{Availability, Device, Kind, Probe};
+use trunkline_graph::job::{Graphs, Handle, Pages};
 use trunkline_graph::realtime::REALTIME_SOURCES_MAX;
-use trunkline_sim::farm::{COMMUNITY, Counter, Fault, Settings};
-use world::{Served, eventually, now_ms};
+use trunkline_sim::farm::{Counter, Fault, Settings};
+use world::{Served, add, eventually, now_ms, options};
 
 const TEMPLATES: &str = r#"
 [data.octets]
@@ -53,25 +53,8 @@ fn open() -> (TempDir, Graphs) {
     let templates = folder.path().join("graphs/templates");
     std::fs::create_dir_all(&templates).unwrap();
     std::fs::write(templates.join("test.toml"), TEMPLATES).unwrap();
-    let writer = trunkline_rrd::Options { redo_octets: 1 << 20, ..trunkline_rrd::Options::default() };
-    let options = Options { segment_octets: 1 << 20, lanes: 2, writer, ..Options::default() };
-    let graphs = Graphs::open(&folder.path().join("graphs"), &options).unwrap();
+    let graphs = Graphs::open(&folder.path().join("graphs"), &options()).unwrap();
     (folder, graphs)
-}
-
-/// Has devices of a farm polled; their numbers.
-fn add(handle: &Handle, served: &Served, devices: &[usize]) -> Vec<u32> {
-    let community = Login::Community { community: Secret::new(COMMUNITY) };
-    let made = handle.order("test", Order::Credential(None, Credential { name: "farm".into(), login: community }));
-    let [Change::Credential { id, .. }] = made.unwrap().changes[..] else { panic!() };
-    let add = |place: &usize| {
-        let mut device = Device::new(&served.farm.name(*place), &served.farm.address(*place).to_string());
-        device.access = Access { port: served.port, credential: Some(id), ..device.access };
-        let made = handle.order("test", Order::Device(None, device)).unwrap();
-        let [Change::Device { id, .. }] = made.changes[..] else { panic!() };
-        id
-    };
-    devices.iter().map(add).collect()
 }
 
 /// The graph of an interface.

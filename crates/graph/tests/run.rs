@@ -7,11 +7,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use tempfile::TempDir;
-use trunkline_graph::inventory::order::Order;
-use trunkline_graph::inventory::{Change, Credential, Device, Inventory, Kind, Login, Secret};
-use trunkline_graph::job::{Graphs, Handle, Options};
-use trunkline_sim::farm::{COMMUNITY, Counter, Fault, Settings};
-use world::{Served, eventually, now_ms};
+use trunkline_graph::inventory::{Inventory, Kind};
+use trunkline_graph::job::{Graphs, Handle};
+use trunkline_sim::farm::{Counter, Fault, Settings};
+use world::{Served, add, eventually, now_ms, options};
 
 const INTERFACES: u32 = 4;
 /// Each second, so that a test sees many of them.
@@ -59,31 +58,8 @@ fn folder() -> TempDir {
     folder
 }
 
-fn options() -> Options {
-    let writer = trunkline_rrd::Options { redo_octets: 1 << 20, ..trunkline_rrd::Options::default() };
-    Options { segment_octets: 1 << 20, lanes: 2, writer, ..Options::default() }
-}
-
 fn open(folder: &TempDir) -> Graphs {
     Graphs::open(&folder.path().join("graphs"), &options()).unwrap()
-}
-
-/// Has devices of a farm polled; their numbers.
-fn add(handle: &Handle, served: &Served, devices: &[usize]) -> Vec<u32> {
-    let community = Login::Community { community: Secret::new(COMMUNITY) };
-    let credential = Credential { name: "farm".into(), login: community };
-    let made = handle.order("test", Order::Credential(None, credential)).unwrap();
-    let [Change::Credential { id: credential, .. }] = &made.changes[..] else { panic!("{made:?}") };
-    let add = |place: &usize| {
-        let address = served.farm.address(*place).to_string();
-        let mut device = Device::new(&served.farm.name(*place), &address);
-        device.access.port = served.port;
-        device.access.credential = Some(*credential);
-        let made = handle.order("test", Order::Device(None, device)).unwrap();
-        let [Change::Device { id, .. }] = &made.changes[..] else { panic!("{made:?}") };
-        *id
-    };
-    devices.iter().map(add).collect()
 }
 
 /// The data sources of a device, by the names of their rows.

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use trunkline_sim::farm::{Answer, Farm, Settings};
+use trunkline_graph::inventory::order::Order;
+use trunkline_graph::inventory::{Access, Change, Credential, Device, Login, Secret};
+use trunkline_graph::job::{Handle, Options};
+use trunkline_sim::farm::{Answer, COMMUNITY, Farm, Settings};
 
 /// How long something may take on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,6 +28,27 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         // Nothing tells when it holds: it is looked at again.
         std::thread::park_timeout(Duration::from_millis(20));
     }
+}
+
+/// How graphs are run in a test: small logs, and devices shared by two lanes.
+pub fn options() -> Options {
+    let writer = trunkline_rrd::Options { redo_octets: 1 << 20, ..trunkline_rrd::Options::default() };
+    Options { segment_octets: 1 << 20, lanes: 2, writer, ..Options::default() }
+}
+
+/// Has devices of a farm polled; their numbers.
+pub fn add(handle: &Handle, served: &Served, devices: &[usize]) -> Vec<u32> {
+    let community = Login::Community { community: Secret::new(COMMUNITY) };
+    let made = handle.order("test", Order::Credential(None, Credential { name: "farm".into(), login: community }));
+    let [Change::Credential { id, .. }] = made.unwrap().changes[..] else { panic!() };
+    let add = |place: &usize| {
+        let mut device = Device::new(&served.farm.name(*place), &served.farm.address(*place).to_string());
+        device.access = Access { port: served.port, credential: Some(id), ..device.access };
+        let made = handle.order("test", Order::Device(None, device)).unwrap();
+        let [Change::Device { id, .. }] = made.changes[..] else { panic!() };
+        id
+    };
+    devices.iter().map(add).collect()
 }
 
 /// What the threads of a farm share.
