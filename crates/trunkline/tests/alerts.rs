@@ -300,12 +300,13 @@ fn an_alert_is_taken_care_of_through_the_api_over_a_kill() {
 fn what_is_behind_a_dead_device_is_kept_back() {
     let world = World::new(
         "[rule.down]\ntemplate = \"device\"\nvalue = \"up\"\ncondition = \"low\"\nlimit = 1\ndepends = \"down\"\n\
-        for = \"3 s\"\n[rule.polls]\nmetric = \"trunkline_graph_devices_down\"\nlimit = 1\n",
+        for = \"8 s\"\n[rule.polls]\nmetric = \"trunkline_graph_devices_down\"\nlimit = 1\n",
     );
     let _serve = world.serve();
     // Nobody answers there.
     for (device, address) in [("router", "127.0.0.1"), ("switch", "127.0.0.2"), ("worked-at", "127.0.0.3")] {
-        // A device is down after two cycles without an answer.
+        // A device is down after two cycles without an answer, each after a time of its own: within what a rule waits
+        // it is known of all.
         world.graph(&["add", device, address, "--port", &free_port([127, 0, 0, 1]).to_string(), "--step", "2"]);
     }
     world.graph(&["behind", "switch", "router"]);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Connections over which devices are added.
 const CONNECTIONS: usize = 8;
 /// How long something may take to come.
-const PATIENCE: Duration = Duration::from_secs(420);
+const PATIENCE: Duration = Duration::from_secs(900);
 const LOOK_MS: u64 = 100;
 
 /// `trunkline graph farm`: sound devices, but for dead ones.

@@ -47,13 +47,6 @@ impl Process {
         cache::server::resident_octets(&self.proc("status"))
     }
 
-    /// Octets that it has had written to disks so far, those of pages that it made dirty included.
-    pub fn written_octets(&self) -> f64 {
-        let io = self.proc("io");
-        let line = io.lines().find_map(|line| line.strip_prefix("write_bytes:"));
-        line.and_then(|number| number.trim().parse().ok()).unwrap_or(0.0)
-    }
-
     /// Ends it as a crash would.
     pub fn kill(&mut self) {
         let _gone_already = self.child.kill();

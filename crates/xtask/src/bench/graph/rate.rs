@@ -13,6 +13,8 @@ pub const STEP_S: u32 = 3;
 pub const BUDGET: f64 = 300_000.0;
 /// Samples of a file after which it is written: the default.
 const TOGETHER: u32 = 30;
+/// What is on its way from the journal to files at any moment.
+const BEHIND_OCTETS: f64 = 1e6;
 /// As short as a profile can be in which each flush of a file writes all of its archives.
 const TEMPLATES: &str = r#"
 [profile.minute]
@@ -48,8 +50,6 @@ pub struct Rate {
     pub behind: [f64; 2],
     /// Processor time of the program, of the devices.
     pub cpu_s: [f64; 2],
-    /// Octets that the program had written.
-    pub written: f64,
     /// What the disk did meanwhile; none where that is not known.
     pub disk: Option<Disk>,
     /// Resident memory of the program, octets.
@@ -71,7 +71,10 @@ impl Rate {
     }
 }
 
-/// Polls until each file was written once, then for as long as each is written again.
+/// How often each file is written while it is measured: they are in bursts, as they were made.
+const ROUNDS: u32 = 2;
+
+/// Polls until each file was written once and nothing waits, then for as long as each is written twice again.
 pub fn measure(bench: &Bench<'_>) -> Result<Rate, String> {
     let size = size(bench);
     let farm = Farm::start(bench, "1", size, None)?;
@@ -85,7 +88,8 @@ pub fn measure(bench: &Bench<'_>) -> Result<Rate, String> {
     eprintln!("bench: graph: {all} files made within {setup_s:.0} s");
     let made = at(&node.status()?, "files/files_written");
     node.until("all files are written", |status| at(status, "files/files_written") >= made + all)?;
-    let rate = during(&node, &farm, Duration::from_secs((TOGETHER * STEP_S).into()))?;
+    node.until("files have what the journal has", |status| at(status, "journal/behind_octets") < BEHIND_OCTETS)?;
+    let rate = during(&node, &farm, Duration::from_secs((ROUNDS * TOGETHER * STEP_S).into()))?;
     let rate = Rate { size: Some(size), setup_s, ..rate };
     eprintln!("bench: graph: {rate:?}");
     let data = node.data.clone();
@@ -99,7 +103,7 @@ pub fn measure(bench: &Bench<'_>) -> Result<Rate, String> {
 pub fn during(node: &Node, farm: &Farm, long: Duration) -> Result<Rate, String> {
     let look = || -> Result<_, String> {
         let cpu = [node.process.cpu_seconds(), farm.process.cpu_seconds()];
-        Ok((node.status()?, cpu, node.process.written_octets(), Disk::of(&node.data)))
+        Ok((node.status()?, cpu, Disk::of(&node.data)))
     };
     let (begun, before) = (Instant::now(), look()?);
     super::super::need::pause(long.as_millis() as u64);
@@ -118,8 +122,7 @@ pub fn during(node: &Node, farm: &Farm, long: Duration) -> Result<Rate, String> 
         lost: lost.map(polls).iter().sum::<f64>() + grown("journal/dropped") + grown("files/samples_lost"),
         behind: [behind(&before.0), behind(&after.0)],
         cpu_s: [after.1[0] - before.1[0], after.1[1] - before.1[1]],
-        written: after.2 - before.2,
-        disk: after.3.zip(before.3).map(|(after, before)| after.since(before)),
+        disk: after.2.zip(before.2).map(|(after, before)| after.since(before)),
         resident: node.process.resident_octets(),
     })
 }
