@@ -109,7 +109,7 @@ pub(super) struct Probes {
     /// What is to be read in real time, of all devices; and those of these of which something is.
     wanted: BTreeMap<u32, OfDevice>,
     watched_version: u64,
-    aside: BTreeSet<u32>,
+    aside: BTreeMap<u32, OfDevice>,
     records: Records,
     silent_samples: u64,
     samples: u64,
@@ -139,7 +139,7 @@ impl Probes {
             sums: Sums::default(),
             wanted: BTreeMap::new(),
             watched_version: 0,
-            aside: BTreeSet::new(),
+            aside: BTreeMap::new(),
             records: Records::default(),
             silent_samples: 0,
             samples: 0,
@@ -223,10 +223,12 @@ impl Probes {
     /// Reads in real time what somebody looks at, and no more.
     fn follow_watchers(&mut self) {
         let Some(wanted) = self.shared.realtime.changed(&mut self.watched_version) else { return };
-        let gone: Vec<u32> = self.aside.iter().filter(|device| !wanted.contains_key(device)).copied().collect();
+        let gone: Vec<u32> = self.aside.keys().filter(|device| !wanted.contains_key(device)).copied().collect();
         gone.into_iter().for_each(|device| self.end_aside(device));
+        // What is read as before goes on: begun anew, it would lose a round.
+        let is_new = |(device, of): &(&u32, &OfDevice)| self.aside.get(*device) != Some(*of);
+        let devices: Vec<u32> = wanted.iter().filter(is_new).map(|(device, _)| *device).collect();
         self.wanted = wanted;
-        let devices: Vec<u32> = self.wanted.keys().copied().collect();
         devices.into_iter().for_each(|device| self.begin_aside(device));
     }
 
@@ -246,12 +248,12 @@ impl Probes {
         let target = probe::Target { id, address, availability, step_s, sources, is_counted: false };
         // What is wrong with it is told of the same device as it is always read.
         if self.probing.add(target).is_ok() {
-            self.aside.insert(device);
+            self.aside.insert(device, wanted.clone());
         }
     }
 
     fn end_aside(&mut self, device: u32) {
-        if self.aside.remove(&device) {
+        if self.aside.remove(&device).is_some() {
             self.probing.remove(device | ASIDE);
         }
     }

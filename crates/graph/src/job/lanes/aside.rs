@@ -7,6 +7,7 @@ use crate::poller::{Batch, Settings, Target};
 use crate::reads::Reads;
 use crate::realtime::OfDevice;
 use std::collections::BTreeSet;
+use std::sync::PoisonError;
 use trunkline_rrd::Value;
 
 /// A device that is read in real time.
@@ -23,8 +24,10 @@ impl Lane {
         let Some(wanted) = self.shared.realtime.changed(&mut self.watched_version) else { return };
         let gone: Vec<u32> = self.aside.keys().filter(|device| !wanted.contains_key(device)).copied().collect();
         gone.into_iter().for_each(|device| self.end_aside(device));
+        // What is read as before goes on: begun anew, it would lose a round.
+        let is_new = |(device, of): &(&u32, &OfDevice)| self.aside.get(*device).is_none_or(|aside| aside.wanted != **of);
+        let devices: Vec<u32> = wanted.iter().filter(is_new).map(|(device, _)| *device).collect();
         self.wanted = wanted;
-        let devices: Vec<u32> = self.wanted.keys().copied().collect();
         devices.into_iter().for_each(|device| self.begin_aside(device, false));
     }
 
@@ -37,7 +40,12 @@ impl Lane {
         if reads.is_empty() {
             return self.end_aside(device);
         }
-        let is_stale = !is_fresh && self.aside.get(&device).is_some_and(|before| before.is_stale);
+        let is_looked_at = || {
+            let devices = self.shared.lanes[self.place].devices.lock().unwrap_or_else(PoisonError::into_inner);
+            devices.get(&device).is_some_and(|shown| shown.is_stale)
+        };
+        let was_stale = || self.aside.get(&device).is_some_and(|before| before.is_stale);
+        let is_stale = !is_fresh && (was_stale() || is_looked_at());
         self.aside.insert(device, Aside { wanted: wanted.clone(), reads, is_stale });
         self.ask_aside(device);
     }
