@@ -25,7 +25,8 @@ impl Lane {
         let gone: Vec<u32> = self.aside.keys().filter(|device| !wanted.contains_key(device)).copied().collect();
         gone.into_iter().for_each(|device| self.end_aside(device));
         // What is read as before goes on: begun anew, it would lose a round.
-        let is_new = |(device, of): &(&u32, &OfDevice)| self.aside.get(*device).is_none_or(|aside| aside.wanted != **of);
+        let is_new =
+            |(device, of): &(&u32, &OfDevice)| self.aside.get(*device).is_none_or(|aside| aside.wanted != **of);
         let devices: Vec<u32> = wanted.iter().filter(is_new).map(|(device, _)| *device).collect();
         self.wanted = wanted;
         devices.into_iter().for_each(|device| self.begin_aside(device, false));
