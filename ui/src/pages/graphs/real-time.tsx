@@ -23,21 +23,23 @@ export function RealTime(props: { id: string; step: number }): JSX.Element {
     <Show when={known(seen)} fallback={<Show when={seen.error} fallback={<Loading what="the first readings" />}>{<Trouble error={seen.error} retry={() => void again.refetch()} />}</Show>}>
       {(now) => (
         <>
-          <p class="graphs-now muted" role="status">
+          <div class="graphs-now muted" role="status">
             <span classList={{ "graphs-beats": now().heard !== null }}>
               <Icon name={now().heard === null ? "clock" : "good"} size={16} />
             </span>
-            <Show when={now().heard} fallback={`Nothing has come yet: its devices are asked every ${now().step} s.`}>
-              {(at) => (
-                <span>
-                  Read every {now().step} s, last at <Time at={at()} shape="clock" />. Nothing of this is kept.
-                </span>
-              )}
-            </Show>
-            {now().troubles.map((trouble) => (
-              <strong class="bad-ink">{trouble}</strong>
-            ))}
-          </p>
+            <p>
+              <Show when={now().heard} fallback={`Nothing has come yet: its devices are asked every ${now().step} s. `}>
+                {(at) => (
+                  <>
+                    Read every {now().step} s, last at <Time at={at()} shape="clock" />. Nothing of this is kept.{" "}
+                  </>
+                )}
+              </Show>
+              {now().troubles.map((trouble) => (
+                <strong class="bad-ink">{trouble} </strong>
+              ))}
+            </p>
+          </div>
           <Shown picture={now().picture} span={[now().picture.start * 1000, (now().picture.start + now().picture.rows * now().picture.step) * 1000]} />
         </>
       )}
