@@ -26,7 +26,7 @@ pub use map::{MAP_LINKS_MAX, MAP_NODES_MAX};
 pub use near::{ADDRESSES_MAX, PAIRS_MAX, STOPS_MAX, near_sources};
 pub use orders::{Added, added, order};
 pub use pictures::{PICTURES_MAX, ask_of};
-pub use realtime::{RealtimeAsk, realtime};
+pub use realtime::{RealtimeAsk, Watched, realtime};
 
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, NoPicture};

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{Availability, Device, Kind, Probe};
 use trunkline_graph::job::{Graphs, Handle, Pages};
 use trunkline_graph::realtime::REALTIME_SOURCES_MAX;
 use trunkline_sim::farm::{Counter, Fault, Settings};
-use world::{Served, add, eventually, now_ms, options};
+use world::{Served, add, eventually, folder, now_ms, options};
 
 const TEMPLATES: &str = r#"
 [data.octets]
@@ -49,10 +50,7 @@ graphs = ["octets"]
 "#;
 
 fn open() -> (TempDir, Graphs) {
-    let folder = tempfile::tempdir().unwrap();
-    let templates = folder.path().join("graphs/templates");
-    std::fs::create_dir_all(&templates).unwrap();
-    std::fs::write(templates.join("test.toml"), TEMPLATES).unwrap();
+    let folder = folder(TEMPLATES);
     let graphs = Graphs::open(&folder.path().join("graphs"), &options()).unwrap();
     (folder, graphs)
 }
@@ -118,7 +116,7 @@ fn each_second_is_what_the_farm_has_counted_and_nothing_of_it_is_kept() {
     assert_eq!(status.polls.cycles_missed, 0, "{status:?}");
     eventually("nobody looks any more", || handle.status().realtime_sources == 0);
     let asked = handle.status().polls.requests;
-    std::thread::park_timeout(std::time::Duration::from_secs(2));
+    std::thread::park_timeout(Duration::from_secs(2));
     let more = handle.status().polls.requests - asked;
     assert!(more <= 4, "{more} requests though nobody looks");
 }
@@ -193,6 +191,19 @@ fn what_is_read_otherwise_is_watched_too_and_there_is_an_end_to_it() {
     let graph = found().unwrap();
     eventually("five seconds are known", || known(&look(&pages, graph)).len() >= 5);
     assert_eq!(handle.status().probes.counts.missed, 0);
+    // Many look at once while samples come: nobody holds what another one waits for.
+    let until = Instant::now() + Duration::from_secs(4);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while Instant::now() < until {
+                    drop(look(&pages, graph))
+                }
+            });
+        }
+    });
+    let many_s = now_ms() / 1000 - 2;
+    eventually("samples come on", || known(&look(&pages, graph)).range(many_s..).count() >= 1);
     // A service that ends is seen in seconds, not in the minute of ordinary probing.
     drop(listens);
     let ended_s = now_ms() / 1000;

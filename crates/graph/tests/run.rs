@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use trunkline_graph::inventory::{Inventory, Kind};
 use trunkline_graph::job::{Graphs, Handle};
 use trunkline_sim::farm::{Counter, Fault, Settings};
-use world::{Served, add, eventually, now_ms, options};
+use world::{Served, add, eventually, folder, now_ms, options};
 
 const INTERFACES: u32 = 4;
 /// Each second, so that a test sees many of them.
@@ -49,14 +49,6 @@ title = "Those of the farm"
 matches = ["1.3.6.1.4.1.8072.3.2"]
 graphs = ["octets"]
 "#;
-
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let templates = folder.path().join("graphs/templates");
-    std::fs::create_dir_all(&templates).unwrap();
-    std::fs::write(templates.join("test.toml"), TEMPLATES).unwrap();
-    folder
-}
 
 fn open(folder: &TempDir) -> Graphs {
     Graphs::open(&folder.path().join("graphs"), &options()).unwrap()
@@ -134,7 +126,7 @@ fn what_rrdtool_reads_is_what_the_farm_has_counted() {
         return;
     }
     let settings = Settings { devices: 3, interfaces: INTERFACES, faults: false, ..Settings::default() };
-    let (served, folder) = (Served::start(settings, |_, _| true), folder());
+    let (served, folder) = (Served::start(settings, |_, _| true), folder(TEMPLATES));
     let graphs = open(&folder);
     let handle = graphs.handle().clone();
     let devices = add(&handle, &served, &[0, 1, 2]);
@@ -177,7 +169,7 @@ fn interfaces_keep_their_series_when_they_get_other_numbers() {
     let settings = Settings { devices: 61, interfaces: INTERFACES, ..Settings::default() };
     let farm = trunkline_sim::farm::Farm::new(settings.clone());
     let place = (0..61).find(|place| farm.fault(*place) == Some(Fault::Renumbers)).unwrap();
-    let (served, folder) = (Served::start(settings, |_, device| device == place), folder());
+    let (served, folder) = (Served::start(settings, |_, device| device == place), folder(TEMPLATES));
     let graphs = open(&folder);
     let handle = graphs.handle().clone();
     let [device] = add(&handle, &served, &[place])[..] else { panic!() };

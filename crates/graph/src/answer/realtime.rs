@@ -3,12 +3,12 @@
 use super::asked::Asked;
 use super::pictures::told;
 use super::{Unanswered, View, devices};
-use crate::picture::{Ask, Plan, picture};
+use crate::picture::{Ask, NoPicture, Picture, Plan, picture};
 use crate::realtime::{REALTIME_ROWS, REALTIME_STEP_S_MAX, Realtime};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What is shown when nothing is said, seconds: as far as there are rows.
+/// What is shown when nothing is said, seconds.
 const SPAN_S: i64 = 300;
 
 /// What is asked for of a graph.
@@ -45,23 +45,38 @@ impl RealtimeAsk {
     }
 }
 
+/// What was read of a graph that is watched.
+#[derive(Debug)]
+pub struct Watched {
+    /// Its numbers.
+    pub seen: Picture,
+    /// When the last number came: milliseconds since 1970; none while none has.
+    pub heard_ms: Option<i64>,
+}
+
+impl Watched {
+    /// Of a plan, out of what was read of its data sources.
+    ///
+    /// # Errors
+    /// It cannot be computed.
+    pub fn of(plan: &Plan, ask: &RealtimeAsk, now_s: i64, realtime: &Realtime) -> Result<Watched, NoPicture> {
+        let width = u32::try_from(ask.span_s / i64::from(ask.step_s)).unwrap_or(REALTIME_ROWS).max(1);
+        let seen = picture(plan, &Ask::new(now_s - ask.span_s, now_s, width)?, now_s, realtime)?;
+        Ok(Watched { seen, heard_ms: realtime.heard_ms(&plan.sources()) })
+    }
+}
+
 /// What has come of a graph that is watched: its numbers as of any graph, when the last of them came, and why there may
-/// be none. The view's files are what is watched.
-///
-/// # Errors
-/// There is no such graph, or it cannot be computed.
-pub fn realtime(view: &View<'_>, ask: &RealtimeAsk, watched: &Realtime) -> Result<Value, Unanswered> {
-    let plan = Plan::new(view.inventory, view.library, ask.graph)?;
-    let width = u32::try_from(ask.span_s / i64::from(ask.step_s)).unwrap_or(REALTIME_ROWS).max(1);
-    let seen = picture(&plan, &Ask::new(view.now_s - ask.span_s, view.now_s, width)?, view.now_s, view.files)?;
-    let sources = plan.sources();
-    let of = sources.iter().filter_map(|source| view.inventory.sources().get(*source));
-    let devices: BTreeSet<u32> = of.map(|source| source.device).collect();
+/// be none.
+pub fn realtime(view: &View<'_>, ask: &RealtimeAsk, plan: &Plan, watched: &Watched) -> Value {
+    let sources = plan.sources().into_iter();
+    let devices: BTreeSet<u32> =
+        sources.filter_map(|source| view.inventory.sources().get(source)).map(|source| source.device).collect();
     let troubles: Vec<String> = devices.into_iter().filter_map(|device| trouble(view, device)).collect();
-    let heard = watched.heard_ms(&sources).map(|at_ms| at_ms.div_euclid(1000));
-    Ok(json!({
-        "id": ask.graph, "step": ask.step_s, "heard": heard, "troubles": troubles, "picture": told(&plan, &seen),
-    }))
+    let heard = watched.heard_ms.map(|at_ms| at_ms.div_euclid(1000));
+    json!({
+        "id": ask.graph, "step": ask.step_s, "heard": heard, "troubles": troubles, "picture": told(plan, &watched.seen),
+    })
 }
 
 /// Why nothing comes of a device.

@@ -4,7 +4,9 @@
 use super::drawing::zone;
 use super::scopes::{ScopeCounters, Scopes};
 use super::{Drawing, DrawingCounters, DrawingOptions, Handle, NotDrawn, Undone};
-use crate::answer::{Polled, RealtimeAsk, Unanswered, View, added, answer, ask_of, near_sources, order, realtime};
+use crate::answer::{
+    Polled, RealtimeAsk, Unanswered, View, Watched, added, answer, ask_of, near_sources, order, realtime,
+};
 use crate::inventory::{Inventory, Search};
 use crate::picture::{Files, Format, NoPicture, Plan, csv, picture, script};
 use crate::poller::Change;
@@ -178,14 +180,18 @@ impl Pages {
             return Err(NoPicture::Unknown(ask.graph).into());
         }
         let (inventory, library) = (&*asked.inventory, &*asked.library);
-        let sources = Plan::new(inventory, library, ask.graph)?.sources().into_iter();
+        let plan = Plan::new(inventory, library, ask.graph)?;
+        let sources = plan.sources().into_iter();
         let wanted = sources.filter_map(|source| Wanted::of(inventory, library, source, ask.step_s)).collect();
         let watchers = &self.handle.shared().realtime;
         watchers.watch(wanted).map_err(|why| match why {
             NotWatched::Full { .. } => Unanswered::Busy(why.to_string()),
             NotWatched::Fault(_) => Unanswered::Failed(why.to_string()),
         })?;
-        watchers.with(|held| self.view(asked, &Search::default(), held, |view| realtime(view, &ask, held)))
+        let now_s = super::clock::unix_ms() / 1000;
+        let watched = watchers.with(|held| Watched::of(&plan, &ask, now_s, held))?;
+        let held = Held { inventory, handle: &self.handle };
+        Ok(self.view(asked, &Search::default(), &held, |view| realtime(view, &ask, &plan, &watched)))
     }
 
     fn search(&self, inventory: &Inventory, library: &Arc<Library>) -> Arc<Search> {

@@ -76,7 +76,7 @@ impl Watchers {
         done
     }
 
-    /// What came.
+    /// What came. Who gives samples may hold the devices of its thread and waits for this: `see` waits for nobody.
     pub fn with<T>(&self, see: impl FnOnce(&Realtime) -> T) -> T {
         see(&self.held())
     }

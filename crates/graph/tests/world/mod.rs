@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
 use trunkline_graph::inventory::order::Order;
 use trunkline_graph::inventory::{Access, Change, Credential, Device, Login, Secret};
 use trunkline_graph::job::{Handle, Options};
@@ -28,6 +29,15 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         // Nothing tells when it holds: it is looked at again.
         std::thread::park_timeout(Duration::from_millis(20));
     }
+}
+
+/// A data folder whose graphs have these templates.
+pub fn folder(templates: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("graphs/templates");
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::write(place.join("test.toml"), templates).unwrap();
+    folder
 }
 
 /// How graphs are run in a test: small logs, and devices shared by two lanes.
