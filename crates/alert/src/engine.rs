@@ -115,6 +115,12 @@ impl Engine {
         self.moved = true;
     }
 
+    /// Rules and devices of which it is being found out whether they are in trouble, as something behind them was lost:
+    /// until they are named no more, no alert begins that a trouble of theirs would keep back.
+    pub fn set_doubted(&mut self, doubted: BTreeSet<(String, String)>) {
+        self.moved |= self.topology.set_doubted(doubted);
+    }
+
     /// Keeps alerts back for a time; false if there are too many silences, or its tests cannot be read.
     pub fn silence(&mut self, silence: &Silence) -> bool {
         let taken = self.silences.put(silence);

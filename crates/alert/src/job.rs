@@ -96,6 +96,7 @@ enum Order {
         parents: Vec<String>,
     },
     Maintained(BTreeSet<String>),
+    Doubted(BTreeSet<(String, String)>),
     Acknowledge {
         incident: String,
         who: String,
@@ -264,6 +265,12 @@ impl Alerts {
     /// Through which devices a device is reached.
     pub fn set_parents(&self, device: &str, parents: Vec<String>) {
         let _ended = self.orders.send(Order::Parents { device: device.to_owned(), parents });
+    }
+
+    /// Rules and devices of which it is being found out whether they are in trouble: alerts that this would keep back
+    /// wait for it.
+    pub fn set_doubted(&self, doubted: BTreeSet<(String, String)>) {
+        let _ended = self.orders.send(Order::Doubted(doubted));
     }
 
     /// The devices that are worked at: nothing of them is an alert.
@@ -453,6 +460,7 @@ impl Turning {
                     let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
                     self.memory.engine.set_parents(&device, &parents);
                 }
+                Order::Doubted(doubted) => self.memory.engine.set_doubted(doubted),
                 Order::Maintained(devices) => self.memory.engine.set_maintained(devices),
                 Order::Silence(silence, reply) => {
                     let taken = self.memory.engine.silence(&silence);

@@ -332,6 +332,46 @@ fn what_is_behind_a_dead_device_is_kept_back() {
     eventually("it is forgotten", || !world.open().contains("router"));
 }
 
+/// A switch and its router die together, and the switch is looked at first: nobody is told of it, as the router is asked
+/// at once. A switch that dies alone is told of as soon as its router has answered.
+#[test]
+fn a_device_is_no_alert_before_it_is_known_whether_its_router_is_dead() {
+    let world = World::new(
+        "[rule.down]\ntemplate = \"device\"\nvalue = \"up\"\ncondition = \"low\"\nlimit = 1\ndepends = \"down\"\n",
+    );
+    let _serve = world.serve();
+    let agent = || {
+        let port = free_port([127, 64, 0, 1]);
+        (port, farm(port, 1))
+    };
+    let [router, switch, alone] = [(); 3].map(|()| agent());
+    // A switch is asked every other second, a router every ten minutes.
+    for (name, agent, step) in [("router", &router, "600"), ("switch", &switch, "2"), ("alone", &alone, "2")] {
+        world.graph(&["add", name, "127.64.0.1", "--port", &agent.0.to_string(), "--step", step]);
+    }
+    world.graph(&["behind", "switch", "router"]);
+    world.graph(&["behind", "alone", "router"]);
+    let up = |name: &str| {
+        let told =
+            Command::new(PROGRAM).args(["graph", "device", name, "--json", "--data", world.data()]).output().unwrap();
+        serde_json::from_slice::<Value>(&told.stdout).is_ok_and(|told| told["health"] == "up")
+    };
+    eventually("all are up", || ["router", "switch", "alone"].into_iter().all(up));
+    drop(alone);
+    eventually("the switch that died alone is an alert", || world.open() == BTreeSet::from(["alone".to_owned()]));
+    drop((router, switch));
+    let expected = BTreeSet::from(["alone".to_owned(), "router".to_owned()]);
+    eventually("the router is an alert", || world.open().contains("router"));
+    eventually("what is behind it is kept back", || {
+        let list = world.json(&["list"]);
+        let pending = list["pending"].as_array().unwrap().iter();
+        pending.filter(|one| one["subject"] == "switch" && one["kept_back_by"] == "dependency").count() == 1
+    });
+    assert!(world.open().is_subset(&expected), "{:?}", world.open());
+    let told = world.json(&["history"]);
+    assert_eq!(told["alerts"].as_array().map(Vec::len), Some(0), "no alert of the switch was over soon: {told}");
+}
+
 #[test]
 fn channels_are_tried_out_and_rules_checked() {
     let Some(hook) = Receives::python(&["webhook", "200", "503"]) else { return };

@@ -35,6 +35,8 @@ pub struct Topology {
     /// Rules that others depend on.
     depended: BTreeSet<String>,
     parents: BTreeMap<String, Vec<String>>,
+    /// By rule and device: not seen since something behind them was lost.
+    doubted: BTreeSet<(String, String)>,
     /// By rule and device: subjects.
     trouble: BTreeMap<(String, String), BTreeMap<String, Trouble>>,
 }
@@ -47,6 +49,13 @@ impl Topology {
     pub fn set_parents(&mut self, device: &str, parents: &[&str]) {
         let parents = parents.iter().filter(|parent| **parent != device).take(PARENTS_MAX);
         self.parents.insert(device.to_owned(), parents.map(|parent| (*parent).to_owned()).collect());
+    }
+
+    /// Whether these are in trouble is being found out; whether that is new.
+    pub fn set_doubted(&mut self, doubted: BTreeSet<(String, String)>) -> bool {
+        let moved = doubted != self.doubted;
+        self.doubted = doubted;
+        moved
     }
 
     /// Says how a subject is; whether that is new to those that depend on it.
@@ -89,6 +98,11 @@ impl Topology {
         depends.iter().filter_map(of_rule).max()
     }
 
+    fn doubt(&self, depends: &[String], device: &str) -> Option<Trouble> {
+        let is_doubted = |rule: &String| self.doubted.contains(&(rule.clone(), device.to_owned()));
+        (!self.doubted.is_empty() && depends.iter().any(is_doubted)).then_some(Trouble::Undecided)
+    }
+
     /// Whether all ways to a device are cut off: each device before it is in trouble, or is cut off itself. A way that
     /// leads back to itself leads nowhere, and is none.
     fn cut_off(&self, depends: &[String], device: &str, way: &mut BTreeSet<String>) -> Option<Trouble> {
@@ -99,7 +113,8 @@ impl Topology {
         let before = parents.iter().filter(|parent| !way.contains(*parent)).cloned().collect::<Vec<_>>();
         let mut worst = (!before.is_empty()).then_some(Trouble::Down);
         for parent in &before {
-            let trouble = self.worst(depends, parent, None).max(self.cut_off(depends, parent, way));
+            let known = self.worst(depends, parent, None).max(self.doubt(depends, parent));
+            let trouble = known.max(self.cut_off(depends, parent, way));
             worst = worst.min(trouble);
             if worst.is_none() {
                 break;

@@ -293,6 +293,45 @@ fn a_device_with_two_ways_is_cut_off_when_both_are_dead() {
 }
 
 #[test]
+fn an_alert_waits_while_it_is_found_out_whether_a_device_on_its_way_is_in_trouble() {
+    let text = "[rule.down]\nvalue = \"up\"\ncondition = \"low\"\nlimit = 1\ndepends = [\"down\"]\n\
+        [rule.other]\nvalue = \"up\"\ncondition = \"low\"\nlimit = 1\ndepends = [\"other\"]\n";
+    let mut engine = Engine::new(rules(text));
+    let devices = ["router", "switch-1", "switch-2", "port"];
+    engine.set_parents("switch-1", &["router"]);
+    engine.set_parents("switch-2", &["router"]);
+    engine.set_parents("port", &["switch-1"]);
+    devices.iter().for_each(|device| drop(show(&mut engine, "down", device, 0, Some(1.0))));
+    let doubt = |rule: &str, device: &str| BTreeSet::from([(rule.to_owned(), device.to_owned())]);
+    // The switches and what is behind one are seen to be down first; the router is dead, too, and not asked yet.
+    engine.set_doubted(doubt("down", "router"));
+    let mut out = Vec::new();
+    for device in &devices[1..] {
+        out.extend(show(&mut engine, "down", device, 60, Some(0.0)));
+    }
+    (61..90).for_each(|second| out.extend(pass(&mut engine, second)));
+    assert_eq!(told(&out), []);
+    out.extend(show(&mut engine, "down", "router", 90, Some(0.0)));
+    engine.set_doubted(BTreeSet::new());
+    out.extend(pass(&mut engine, 91));
+    assert_eq!(told(&out), [(Kind::Fired, "router".to_owned())]);
+    let kept = |engine: &Engine| {
+        engine.standing("down").filter(|standing| standing.state == State::Suppressed(Block::Dependency)).count()
+    };
+    assert_eq!(kept(&engine), 3);
+
+    // A switch that died alone is an alert as soon as the router has answered. What another rule waits for is nothing
+    // to this one.
+    for device in devices {
+        drop(show(&mut engine, "down", device, 120, Some(1.0)));
+    }
+    engine.set_doubted(doubt("down", "router"));
+    assert_eq!(told(&show(&mut engine, "down", "switch-1", 180, Some(0.0))), []);
+    engine.set_doubted(doubt("other", "router"));
+    assert_eq!(told(&pass(&mut engine, 181)), [(Kind::Fired, "switch-1".to_owned())]);
+}
+
+#[test]
 fn other_rules_are_kept_back_too_and_rings_of_devices_do_no_harm() {
     let (mut engine, _) = network();
     engine.set_parents("router-1", &["switch-1"]);

@@ -272,8 +272,20 @@ impl Handle {
 
     /// How all devices are that are polled or probed.
     pub fn healths(&self) -> Vec<Health> {
-        let all = shown::all(&self.shared).into_iter();
-        all.map(|seen| Health { device: seen.device, change: seen.health, is_flapping: seen.is_flapping }).collect()
+        let health = |seen: shown::Seen| Health {
+            device: seen.device,
+            change: seen.health,
+            since_ms: seen.since_ms,
+            reached_ms: seen.reached_ms,
+            is_flapping: seen.is_flapping,
+        };
+        shown::all(&self.shared).into_iter().map(health).collect()
+    }
+
+    /// Has devices asked at once whether they answer, where that was not done in the last five seconds: what comes of
+    /// it is [`Health::reached_ms`]. Not waited for: where too much waits already, false, and nothing is done.
+    pub fn check_soon(&self, devices: Vec<u32>) -> bool {
+        self.to_owner.try_send(ToOwner::Check(devices)).is_ok()
     }
 
     /// Gives the program's own metrics, in Prometheus's text format, to devices that read them. The first stay.

@@ -41,6 +41,8 @@ pub(super) enum ToLane {
     Remove(u32),
     /// It is looked at.
     Explore(u32, Box<Exploration>),
+    /// Somebody waits to hear whether a device answers.
+    Check(u32),
     /// The lane ends.
     Stop,
 }
@@ -156,6 +158,10 @@ impl Lane {
                 Ok(ToLane::Set { plan, address, fresh }) => self.set(*plan, address, fresh),
                 Ok(ToLane::Remove(device)) => self.remove(device),
                 Ok(ToLane::Explore(device, exploration)) => self.explore(device, *exploration),
+                Ok(ToLane::Check(device)) => {
+                    let now = self.polling.now();
+                    self.polling.lane().check_soon(device, now);
+                }
                 Ok(ToLane::Stop) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
             }
@@ -316,6 +322,9 @@ impl Lane {
                     shown.refused = shown.refused.filter(|_| change == Change::Down);
                 });
                 self.news.put(ToOwner::Health(device, change));
+            }
+            Event::Answered { device, began_ms } => {
+                self.shown(device, |shown| shown.reached_ms = shown.reached_ms.max(Some(began_ms)));
             }
             Event::Restarted { device, .. } => self.shown(device, |shown| shown.restarts += 1),
             Event::Missed { device, count } => self.shown(device, |shown| shown.missed = count),

@@ -47,6 +47,8 @@ pub(super) enum ToOwner {
     Explore { device: u32, reply: Reply },
     /// A device was looked at, when it had started anew so often.
     Explored { device: u32, starts: u32, found: Result<Box<Findings>, &'static str> },
+    /// Somebody waits to hear whether these devices answer.
+    Check(Vec<u32>),
     /// Up or down, as polling by SNMP says.
     Health(u32, poller::Change),
     /// The same, as probes say.
@@ -235,6 +237,12 @@ impl Owner {
                 self.turn.replies.push((reply, done));
             }
             ToOwner::Explored { device, starts, found } => self.explored(device, starts, found),
+            ToOwner::Check(devices) => {
+                for device in devices {
+                    self.tell_lane(device, ToLane::Check(device));
+                    self.tell_probes(device, ToProbes::Check(device));
+                }
+            }
             ToOwner::Health(device, change) => {
                 self.tell_probes(device, ToProbes::Snmp(device, change == poller::Change::Up));
                 match change {

@@ -33,6 +33,8 @@ pub(super) enum ToProbes {
     Remove(u32),
     /// Whether a device answers SNMP.
     Snmp(u32, bool),
+    /// Somebody waits to hear whether a device answers.
+    Check(u32),
     /// It ends.
     Stop,
 }
@@ -45,6 +47,8 @@ pub(super) struct ProbedShown {
     pub health: Option<Change>,
     pub since_ms: i64,
     pub answered_ms: Option<i64>,
+    /// As [`super::DeviceShown::reached_ms`].
+    pub reached_ms: Option<i64>,
     pub is_flapping: bool,
     pub sources: usize,
     /// What is wrong, by data source; none is whether it is up.
@@ -171,6 +175,7 @@ impl Probes {
                 Ok(ToProbes::Set { plan, address, snmp }) => self.set(*plan, address, snmp),
                 Ok(ToProbes::Remove(device)) => self.remove(device),
                 Ok(ToProbes::Snmp(device, answers)) => self.probing.set_snmp(device, answers),
+                Ok(ToProbes::Check(device)) => self.probing.check_soon(device),
                 Ok(ToProbes::Stop) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
             }
@@ -320,6 +325,9 @@ impl Probes {
             Event::Health { device, change, unix_ms } => {
                 self.shown(device, |shown| (shown.health, shown.since_ms) = (Some(change), unix_ms));
                 self.news.put(ToOwner::Probed(device, change));
+            }
+            Event::Answered { device, began_ms } => {
+                self.shown(device, |shown| shown.reached_ms = shown.reached_ms.max(Some(began_ms)));
             }
             Event::Flapping { device, begins, .. } => {
                 self.shown(device, |shown| shown.is_flapping = begins);

@@ -116,6 +116,12 @@ impl Probing {
         self.prober.set_snmp(id, answers);
     }
 
+    /// Tells soon whether a device answers: [`Prober::check_soon`].
+    pub fn check_soon(&mut self, id: u32) {
+        let now = self.now();
+        self.prober.check_soon(id, now);
+    }
+
     /// How a device is found at present; none if it is not there.
     pub fn standing(&self, id: u32) -> Option<Standing> {
         self.prober.standing(id)

@@ -19,6 +19,9 @@ pub struct DeviceShown {
     pub since_ms: i64,
     /// When its last answer came; none before that.
     pub answered_ms: Option<i64>,
+    /// When the last round began in which it was reached and somebody waited to hear that
+    /// ([`Handle::check_soon`](super::Handle::check_soon)), milliseconds since 1970.
+    pub reached_ms: Option<i64>,
     /// Why it does not let us in.
     pub refused: Option<Cause>,
     /// Cycles that were left out, as the one before took too long.
@@ -54,6 +57,8 @@ pub struct DeviceShown {
 pub(super) struct Seen {
     pub device: u32,
     pub health: Option<Change>,
+    pub since_ms: i64,
+    pub reached_ms: Option<i64>,
     pub is_refused: bool,
     pub is_explored: bool,
     pub is_flapping: bool,
@@ -88,6 +93,7 @@ fn together(polled: DeviceShown, probed: ProbedShown) -> DeviceShown {
         health,
         since_ms,
         answered_ms: polled.answered_ms.max(probed.answered_ms),
+        reached_ms: polled.reached_ms.max(probed.reached_ms),
         missed: polled.missed + probed.missed(),
         is_by_probes: probed.decides,
         is_flapping: probed.is_flapping,
@@ -108,6 +114,8 @@ pub(super) fn all(shared: &Shared) -> Vec<Seen> {
             let seen = Seen {
                 device: *device,
                 health: shown.health,
+                since_ms: shown.since_ms,
+                reached_ms: shown.reached_ms,
                 is_refused: shown.refused.is_some(),
                 is_explored: shown.is_explored,
                 ..Seen::default()
@@ -122,8 +130,12 @@ pub(super) fn all(shared: &Shared) -> Vec<Seen> {
 }
 
 fn seen_by(probed: &ProbedShown, seen: Seen) -> Seen {
+    let of_polling = (seen.health, seen.since_ms);
+    let (health, since_ms) = if probed.decides { (probed.health, probed.since_ms) } else { of_polling };
     Seen {
-        health: if probed.decides { probed.health } else { seen.health },
+        health,
+        since_ms,
+        reached_ms: seen.reached_ms.max(probed.reached_ms),
         is_flapping: probed.is_flapping,
         faults: probed.faults.len(),
         ..seen

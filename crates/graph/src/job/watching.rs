@@ -42,6 +42,10 @@ pub struct Health {
     pub device: u32,
     /// Up or down; none before it was asked.
     pub change: Option<Change>,
+    /// Since when, milliseconds since 1970.
+    pub since_ms: i64,
+    /// As [`DeviceShown::reached_ms`](super::DeviceShown::reached_ms).
+    pub reached_ms: Option<i64>,
     /// Whether it is up and down by turns.
     pub is_flapping: bool,
 }

@@ -19,6 +19,8 @@ pub(super) enum UptimeState {
 #[derive(Debug)]
 pub(super) struct Cycle {
     pub(super) deadline_ns: u64,
+    /// When it began, milliseconds since 1970, where somebody waits to hear that it was answered.
+    pub(super) is_waited_for_since_ms: Option<i64>,
     /// The variables that are asked for.
     order: Vec<u32>,
     /// Ranges of it that were not asked for yet, the first one last.
@@ -72,6 +74,7 @@ impl Cycle {
         let asked = order.len() as u32;
         Cycle {
             deadline_ns,
+            is_waited_for_since_ms: None,
             order,
             pending: if asked > 0 { vec![(0, asked)] } else { Vec::new() },
             readings,

@@ -15,6 +15,8 @@ use trunkline_wire::snmp::Cause;
 
 /// The first cycle of a device comes this soon, at most: whoever adds one wants to see it.
 const FIRST_NS_MAX: u64 = 5_000_000_000;
+/// A cycle that somebody waits for does not follow on the heels of another one, nor come just before it.
+const CHECK_NS_MIN: u64 = 5_000_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
 #[derive(Debug)]
@@ -24,8 +26,13 @@ pub(super) struct Device {
     pub(super) access: Access,
     pub(super) settings: Settings,
     pub(super) variables: Variables,
-    /// When the next cycle begins.
+    /// When the next cycle begins, and when the last one began.
     pub(super) due_ns: u64,
+    pub(super) begun_ns: Option<u64>,
+    /// The next cycle was brought forward: the one after it comes in its place.
+    is_brought_forward: bool,
+    /// Somebody waits to hear whether it answers.
+    pub(super) is_waited_for: bool,
     /// The timer that counts.
     pub(super) wake_ns: u64,
     pub(super) cycle: Option<Cycle>,
@@ -61,6 +68,9 @@ impl Device {
             settings: target.settings,
             variables,
             due_ns: 0,
+            begun_ns: None,
+            is_brought_forward: false,
+            is_waited_for: false,
             wake_ns: u64::MAX,
             cycle: None,
             walks: VecDeque::new(),
@@ -98,10 +108,23 @@ impl Device {
             self.due_ns += (gone_by + 1) * step;
             return gone_by;
         }
-        // The first cycle was off its phase; the second one does not follow on its heels.
         let next = (now_ns.saturating_sub(phase) / step + 1) * step + phase;
-        self.due_ns = if next - now_ns < step / 2 { next + step } else { next };
+        let is_extra = core::mem::take(&mut self.is_brought_forward);
+        // The first cycle was off its phase; the second one does not follow on its heels.
+        self.due_ns = if next - now_ns < step / 2 && !is_extra { next + step } else { next };
         0
+    }
+
+    /// Somebody waits to hear whether it answers: a cycle comes at once, if none is near. True if it does.
+    pub(super) fn check_soon(&mut self, now_ns: u64) -> bool {
+        self.is_waited_for = true;
+        let is_near = self.due_ns < now_ns.saturating_add(CHECK_NS_MIN)
+            || self.begun_ns.is_some_and(|begun_ns| now_ns < begun_ns.saturating_add(CHECK_NS_MIN));
+        if is_near || self.cycle.is_some() {
+            return false;
+        }
+        (self.due_ns, self.is_brought_forward) = (now_ns, true);
+        true
     }
 
     /// Takes over what was learned of a device that was described in another way, if it is the same to us.
@@ -111,8 +134,11 @@ impl Device {
         }
         if before.settings == self.settings {
             self.due_ns = before.due_ns;
+            self.is_brought_forward = before.is_brought_forward;
             self.pace = before.pace;
         }
+        self.begun_ns = before.begun_ns;
+        self.is_waited_for = before.is_waited_for;
         self.health = before.health;
         self.uptime = before.uptime;
         self.uptime_absent = before.uptime_absent;

@@ -134,6 +134,15 @@ impl Lane {
         Ok(())
     }
 
+    /// Has it told by [`Event::Answered`] if a device answers in its next cycle, which begins at once where none began
+    /// in the last five seconds or would in the next. The cycle after it is where it would have been.
+    pub fn check_soon(&mut self, id: u32, now: Now) {
+        let Some(slot) = self.by_id.get(&id).copied() else { return };
+        if self.device(slot).is_some_and(|device| device.check_soon(now.steady_ns)) {
+            self.set_timer(slot);
+        }
+    }
+
     /// Whether a device is up; none if the lane does not have it.
     pub fn health(&self, id: u32) -> Option<Health> {
         let slot = *self.by_id.get(&id)?;
@@ -235,6 +244,8 @@ impl Lane {
             let deadline_ns = now.steady_ns + budget_ns;
             let mut cycle = Cycle::new(&device.variables, &mut device.absent, deadline_ns);
             cycle.is_careful = !device.health.is_well();
+            cycle.is_waited_for_since_ms = core::mem::take(&mut device.is_waited_for).then_some(now.unix_ms);
+            device.begun_ns = Some(now.steady_ns);
             if device.uptime_absent > 0 && !cycle.is_careful {
                 device.uptime_absent -= 1;
                 cycle.uptime = UptimeState::Done;
@@ -274,6 +285,9 @@ impl Lane {
         let check = || device.health.check(is_answered, settings.failures_to_down, settings.successes_to_up);
         if let Some(change) = is_checked.then(check).flatten() {
             self.batch.event(Event::Health { device: device.id, change });
+        }
+        if let Some(began_ms) = cycle.is_waited_for_since_ms.filter(|_| is_answered) {
+            self.batch.event(Event::Answered { device: device.id, began_ms });
         }
         tell(device, &cycle, now, &mut self.batch, &mut self.counts);
     }

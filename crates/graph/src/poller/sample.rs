@@ -78,6 +78,13 @@ pub enum Event {
         /// Which of them.
         change: Change,
     },
+    /// It has answered, and somebody waits to hear that.
+    Answered {
+        /// The device.
+        device: u32,
+        /// When the cycle began in which it did: milliseconds since 1970.
+        began_ms: i64,
+    },
     /// It has started anew.
     Restarted {
         /// The device.
@@ -141,6 +148,7 @@ impl Event {
     pub fn device(&self) -> u32 {
         match *self {
             Event::Health { device, .. }
+            | Event::Answered { device, .. }
             | Event::Restarted { device, .. }
             | Event::Missed { device, .. }
             | Event::Cut { device, .. }

@@ -301,6 +301,43 @@ fn a_device_that_is_described_anew_keeps_what_was_learned() {
 }
 
 #[test]
+fn whoever_waits_for_a_device_hears_at_once_that_it_answers() {
+    let mut network = Network::new(12, Faults::default());
+    for id in 1..=2 {
+        network.add(target(id, 2, 10), Agent { is_dead: id == 2, ..Agent::default() });
+    }
+    network.run(600 * S);
+    let answered = |network: &Network| {
+        let told = network.events.iter().filter_map(|event| match event {
+            Event::Answered { device, began_ms } => Some((*device, *began_ms)),
+            _ => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(answered(&network), [], "nobody waits");
+    // Asked for ten times a second, all over a round of a minute: never on the heels of another cycle.
+    let (before, mut asked_ms) = (network.lane.counts().cycles, Vec::new());
+    for _ in 0..600 {
+        (1..=3).for_each(|id| network.lane.check_soon(id, network.now()));
+        asked_ms.push(network.now().unix_ms);
+        network.run(S / 10);
+    }
+    network.run(S);
+    let told = answered(&network);
+    assert!(told.iter().all(|(device, _)| *device == 1), "who is dead does not answer: {told:?}");
+    assert!((9..=13).contains(&told.len()), "{told:?}");
+    assert!(told.windows(2).all(|pair| pair[1].1 - pair[0].1 >= 5_000), "{told:?}");
+    assert!(network.lane.counts().cycles - before <= 2 * told.len() as u64);
+    assert!(told[0].1 - asked_ms[0] < 10_000, "it does not wait for its place");
+    // What comes on its own time comes as before.
+    let cycles = network.lane.counts().cycles;
+    network.run(600 * S);
+    assert_eq!((network.lane.counts().cycles - cycles, network.lane.counts().cycles_missed), (20, 0));
+    // Who asked last hears it of the next one, and then nobody waits any more.
+    assert!(answered(&network).len() <= told.len() + 1);
+}
+
+#[test]
 fn numbers_in_texts_are_numbers() {
     use trunkline_wire::snmp::Value;
     let of = |text: &'static [u8]| Reading::of(&Value::OctetString(text));

@@ -17,6 +17,13 @@ pub enum Event {
         /// When: milliseconds since 1970.
         unix_ms: i64,
     },
+    /// A device has answered a probe over the network, and somebody waits to hear that.
+    Answered {
+        /// The device.
+        device: u32,
+        /// When the round began in which it did: milliseconds since 1970.
+        began_ms: i64,
+    },
     /// A device has begun to be up and down by turns, or is calm again.
     Flapping {
         /// The device.
@@ -58,6 +65,7 @@ impl Event {
     pub fn device(&self) -> u32 {
         match *self {
             Event::Health { device, .. }
+            | Event::Answered { device, .. }
             | Event::Flapping { device, .. }
             | Event::Missed { device, .. }
             | Event::Fault { device, .. }

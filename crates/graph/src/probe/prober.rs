@@ -73,6 +73,11 @@ struct Device {
     /// Whether it answers SNMP, as the poller says.
     snmp: Option<bool>,
     tasks: Vec<u64>,
+    /// Somebody waits to hear whether it answers.
+    is_waited_for: bool,
+    /// When the last round of health began; and by the clock on the wall, where somebody waits for that one.
+    begun_ns: Option<u64>,
+    waited_for_since_ms: Option<i64>,
 }
 
 /// What is done again and again.
@@ -133,9 +138,19 @@ impl Prober {
             return Err(TargetError::Devices);
         }
         let (before, learned) = self.take_out(id).unzip();
-        let mut device = Device { address, availability, standing: Standing::default(), snmp: None, tasks: Vec::new() };
+        let mut device = Device {
+            address,
+            availability,
+            standing: Standing::default(),
+            snmp: None,
+            tasks: Vec::new(),
+            is_waited_for: false,
+            begun_ns: None,
+            waited_for_since_ms: None,
+        };
         if let Some(before) = before.filter(|before: &Device| before.address == address) {
             device.snmp = before.snmp;
+            (device.is_waited_for, device.begun_ns) = (before.is_waited_for, before.begun_ns);
             if before.availability == device.availability {
                 device.standing = before.standing;
             }

@@ -441,3 +441,39 @@ fn descriptions_with_faults_are_refused() {
     assert_eq!(wrong(|t| t.sources[1].reads = Arc::new(Reads::Names(vec![]))), Some(TargetError::Reads));
     assert!(icmp(1, 1).check.reads(vec![vec!["rtt".to_owned()]]).is_err());
 }
+
+#[test]
+fn whoever_waits_for_a_device_hears_at_once_that_it_answers() {
+    let mut world = World::new(Limits::default());
+    let quick = Truth { took_ns: 50 * MS, ..Truth::default() };
+    world.add(target(1, &[Probe::Icmp {}], Vec::new()), quick);
+    world.add(target(2, &[Probe::Icmp {}], Vec::new()), Truth { is_dead: true, ..quick });
+    // That its agent was there a while ago is no answer.
+    world.add(target(3, &[Probe::Snmp {}], Vec::new()), quick);
+    world.prober.set_snmp(3, true);
+    world.run(600 * SECOND);
+    let answered = |world: &World| {
+        let told = world.events.iter().filter_map(|event| match event {
+            Event::Answered { device, began_ms } => Some((*device, *began_ms)),
+            _ => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(answered(&world), [], "nobody waits");
+    let asked_ms = world.now.unix_ms;
+    for _ in 0..600 {
+        (1..=4).for_each(|id| world.prober.check_soon(id, world.now));
+        world.take();
+        world.run(SECOND / 10);
+    }
+    world.run(SECOND);
+    let told = answered(&world);
+    assert!(told.iter().all(|(device, _)| *device == 1), "{told:?}");
+    assert!((9..=13).contains(&told.len()) && told[0].1 - asked_ms < 10_000, "{told:?}");
+    assert!(told.windows(2).all(|pair| pair[1].1 - pair[0].1 >= 5_000), "{told:?}");
+    let rounds = world.prober.counts().rounds;
+    world.run(600 * SECOND);
+    assert_eq!((world.prober.counts().rounds - rounds, world.prober.counts().missed), (30, 0));
+    // Who asked last hears it of the next one, and then nobody waits any more.
+    assert!(answered(&world).len() <= told.len() + 1);
+}

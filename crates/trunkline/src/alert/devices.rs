@@ -31,6 +31,59 @@ pub fn fields(inventory: &Inventory, device: u32) -> Vec<(String, String)> {
     own.chain(["address", "site", "location", "contact"].into_iter().filter_map(field)).chain(template).collect()
 }
 
+/// Devices on a way that are asked after; what is farther is not.
+const WAY_MAX: usize = 32;
+/// How long an alert waits for what a device says that is on its way, for each round without an answer that it takes
+/// until that is down. Asked at once and again after five seconds, it takes a fraction of that.
+const DOUBT_MS: i64 = 30_000;
+
+/// Devices that were not reached since one behind them was found to be down: whether that one is dead or cut off is not
+/// known before.
+pub fn in_doubt(inventory: &Inventory, healths: &[Health], now_ms: i64) -> BTreeSet<u32> {
+    let known: HashMap<u32, &Health> = healths.iter().map(|health| (health.device, health)).collect();
+    let mut doubted = BTreeSet::new();
+    for down in healths.iter().filter(|health| health.change == Some(Change::Down)) {
+        let passed_ms = now_ms - down.since_ms;
+        let (mut way, mut next) = (BTreeSet::from([down.device]), vec![down.device]);
+        while let Some(device) = next.pop().filter(|_| way.len() <= WAY_MAX) {
+            for parent in inventory.devices().get(device).iter().flat_map(|device| &device.behind) {
+                let (true, Some(device)) = (way.insert(*parent), inventory.devices().get(*parent)) else { continue };
+                next.push(*parent);
+                let rounds = i64::from(device.availability.failures) + 2;
+                let waits = (0..rounds * DOUBT_MS).contains(&passed_ms);
+                let is_open = |health: &&Health| {
+                    health.change != Some(Change::Down)
+                        && health.reached_ms.is_none_or(|reached_ms| reached_ms <= down.since_ms)
+                };
+                if waits && known.get(parent).copied().filter(is_open).is_some() {
+                    doubted.insert(*parent);
+                }
+            }
+        }
+    }
+    doubted
+}
+
+/// Rules over whether these devices are up that other rules depend on, and the devices that fall under each.
+pub fn depended(inventory: &Inventory, rules: &Rules, devices: &BTreeSet<u32>) -> BTreeSet<(String, String)> {
+    let is_depended = |name: &String| rules.rules.values().any(|rule| rule.depends.contains(name));
+    let wanted: Vec<_> = of_devices(rules).into_iter().filter(|(name, _)| is_depended(name)).collect();
+    let mut all = BTreeSet::new();
+    for (id, device) in devices.iter().filter_map(|id| Some((id, inventory.devices().get(*id)?))) {
+        let fields = if wanted.is_empty() { Vec::new() } else { fields(inventory, *id) };
+        let tag = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str());
+        let taking = wanted.iter().filter(|(_, watch)| watch.takes(DEVICE_TEMPLATE, &device.name, "", tag));
+        all.extend(taking.map(|(rule, _)| ((*rule).clone(), device.name.to_string())));
+    }
+    all
+}
+
+/// Those that are over devices themselves. Every device would match a rule without a template: they say so.
+fn of_devices(rules: &Rules) -> Vec<(&String, &SeriesWatch)> {
+    let names = |watch: &SeriesWatch| watch.templates.iter().any(|pattern| pattern.text() == DEVICE_TEMPLATE);
+    of_series(rules).into_iter().filter(|(_, watch)| names(watch)).collect()
+}
+
 /// Devices of which it is known whether they are up.
 pub fn up(inventory: &Inventory, healths: &[Health]) -> BTreeMap<String, bool> {
     let up = |health: &Health| {
@@ -83,12 +136,9 @@ impl Devices {
         alerts: &Alerts,
         at_s: i64,
     ) -> Vec<Seen> {
-        let all = of_series(rules);
-        // Every device would match a rule without a template: those that mean devices say so.
-        let names = |watch: &SeriesWatch| watch.templates.iter().any(|pattern| pattern.text() == DEVICE_TEMPLATE);
-        let wanted: Vec<_> = all.into_iter().filter(|(_, watch)| names(watch)).collect();
+        let wanted = of_devices(rules);
         let (mut seen, mut up) = (Vec::new(), BTreeSet::new());
-        for Health { device: id, change, is_flapping } in healths.iter().filter(|_| !wanted.is_empty()) {
+        for Health { device: id, change, is_flapping, .. } in healths.iter().filter(|_| !wanted.is_empty()) {
             let (Some(device), Some(change)) = (inventory.devices().get(*id), change) else { continue };
             let numbers = [*change == Change::Up, *is_flapping].map(|is_so| f64::from(u8::from(is_so)));
             let fields = fields(inventory, *id);

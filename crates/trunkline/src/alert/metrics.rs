@@ -79,8 +79,12 @@ fn seen(watched: &[(&String, &MetricsWatch)], values: &Values, at_s: i64) -> Vec
 }
 
 pub(super) fn now_s() -> i64 {
+    now_ms().div_euclid(1000)
+}
+
+pub(super) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

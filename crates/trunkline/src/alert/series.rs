@@ -2,7 +2,7 @@
 
 use super::devices::{self, Devices, of_series};
 use super::here::{Fed, show};
-use super::metrics::now_s;
+use super::metrics::{now_ms, now_s};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 use trunkline_alert::job::{Alerts, Seen};
 use trunkline_alert::rule::{Rules, SeriesWatch};
 use trunkline_graph::inventory::{DeviceState, Inventory};
-use trunkline_graph::job::Handle;
+use trunkline_graph::job::{Handle, Health};
 use trunkline_graph::rates::Rates;
 
 /// How long nothing may come before it looks whether something has changed.
 const LOOK: Duration = Duration::from_millis(250);
 /// How often it looks whether the inventory is another one.
 const INVENTORY: Duration = Duration::from_secs(1);
+/// How often it looks how devices are while alerts wait for that, at least.
+const DOUBTED: Duration = Duration::from_secs(1);
 
 /// Shows rules what devices say.
 pub struct SeriesFeed {
@@ -31,6 +33,8 @@ pub struct SeriesFeed {
     devices: Devices,
     looked_at: Option<Instant>,
     healths_at: Option<Instant>,
+    /// Rules and devices of which it is being found out whether they are in trouble.
+    doubted: BTreeSet<(String, String)>,
     left_out: u64,
 }
 
@@ -57,6 +61,7 @@ impl SeriesFeed {
             devices: Devices::default(),
             looked_at: None,
             healths_at: None,
+            doubted: BTreeSet::new(),
             left_out: 0,
         }
     }
@@ -101,6 +106,7 @@ impl SeriesFeed {
             if are_other {
                 // The job knows nothing of them any more.
                 self.devices = Devices::default();
+                self.doubted = BTreeSet::new();
             }
             if self.looked_at.is_none() || is_other || are_other {
                 self.devices.follow(&self.inventory, &self.alerts);
@@ -108,13 +114,35 @@ impl SeriesFeed {
             }
             self.looked_at = Some(Instant::now());
         }
-        if is_due(self.healths_at, self.every) {
+        let every = if self.doubted.is_empty() { self.every } else { self.every.min(DOUBTED) };
+        if is_due(self.healths_at, every) {
             self.healths_at = Some(Instant::now());
             let healths = self.graphs.healths();
             self.alerts.set_devices(devices::up(&self.inventory, &healths));
             let seen = self.devices.seen(&self.inventory, &self.rules, &healths, &self.alerts, now_s());
+            let doubted = self.doubts(&healths);
+            // Alerts wait before they are shown what is down, and wait no more after they were.
+            let all: BTreeSet<_> = self.doubted.union(&doubted).cloned().collect();
+            if all != self.doubted {
+                self.alerts.set_doubted(all.clone());
+            }
             show(&self.alerts, seen);
+            if doubted != all {
+                self.alerts.set_doubted(doubted.clone());
+            }
+            self.doubted = doubted;
         }
+    }
+
+    /// What alerts wait for: devices that were not reached since one behind them was lost. They are asked at once.
+    fn doubts(&self, healths: &[Health]) -> BTreeSet<(String, String)> {
+        let devices = devices::in_doubt(&self.inventory, healths, now_ms());
+        let doubted = devices::depended(&self.inventory, &self.rules, &devices);
+        if !doubted.is_empty() {
+            // Where the owner has too much to do, it is asked again in a second.
+            let _asked = self.graphs.check_soon(devices.into_iter().collect());
+        }
+        doubted
     }
 
     /// Sources that were looked at are looked at again when they come; what is watched no more is forgotten.

@@ -9,10 +9,32 @@ use crate::inventory::Probe;
 use crate::poller::Now;
 use std::net::SocketAddr;
 
+/// A round that somebody waits for does not follow on the heels of another one, nor come just before it.
+const CHECK_NS_MIN: u64 = 5_000_000_000;
+
 impl Prober {
+    /// Has it told by [`Event::Answered`] if a device answers in the next round of what tells whether it is up, which
+    /// begins at once where none began in the last five seconds or would in the next. Others come when they would have.
+    pub fn check_soon(&mut self, id: u32, now: Now) {
+        let Some(device) = self.devices.get_mut(&id) else { return };
+        device.is_waited_for = true;
+        let begun_ns = device.begun_ns;
+        let is_health = |task: &&u64| self.tasks.get(task).is_some_and(|task| task.source.is_none());
+        let Some(number) = device.tasks.iter().find(is_health).copied() else { return };
+        let Some(task) = self.tasks.get_mut(&number).filter(|task| task.round.is_none()) else { return };
+        let is_near = task.cadence.due_ns < now.steady_ns.saturating_add(CHECK_NS_MIN)
+            || begun_ns.is_some_and(|begun_ns| now.steady_ns < begun_ns.saturating_add(CHECK_NS_MIN));
+        if !is_near {
+            self.counts.rounds += u64::from(task.is_counted);
+            self.begin(number, now);
+        }
+    }
+
     pub(super) fn begin_health(&mut self, id: u64, now: Now) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
-        let Some(device) = self.devices.get(&task.device) else { return };
+        let Some(device) = self.devices.get_mut(&task.device) else { return };
+        device.begun_ns = Some(now.steady_ns);
+        device.waited_for_since_ms = core::mem::take(&mut device.is_waited_for).then_some(now.unix_ms);
         let trial = |probe: &Probe| match (probe, device.snmp) {
             (Probe::Snmp {}, Some(answers)) => Trial::Told(answers),
             // Nothing is known of it yet.
@@ -84,12 +106,18 @@ impl Prober {
         let Some(device) = self.devices.get_mut(&task.device) else { return true };
         let Some(Round::Health(trials)) = &task.round else { return true };
         let Some(answered) = verdict(&device.availability, trials) else { return false };
+        // What SNMP says is of some time before.
+        let is_of_network = |(probe, trial): (&Probe, &Trial)| *probe != Probe::Snmp {} && *trial == Trial::Told(true);
+        let is_reached = device.availability.probes.iter().zip(trials).any(is_of_network);
         let could_all = !trials.contains(&Trial::Impossible) || task.fault.is_none();
         let id_of_device = task.device;
         task.round = None;
         if let Some(answered) = answered {
             let [down, up] = [device.availability.failures, device.availability.recoveries]
                 .map(|rounds| u8::try_from(rounds).unwrap_or(u8::MAX));
+            if let Some(began_ms) = device.waited_for_since_ms.take().filter(|_| answered && is_reached) {
+                self.events.push(Event::Answered { device: id_of_device, began_ms });
+            }
             let (device, unix_ms) = (&mut device.standing, now.unix_ms);
             if let Some(change) = device.health.check(answered, down, up) {
                 self.events.push(Event::Health { device: id_of_device, change, unix_ms });
